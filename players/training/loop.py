@@ -15,8 +15,9 @@ import numpy as np
 from playout.players.training import record
 from playout.players.training.display import TrainingDisplay
 from playout.players.training.record import RoundRecord
+from playout.players.training.replay import ReplayBuffer, window
 from playout.players.training.run_folder import Checkpoint, RunFolder
-from playout.players.training.samples import Played, ReplayBuffer, joined, window
+from playout.players.training.samples import Played, joined
 from playout.players.training.selfplay_process import Job
 from playout.players.training.selfplay_workers import JobPlayers
 from playout.players.training.settings import TrainingSettings

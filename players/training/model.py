@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from playout.players.nets.architecture import BLOCK_STEM, bias_of, stem_of
-from playout.players.training.samples import Batch
+from playout.players.training.replay import Batch
 
 Parameters = Mapping[str, jax.Array]
 

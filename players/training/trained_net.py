@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from playout.players.nets import architecture
+from playout.players.nets import graph
 from playout.players.training.display import duration
 from playout.players.training.record import RoundRecord
 from playout.players.training.settings import TrainingSettings
@@ -30,7 +30,7 @@ def write_net(
         "licence": settings.licence,
         "trained": _trained(settings, last),
     }
-    architecture.write(path, settings.game, parameters, metadata, half)
+    graph.write(path, settings.game, parameters, metadata, half)
 
 
 def _trained(settings: TrainingSettings, last: RoundRecord | None) -> str:

@@ -17,7 +17,7 @@ from playout import games
 from playout.games import KernelGame
 from playout.players import Limit
 from playout.players.alphazero import AlphaZero
-from playout.players.nets import architecture
+from playout.players.nets import graph
 from playout.players.nets.architecture import Architecture
 from playout.players.nets.backends import installed
 from playout.players.nets.encoding import Encoding
@@ -91,7 +91,7 @@ def _write(folder: Path, spec: str, size: Architecture) -> Path:
     """Write a net with random weights."""
     game, path = games.load(spec), folder / f"{spec}.onnx"
     about = {"author": "a benchmark", "licence": "MIT", "trained": "not at all"}
-    architecture.write(path, game, size.initial(game, np.random.default_rng(1)), about)
+    graph.write(path, game, size.initial(game, np.random.default_rng(1)), about)
     return path
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 
 from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.measure import Sample, median_interval, percentile
-from testbed.paced_matches import PacedLoad, pace
+from testbed.paced_matches import PacedLoad, kib_a_match, kib_a_session, pace
 from testbed.server_process import (
     NOTHING_STORED,
     REPACKING_RELAY,
@@ -28,15 +28,7 @@ from testbed.server_process import (
     serving,
     stored,
 )
-from testbed.traffic import (
-    Dialogue,
-    Load,
-    RelayDialogue,
-    connected,
-    drive,
-    kib_a_match,
-    kib_a_session,
-)
+from testbed.traffic import Dialogue, Load, RelayDialogue, connected, drive
 
 STEADY_GAME = "connect_four"
 FAST_GAMES = ("connect_four", "tic_tac_toe")

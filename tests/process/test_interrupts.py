@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import configparser
 import os
 import signal
 import socket
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -53,10 +53,8 @@ POINTS = [
 
 def installed(command: str) -> list[str]:
     """The words that run a command as its installed script does."""
-    setup = configparser.ConfigParser()
-    setup.read(ROOT / "pyproject.toml")
-    scripts = setup["options.entry_points"]["console_scripts"].strip().splitlines()
-    module, _, function = dict(each.split(" = ") for each in scripts)[command].partition(":")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    module, _, function = project["scripts"][command].partition(":")
     code = f"import sys; from {module} import {function}; sys.exit({function}())"
     return [sys.executable, "-P", "-c", code]
 
@@ -64,7 +62,7 @@ def installed(command: str) -> list[str]:
 def interrupted(folder: Path, words: list[str], at: str) -> subprocess.CompletedProcess[str]:
     """A command after it was sent SIGINT at a certain point; it stores what it has in a folder."""
     (folder / "sitecustomize.py").write_text(SITECUSTOMIZE)
-    path = os.pathsep.join([str(folder), str(ROOT), str(ROOT / "scripts")])
+    path = os.pathsep.join([str(folder), str(ROOT / "src"), str(ROOT / "scripts")])
     own = {"PYTHONPATH": path, "INTERRUPT_AT": at, "XDG_DATA_HOME": str(folder)}
     return subprocess.run(
         words,

@@ -17,8 +17,6 @@ from support.forked import OTHERS, ForkedCommand
 from support.waiting import wait_until
 from testbed.machine import children, reserve_port, runs
 
-#: What Playout installs, unless as links to its sources.
-_PACKAGES = ("bridges", "games", "players", "server")
 #: Workers look more often whether the scheduler is back, and leave out what no test needs.
 _ENVIRONMENT = {
     "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
@@ -142,7 +140,7 @@ def environment_without_playout(folder: Path) -> Path:
     venv.create(folder, symlinks=True)
     (packages,) = (folder / "lib").glob("python*/site-packages")
     for each in Path(dask.origin).parents[1].iterdir():
-        if "playout" not in each.name and each.name not in _PACKAGES:
+        if "playout" not in each.name:
             (packages / each.name).symlink_to(each)
     return folder
 

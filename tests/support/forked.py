@@ -64,7 +64,7 @@ _lock = Lock()
 def _context() -> ForkServerContext:
     """The process that is copied starts with the first command."""
     context = multiprocessing.get_context("forkserver")
-    rules = [f"games.{name}" for name in games.names()]
+    rules = [f"playout.games.{name}" for name in games.names()]
     modules = [*MODULES.values(), *OTHERS.values()]
     context.set_forkserver_preload([*modules, *rules, *_SEARCHES, *_STORAGE])
     return context

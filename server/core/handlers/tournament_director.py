@@ -18,7 +18,7 @@ from playout.server.core.agreed_scores import AgreedScores, decides
 from playout.server.core.cluster_reports import ClusterReports
 from playout.server.core.context import Context
 from playout.server.core.events import MatchOver, SessionDisconnected, TournamentOver
-from playout.server.core.handlers.tournaments import FreeSessions, JoinedSessions
+from playout.server.core.handlers.joined_sessions import FreeSessions, JoinedSessions
 from playout.server.core.match import Match, Refused, Terms
 from playout.server.core.match_room import MatchRoom
 from playout.server.core.rooms import Rooms

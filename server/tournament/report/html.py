@@ -42,9 +42,9 @@ def _table(table: TextTable, link: Link) -> str:
         f'<th class="{_kind(table, 0, column)}" scope="col">{shown(each)}</th>'
         for column, each in enumerate(table.head)
     )
-    kind, shown = ("table", f"<tr>{head}</tr>") if any(table.head) else ("table facts", "")
+    kind, top = ("table", f"<tr>{head}</tr>") if any(table.head) else ("table facts", "")
     body = "\n".join(_row(table, row, link) for row, _ in enumerate(table.rows))
-    written = f'<table class="{kind}">\n<thead>{shown}</thead>\n<tbody>\n{body}\n</tbody>\n</table>'
+    written = f'<table class="{kind}">\n<thead>{top}</thead>\n<tbody>\n{body}\n</tbody>\n</table>'
     return _scrolled(table.title, written)
 
 

@@ -16,7 +16,7 @@ from playout.games import Game, SpecError
 from playout.players import Cancelled, Limit
 from playout.players.alphazero import AlphaZero
 from playout.players.client import trees
-from playout.players.nets import architecture
+from playout.players.nets import graph
 from playout.players.nets.architecture import Architecture
 from support.plain import Plain
 
@@ -34,7 +34,7 @@ def new_net(tmp_path_factory: pytest.TempPathFactory) -> NewNet:
         if not path.exists():
             parameters = SMALL.initial(game, np.random.default_rng(1))
             about = {"author": "a test", "licence": "MIT", "trained": "not at all"}
-            architecture.write(path, game, parameters, about)
+            graph.write(path, game, parameters, about)
         return str(path)
 
     return write

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from playout import games
-from playout.players.nets import architecture, net
+from playout.players.nets import graph, net
 from playout.players.nets.architecture import Architecture
 from playout.players.nets.encoding import Encoding, board_shape
 from support.nets import random_planes
@@ -29,7 +29,7 @@ def test_the_net_in_training_computes_what_its_onnx_file_does(tmp_path: Path, ga
         name: array + random.standard_normal(array.shape).astype(np.float32) / 10
         for name, array in Architecture(blocks=2, filters=8).initial(rules, random).items()
     }
-    architecture.write(tmp_path / "net.onnx", rules, parameters, METADATA)
+    graph.write(tmp_path / "net.onnx", rules, parameters, METADATA)
     loaded = net.load(tmp_path / "net.onnx", rules, backend="onnxruntime")
     start = np.array([rules.initial_state()] * 3, np.int64)
     planes = Encoding(rules).encode(start, np.full(3, -1, np.int64))
@@ -56,7 +56,7 @@ def test_the_gradients_of_the_parts_of_a_batch_are_those_of_the_batch() -> None:
     import jax
 
     from playout.players.training import model
-    from playout.players.training.samples import Batch
+    from playout.players.training.replay import Batch
 
     size = 6  # two parts
     rules, random = games.load("mnk(m=3,n=4,k=3)"), np.random.default_rng(1)

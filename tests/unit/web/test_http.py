@@ -237,9 +237,9 @@ def test_who_is_one_too_many_is_hung_up_on(web: SiteInMemory) -> None:
 SERVER = """
 import sys
 from twisted.internet import reactor
-from playout.server.runtime import logs, metrics
+from playout.server.runtime import metrics, process
 from playout.server.web.site import make_site
-logs.begin(as_json=True)
+process.begin(as_json=True)
 of = metrics.Metrics(
     connections=int, sessions=int, matches=int, accounts=int, bots=int, storage_up=lambda: True
 )

@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from playout.players.client.identity import GivenToken, SavedAccount, TokenError, TokenFile, given
+from playout.players.client.identity import (
+    GivenToken,
+    SavedAccount,
+    TokenError,
+    TokenFile,
+    given_token,
+)
 
 SERVER = "play.example:4242"
 
@@ -102,12 +108,14 @@ def test_a_file_wins_over_the_environment(tmp_path: Path, warnings: list[str]) -
     path = tmp_path / "token"
     path.write_text("from-file\n")
     path.chmod(0o600)
-    assert given(path, "from-environment", warnings.append) == GivenToken("from-file", str(path))
-    assert given(None, "t", warnings.append) == GivenToken("t", "PLAYOUT_TOKEN")
-    assert given(None, None, warnings.append) is None
+    assert given_token(path, "from-environment", warnings.append) == GivenToken(
+        "from-file", str(path)
+    )
+    assert given_token(None, "t", warnings.append) == GivenToken("t", "PLAYOUT_TOKEN")
+    assert given_token(None, None, warnings.append) is None
     assert not warnings
     path.chmod(0o640)
-    given(path, None, warnings.append)
+    given_token(path, None, warnings.append)
     assert "chmod 600" in warnings[0]
 
 
@@ -118,14 +126,14 @@ def test_what_is_no_token_is_explained_and_not_shown(
     path = tmp_path / "token"
     path.write_text(text)
     with pytest.raises(TokenError, match="holds no token") as raised:
-        given(path, None, warnings.append)
+        given_token(path, None, warnings.append)
     assert "lines" not in str(raised.value)
     assert "ttt" not in str(raised.value)
 
 
 def test_a_token_file_that_is_not_there_is_said(tmp_path: Path, warnings: list[str]) -> None:
     with pytest.raises(TokenError, match="cannot be read"):
-        given(tmp_path / "nothing", None, warnings.append)
+        given_token(tmp_path / "nothing", None, warnings.append)
 
 
 # Accounts.

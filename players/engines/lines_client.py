@@ -1,0 +1,58 @@
+"""A client of scripts: each position is one line of JSON, and the answer one line, the action.
+
+It is the simplest protocol, for programs that know no other. A script needs no state of its own,
+because each line has the whole position, so it can never be out of step.
+"""
+
+from __future__ import annotations
+
+import json
+
+from playout.players.core.player import Limit, PlayResult
+from playout.players.engines.client import EngineClient, Position, move_deadline
+
+
+class LinesClient(EngineClient):
+    """Plays with a script, which is asked only when it has a choice."""
+
+    farewell = ""  # a script ends when it is killed
+    _is_thinking = False
+
+    def _start(self, deadline: float) -> None:
+        pass  # it says nothing before the first position
+
+    def new_match(self) -> None:
+        pass  # the next line says it all
+
+    def settle(self) -> None:
+        if self._is_thinking:
+            self._answer(self.ping_deadline())
+
+    def choose(self, position: Position, limit: Limit) -> PlayResult:
+        self.process.send(self._line(position, limit))
+        self._is_thinking = True
+        said = self._answer(move_deadline(limit, position.seat))
+        action = int(said) if said.isdecimal() and said.isascii() else None
+        return PlayResult(self.require_legal(action, position, said))
+
+    def _line(self, position: Position, limit: Limit) -> str:
+        state = position.states[-1]
+        legal = self.game.legal_actions(state)
+        told = {
+            "game": str(self.game),
+            "player": position.seat,
+            "state": list(state),
+            "moves": list(position.moves),
+            "legal_actions": list(legal),
+            "names": [self.game.action_name(state, action) for action in legal],
+            "seconds": limit.seconds,
+            "options": dict(self.config.options),
+        }
+        return json.dumps(told)
+
+    def _answer(self, deadline: float) -> str:
+        """The next line that is not empty."""
+        while not (said := self.process.line(deadline).strip()):
+            pass
+        self._is_thinking = False
+        return said
