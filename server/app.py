@@ -36,8 +36,8 @@ from playout.server.model.records import Account, StoredMatch, StoredTournament
 from playout.server.net.analysts import Analysts
 from playout.server.net.bot_processes import BotProcesses
 from playout.server.net.driver import Driver
+from playout.server.net.loop_lag import DelayMeter
 from playout.server.net.rating_updates import LadderRatings, RatingUpdates
-from playout.server.net.stalls import DelayMeter
 from playout.server.net.tcp import TcpConnectionFactory
 from playout.server.runtime import process
 from playout.server.runtime.game_compilation import compile_games

@@ -89,8 +89,7 @@ def copied_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     """The testbed starts its servers as copies, as other tests do: imports take seconds."""
     from support.commands import start_like_popen
 
-    for module in ("killable_server", "server_process"):
-        monkeypatch.setattr(f"testbed.{module}.Popen", start_like_popen)
+    monkeypatch.setattr("testbed.server_process.Popen", start_like_popen)
 
 
 @pytest.fixture

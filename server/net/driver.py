@@ -37,7 +37,7 @@ from playout.server.core.effects import (
 )
 from playout.server.core.hub import Hub
 from playout.server.model.records import Account, MatchEnded, MovePlayed, Record
-from playout.server.net.stalls import StallLog
+from playout.server.net.stall_log import StallLog
 from playout.server.runtime.metrics import Metrics
 from playout.server.runtime.reactor import LoopTime
 from playout.server.runtime.scheduler import LoopScheduler

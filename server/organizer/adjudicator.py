@@ -23,7 +23,14 @@ from playout.protocol.messages import Adjudicate, Event, Fixture, Request, Start
 
 #: How long the prover searches a position.
 _SECONDS = 0.05
-PROVER = (sys.executable, "-P", "-m", "playout.players.prover", "--seconds", str(_SECONDS))
+PROVER = (
+    sys.executable,
+    "-P",
+    "-m",
+    "playout.players.prover.prover_process",
+    "--seconds",
+    str(_SECONDS),
+)
 _BACK_OFF = BackOff(first_s=0.5, longest_s=30.0)
 _LOG = "prover"
 _WATCH, _ADJUDICATE = "watch", "adjudicate"

@@ -13,6 +13,7 @@ from playout.server.organizer.commands import (
     list_,
     match,
     report,
+    resume,
     run,
     status,
     validate,
@@ -59,5 +60,5 @@ def main() -> None:
     """Play tournaments between bots, and find out which is stronger, with error bars."""
 
 
-for command in (run, match, run, conclude, status, report, export, validate, list_):
+for command in (run, match, resume, conclude, status, report, export, validate, list_):
     main.add_command(command)

@@ -113,11 +113,11 @@ COUNT_COMPILED = """
 from playout import games, players
 from numba.core.dispatcher import Dispatcher
 from playout.players import Limit
-from playout.players.mcts import selection, simulate
+from playout.players.mcts import selection, uct_simulation
 from support.interpreted import Interpreted
 
 def compiled():
-    steps = [each for module in (simulate, selection) for each in vars(module).values()]
+    steps = [each for module in (uct_simulation, selection) for each in vars(module).values()]
     return sum(len(each.signatures) for each in steps if isinstance(each, Dispatcher))
 
 game = Interpreted(games.load("tic_tac_toe"))

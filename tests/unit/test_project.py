@@ -32,13 +32,11 @@ ABOUT_SEVERAL = {
     "test_boards": "the drawings of all games",
     "test_decisive": "the kernel `decisive` of the games that have it",
     "test_every_game": "what every game fulfils",
-    "test_hub_stateful": "the hub in random sequences of requests",
     "test_known_counts": "published numbers of positions and matches",
     "test_offer_sequences": "offers and takebacks in random sequences, with storage and restarts",
     "test_project": "the whole project",
     "test_scripts": "the JavaScript of the pages",
     "test_style": "the style sheet of the pages",
-    "test_tournament_pgn": "the figures of a tournament as other programs compute them",
 }
 
 

@@ -176,7 +176,7 @@ class Shy(TicTacToe):
 def test_a_game_that_cannot_be_drawn_is_played_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("games.load", lambda text: Shy())
+    monkeypatch.setattr(games, "load", lambda text: Shy())
     harness = HubHarness()
     ann, bob, match = sit_down(harness, views=True)
     eve = watcher(harness, "Eve", views=True)

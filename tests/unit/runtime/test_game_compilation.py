@@ -20,7 +20,7 @@ def test_games_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     compiled = {folder.name.split("-")[0] for folder in (tmp_path / "playout/compiled").iterdir()}
     assert {"all", "playout.games.tic_tac_toe"} <= compiled
     assert {text.split()[2] for text in announced} == compiled - {"all"}
-    assert all(text.startswith("[1/2] Compiling games.") for text in announced)
+    assert all(text.startswith("[1/2] Compiling playout.games.") for text in announced)
     announced.clear()
     compile_games(announced.append)
     assert announced == []

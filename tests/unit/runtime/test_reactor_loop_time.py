@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from playout.protocol.messages import Ping, Pong
 from playout.protocol.time_control import parse_time_control
 from playout.server.core.clock import Clock
-from playout.server.net.stalls import LOGGED_S, PAUSE_S, StallLog
+from playout.server.net.stall_log import LOGGED_S, PAUSE_S, StallLog
 from playout.server.runtime.reactor import STEP_S, TICK_S, LoopTime
 from support.hub_harness import HubHarness
 

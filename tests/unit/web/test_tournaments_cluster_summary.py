@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from playout.protocol.messages import ClusterWorker, ReportCluster
-from playout.server.web.pages.tournaments import ClusterHost, summary
+from playout.server.web.pages.tournaments import ClusterHost, cluster_summary
 from playout.server.web.templates import render
 
 REPORT = ReportCluster(
@@ -23,7 +23,7 @@ REPORT = ReportCluster(
 
 
 def test_the_workers_of_a_host_are_one_row_with_the_slowest() -> None:
-    assert summary(REPORT).hosts == (
+    assert cluster_summary(REPORT).hosts == (
         ClusterHost("lab1", 2, 3, 3, 1.0),
         ClusterHost("lab3", 1, 0, 0, None),
         ClusterHost("lab<2>", 1, 4, 1, 0.5),
@@ -43,7 +43,7 @@ def test_the_page_shows_the_cluster_and_leads_to_its_own_pages() -> None:
         "tournament_progress.html",
         record=record,
         running=empty,
-        cluster=summary(REPORT),
+        cluster=cluster_summary(REPORT),
         headline="",
         summary=(),
         left_s=None,
