@@ -143,7 +143,7 @@ def test_stalls_are_logged_with_at_most_one_line_a_second(
         def warn(self, text: str, *, seconds: float, stalls: int) -> None:
             lines.append((seconds, stalls))
 
-    monkeypatch.setattr("playout.server.net.stalls._log", RecordingLog())
+    monkeypatch.setattr("playout.server.net.stall_log._log", RecordingLog())
     at = 0.0
     log = StallLog(lambda: at)
     log.stalled(LOGGED_S / 2)
