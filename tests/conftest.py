@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +37,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Sets how often tests repeat, before the first test module is imported."""
+    # `python -m pytest` adds the current folder, in which `games` and the others are found as well.
+    sys.path[:] = [each for each in sys.path if Path(each or ".").resolve() != config.rootpath]
     scale.slow = config.getoption("--slow")
     # A shell starts background jobs with SIGINT ignored, and so would be all commands of the tests.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
