@@ -1,4 +1,4 @@
-"""A bot beside modules of its author that have the names of our folders: neither hides the other."""
+"""A bot beside modules named like the folders of the package: neither hides the other."""
 
 from __future__ import annotations
 
