@@ -19,7 +19,7 @@ def dask_option(purpose: str) -> Callable[[F], F]:
         callback=_not_empty,
         help=f"{purpose} on the workers of a Dask cluster: the address of its scheduler, "
         "as in tcp://10.0.0.1:8786, or local for a cluster on this machine, with a worker for each "
-        "core. Needs: pip install 'playout[cluster]'",
+        'core. Needs: pip install ".[cluster]" in a checkout of Playout',
     )
 
 
@@ -34,5 +34,6 @@ def require_dask() -> None:
     """Raises ClickException if Dask is not installed; imports nothing."""
     if importlib.util.find_spec("distributed") is None:
         raise click.ClickException(
-            "--dask needs the package distributed: pip install 'playout[cluster]'"
+            "--dask needs the package distributed: "
+            'pip install ".[cluster]" in a checkout of Playout'
         )

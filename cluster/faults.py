@@ -83,7 +83,7 @@ def no_answer(answer: object, extras: str = "cluster") -> str:
     """
     is_missing = isinstance(answer, ModuleNotFoundError) and answer.name in _PACKAGES
     if is_missing or isinstance(answer, PackageNotFoundError):
-        return f"Playout is not installed there: pip install 'playout[{extras}]'"
+        return f'Playout is not installed there: pip install ".[{extras}]" in a checkout of Playout'
     if isinstance(answer, ImportError | AttributeError):
         return f"it has another version of Playout ({answer}): install the one of the runner"
     if isinstance(answer, TimeoutError):

@@ -148,8 +148,9 @@ def _loaded(game: str, options: Mapping[str, float]) -> pyspiel.Game:
     try:
         import pyspiel
     except ImportError as error:
-        text = f"its games need OpenSpiel ({error}): pip install 'playout[open_spiel]'"
-        raise spec.SpecError(f"open_spiel: {text}") from error
+        install = 'pip install ".[open_spiel]" in a checkout of Playout'
+        text = f"open_spiel: its games need OpenSpiel ({error}): {install}"
+        raise spec.SpecError(text) from error
     players = {"players": 2} if game == "chinese_checkers" else {}
     try:
         return pyspiel.load_game(game, {**options, **players})

@@ -44,7 +44,7 @@ the command, as in
   {"mcpServers": {"playout": {"command": "playout-bridge",
                               "args": ["mcp", "--name", "Ada"]}}}
 
-It needs the package mcp: pip install "playout[mcp]"
+It needs the package mcp: pip install ".[mcp]" in a checkout of Playout
 """
 
 
@@ -80,7 +80,7 @@ def command(
         if error.name not in ("mcp", "pydantic"):
             raise
         raise click.ClickException(
-            'this needs the package mcp: pip install "playout[mcp]"'
+            'this needs the package mcp: pip install ".[mcp]" in a checkout of Playout'
         ) from error
     require_account(name, guest, ["--token-file"] if token_file else [])
     account = None if guest or name is None else account_of(name, (host, port), token_file)

@@ -30,7 +30,8 @@ def require(package: str, extra: str) -> ModuleType:
     try:
         return importlib.import_module(package)
     except ImportError as error:
-        text = f"nets need the package {package} ({error}): pip install 'playout[{extra}]'"
+        install = f'pip install ".[{extra}]" in a checkout of Playout'
+        text = f"nets need the package {package} ({error}): {install}"
         raise NetError(text.replace("'", '"')) from error
 
 

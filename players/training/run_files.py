@@ -38,7 +38,8 @@ def require_learning() -> None:
     for name in ("jax", "optax", "onnx"):
         if importlib.util.find_spec(name) is None:
             raise TrainingError(
-                f'training needs the package {name}, which is missing: pip install "playout[learn]"'
+                f"training needs the package {name}, which is missing: "
+                'pip install ".[learn]" in a checkout of Playout'
             )
 
 

@@ -37,7 +37,7 @@ Examples:
                                                a net of AlphaZero_Gomoku
 
 \b
-Training needs more packages: pip install "playout[learn]"
+Training needs more packages: pip install ".[learn]" in a checkout of Playout
 Exit codes: 0 done, 1 something failed, 2 bad usage,
 130 and 143 interrupted or terminated.
 """

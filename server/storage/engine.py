@@ -93,7 +93,7 @@ def open_engine(url: str, *, only_read: bool) -> tuple[sa.URL, sa.Engine]:
     except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ValueError) as error:
         raise StorageError(f"cannot use the database {url!r}: {error}. {_ALLOWED}") from error
     except ModuleNotFoundError as error:
-        text = "PostgreSQL needs psycopg: pip install 'playout[postgres]'"
+        text = 'PostgreSQL needs psycopg: pip install ".[postgres]" in a checkout of Playout'
         raise StorageError(text) from error
     return parsed, engine
 

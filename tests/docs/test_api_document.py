@@ -107,9 +107,9 @@ class Document:
 
 
 API, PROTOCOL = Document("api.md"), Document("protocol.md")
-ROWS = [[row[0].strip("`"), *row[1:]] for row in API.rows("What can be asked", "Path")]
+ROWS = [[row[0].strip("`"), *row[1:]] for row in API.rows("Paths and parameters", "Path")]
 PATHS = [(path, type_) for path, type_, _ in ROWS]
-PARAMETERS = {row[0].strip("`"): row[1:] for row in API.rows("What can be asked", "Parameter")}
+PARAMETERS = {row[0].strip("`"): row[1:] for row in API.rows("Paths and parameters", "Parameter")}
 
 
 def problems(value: object, type_: str, where: str) -> Iterator[str]:
@@ -165,7 +165,7 @@ def _problems_of_map(value: object, document: str, anchor: str, where: str) -> I
 
 
 def test_each_kind_of_answer_has_its_section() -> None:
-    inside = API.text.partition("\n## What is answered\n")[2]
+    inside = API.text.partition("\n## Answers\n")[2]
     assert re.findall(r"^### (.+)$", inside, flags=re.MULTILINE) == list(KINDS)
 
 

@@ -47,17 +47,31 @@ def test_a_step_of_a_journey_names_a_definition(file: str, name: str) -> None:
     assert name in definitions(file)
 
 
-def test_the_layers_are_those_of_the_import_contract() -> None:
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
-        "contracts"
-    ]
-    (layers,) = (
-        each["layers"] for each in contracts if each.get("containers") == ["playout.server"]
-    )
+@pytest.mark.parametrize(
+    ("package", "rows"),
+    [
+        ("playout", r"^\| (\d+) \| `(\w+)/`"),
+        ("playout.server", r"^\| (\d+) \| `server/(\w+)(?:/|\.py)`"),
+        ("playout.players", r"^\| (\d+) \| `players/(\w+)/`"),
+    ],
+)
+def test_the_layers_are_those_of_the_import_contract(package: str, rows: str) -> None:
     described: dict[int, set[str]] = {}
-    for number, name in re.findall(
-        r"^\| (\d+) \| `server/(\w+)(?:/|\.py)`", DOCUMENT, re.MULTILINE
-    ):
+    for number, name in re.findall(rows, DOCUMENT, re.MULTILINE):
         described.setdefault(int(number), set()).add(name)
-    expected = {place: set(layer.split(" | ")) for place, layer in enumerate(layers, start=1)}
+    expected = {place: set(layer) for place, layer in enumerate(layers_of(package), start=1)}
     assert described == expected
+
+
+def layers_of(package: str) -> list[list[str]]:
+    """The layers of the folders of a package, the top one first, as import-linter checks them."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    found: list[list[list[str]]] = []
+    for contract in settings["contracts"]:
+        layers = [layer.split(" | ") for layer in contract.get("layers", [])]
+        if contract.get("containers") == [package]:
+            found.append(layers)
+        elif {name.rpartition(".")[0] for layer in layers for name in layer} == {package}:
+            found.append([[name.rpartition(".")[2] for name in layer] for layer in layers])
+    (only,) = found
+    return only

@@ -196,7 +196,7 @@ def test_each_worker_that_cannot_run_the_entrants_is_reported_before_the_first_m
         cluster.stop()
     assert code == 1
     assert "it runs Python 3.9.1, and the runner" in output
-    assert "Playout is not installed there: pip install 'playout[cluster]'" in output
+    assert 'Playout is not installed there: pip install ".[cluster]" in a checkout' in output
     assert "it has Playout 0.0.1, and the runner" in output
     assert "there is no program 'cat' that can be run: install it there" in output
     assert "its clock is 60 minutes behind: set it" in output

@@ -145,10 +145,10 @@ def test_missing_packages_are_named_with_the_command_that_installs_them(
             with pytest.raises(NetError) as caught:
                 load(path, GAME, backend)
         assert f"nets need the package {missing} " in str(caught.value)
-        assert str(caught.value).endswith(f': pip install "playout[{extra}]"')
+        assert str(caught.value).endswith(f': pip install ".[{extra}]" in a checkout of Playout')
     monkeypatch.setattr(net, "installed", list)
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(NetError, match=r'pip install "playout\[nets\]"'):
+    with pytest.raises(NetError, match=r'pip install "\.\[nets\]" in a checkout'):
         load(path, GAME)
 
 

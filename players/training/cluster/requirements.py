@@ -102,4 +102,5 @@ def _faults(answer: Installation, settings: ProcessSettings) -> Iterator[str]:
         extra = EXTRAS[wanted[0]]
         lacking = " or ".join(wanted) if answer.has_onnx else "onnx"
         extras = ",".join(dict.fromkeys(("nets", extra)))
-        yield f"it lacks the package {lacking}, which nets need: pip install 'playout[{extras}]'"
+        install = f'pip install ".[{extras}]" in a checkout of Playout'
+        yield f"it lacks the package {lacking}, which nets need: {install}"

@@ -52,7 +52,7 @@ def checked(**given: FakeWorker) -> list[preflight.CheckedWorker]:
         (FakeWorker(None, playout="9.9"), "it has Playout 9.9, and the runner "),
         (
             FakeWorker(None, playout=PackageNotFoundError("playout")),
-            "pip install 'playout[cluster]'",
+            'pip install ".[cluster]" in a checkout of Playout',
         ),
         (answered(code="x"), "has other games or players than the runner's"),
         (answered(missing=("rhino",)), "there is no program 'rhino' that can be run"),

@@ -11,5 +11,5 @@ def test_a_missing_package_is_an_error_with_the_command_that_installs_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(TrainingError, match=r'jax, which is missing: pip install "playout'):
+    with pytest.raises(TrainingError, match=r'jax, which is missing: pip install "\.\[learn'):
         require_learning()
