@@ -34,7 +34,7 @@ def test_help_has_examples_and_the_version_is_known(command: str) -> None:
     assert re.search(r"\d+\.\d+\.\d+", output)
 
 
-@pytest.mark.parametrize("name", ["demo", "test"])
+@pytest.mark.parametrize("name", ["demo", "docs", "release", "test"])
 def test_the_scripts_explain_themselves_before_they_install_anything(
     name: str, tmp_path: Path
 ) -> None:
