@@ -416,7 +416,7 @@ class Driver:
 
     def _show(self) -> bool:
         self._carry_out(self._hub.show(self._now()))
-        return self._hub.has_unshown
+        return self._hub.has_pending_moves
 
     def _wake(self) -> None:
         self._next_wake = None
