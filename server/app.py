@@ -30,12 +30,20 @@ from playout.protocol.endpoints import (
     why_not_listening,
 )
 from playout.server.core.assembly import make_hub
+from playout.server.core.effects import (
+    Effect,
+    EndAnalysis,
+    EndBot,
+    RateLadder,
+    StartAnalysis,
+    StartBot,
+)
 from playout.server.core.policy import Policy
 from playout.server.ladder.state import StoredLadder
 from playout.server.model.records import Account, StoredMatch, StoredTournament
 from playout.server.net.analysts import Analysts
 from playout.server.net.bot_processes import BotProcesses
-from playout.server.net.driver import Driver
+from playout.server.net.driver import Driver, Workers
 from playout.server.net.loop_lag import DelayMeter
 from playout.server.net.rating_updates import LadderRatings, RatingUpdates
 from playout.server.net.tcp import TcpConnectionFactory
@@ -149,15 +157,10 @@ class _Server:
         self._hub = make_hub(
             policy, software=software, accounts=found.accounts, epoch=epoch, started_at=started_at
         )
-        self._driver = Driver(self._hub, reactor(), scheduler, self._finish, loop_time)
-        self._driver.rater = LadderRatings(reactor(), self._driver.ladder_rated)
-        if policy.bots:
-            self._start_bots()
-        if policy.analyses:
-            self._driver.analysts = analysts = Analysts(reactor(), self._driver.analysis_reported)
-            reactor().addSystemEventTrigger("after", "shutdown", analysts.close)
+        self._driver = Driver(
+            self._hub, reactor(), scheduler, self._finish, self._workers, storage, loop_time
+        )
         if storage:
-            self._driver.storage = storage
             storage.attach(self._driver)
             reactor().addSystemEventTrigger("before", "shutdown", storage.stop_restarting)
             self._hub.restore_tournaments(found.tournaments)
@@ -178,12 +181,27 @@ class _Server:
             self._code = 1
         sys.exit(self._code)
 
-    def _start_bots(self) -> None:
-        connections = TcpConnectionFactory(
-            self._driver, self._scheduler, unread_bytes=self._settings.unread_bytes, proxied=False
-        )
-        self._driver.bots = bots = BotProcesses(reactor(), connections, self._driver.bot_ended)
-        reactor().addSystemEventTrigger("after", "shutdown", bots.close)
+    def _workers(self, driver: Driver) -> Workers:
+        """The processes and threads that the settings ask for. Raises CannotListenError."""
+        policy, settings = self._hub.policy, self._settings
+        carriers: dict[type[Effect], Callable[[Any], None]] = {
+            RateLadder: LadderRatings(reactor(), driver.ladder_rated).start
+        }
+        if policy.bots:
+            connections = TcpConnectionFactory(
+                driver, self._scheduler, unread_bytes=settings.unread_bytes, proxied=False
+            )
+            bots = BotProcesses(reactor(), connections, driver.bot_ended)
+            reactor().addSystemEventTrigger("after", "shutdown", bots.close)
+            carriers |= {StartBot: bots.start, EndBot: bots.end}
+        if policy.analyses:
+            analysts = Analysts(reactor(), driver.analysis_reported)
+            reactor().addSystemEventTrigger("after", "shutdown", analysts.close)
+            carriers |= {StartAnalysis: analysts.start, EndAnalysis: analysts.end}
+        if not (settings.http and self._storage):  # only pages show the ratings
+            return Workers(carriers)
+        ratings = RatingUpdates(settings.database, reactor(), driver.store)
+        return Workers(carriers, ratings.matches_ended)
 
     def _open(self) -> None:
         settings = self._settings
@@ -245,8 +263,6 @@ class _Server:
         settings = self._settings
         url = settings.database if self._storage else None
         archive = Archive(url, reactor(), settings.tournaments)
-        if url:
-            self._driver.ratings = RatingUpdates(url, reactor(), self._driver.store)
         lookup = MatchLookup(self._hub, archive)
         factory = make_site(
             self._driver.metrics,

@@ -110,7 +110,7 @@ class TimedHub:
         while self._alarm is not None and self._alarm <= self.now + SOON_S:
             self.now, self._alarm = max(self.now, self._alarm), None
             self._do(lambda: self.hub.wake(self.now))
-        while self.hub.has_unshown:
+        while self.hub.has_pending_moves:
             self._do(lambda: self.hub.show(self.now))
 
     def _do(self, call: Callable[[], Iterable[Effect]]) -> None:

@@ -6,15 +6,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 
 from playout.server.core.accounts import BotAccounts, Directory
-from playout.server.core.context import Context
-from playout.server.core.events import (
-    HubEvent,
-    MatchOver,
-    SeekClosed,
-    SessionClosed,
-    SessionDisconnected,
-    TournamentOver,
-)
+from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.handlers.admin import Administration
 from playout.server.core.handlers.analyses import Analyses
 from playout.server.core.handlers.bots import BotManager
@@ -23,15 +15,20 @@ from playout.server.core.handlers.hello import Greeting
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.play import OfferRequests, Play, WatchMatches
 from playout.server.core.handlers.seeks import Pairing, Seeks
-from playout.server.core.handlers.tournament_director import TournamentDirector
+from playout.server.core.handlers.tournament_director import TournamentDirector, TournamentOver
 from playout.server.core.handlers.tournaments import TournamentRequests
 from playout.server.core.hub import Hub, Listener
+from playout.server.core.match_room import MatchOver
 from playout.server.core.policy import Policy
 from playout.server.core.rejections import Rejections
 from playout.server.core.restore import Restorer
 from playout.server.core.rooms import Rooms
-from playout.server.core.seeks import Lobby
-from playout.server.core.session_manager import SessionManager
+from playout.server.core.seeks import Lobby, SeekClosed
+from playout.server.core.session_manager import (
+    SessionClosed,
+    SessionDisconnected,
+    SessionManager,
+)
 from playout.server.core.sessions import SessionRegistry, handlers_of
 from playout.server.model.records import Account
 
@@ -80,7 +77,7 @@ def make_hub(
         Administration(context, rooms, sessions),
     )
     # In the order in which they are called.
-    listeners: Mapping[type[HubEvent], Sequence[Listener]] = {
+    listeners: Mapping[type[FeatureEvent], Sequence[Listener]] = {
         MatchOver: (
             seeks.match_over,
             feed.match_over,

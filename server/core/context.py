@@ -20,7 +20,6 @@ from playout.server.core.effects import (
     Store,
     WakeAt,
 )
-from playout.server.core.events import HubEvent
 from playout.server.core.match import Refused
 from playout.server.core.outbox import Outbox
 from playout.server.core.policy import Policy
@@ -33,6 +32,15 @@ _Held = Send | SendToSpectators | Close | Stopped
 
 #: Stands for a connection in the outbox where an effect is not about one.
 _NO_CONNECTION = 0
+
+
+class FeatureEvent:
+    """Something that happened in a call of the hub, and that features listen for.
+
+    Each subclass stands beside the feature that queues it, with `Context.queue`. The hub hands an
+    event to its listeners when the request's handler has returned, so that no handler re-enters
+    another one.
+    """
 
 
 class Context:
@@ -57,7 +65,7 @@ class Context:
         self.records = 0
         self._effects: list[Effect] = []
         #: What happened during this call and was not yet handed to its listeners: see `queue`.
-        self.events: deque[HubEvent] = deque()
+        self.events: deque[FeatureEvent] = deque()
         self._outbox: Outbox[_Held] = Outbox()
         # Not from the epoch, which is when the machine was started: the hub before had the same.
         self._id_prefix = f"{int(started_at * 1000):x}"
@@ -103,7 +111,7 @@ class Context:
 
     # Events.
 
-    def queue(self, event: HubEvent) -> None:
+    def queue(self, event: FeatureEvent) -> None:
         """Tell other features that something happened, when the current handler has returned."""
         self.events.append(event)
 
@@ -118,16 +126,16 @@ class Context:
             for connection in connections:  # each at once, unless something before it is held
                 self._send_after((connection,), 0, Send((connection,), message))
 
-    def tell(self, session: Session, message: Event) -> None:
+    def send_to(self, session: Session, message: Event) -> None:
         """Send a message to one session, if it is connected."""
         if session.connection is not None:
             self.send((session.connection,), message)
 
-    def tell_all(self, sessions: Iterable[Session], message: Event) -> None:
+    def send_to_all(self, sessions: Iterable[Session], message: Event) -> None:
         """Send a message to each of these sessions that is connected."""
         self.send(connections_of(sessions), message)
 
-    def tell_spectators(
+    def send_to_spectators(
         self, sessions: Iterable[Session], *messages: Event, after: int | None = None
     ) -> None:
         """Send messages to spectators: later than to players, however many spectators there are.

@@ -107,7 +107,7 @@ class WakeAt(Struct, frozen=True, gc=False):
 
 
 class CallWhenIdle(Struct, frozen=True, gc=False):
-    """Call `show` when nothing else is to be done, again and again while `has_unshown`."""
+    """Call `show` when nothing else is to be done, again and again while `has_pending_moves`."""
 
 
 class Log(Struct, frozen=True, gc=False):

@@ -21,16 +21,15 @@ from playout.protocol.messages import Closing, Code, Request, RequestId, Sender
 from playout.ratings.bradley_terry import Ratings
 from playout.server.core.accounts import Directory
 from playout.server.core.cluster_reports import ClusterReports
-from playout.server.core.context import Context
+from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.effects import Effect
-from playout.server.core.events import HubEvent, MatchOver
 from playout.server.core.handlers.analyses import Analyses
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.seeks import Seeks
 from playout.server.core.match import Refused
-from playout.server.core.match_room import MatchRoom
+from playout.server.core.match_room import MatchOver, MatchRoom
 from playout.server.core.policy import Policy
 from playout.server.core.rejections import Rejections
 from playout.server.core.restore import Restorer
@@ -65,7 +64,7 @@ class Hub:
         restorer: Restorer,
         rejections: Rejections,
         handlers: Mapping[type[Request], Handler],
-        listeners: Mapping[type[HubEvent], Sequence[Listener]],
+        listeners: Mapping[type[FeatureEvent], Sequence[Listener]],
     ) -> None:
         self.accounts = accounts
         self.lobby = lobby
@@ -220,9 +219,9 @@ class Hub:
         return self._finish_call(now)
 
     @property
-    def has_unshown(self) -> bool:
+    def has_pending_moves(self) -> bool:
         """Whether there are moves that spectators have not been sent: see `show`."""
-        return self._rooms.has_unshown
+        return self._rooms.has_pending_moves
 
     def show(self, now: float) -> list[Effect]:
         """Send spectators some moves; to be called when nothing else is to be done."""
@@ -271,7 +270,7 @@ class Hub:
             self._close_connections(now)
             return
         for room in list(self.rooms.values()):  # the end of the last one closes the connections
-            self._rooms.abort(room, "the server stopped", now)
+            room.abort("the server stopped", now)
 
     def _stop_after_last_match(self, event: MatchOver, now: float) -> None:
         # Several matches may have ended in one call.

@@ -34,7 +34,10 @@ class Status(enum.Enum):
 
 @dataclass(frozen=True)
 class Result:
-    """How a match ended: winner 1 or 2, -1 for a tie, 0 for no result."""
+    """How a match ended: winner 1 or 2, -1 for a tie, 0 for no result.
+
+    `MatchEnded` and `Ended` have fields of the same names.
+    """
 
     winner: int
     returns: tuple[float, float]

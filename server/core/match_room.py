@@ -1,162 +1,331 @@
-"""A match with its players and spectators: what each is sent, and what is stored of it."""
+"""A match with its players and spectators, from its start to its end.
+
+The room owns its match: each change is made, stored and sent by a method of the room. Players are
+sent a move when it is stored, and spectators when nothing else is to be done. The queues in which
+rooms wait for one or the other are in `playout.server.core.rooms`.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Protocol
+
+from msgspec import structs
 
 from playout.protocol.messages import (
     Analysis,
-    ClockState,
     Ended,
     LegalMove,
+    Move,
     OfferClosed,
+    Offered,
     OpenOffer,
+    Reason,
     RequestId,
     Seat,
     Started,
     Summary,
-    TakenBack,
-    Update,
 )
 from playout.server.core.agreed_scores import AgreedScores
+from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.match import Match, Status
+from playout.server.core.match_spectators import MatchSpectators
 from playout.server.core.offers import How, MatchOffers
 from playout.server.core.sessions import Session
-from playout.server.core.timers import Timer
-from playout.server.core.view import MatchView
+from playout.server.core.view import Audience, MatchView, ShownMove
 from playout.server.model.records import (
     LadderMatch,
     MatchEnded,
     MatchStarted,
     MovePlayed,
     MovesTakenBack,
+    SeatTakenOver,
 )
 
-
-class _Audience(NamedTuple):
-    """Spectators that are sent the same messages.
-
-    `informed` spectators are sent the mover's analysis: all whose name is not a player's.
-    """
-
-    legal_actions: bool
-    views: bool
-    informed: bool
+#: Why a match of a tournament has no result if both players are disconnected when it ends.
+_DESERTED = "both players were disconnected"
 
 
-class PendingUpdate(NamedTuple):
-    """A move that spectators have not been sent, with what may change until then."""
+@dataclass(frozen=True)
+class MatchOver(FeatureEvent):
+    """A match has ended; `record` is what is stored of its end."""
 
-    ply: int
-    info: Analysis | None
-    clocks: tuple[ClockState, ClockState] | None
-    #: Number of the record that must be stored before the move is announced.
-    record: int
+    room: MatchRoom
+    record: MatchEnded
 
 
-@dataclass
+class RoomQueues(Protocol):
+    """What a room needs of those of all matches: see `playout.server.core.rooms.Rooms`."""
+
+    def add(self, room: MatchRoom) -> None:
+        """Add the room of a match that begins or continues."""
+
+    def remove(self, room: MatchRoom) -> None:
+        """Remove the room of a match that has ended."""
+
+    def hold(self, room: MatchRoom, record: int) -> None:
+        """Call `room.stored(record)` when the records up to number `record` are stored."""
+
+    def recount(self, room: MatchRoom, now: float) -> None:
+        """Call `room.send_spectator_count` within a few seconds."""
+
+
 class MatchRoom:
     """A match that is being played; `seats` are the sessions of player 1 and player 2."""
 
-    match: Match
-    seats: tuple[Session, Session]
-    #: Number of the record that must be stored before the match goes on.
-    awaits: int = 0
-    #: The match's tournament, its place in the schedule, and the length of its opening in plies.
-    tournament: str | None = None
-    fixture: str | None = None
-    opening: int = 0
-    #: The match's place on a ladder.
-    ladder: LadderMatch | None = None
-    #: The speed of the cores that both players think on, if it is known.
-    core_speed: float | None = None
-    #: In seconds since 1970.
-    started_at: float = 0.0
-    #: For each seat, which player the server has started for it.
-    bots: tuple[str | None, str | None] = (None, None)
-    #: The win rates of the players, if they may end the match.
-    scores: AgreedScores | None = None
-    #: Ends the match when the time of the player to move is up.
-    clock_timer: Timer | None = None
+    def __init__(
+        self,
+        context: Context,
+        rooms: RoomQueues,
+        match: Match,
+        seats: tuple[Session, Session],
+        record: MatchStarted,
+        *,
+        draws: bool,
+        scores: AgreedScores | None = None,
+    ) -> None:
+        """`record` is that of the match's start; `draws`: whether players may offer draws.
 
-    def __post_init__(self) -> None:
-        self.view = MatchView(self.match)
-        self.offers = MatchOffers(self.match, assigned=self.is_assigned)
-        #: Moves that spectators have not been sent.
-        self.unshown: list[PendingUpdate] = []
-        self._watchers: dict[_Audience, dict[str, Session]] = {}
-        #: The keys of the watching sessions that count as spectators: not those with a small board.
-        self._counted: set[str] = set()
-        #: How many of them each name has.
-        self._spectator_names: Counter[str] = Counter()
-        #: The number of spectators that all have been told; None if they may know different ones.
-        self.told_count: int | None = 0
+        `scores` has the win rates of the players, if these may end the match.
+        """
+        self.match = match
+        self.seats = seats
+        self.record = record
+        self.offers = MatchOffers(match, draws=draws, takebacks=not self.is_assigned)
+        self._context = context
+        self._rooms = rooms
+        self.scores = scores
+        self._view = MatchView(match)
+        self.spectators = MatchSpectators(context, self._view)
+        self._clock_timer = context.timers.new(self._flag)
+        #: Number of the record that must be stored before the match continues.
+        self._awaited = 0
 
     @property
     def is_assigned(self) -> bool:
         """Whether a tournament or a ladder has assigned the match to its players."""
-        return self.tournament is not None or self.ladder is not None
+        return self.record.tournament is not None or self.record.ladder is not None
 
     def seat_of(self, session: Session) -> Seat | None:
         """The seat of a session; None if it does not play here."""
         return 1 if self.seats[0] is session else 2 if self.seats[1] is session else None
 
-    def has_player_named_like(self, session: Session) -> bool:
-        """Whether the session, or another one of the same name, plays here."""
-        return session.skeleton in (self.seats[0].skeleton, self.seats[1].skeleton)
+    # From the start to the end.
 
-    @property
-    def is_deserted(self) -> bool:
-        """Whether it is a match of a tournament, and both players are disconnected."""
-        return self.tournament is not None and all(each.connection is None for each in self.seats)
+    def begin(self, now: float) -> None:
+        """Start the match, store its opening, and send it to both players."""
+        self._open()
+        self.match.start(now)
+        self._context.store(self.record)
+        for ply in range(self.match.ply):
+            self._context.store(self._move_record(ply, now, None))
+        self._hold()
+        self._log("match {match} started: {game}, {first} against {second}, clock {clock}")
+        for session in self.seats:
+            self._context.send_to(session, self.started(session, now))
+        self.settle(now)
+
+    def restore(self, moves: Iterable[MovePlayed], now: float) -> None:
+        """Continue a match from before the server was started, after the grace period.
+
+        `moves` are those that the players have made.
+        """
+        for move in moves:
+            self._count_score(move)
+        self._open()
+        self.match.resume(now + self._context.policy.restart_grace_s)
+        self._log("match {match} goes on at ply {plies}")
+        self.settle(now)
+
+    def restore_ended(self, ended_at: float) -> None:
+        """Keep the result of a match that ended before the server was started."""
+        self._keep_result(self._ended(), ended_at)
+        self._rooms.remove(self)
+
+    def move(self, seat: Seat, request: Move, now: float, lag_s: float) -> bool:
+        """Make a move; False if it repeats the move that was made then, and is only answered.
+
+        No clock runs until the move is stored and announced. Raises Refused, as `Match.play`; the
+        match may be lost then: call `settle`.
+        """
+        ply, mover, opponent = request.ply, self.seats[seat - 1], self.seats[2 - seat]
+        played = self.match.play(seat, ply, request.action, now, lag_s)
+        if played:
+            record = self._move_record(ply, now, request.info)
+            self._context.store(record)
+            self._hold()
+            shown = ShownMove(ply, record.clocks, request.info, self._awaited)
+            self.spectators.show_later(shown)
+            self._count_score(record)
+        shown = ShownMove(ply, self.match.clock_states(now))
+        if played:  # first, so that the opponent thinks sooner, above all on a core that both share
+            self._send_update(opponent, shown, None)
+        self._send_update(mover, shown, request.id)
+        if played:
+            for offer, how in self.offers.moved(seat):
+                self._context.send_to_all(self.seats, self.offer_closed(offer, how))
+        self.settle(now)
+        return played
+
+    def take_back(self, seat: Seat, now: float, origin: Session, re: RequestId | None) -> None:
+        """Take moves back to before the last one of `seat`; the message to `origin` has `re`.
+
+        No clock runs until that is stored.
+        """
+        self.spectators.show()
+        ply = self.offers.first_taken_back(seat)
+        assert ply is not None
+        self.match.take_back(ply, now)
+        self.offers.taken_back(seat)
+        self._view.moves_taken_back()
+        at = now + self._context.epoch
+        self._context.store(MovesTakenBack(match=self.match.id, ply=ply, at=at))
+        self._hold()
+        clocks = self.match.clock_states(now)
+        for session in self.seats:
+            own, legal = re if session is origin else None, self._legal_moves(session, ply)
+            message = self._view.taken_back(seat, clocks, _audience(session), own, legal)
+            self._context.send_to(session, message)
+        self.spectators.send(lambda audience: [self._view.taken_back(seat, clocks, audience)])
+        self.settle(now)
 
     def reseat(self, seat: Seat, session: Session) -> None:
-        """Give a seat to another session."""
+        """Give a seat to another session of the same account."""
         first, second = self.seats
+        self.seats[seat - 1].matches.discard(self.match.id)
         self.seats = (session, second) if seat == 1 else (first, session)
-        self.unwatch(session)
+        session.matches.add(self.match.id)
+        self.spectators.remove(session)
+        session.watching.discard(self.match.id)
+        self._context.store(SeatTakenOver(match=self.match.id, seat=seat, session=session.key))
 
-    def watchers(self) -> list[Session]:
-        """The sessions that watch and do not play."""
-        return [each for sessions in self._watchers.values() for each in sessions.values()]
+    def resign(self, seat: Seat, now: float) -> None:
+        """End the match as lost for `seat`. Raises Refused."""
+        self.match.resign(seat)
+        self.settle(now)
 
-    def spectators(self) -> list[Session]:
-        """The sessions that watch, and do not only show a small board."""
-        return [each for each in self.watchers() if each.key in self._counted]
+    def agree_on_draw(self, now: float) -> None:
+        """End the match as a tie, as both players want. Raises Refused."""
+        self.match.agree_on_draw()
+        self.settle(now)
+
+    def adjudicate(self, ply: int, winner: int, now: float) -> None:
+        """End the match with the result that is proven at this ply. Raises Refused."""
+        self.match.adjudicate(ply, winner)
+        self.settle(now)
+
+    def abandon(self, seat: Seat, now: float) -> None:
+        """End the match because a player has left and did not come back."""
+        if self._is_deserted:
+            self.match.abort(_DESERTED)
+        else:
+            self.match.abandon(seat)
+        self.settle(now)
+
+    def abort(self, text: str, now: float, reason: Reason = Reason.ABORTED) -> None:
+        """End the match without result; nothing happens if it has ended."""
+        if self.match.status is not Status.ENDED:
+            self.match.abort(text, reason)
+            self.settle(now)
+
+    def settle(self, now: float) -> None:
+        """After a change of the match: set the timer of its clock, or announce its end."""
+        context, match = self._context, self.match
+        if fault := self._view.take_fault():
+            text = "match {match} is not drawn: the view of {game} fails, with {fault}"
+            self._log(text, fault=fault)
+        if match.status is not Status.ENDED:
+            self._clock_timer.set(match.deadline())
+            return
+        assert match.result
+        record = MatchEnded(match=match.id, at=now + context.epoch, **vars(match.result))
+        ended = self._ended()
+        context.store(record)
+        self._keep_result(ended, now)
+        context.send_to_all(self.seats, ended)
+        self.spectators.show()
+        context.send_to_spectators(self.spectators, ended)
+        self._log("match {match} ended after {plies} plies: {result} ({reason})")
+        self._close()
+        context.queue(MatchOver(self, record))
+
+    def stored(self, record: int, now: float) -> None:
+        """Continue the match if it was held for the records up to number `record`."""
+        if self._awaited == record and self.match.status is not Status.ENDED:
+            self.match.resume(now)
+            self._clock_timer.set(self.match.deadline())
+
+    def _open(self) -> None:
+        self._rooms.add(self)
+        for session in self.seats:
+            session.matches.add(self.match.id)
+
+    def _close(self) -> None:
+        self._rooms.remove(self)
+        self._clock_timer.stop()
+        for session in self.spectators:
+            session.watching.discard(self.match.id)
+        for session in self.seats:
+            session.matches.discard(self.match.id)
+
+    def _hold(self) -> None:
+        """Hold the match until all records up to now are stored."""
+        self.match.hold()
+        self._awaited = self._context.records
+        self._rooms.hold(self, self._awaited)
 
     @property
-    def spectator_count(self) -> int:
-        """The number of spectators beside the players; those of one name count once."""
-        names = self._spectator_names
-        return len(names) - len({each.skeleton for each in self.seats} & names.keys())
+    def _is_deserted(self) -> bool:
+        """Whether it is a match of a tournament, and both players are disconnected."""
+        left = [each.connection is None for each in self.seats]
+        return self.record.tournament is not None and all(left)
 
-    def watch(self, session: Session, *, preview: bool = False) -> None:
+    def _flag(self, now: float) -> None:
+        deadline = self.match.deadline()
+        if deadline is not None and now >= deadline and self._is_deserted:
+            self.match.abort(_DESERTED)
+        else:
+            self.match.flag(now)
+        self.settle(now)
+
+    def _count_score(self, record: MovePlayed) -> None:
+        """Note the win rate of a move; the match ends if both players agree on its result."""
+        if self.scores is None:
+            return
+        self.scores.moved(record.seat, record.ply, record.info)
+        winner = self.scores.winner()
+        if winner is not None and self.match.status is Status.PLAYING:
+            self.match.adjudicate(self.match.ply, winner, "by the win rates of both players")
+
+    def _keep_result(self, ended: Ended, at: float) -> None:
+        """Keep the result for players that may not receive it, until they come back."""
+        for session in self.seats:
+            session.results_since(at - self._context.policy.reconnect_s)
+            session.results.append((at, ended))
+
+    # Spectators.
+
+    def watch(self, session: Session, now: float, *, preview: bool) -> None:
         """Send the match to a session from now on; with `preview`, it is no spectator."""
-        self.unwatch(session)
-        if not preview:
-            self._counted.add(session.key)
-            self._spectator_names[session.skeleton] += 1
-        hello = session.hello
-        informed = not self.has_player_named_like(session)
-        audience = _Audience(hello.legal_actions, hello.views, informed)
-        self._watchers.setdefault(audience, {})[session.key] = session
+        self.spectators.show()  # so that the session is not sent these moves twice
+        hello, names = session.hello, [each.skeleton for each in self.seats]
+        audience = Audience(hello.legal_actions, hello.views, session.skeleton not in names)
+        self.spectators.add(session, audience, preview=preview)
         session.watching.add(self.match.id)
+        self._rooms.recount(self, now)
 
-    def unwatch(self, session: Session) -> None:
+    def unwatch(self, session: Session, now: float) -> None:
         """Stop sending the match to a session."""
-        for sessions in self._watchers.values():
-            sessions.pop(session.key, None)
-        if session.key in self._counted:
-            self._counted.remove(session.key)
-            self._spectator_names[session.skeleton] -= 1
-            if not self._spectator_names[session.skeleton]:
-                del self._spectator_names[session.skeleton]
+        self.spectators.remove(session)
         session.watching.discard(self.match.id)
+        self._rooms.recount(self, now)
 
-    # What is sent.
+    def send_spectator_count(self) -> None:
+        """Send the number of spectators, if it has changed."""
+        self.spectators.send_count(self.match.id, self.seats)
+
+    # Messages.
 
     def started(self, session: Session, now: float, re: RequestId | None = None) -> Started:
         """The whole match as one session sees it."""
@@ -179,156 +348,11 @@ class MatchRoom:
             state=match.state,
             to_move=match.to_move,
             legal_actions=match.legal_actions() if hello.legal_actions else None,
-            board=self.view.board() if views else None,
-            view=self.view.position(match.ply) if views else None,
-            legal_moves=self.view.legal_moves(match.ply) if moves else None,
+            board=self._view.board() if views else None,
+            view=self._view.position(match.ply) if views else None,
+            legal_moves=self._view.legal_moves(match.ply) if moves else None,
             offers=self.offers.open if seat else (),
-            spectators=self.spectator_count if views else 0,
-        )
-
-    def updates(
-        self, ply: int, now: float, mover: Session, re: RequestId | None
-    ) -> Iterator[tuple[Session, Update]]:
-        """Move number `ply` for both players; the mover's, with the request's id, comes last.
-
-        So the opponent begins to think a little sooner, above all on a core that both share.
-        Legal actions and views are for players that asked for them, legal moves for the one to
-        move. Neither is sent the other's analysis.
-        """
-        move = PendingUpdate(ply, None, self.match.clock_states(now), 0)
-        first, second = self.seats
-        if first is mover:
-            first, second = second, first
-        yield first, self._player_update(move, first, None)
-        yield second, self._player_update(move, second, re if second is mover else None)
-
-    def _player_update(self, move: PendingUpdate, session: Session, re: RequestId | None) -> Update:
-        views, legal_moves = session.has_views, None
-        audience = _Audience(session.hello.legal_actions, views, informed=False)
-        if views and self.seat_of(session) == self.match.to_move_at(move.ply + 1):
-            legal_moves = self.view.legal_moves(move.ply + 1)
-        return self._update(move, audience, re=re, legal_moves=legal_moves)
-
-    def count_score(self, record: MovePlayed) -> None:
-        """Take the win rate of a move; the match ends if both players agree on its result."""
-        if self.scores is None:
-            return
-        self.scores.moved(record.seat, record.ply, record.info)
-        winner = self.scores.winner()
-        if winner is not None and self.match.status is Status.PLAYING:
-            self.match.adjudicate(self.match.ply, winner, "by the win rates of both players")
-
-    def show_later(self, ply: int, now: float, info: Analysis | None, record: int) -> None:
-        """Keep move number `ply` for the spectators until record number `record` is stored."""
-        if any(self._watchers.values()):
-            clocks = self.match.clock_states(now)
-            self.unshown.append(PendingUpdate(ply, info, clocks, record))
-
-    def spectator_updates(
-        self, moves: list[PendingUpdate]
-    ) -> Iterator[tuple[list[Session], tuple[Update, ...]]]:
-        """Moves for spectators: the same messages for all that are sent the same.
-
-        A spectator with the name of a player is not sent the mover's analysis. Legal actions and
-        views are as for players.
-        """
-        for audience, sessions in self._watchers.items():
-            if sessions:
-                updates = tuple(self._update(move, audience) for move in moves)
-                yield list(sessions.values()), updates
-
-    def _update(
-        self,
-        move: PendingUpdate,
-        audience: _Audience,
-        *,
-        re: RequestId | None = None,
-        legal_moves: tuple[LegalMove, ...] | None = None,
-    ) -> Update:
-        match, after = self.match, move.ply + 1
-        info = move.info if audience.informed else None
-        return Update(
-            re=re,
-            match=match.id,
-            ply=move.ply,
-            player=match.mover(move.ply),
-            action=match.moves[move.ply],
-            state=match.states[after],
-            to_move=match.to_move_at(after),
-            clocks=move.clocks,
-            info=info,
-            legal_actions=match.legal_actions(after) if audience.legal_actions else None,
-            view=self.view.position(after, info) if audience.views else None,
-            legal_moves=legal_moves,
-        )
-
-    def offer_closed(self, offer: OpenOffer, how: How) -> OfferClosed:
-        """The message about an offer that is open no longer."""
-        return OfferClosed(
-            match=self.match.id, offer=offer.offer, player=offer.player, ply=offer.ply, how=how
-        )
-
-    def taken_back(
-        self, seat: Seat, now: float, origin: Session, re: RequestId | None
-    ) -> Iterator[tuple[Session, TakenBack]]:
-        """The takeback of `seat` for both players; that for `origin` has the request's id."""
-        ply, to_move = self.match.ply, self.match.to_move
-        for session in self.seats:
-            audience = _Audience(session.hello.legal_actions, session.has_views, informed=False)
-            moves = session.has_views and self.seat_of(session) == to_move
-            yield (
-                session,
-                self._taken_back(
-                    seat,
-                    now,
-                    audience,
-                    re=re if session is origin else None,
-                    legal_moves=self.view.legal_moves(ply) if moves else None,
-                ),
-            )
-
-    def spectators_taken_back(
-        self, seat: Seat, now: float
-    ) -> Iterator[tuple[list[Session], TakenBack]]:
-        """The takeback of `seat`: the same message for all spectators that are sent the same."""
-        for audience, sessions in self._watchers.items():
-            if sessions:
-                yield list(sessions.values()), self._taken_back(seat, now, audience)
-
-    def _taken_back(
-        self,
-        seat: Seat,
-        now: float,
-        audience: _Audience,
-        *,
-        re: RequestId | None = None,
-        legal_moves: tuple[LegalMove, ...] | None = None,
-    ) -> TakenBack:
-        match = self.match
-        return TakenBack(
-            re=re,
-            match=match.id,
-            ply=match.ply,
-            player=seat,
-            state=match.state,
-            to_move=match.to_move,
-            clocks=match.clock_states(now),
-            legal_actions=match.legal_actions() if audience.legal_actions else None,
-            view=self.view.position(match.ply) if audience.views else None,
-            legal_moves=legal_moves,
-        )
-
-    def ended(self) -> Ended:
-        """The message about the end of the match, which must have ended."""
-        result = self.match.result
-        assert result is not None
-        return Ended(
-            match=self.match.id,
-            winner=result.winner,
-            returns=result.returns,
-            reason=result.reason,
-            text=result.text,
-            state=self.match.state,
+            spectators=self.spectators.count(self.seats) if views else 0,
         )
 
     def summary(self) -> Summary:
@@ -342,36 +366,36 @@ class MatchRoom:
             ply=match.ply,
         )
 
-    # What is stored.
-
-    def started_record(self, at: float) -> MatchStarted:
-        """The record of the match's start; `at` in seconds since 1970."""
-        match, (first, second) = self.match, self.seats
-        return MatchStarted(
-            match=match.id,
-            game=str(match.game),
-            players=match.players,
-            accounts=(
-                first.account.id if first.account else None,
-                second.account.id if second.account else None,
-            ),
-            sessions=(first.key, second.key),
-            clock=match.clock_name,
-            rated=match.terms.rated,
-            illegal_moves=match.terms.illegal_moves,
-            credit_cap_s=match.terms.credit_cap_s,
-            opening=self.opening,
-            max_plies=match.terms.max_plies,
-            tournament=self.tournament,
-            fixture=self.fixture,
-            bots=self.bots,
-            ladder=self.ladder,
-            core_speed=self.core_speed,
-            at=at,
+    def offer_closed(self, offer: OpenOffer, how: How) -> OfferClosed:
+        """The message about an offer that is open no longer."""
+        return OfferClosed(
+            match=self.match.id, offer=offer.offer, player=offer.player, ply=offer.ply, how=how
         )
 
-    def move_record(self, ply: int, now: float, info: Analysis | None, at: float) -> MovePlayed:
-        """The record of move number `ply`, the last one; `at` in seconds since 1970."""
+    def send_players(
+        self, message: Offered | OfferClosed, origin: Session, re: RequestId | None
+    ) -> None:
+        """Send a message to both players; the one to `origin` has the id of its request."""
+        for session in self.seats:
+            own = structs.replace(message, re=re) if session is origin else message
+            self._context.send_to(session, own)
+
+    def _send_update(self, session: Session, move: ShownMove, re: RequestId | None) -> None:
+        legal = self._legal_moves(session, move.ply + 1)
+        self._context.send_to(session, self._view.update(move, _audience(session), re, legal))
+
+    def _legal_moves(self, session: Session, ply: int) -> tuple[LegalMove, ...] | None:
+        """The legal moves before move number `ply`, for a player with views that makes it."""
+        moves = session.has_views and self.seat_of(session) == self.match.to_move_at(ply)
+        return self._view.legal_moves(ply) if moves else None
+
+    def _ended(self) -> Ended:
+        assert self.match.result
+        return Ended(match=self.match.id, state=self.match.state, **vars(self.match.result))
+
+    # What is stored and logged.
+
+    def _move_record(self, ply: int, now: float, info: Analysis | None) -> MovePlayed:
         match = self.match
         return MovePlayed(
             match=match.id,
@@ -380,22 +404,61 @@ class MatchRoom:
             action=match.moves[ply],
             clocks=match.clock_states(now),
             info=info,
-            at=at,
+            at=now + self._context.epoch,
         )
 
-    def takeback_record(self, at: float) -> MovesTakenBack:
-        """The record of a takeback to the present position; `at` in seconds since 1970."""
-        return MovesTakenBack(match=self.match.id, ply=self.match.ply, at=at)
+    def _log(self, text: str, **more: object) -> None:
+        match = self.match
+        fields: dict[str, object] = {
+            "match": match.id,
+            "game": str(match.game),
+            "first": match.players[0],
+            "second": match.players[1],
+            "clock": match.clock_name,
+            "plies": match.ply,
+        }
+        if match.result:
+            fields |= {"result": match.result.text, "reason": match.result.reason.value}
+        self._context.log(text, fields | more)
 
-    def ended_record(self, at: float) -> MatchEnded:
-        """The record of the match's end; `at` in seconds since 1970."""
-        result = self.match.result
-        assert result is not None
-        return MatchEnded(
-            match=self.match.id,
-            winner=result.winner,
-            returns=result.returns,
-            reason=result.reason,
-            text=result.text,
-            at=at,
-        )
+
+def started_record(
+    match: Match,
+    seats: tuple[Session, Session],
+    at: float,
+    *,
+    tournament: str | None = None,
+    fixture: str | None = None,
+    bots: tuple[str | None, str | None] = (None, None),
+    ladder: LadderMatch | None = None,
+    core_speed: float | None = None,
+) -> MatchStarted:
+    """The record of the start of a match, after its opening; `at` in seconds since 1970."""
+    first, second = seats
+    return MatchStarted(
+        match=match.id,
+        game=str(match.game),
+        players=match.players,
+        accounts=(
+            first.account.id if first.account else None,
+            second.account.id if second.account else None,
+        ),
+        sessions=(first.key, second.key),
+        clock=match.clock_name,
+        rated=match.terms.rated,
+        illegal_moves=match.terms.illegal_moves,
+        credit_cap_s=match.terms.credit_cap_s,
+        opening=match.opening_plies,
+        max_plies=match.terms.max_plies,
+        tournament=tournament,
+        fixture=fixture,
+        bots=bots,
+        ladder=ladder,
+        core_speed=core_speed,
+        at=at,
+    )
+
+
+def _audience(player: Session) -> Audience:
+    """What a player is sent: never the opponent's analysis."""
+    return Audience(player.hello.legal_actions, player.has_views, analysis=False)

@@ -24,12 +24,11 @@ How = Literal["declined", "withdrawn"]
 class MatchOffers:
     """The open offers of a match, and the rules of what may be offered."""
 
-    def __init__(self, match: Match, *, assigned: bool) -> None:
-        """`assigned`: whether it is a match of a tournament or a ladder."""
+    def __init__(self, match: Match, *, draws: bool, takebacks: bool) -> None:
+        """`draws` and `takebacks`: whether they may be offered, if other rules allow it, too."""
         self._match = match
-        self._assigned = assigned
-        #: Whether draws may be offered.
-        self.draws = not assigned
+        self.draws = draws
+        self._takebacks = takebacks
         self._open: dict[Seat, OpenOffer] = {}
         #: What each player has offered since its last move.
         self._offered: set[tuple[Seat, OfferKind]] = set()
@@ -48,7 +47,7 @@ class MatchOffers:
         """Raise Refused unless a player may offer this after `ply` moves, or agree to it."""
         match = self._match
         match.require_ply(ply, "the offer")
-        if self._assigned and kind == "takeback":
+        if kind == "takeback" and not self._takebacks:
             text = "in matches of tournaments and ladders no move can be taken back"
             raise Refused(Code.NOT_ALLOWED, text)
         if kind == "draw" and not self.draws:

@@ -93,8 +93,8 @@ class Rejections:
             self._director.end_unstored(fixture.tournament, now)
         elif room:
             if ply is not None:
-                room.unshown = [each for each in room.unshown if each.ply < ply]
-            self._rooms.abort(room, NOT_STORED, now)
+                room.spectators.drop_moves(ply)
+            room.abort(NOT_STORED, now)
 
 
 def _without_result(ended: Ended) -> Ended:

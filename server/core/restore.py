@@ -19,9 +19,9 @@ from playout.server.core.match import Match, Result, Status, Terms
 from playout.server.core.match_room import MatchRoom
 from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionManager
-from playout.server.core.sessions import Session, SessionRegistry
+from playout.server.core.sessions import Session
 from playout.server.ladder.state import StoredLadder
-from playout.server.model.records import StoredMatch, StoredTournament
+from playout.server.model.records import MatchStarted, StoredMatch, StoredTournament
 from playout.server.tournament.state import restore_tournament
 
 
@@ -71,7 +71,7 @@ class Restorer:
         for each in stored:
             match_id = each.started.match
             try:
-                room = room_of(each, self._sessions.registry, self._accounts)
+                room = self._room_of(each)
             except (games.SpecError, games.IllegalAction) as error:
                 text = "match {match} cannot go on, and stays as it is: {why}"
                 self._context.log(text, {"match": match_id, "why": str(error)})
@@ -80,38 +80,48 @@ class Restorer:
             for session in room.seats:
                 self._sessions.expect(session, now)
             if each.ended:
-                self._rooms.restore_ended(room, each.ended.at - self._context.epoch)
+                room.restore_ended(each.ended.at - self._context.epoch)
             else:
-                self._restore_rules(room, each)
                 self._ladders.restore_match(room)
-                self._rooms.restore(room, now)
+                room.restore(each.moves[each.started.opening :], now)
                 self._director.restore_match(room)
                 self._bots.restore(room, now)
                 self._abort_if_over(room, now)
         self._director.start_due_matches(now)
 
-    def _restore_rules(self, room: MatchRoom, stored: StoredMatch) -> None:
-        """Apply the rules of the match's tournament: which offers and win rates may end it."""
-        if room.tournament:
-            room.offers.draws = self._director.allows_draws(room.tournament)
-        room.scores = self._director.scores_of(room.tournament)
-        for move in stored.moves[room.opening :]:
-            room.count_score(move)
-
     def _abort_if_over(self, room: MatchRoom, now: float) -> None:
         """Abort a match whose tournament had ended, which is stored before its matches end."""
-        tournament = room.tournament
+        tournament = room.record.tournament
         if tournament is None or tournament in self._unrestored:
             return
         if not self._director.is_running(tournament):
-            self._rooms.abort(room, "the tournament is over", now)
+            room.abort("the tournament is over", now)
+
+    def _room_of(self, stored: StoredMatch) -> MatchRoom:
+        """The room of a stored match, with its players' sessions: known ones, or new ones.
+
+        Raises games.SpecError or games.IllegalAction if the rules have changed since.
+        """
+        started, director = stored.started, self._director
+        tournament = started.tournament
+        return MatchRoom(
+            self._context,
+            self._rooms,
+            _match_of(stored),
+            (self._session(started, 1), self._session(started, 2)),
+            started,
+            draws=director.allows_draws(tournament) if tournament else started.ladder is None,
+            scores=director.scores_of(tournament),
+        )
+
+    def _session(self, started: MatchStarted, seat: Seat) -> Session:
+        key, name = started.sessions[seat - 1], started.players[seat - 1]
+        hello = Hello(protocol_min=PROTOCOL, protocol_max=PROTOCOL, name=name)
+        account = self._accounts.get(started.accounts[seat - 1])
+        return self._sessions.registry.sessions.get(key) or Session(key, name, hello, account)
 
 
-def room_of(stored: StoredMatch, registry: SessionRegistry, accounts: Directory) -> MatchRoom:
-    """The room of a stored match, with its players' sessions: known ones, or new ones.
-
-    Raises games.SpecError or games.IllegalAction if the rules have changed since.
-    """
+def _match_of(stored: StoredMatch) -> Match:
     started, controls = stored.started, parse_time_controls(stored.started.clock)
     match = Match(
         started.match,
@@ -133,25 +143,4 @@ def room_of(stored: StoredMatch, registry: SessionRegistry, accounts: Directory)
         end = stored.ended
         match.result = Result(end.winner, end.returns, end.reason, end.text)
         match.status = Status.ENDED
-    return MatchRoom(
-        match,
-        (_session(stored, 1, registry, accounts), _session(stored, 2, registry, accounts)),
-        tournament=started.tournament,
-        fixture=started.fixture,
-        opening=started.opening,
-        started_at=started.at,
-        bots=started.bots,
-        ladder=started.ladder,
-    )
-
-
-def _session(
-    stored: StoredMatch, seat: Seat, registry: SessionRegistry, accounts: Directory
-) -> Session:
-    started, place = stored.started, seat - 1
-    known = registry.sessions.get(started.sessions[place])
-    if known:
-        return known
-    name = started.players[place]
-    hello = Hello(protocol_min=PROTOCOL, protocol_max=PROTOCOL, name=name)
-    return Session(started.sessions[place], name, hello, accounts.get(started.accounts[place]))
+    return match

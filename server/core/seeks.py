@@ -9,6 +9,7 @@ from msgspec import structs
 
 from playout.protocol.messages import RequestId, Seek, Seeking
 from playout.protocol.names import skeleton
+from playout.server.core.context import FeatureEvent
 from playout.server.core.sessions import Session
 
 
@@ -53,6 +54,13 @@ class OpenSeek:
         terms = structs.asdict(self.request) | {"matches": self.matches}
         del terms["id"]
         return Seeking(re=re, seek=self.id, name=self.session.name, **terms)
+
+
+@dataclass(frozen=True)
+class SeekClosed(FeatureEvent):
+    """A seek was closed before all its matches were begun."""
+
+    seek: OpenSeek
 
 
 class Lobby:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 from playout.protocol.messages import Code, Notice, Seat, ServerPing
-from playout.server.core.context import Context
+from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.effects import PauseReading, Send, SetFrameLimit
-from playout.server.core.events import SessionClosed, SessionDisconnected
 from playout.server.core.match import Refused
 from playout.server.core.match_room import MatchRoom
 from playout.server.core.rate_limits import BURST_S, TokenBucket
@@ -24,6 +24,20 @@ _STORAGE_NOTICE = {
     ),
     False: Notice(code="storage_up", text="the server stores again: matches go on"),
 }
+
+
+@dataclass(frozen=True)
+class SessionDisconnected(FeatureEvent):
+    """A session has lost its connection; it may come back."""
+
+    session: Session
+
+
+@dataclass(frozen=True)
+class SessionClosed(FeatureEvent):
+    """A session is over, and nothing can be sent to it any more."""
+
+    session: Session
 
 
 class SessionManager:
@@ -93,7 +107,7 @@ class SessionManager:
             return
         session.connection, session.left_at = None, now
         for match_id in list(session.watching):
-            self._rooms.unwatch(match_id, session, now)
+            self._rooms.running[match_id].unwatch(session, now)
         self._context.queue(SessionDisconnected(session))
         reconnect_s = self._context.policy.reconnect_s
         if session.matches or session.results_since(now - reconnect_s):
@@ -172,7 +186,7 @@ class SessionManager:
         for match_id in list(session.matches):
             room = self._rooms.running[match_id]
             if seat := room.seat_of(session):
-                self._rooms.abandon(room, seat, now)
+                room.abandon(seat, now)
         if self.registry.remove(session):
             if session.expiry:
                 session.expiry.stop()
@@ -181,7 +195,7 @@ class SessionManager:
     def reseat(self, room: MatchRoom, seat: Seat, session: Session, now: float) -> None:
         """Give a seat to another session of the account; the session before ends if it is idle."""
         before = room.seats[seat - 1]
-        self._rooms.reseat(room, seat, session)
+        room.reseat(seat, session)
         if not before.matches:
             self.forget(before, now)
 

@@ -10,13 +10,24 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from heapq import nlargest
 from itertools import chain
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from msgspec import structs
 
 from playout.games import Game, State
 from playout.games.core.view import BoardView, draw
-from playout.protocol.messages import Analysis, Board, Candidate, LegalMove, PositionView
+from playout.protocol.messages import (
+    Analysis,
+    Board,
+    Candidate,
+    ClockState,
+    LegalMove,
+    PositionView,
+    RequestId,
+    Seat,
+    TakenBack,
+    Update,
+)
 from playout.server.core.match import Match
 
 #: Moves of a principal variation that are named, and candidates that are shown.
@@ -27,10 +38,35 @@ IN_A_ROW = 10
 T = TypeVar("T")
 
 
-class MatchView:
-    """The board, positions and legal moves of a match; None for each once the game has failed.
+class Audience(NamedTuple):
+    """What some sessions are sent of each position.
 
-    The match goes on without them: it is played by its states.
+    `analysis`: whether they are sent the mover's analysis, as spectators are whose name is not that
+    of a player.
+    """
+
+    legal_actions: bool
+    views: bool
+    analysis: bool
+
+
+class ShownMove(NamedTuple):
+    """A move to be sent, with the clocks at that ply, which change before all are sent it.
+
+    `record` is the number of the record that must be stored before.
+    """
+
+    ply: int
+    clocks: tuple[ClockState, ClockState] | None
+    info: Analysis | None = None
+    record: int = 0
+
+
+class MatchView:
+    """The positions of a match as clients are sent them.
+
+    The board, positions and legal moves are None once the game has failed. The match continues
+    without them: it is played by its states.
     """
 
     def __init__(self, match: Match) -> None:
@@ -65,6 +101,54 @@ class MatchView:
     def moves_taken_back(self) -> None:
         """Forget the last position: another one may have its number."""
         self._last = None
+
+    def update(
+        self,
+        move: ShownMove,
+        audience: Audience,
+        re: RequestId | None = None,
+        legal_moves: tuple[LegalMove, ...] | None = None,
+    ) -> Update:
+        """The message about a move."""
+        match, after = self._match, move.ply + 1
+        info = move.info if audience.analysis else None
+        return Update(
+            re=re,
+            match=match.id,
+            ply=move.ply,
+            player=match.mover(move.ply),
+            action=match.moves[move.ply],
+            state=match.states[after],
+            to_move=match.to_move_at(after),
+            clocks=move.clocks,
+            info=info,
+            legal_actions=match.legal_actions(after) if audience.legal_actions else None,
+            view=self.position(after, info) if audience.views else None,
+            legal_moves=legal_moves,
+        )
+
+    def taken_back(
+        self,
+        seat: Seat,
+        clocks: tuple[ClockState, ClockState] | None,
+        audience: Audience,
+        re: RequestId | None = None,
+        legal_moves: tuple[LegalMove, ...] | None = None,
+    ) -> TakenBack:
+        """The message about a takeback of `seat` to the present position."""
+        match = self._match
+        return TakenBack(
+            re=re,
+            match=match.id,
+            ply=match.ply,
+            player=seat,
+            state=match.state,
+            to_move=match.to_move,
+            clocks=clocks,
+            legal_actions=match.legal_actions() if audience.legal_actions else None,
+            view=self.position(match.ply) if audience.views else None,
+            legal_moves=legal_moves,
+        )
 
     def take_fault(self) -> str | None:
         """The fault of the game, the first time that this is called after it."""

@@ -26,6 +26,7 @@ from playout.commands.subprocesses import (
     stop,
 )
 from playout.protocol.analyst import AnalysisOrder, AnalysisReport, AnalystOrder, StopOrder
+from playout.server.core.effects import EndAnalysis, StartAnalysis
 
 _ANALYST = "playout.players.analyst.analyst_process:main"
 ANALYST_NICENESS = LOWEST_NICENESS
@@ -47,8 +48,9 @@ class Analysts:
         #: Processes that were killed and may not have exited yet.
         self._killed: list[Process] = []
 
-    def start(self, order: AnalysisOrder) -> None:
+    def start(self, effect: StartAnalysis) -> None:
         """Work on an order, and report that it is over at last, whatever happens."""
+        order = effect.order
         self._killed = [each for each in self._killed if each.poll() is None]
         analyst = next((each for each in self._processes if each.order is None), None)
         if analyst is None:
@@ -61,11 +63,11 @@ class Analysts:
                 return
         analyst.give(order)
 
-    def end(self, analysis: str) -> None:
+    def end(self, effect: EndAnalysis) -> None:
         """End an analysis, whose last report follows."""
         for each in self._processes:
-            if each.order and each.order.analysis == analysis:
-                each.stop(analysis)
+            if each.order and each.order.analysis == effect.analysis:
+                each.stop(effect.analysis)
 
     def close(self) -> None:
         """Kill all processes, which have nothing to save, and wait until they have exited."""

@@ -19,7 +19,7 @@ from playout.commands.subprocesses import (
     start_own,
     stop,
 )
-from playout.server.core.effects import StartBot
+from playout.server.core.effects import EndBot, StartBot
 
 _HOST = "127.0.0.1"
 _PLAYER = "playout.players.client.player_command:main"
@@ -85,12 +85,12 @@ class BotProcesses:
         self._running[order.bot] = _Running(process, output)
         self._schedule_poll()
 
-    def end(self, bot: str) -> None:
+    def end(self, order: EndBot) -> None:
         """Kill the process of a bot, which has nothing to save."""
-        if running := self._running.pop(bot, None):
+        if running := self._running.pop(order.bot, None):
             running.output.close()
             send(running.process, signal.SIGKILL)
-            self._killed[bot] = running.process
+            self._killed[order.bot] = running.process
             if self._next_poll:
                 self._next_poll.reset(_KILLED_POLL_S)
 

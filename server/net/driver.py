@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from twisted.logger import Logger
 
-from playout.protocol.analyst import AnalysisOrder, AnalysisReport
+from playout.protocol.analyst import AnalysisReport
 from playout.protocol.codec import ADMINISTRATORS_FRAME, MAX_FRAME, MessageFormat, Unreadable
 from playout.protocol.messages import Code, Error, Event, Move
-from playout.ratings.bradley_terry import Ratings, solve
+from playout.ratings.bradley_terry import Ratings
 from playout.server.core.effects import (
     CallWhenIdle,
     Close,
@@ -36,6 +36,7 @@ from playout.server.core.effects import (
     WakeAt,
 )
 from playout.server.core.hub import Hub
+from playout.server.core.policy import Policy
 from playout.server.model.records import Account, MatchEnded, MovePlayed, Record
 from playout.server.net.stall_log import StallLog
 from playout.server.runtime.metrics import Metrics
@@ -102,38 +103,15 @@ class Storage(Protocol):
         """Store a record with its number, after those before it."""
 
 
-class BotLauncher(Protocol):
-    """Starts bots, and calls `Driver.bot_ended` when one has exited."""
+class Workers(NamedTuple):
+    """What works outside of the event loop, and calls the driver with what it finds.
 
-    def start(self, order: StartBot) -> None:
-        """Start the process of a bot, which then connects."""
+    `carriers` has a function for each kind of effect that the driver hands on; `update_ratings` is
+    called when ends of matches are stored.
+    """
 
-    def end(self, bot: str) -> None:
-        """Kill the process of a bot, by the bot's id."""
-
-
-class AnalystLauncher(Protocol):
-    """Has positions analysed, and calls `Driver.analysis_reported` with what is found."""
-
-    def start(self, order: AnalysisOrder) -> None:
-        """Work on an order, and report that it is over at last, whatever happens."""
-
-    def end(self, analysis: str) -> None:
-        """End an analysis, whose last report follows."""
-
-
-class LadderRater(Protocol):
-    """Computes ratings while the driver goes on, and calls `Driver.ladder_rated` with them."""
-
-    def start(self, order: RateLadder) -> None:
-        """Compute the ratings of a ladder."""
-
-
-class RatingUpdater(Protocol):
-    """Keeps up the ratings of games."""
-
-    def matches_ended(self) -> None:
-        """Take over results that were stored."""
+    carriers: Mapping[type[Effect], Callable[[Any], None]]
+    update_ratings: Callable[[], None] | None = None
 
 
 class Driver:
@@ -145,20 +123,16 @@ class Driver:
         timer: CallScheduler,
         scheduler: LoopScheduler,
         stopped: Callable[[], None],
-        loop_time: LoopTime | None = None,
+        workers: Callable[[Driver], Workers],
+        storage: Storage | None,
+        loop_time: LoopTime,
     ) -> None:
         """`stopped` is called when nothing is left to be done after `stop`.
 
-        As long as `storage` is None, nothing is stored and every record counts as stored. `bots`
-        starts bots, where the policy offers any, and `analysts` those that analyse. As long as
-        `rater` is None, ratings of ladders are computed by the event loop. `ratings` is told when
-        ends of matches are stored. `loop_time` is the time that the hub is told.
+        `workers` is given the driver, which the workers call. Without `storage`, every record
+        counts as stored. `loop_time` is the time of the hub. Raises ValueError if an effect that
+        the policy of the hub allows has no carrier.
         """
-        self.storage: Storage | None = None
-        self.bots: BotLauncher | None = None
-        self.analysts: AnalystLauncher | None = None
-        self.rater: LadderRater | None = None
-        self.ratings: RatingUpdater | None = None
         self.fault: str | None = None
         self.metrics = Metrics(
             connections=lambda: len(hub.registry.connections),
@@ -169,10 +143,11 @@ class Driver:
             storage_up=lambda: self.fault is None,
         )
         self._hub = hub
+        self._storage = storage
         self._timer = timer
         self._scheduler = scheduler
         self._stopped = stopped
-        self._time = loop_time or LoopTime()
+        self._time = loop_time
         self._time.watch(lambda: bool(hub.rooms), self._stalled)
         self._now = self._time.now
         self._stall_log = StallLog(self._time.monotonic)
@@ -185,6 +160,10 @@ class Driver:
         self._numbers = itertools.count(1)
         #: Moves that are not announced yet: the numbers of their records, and when they arrived.
         self._arrivals: deque[tuple[int, float]] = deque()
+        self._workers = workers(self)
+        if missing := _handed_on(hub.policy) - self._workers.carriers.keys():
+            names = ", ".join(sorted(each.__name__ for each in missing))
+            raise ValueError(f"nothing carries out {names}, which the policy of the server allows")
 
     def new_number(self) -> int:
         """Return a number for a new connection, which no other connection has."""
@@ -298,8 +277,8 @@ class Driver:
                 self.metrics.announced(at - arrivals.popleft()[1])
         if 0 < self._last_end <= number:
             self._last_end = 0
-            if self.ratings:
-                self.ratings.matches_ended()
+            if self._workers.update_ratings:
+                self._workers.update_ratings()
         self._carry_out(self._hub.committed(number, self._now()))
 
     def _stalled(self, seconds: float) -> None:
@@ -318,7 +297,7 @@ class Driver:
                 self._store(effect.number, effect.record)
             else:
                 self._carry_out_rarer(effect)
-        if self.storage is None and self._recorded != recorded:
+        if self._storage is None and self._recorded != recorded:
             self._commit(self._recorded)
 
     def _carry_out_rarer(self, effect: Effect) -> None:
@@ -332,19 +311,6 @@ class Driver:
                 self._scheduler.when_idle(self._show)
             case Log(text, fields):
                 _log.info(text, **fields)
-            case StartBot() if self.bots:
-                self.bots.start(effect)
-            case EndBot(bot) if self.bots:
-                self.bots.end(bot)
-            case StartAnalysis(order) if self.analysts:
-                self.analysts.start(order)
-            case EndAnalysis(analysis) if self.analysts:
-                self.analysts.end(analysis)
-            case RateLadder(game, problem):
-                if self.rater:
-                    self.rater.start(effect)
-                else:
-                    self._timer.callLater(0, lambda: self.ladder_rated(game, solve(problem)))
             case SetFrameLimit(number, administrator):
                 self._set_frame_limit(number, administrator=administrator)
             case PauseReading(number, seconds):
@@ -354,6 +320,8 @@ class Driver:
                     connection.close()
             case Stopped():
                 self._stopped()
+            case _:
+                self._workers.carriers[type(effect)](effect)
 
     def _send(self, effect: Send) -> None:
         message = effect.message
@@ -387,9 +355,9 @@ class Driver:
         elif isinstance(record, MatchEnded):
             self.metrics.ended(record.reason)
             self._last_end = number
-        if self.storage:
+        if self._storage:
             self._scheduler.hold()
-            self.storage.put(number, record)
+            self._storage.put(number, record)
 
     def _set_frame_limit(self, number: int, *, administrator: bool) -> None:
         connection = self._connections.get(number)
@@ -416,8 +384,18 @@ class Driver:
 
     def _show(self) -> bool:
         self._carry_out(self._hub.show(self._now()))
-        return self._hub.has_unshown
+        return self._hub.has_pending_moves
 
     def _wake(self) -> None:
         self._next_wake = None
         self._carry_out(self._hub.wake(self._now()))
+
+
+def _handed_on(policy: Policy) -> set[type[Effect]]:
+    """The kinds of effects that workers carry out under this policy."""
+    kinds: set[type[Effect]] = {RateLadder}
+    if policy.bots:
+        kinds |= {StartBot, EndBot}
+    if policy.analyses:
+        kinds |= {StartAnalysis, EndAnalysis}
+    return kinds

@@ -107,7 +107,7 @@ def unstored_match_data(room: MatchRoom) -> Callable[[], MatchData]:
 
     It may be called in another thread while the match goes on.
     """
-    match, started = room.match, room.started_record(room.started_at)
+    match, started = room.match, room.record
     states = tuple(match.states)
     moves = [_PlayedMove(action, match.mover(ply)) for ply, action in enumerate(match.moves)]
     return lambda: _data(started, match.game, states, moves, None)

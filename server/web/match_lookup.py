@@ -60,14 +60,14 @@ class MatchLookup:
             for room in rooms_
             if (game is None or str(room.match.game) == game)
             and skeletons <= {each.skeleton for each in room.seats}
-            and (tournament is None or room.tournament == tournament)
+            and (tournament is None or room.record.tournament == tournament)
         ]
         return _rows(found, page, per_page)
 
     def running_on_ladder(self, game: str, per_page: int) -> ResultPage[MatchRow]:
         """The running matches of the ladder of a game, the latest first."""
         rooms = self._hub.rooms.values()
-        found = [each for each in rooms if each.ladder and str(each.match.game) == game]
+        found = [each for each in rooms if each.record.ladder and str(each.match.game) == game]
         return _rows(found, 1, per_page)
 
     def data(self, match: str) -> Deferred[MatchData]:
@@ -124,7 +124,7 @@ def _rows(rooms: list[MatchRoom], page: int, per_page: int) -> ResultPage[MatchR
 
 
 def _row(room: MatchRoom) -> MatchRow:
-    started = room.started_record(room.started_at)
+    started = room.record
     return MatchRow(
         match=started.match,
         game=started.game,

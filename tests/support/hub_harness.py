@@ -191,7 +191,7 @@ class HubHarness:
         """There is nothing else to be done; while it is `busy`, there always is."""
         if self.idle:
             self.idle = False
-            while self.hub.has_unshown:
+            while self.hub.has_pending_moves:
                 self.do(self.hub.show(self.now))
 
     def finish_jobs(self) -> None:

@@ -23,12 +23,11 @@ class Administration:
     def adjudicate(self, request: Adjudicate, origin: RequestContext) -> None:
         """End a match of a tournament with its proven result."""
         room = self._rooms.get(request.match)
-        if room.tournament is None:
+        if room.record.tournament is None:
             text = f"match {request.match} belongs to no tournament"
             raise Refused(Code.NOT_ALLOWED, text)
-        room.match.adjudicate(request.ply, request.winner)
-        self._rooms.settle(room, origin.now)
-        self._context.tell(origin.session, Ok(re=request.id))
+        room.adjudicate(request.ply, request.winner, origin.now)
+        self._context.send_to(origin.session, Ok(re=request.id))
 
     @handles(Kick)
     def kick(self, request: Kick, origin: RequestContext) -> None:
@@ -37,6 +36,6 @@ class Administration:
         sessions = self._sessions.registry.like(skeleton(request.name))
         if not sessions:
             raise Refused(Code.INVALID, f"no session is named {request.name!r}")
-        self._context.tell(origin.session, Ok(re=request.id))
+        self._context.send_to(origin.session, Ok(re=request.id))
         for session in sessions:
             self._sessions.kick(session, text, origin.now)

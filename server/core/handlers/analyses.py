@@ -24,11 +24,11 @@ from playout.protocol.names import skeleton
 from playout.server.core.accounts import names_of
 from playout.server.core.context import Context
 from playout.server.core.effects import EndAnalysis, StartAnalysis
-from playout.server.core.events import SessionClosed, SessionDisconnected
 from playout.server.core.handlers.seeks import normalised_game
 from playout.server.core.match import Refused
 from playout.server.core.rate_limits import Quota, network
 from playout.server.core.rooms import Rooms
+from playout.server.core.session_manager import SessionClosed, SessionDisconnected
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.core.timers import Timer
 from playout.server.model.offered_bots import by_strength, for_game
@@ -92,7 +92,7 @@ class Analyses:
         analysis = _Analysis(session, bot.name, order, timer)
         place = len(self._waiting) + (len(self._running) >= policy.analyses)
         self._waiting[order.analysis] = analysis
-        self._context.tell(session, _queued(analysis, place, re=request.id))
+        self._context.send_to(session, _queued(analysis, place, re=request.id))
         self._start_next(origin.now)
 
     @handles(StopAnalysis)
@@ -101,7 +101,7 @@ class Analyses:
         analysis = self._waiting.get(request.analysis) or self._running.get(request.analysis)
         if analysis and analysis.session is origin.session:
             self._end(analysis, "")
-        self._context.tell(origin.session, Ok(re=request.id))
+        self._context.send_to(origin.session, Ok(re=request.id))
 
     def reported(self, report: AnalysisReport, now: float) -> None:
         """Pass on what an analyst reports."""
@@ -114,7 +114,7 @@ class Analyses:
             update = AnalysisUpdate(
                 analysis=analysis.id, info=report.info, over=report.over, text=report.error
             )
-            self._context.tell(analysis.session, update)
+            self._context.send_to(analysis.session, update)
         if analysis.reported_at is None:
             analysis.reported_at = now
             self._set_timer(analysis, now)
@@ -186,7 +186,7 @@ class Analyses:
         for running in self._running.values():
             self._set_timer(running, now)
         for place, each in enumerate(self._waiting.values() if started else (), start=1):
-            self._context.tell_spectators([each.session], _queued(each, place), after=0)
+            self._context.send_to_spectators([each.session], _queued(each, place), after=0)
 
     def _set_timer(self, analysis: _Analysis, now: float) -> None:
         """Set when it is ended: after a short turn if others wait."""
@@ -208,7 +208,7 @@ class Analyses:
         """Tell a session that its analysis is over, and end the work on it."""
         if not analysis.told:
             over = AnalysisUpdate(analysis=analysis.id, over=True, text=text)
-            self._context.tell(analysis.session, over)
+            self._context.send_to(analysis.session, over)
             self._stop(analysis)
 
     def _stop(self, analysis: _Analysis) -> None:

@@ -14,14 +14,13 @@ from playout.protocol.messages import PROTOCOL, ChallengeBot, Code, Hello, Notic
 from playout.server.core.accounts import BotAccounts, digest, names_of
 from playout.server.core.context import Context
 from playout.server.core.effects import EndBot, StartBot
-from playout.server.core.events import MatchOver, SeekClosed, SessionClosed, SessionDisconnected
 from playout.server.core.handlers.seeks import Pairing, Seeks, normalised, require_account
 from playout.server.core.match import Refused
-from playout.server.core.match_room import MatchRoom
+from playout.server.core.match_room import MatchOver, MatchRoom
 from playout.server.core.rate_limits import Quota, network
 from playout.server.core.rooms import Rooms
-from playout.server.core.seeks import Lobby, OpenSeek
-from playout.server.core.session_manager import SessionManager
+from playout.server.core.seeks import Lobby, OpenSeek, SeekClosed
+from playout.server.core.session_manager import SessionClosed, SessionDisconnected, SessionManager
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.core.timers import Timer
 from playout.server.model.offered_bots import for_game
@@ -123,7 +122,8 @@ class BotManager:
     def restore(self, room: MatchRoom, now: float) -> None:
         """Start the bots of a match from before the server was started again, if there is room."""
         match = room.match
-        for number, player in enumerate(room.bots if match.id in self._rooms.running else ()):
+        bots = room.record.bots if match.id in self._rooms.running else ()
+        for number, player in enumerate(bots):
             if player is None or not self._accounts.offers(player):
                 continue
             if len(self._bots) < self._context.policy.bots:
@@ -190,7 +190,7 @@ class BotManager:
         if bot.seek and self._lobby.get(bot.seek.id):
             self._lobby.remove(bot.seek.id)
             text = f"{bot.session.name} has failed to start; the log of the server says why"
-            self._context.tell(bot.rival, Notice(code="bot_failed", text=text))
+            self._context.send_to(bot.rival, Notice(code="bot_failed", text=text))
 
     # The rest.
 
@@ -271,8 +271,7 @@ class BotManager:
             room = self._rooms.running[match_id]
             seat = room.seat_of(bot.rival)
             if seat and not room.match.has_moved(seat):
-                room.match.abandon(seat)
-                self._rooms.settle(room, now)
+                room.abandon(seat, now)
 
     def _time_is_up(self, key: str, now: float) -> None:
         """End a bot that did not connect in time, or its matches if it may play no longer."""
@@ -283,7 +282,7 @@ class BotManager:
         for match_id in list(bot.session.matches):
             minutes = self._context.policy.bot_minutes
             text = f"a bot may play for {minutes:g} minutes, and these are over"
-            self._rooms.abort(self._rooms.running[match_id], text, now)
+            self._rooms.running[match_id].abort(text, now)
 
 
 def _not_offered(player: str, offered: Sequence[OfferedBot]) -> str:

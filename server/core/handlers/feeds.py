@@ -21,12 +21,13 @@ from playout.protocol.messages import (
     WatchLadder,
 )
 from playout.server.core.context import Context
-from playout.server.core.events import MatchOver, SessionDisconnected
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.seeks import normalised_game
 from playout.server.core.match import Match
+from playout.server.core.match_room import MatchOver
 from playout.server.core.rooms import Rooms
 from playout.server.core.seeks import Lobby
+from playout.server.core.session_manager import SessionDisconnected
 from playout.server.core.sessions import RequestContext, Session, SessionRegistry, handles
 
 # The lobby as its subscribers see it: an overview, then the differences, once a second.
@@ -70,7 +71,7 @@ class LobbyFeed:
             self._latest.clear()
             self._timer.set(origin.now + INTERVAL_S)
         self._subscribers[origin.session.key] = origin.session
-        self._context.tell(origin.session, structs.replace(self._shown, re=request.id))
+        self._context.send_to(origin.session, structs.replace(self._shown, re=request.id))
 
     @handles(List)
     def send_listing(self, request: List, origin: RequestContext) -> None:
@@ -83,7 +84,7 @@ class LobbyFeed:
             seeks=tuple(seek.to_message() for seek in islice(self._lobby, LISTED)),
             matches=tuple(room.summary() for room in rooms),
         )
-        self._context.tell(origin.session, listing)
+        self._context.send_to(origin.session, listing)
 
     def overview(self) -> Overview:
         """The players, seeks, matches and last results."""
@@ -125,7 +126,7 @@ class LobbyFeed:
         news = difference(before, self._shown, self._latest)
         self._latest.clear()
         if news != _NO_NEWS:
-            self._context.tell_spectators(self._subscribers.values(), news)
+            self._context.send_to_spectators(self._subscribers.values(), news)
         self._timer.set(now + INTERVAL_S)
 
 
@@ -186,7 +187,7 @@ class LadderFeed:
             self._timer.set(origin.now + INTERVAL_S)
         self._watchers.setdefault(game, {})[session.key] = session
         news = self._told.setdefault(game, self.news(game))
-        self._context.tell(session, structs.replace(news, re=request.id))
+        self._context.send_to(session, structs.replace(news, re=request.id))
 
     def news(self, game: str) -> LadderNews:
         """The present state of a ladder, by the name of its game with parameters."""
@@ -220,5 +221,5 @@ class LadderFeed:
             news = self.news(game)
             if news != self._told[game]:
                 self._told[game] = news
-                self._context.tell_spectators(watchers.values(), news)
+                self._context.send_to_spectators(watchers.values(), news)
         self._timer.set(now + INTERVAL_S)

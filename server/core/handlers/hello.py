@@ -56,7 +56,7 @@ class Greeting:
             session, token, new_token = self._new_session(request, origin)
         self._sessions.admit(session, origin.connection, origin.now)
         welcome = self._welcome(session, token, new_token)
-        self._context.tell(session, structs.replace(welcome, re=request.id))
+        self._context.send_to(session, structs.replace(welcome, re=request.id))
         self._context.log("{name} has connected ({role}, {software})", _log_fields(session))
         self._send_state(session, origin.now)
         self._bots.connected(session, origin.now)
@@ -85,12 +85,12 @@ class Greeting:
         """Send the results, matches and challenges that a session may not have received."""
         context = self._context
         for ended in session.results_since(now - context.policy.reconnect_s):
-            context.tell(session, ended)
+            context.send_to(session, ended)
         for match_id in sorted(session.matches):
-            context.tell(session, self._rooms.running[match_id].started(session, now))
+            context.send_to(session, self._rooms.running[match_id].started(session, now))
         for seek in self._lobby:
             if seek.request.opponent and seek.accepts(session.skeleton):
-                context.tell(session, seek.to_message())
+                context.send_to(session, seek.to_message())
 
     # Sessions.
 

@@ -18,13 +18,12 @@ from playout.ratings.openings import Opening
 from playout.server.core.accounts import Directory
 from playout.server.core.context import Context
 from playout.server.core.effects import RateLadder
-from playout.server.core.events import MatchOver, SessionDisconnected
 from playout.server.core.handlers.seeks import normalised_game
 from playout.server.core.ladder import Ladder, LadderSession
 from playout.server.core.match import Match, Refused, Terms
-from playout.server.core.match_room import MatchRoom
+from playout.server.core.match_room import MatchOver, MatchRoom, started_record
 from playout.server.core.rooms import Rooms
-from playout.server.core.session_manager import SessionManager
+from playout.server.core.session_manager import SessionDisconnected, SessionManager
 from playout.server.core.sessions import RequestContext, handles
 from playout.server.ladder.pairing import LadderOpenings
 from playout.server.ladder.standings import LadderTable, LadderTerms, ladder_table
@@ -87,11 +86,11 @@ class Ladders:
             raise Refused(Code.TOO_MANY, text)
         place = ladder.state.enter(player)
         ladder.sessions[session.key] = LadderSession(session, place, request.matches)
-        self._context.tell(session, Ok(re=request.id))
+        self._context.send_to(session, Ok(re=request.id))
         if opens_at := self._opens_at(origin.now):
-            self._context.tell(session, self._closed_notice(opens_at))
+            self._context.send_to(session, self._closed_notice(opens_at))
         elif not ladder.has_others(player.account):
-            self._context.tell(session, _alone_notice(game))
+            self._context.send_to(session, _alone_notice(game))
         self._wait_for_hours(origin.now)
         self.start_due_matches(origin.now)
 
@@ -102,7 +101,7 @@ class Ladders:
         if ladder:
             ladder.sessions.pop(origin.session.key, None)
             self._drop_unused(ladder)
-        self._context.tell(origin.session, Ok(re=request.id))
+        self._context.send_to(origin.session, Ok(re=request.id))
 
     def get(self, game: str) -> Ladder | None:
         """Return the ladder of a game, by its name with parameters; None if there is none."""
@@ -136,7 +135,7 @@ class Ladders:
 
     def restore_match(self, room: MatchRoom) -> None:
         """Note a match on a ladder that goes on after a restart."""
-        if room.ladder and (players := _players(room)):
+        if players := _players(room):
             game = str(room.match.game)
             ladder = self._ladders.get(game) or self._open(LadderState(game), self._clock(game))
             first, second = players
@@ -154,7 +153,7 @@ class Ladders:
     def match_over(self, event: MatchOver, now: float) -> None:
         """Count the result of a match on a ladder; also others may make a player free."""
         room = event.room
-        ladder = self._ladders.get(str(room.match.game)) if room.ladder else None
+        ladder = self._ladders.get(str(room.match.game)) if room.record.ladder else None
         if ladder and ladder.running.pop(room.match.id, None):
             self._count(ladder, event)
             self._send_away(ladder, event)
@@ -263,14 +262,10 @@ class Ladders:
         match = Match(context.new_id(), game, names, terms)
         match.open(opening)
         versions = tuple(ladder.state.entries[place].player.version for place in places)
-        room = MatchRoom(
-            match,
-            sessions,
-            opening=len(opening),
-            ladder=LadderMatch(pair or match.id, (versions[0], versions[1])),
-        )
+        on_ladder = LadderMatch(pair or match.id, (versions[0], versions[1]))
+        record = started_record(match, sessions, now + context.epoch, ladder=on_ladder)
         ladder.running[match.id] = places
-        self._rooms.begin(room, now)
+        MatchRoom(context, self._rooms, match, sessions, record, draws=False).begin(now)
 
     # Hours.
 
@@ -295,7 +290,7 @@ class Ladders:
         if not sessions:
             return
         if opens_at := self._opens_at(now):
-            self._context.tell_all(sessions.values(), self._closed_notice(opens_at))
+            self._context.send_to_all(sessions.values(), self._closed_notice(opens_at))
         self._wait_for_hours(now)
         self.start_due_matches(now)
 
@@ -321,7 +316,7 @@ class Ladders:
                 self._timer.set(min(at, self._timer.due_at))
             else:
                 self._sessions.reseat(room, seat, heir.session, now)
-                self._context.tell(heir.session, room.started(heir.session, now))
+                self._context.send_to(heir.session, room.started(heir.session, now))
 
     def _left_seats(self, ladder: Ladder) -> Iterator[tuple[MatchRoom, Seat]]:
         """The seats of matches on a ladder whose sessions are not connected."""
@@ -336,19 +331,19 @@ class Ladders:
     # Results.
 
     def _count(self, ladder: Ladder, event: MatchOver) -> None:
-        room, players = event.room, _players(event.room)
-        assert room.ladder
-        if players is None:
+        match, on_ladder = event.room.match, event.room.record.ladder
+        players = _players(event.room)
+        if players is None or on_ladder is None:
             return
-        is_first = room.ladder.pair == room.match.id
-        opening = tuple(room.match.moves[: room.opening])
+        is_first = on_ladder.pair == match.id
+        opening = tuple(match.moves[: match.opening_plies])
         if event.record.winner:
             ladder.state.count(players, event.record.winner, event.record.at)
             if is_first:
-                ladder.state.owe(OwedMatch(room.match.id, (players[1], players[0]), opening))
+                ladder.state.owe(OwedMatch(match.id, (players[1], players[0]), opening))
             self._rate(ladder)
         elif not is_first:
-            ladder.state.owe(OwedMatch(room.ladder.pair, players, opening))
+            ladder.state.owe(OwedMatch(on_ladder.pair, players, opening))
 
     def _send_away(self, ladder: Ladder, event: MatchOver) -> None:
         """Take sessions off the ladder that do not play, so that they spoil no more matches."""
@@ -367,7 +362,7 @@ class Ladders:
                     f"{MOST_VOID} of your matches in a row had no result, so you are no longer on "
                     f"the ladder of {match.game}: enter it again when you can play"
                 )
-                self._context.tell(session, Notice(code="ladder_left", text=text))
+                self._context.send_to(session, Notice(code="ladder_left", text=text))
 
     def _rate(self, ladder: Ladder) -> None:
         """Have the ratings computed, unless nothing has changed or that is being done."""
@@ -426,7 +421,8 @@ def _alone_notice(game: str) -> Notice:
 def _players(room: MatchRoom) -> tuple[LadderPlayer, LadderPlayer] | None:
     """The players of a match on a ladder; None if the account of one is gone."""
     first, second = (each.account for each in room.seats)
-    if room.ladder is None or first is None or second is None:
+    on_ladder = room.record.ladder
+    if on_ladder is None or first is None or second is None:
         return None
-    versions = room.ladder.versions
+    versions = on_ladder.versions
     return LadderPlayer(first.id, versions[0]), LadderPlayer(second.id, versions[1])

@@ -10,7 +10,6 @@ from playout.protocol.messages import (
     Offer,
     Offered,
     Ok,
-    OpenOffer,
     Reason,
     RequestId,
     Resign,
@@ -23,7 +22,6 @@ from playout.protocol.messages import (
 from playout.server.core.context import Context
 from playout.server.core.match import Refused
 from playout.server.core.match_room import MatchRoom
-from playout.server.core.offers import How
 from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionManager
 from playout.server.core.sessions import RequestContext, handles
@@ -43,14 +41,14 @@ class WatchMatches:
         """Send a match: its position now, then every move."""
         room, session = self._rooms.get(request.match), origin.session
         if room.seat_of(session) is None:
-            self._rooms.watch(room, session, origin.now, preview=request.preview)
-        self._context.tell(session, room.started(session, origin.now, request.id))
+            room.watch(session, origin.now, preview=request.preview)
+        self._context.send_to(session, room.started(session, origin.now, request.id))
 
     @handles(Unwatch)
     def unwatch(self, request: Unwatch, origin: RequestContext) -> None:
         """Stop sending a match to a session."""
-        self._rooms.unwatch(request.match, origin.session, origin.now)
-        self._context.tell(origin.session, Ok(re=request.id))
+        self._rooms.get(request.match).unwatch(origin.session, origin.now)
+        self._context.send_to(origin.session, Ok(re=request.id))
 
 
 # Offers of players to each other: a draw, or to take moves back.
@@ -73,7 +71,7 @@ class OfferRequests:
             return
         made = room.offers.make(seat, request.offer, request.ply)
         offered = Offered(match=request.match, offer=made.offer, player=made.player, ply=made.ply)
-        self._rooms.tell_players(room, offered, origin.session, request.id)
+        room.send_players(offered, origin.session, request.id)
 
     @handles(AnswerOffer)
     def answer(self, request: AnswerOffer, origin: RequestContext) -> None:
@@ -81,43 +79,23 @@ class OfferRequests:
         room, seat = self._rooms.played_by(request.match, origin.session)
         offer = room.offers.answered(seat, request.offer, request.ply)
         if not request.accept:
-            self._close(room, offer, "declined", origin, request.id)
+            room.send_players(room.offer_closed(offer, "declined"), origin.session, request.id)
         elif offer.offer == "draw":
             self._agree_on_draw(room, origin, request.id)
         else:
-            self._take_back(room, offer.player, origin, request.id)
+            room.take_back(offer.player, origin.now, origin.session, request.id)
 
     @handles(WithdrawOffer)
     def withdraw(self, request: WithdrawOffer, origin: RequestContext) -> None:
         """Tell both players that an offer was withdrawn."""
         room, seat = self._rooms.played_by(request.match, origin.session)
-        self._close(room, room.offers.withdrawn(seat), "withdrawn", origin, request.id)
-
-    def _close(
-        self,
-        room: MatchRoom,
-        offer: OpenOffer,
-        how: How,
-        origin: RequestContext,
-        re: RequestId | None,
-    ) -> None:
-        self._rooms.tell_players(room, room.offer_closed(offer, how), origin.session, re)
+        closed = room.offer_closed(room.offers.withdrawn(seat), "withdrawn")
+        room.send_players(closed, origin.session, request.id)
 
     def _agree_on_draw(self, room: MatchRoom, origin: RequestContext, re: RequestId | None) -> None:
-        room.match.agree_on_draw()
-        self._rooms.settle(room, origin.now)
+        room.agree_on_draw(origin.now)
         if re is not None:
-            self._context.tell(origin.session, Ok(re=re))
-
-    def _take_back(
-        self, room: MatchRoom, seat: Seat, origin: RequestContext, re: RequestId | None
-    ) -> None:
-        self._rooms.take_back(room, seat, origin.now)
-        for session, message in room.taken_back(seat, origin.now, origin.session, re):
-            self._context.tell(session, message)
-        for sessions, update in room.spectators_taken_back(seat, origin.now):
-            self._context.tell_spectators(sessions, update)
-        self._rooms.settle(room, origin.now)
+            self._context.send_to(origin.session, Ok(re=re))
 
 
 class Play:
@@ -131,35 +109,22 @@ class Play:
     @handles(Move)
     def move(self, request: Move, origin: RequestContext) -> None:
         """Make a move; the update that both players are sent is the answer."""
-        context, now, session = self._context, origin.now, origin.session
         room, seat = self._rooms.played_by(request.match, origin.session)
         try:
-            played = room.match.play(seat, request.ply, request.action, now, origin.lag_s)
+            if room.move(seat, request, origin.now, origin.lag_s):
+                origin.connection.bucket.give_back()
         except Refused as refused:
             # The answer comes before its consequences: the match may be lost.
-            context.decline(origin.connection.number, refused, request.id)
-            self._rooms.settle(room, now)
-            return
-        if played:
-            record = room.move_record(request.ply, now, request.info, now + context.epoch)
-            self._rooms.moved(room, record, now)
-            room.count_score(record)
-            origin.connection.bucket.give_back()
-        for player, update in room.updates(request.ply, now, session, request.id):
-            if played or player is session:  # a repetition is answered, and not announced again
-                context.tell(player, update)
-        if played:
-            self._rooms.close_offers(room, seat)
-        self._rooms.settle(room, now)
+            self._context.decline(origin.connection.number, refused, request.id)
+            room.settle(origin.now)
 
     @handles(Resign)
     def resign(self, request: Resign, origin: RequestContext) -> None:
         """End a match as lost for the session that resigns."""
         room, seat = self._rooms.played_by(request.match, origin.session)
-        room.match.resign(seat)
-        self._rooms.settle(room, origin.now)
+        room.resign(seat, origin.now)
         if request.id is not None:
-            self._context.tell(origin.session, Ok(re=request.id))
+            self._context.send_to(origin.session, Ok(re=request.id))
 
     @handles(Abort)
     def abort(self, request: Abort, origin: RequestContext) -> None:
@@ -171,8 +136,8 @@ class Play:
             room, seat = self._rooms.played_by(request.match, origin.session)
             _require_abortable(room, seat)
             reason, text = Reason.ABORTED, f"{room.match.players[seat - 1]} aborted the match"
-        self._rooms.abort(room, text, origin.now, reason)
-        self._context.tell(origin.session, Ok(re=request.id))
+        room.abort(text, origin.now, reason)
+        self._context.send_to(origin.session, Ok(re=request.id))
 
     @handles(TakeOver)
     def take_over(self, request: TakeOver, origin: RequestContext) -> None:
@@ -186,7 +151,7 @@ class Play:
                 text = f"a session may have {most} matches at once, and you play {playing} already"
                 raise Refused(Code.TOO_MANY, text)
             self._sessions.reseat(room, seat, session, now)
-        self._context.tell(session, room.started(session, now, request.id))
+        self._context.send_to(session, room.started(session, now, request.id))
 
     def _abandoned_seat(self, room: MatchRoom, origin: RequestContext) -> Seat:
         """The seat of the account whose session has been gone for long enough. Raises Refused."""

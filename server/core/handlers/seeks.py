@@ -13,11 +13,11 @@ from playout.protocol.time_control import (
     parse_time_control,
 )
 from playout.server.core.context import Context
-from playout.server.core.events import MatchOver, SeekClosed, SessionDisconnected
 from playout.server.core.match import Match, Refused, Terms
-from playout.server.core.match_room import MatchRoom
+from playout.server.core.match_room import MatchOver, MatchRoom, started_record
 from playout.server.core.rooms import Rooms
-from playout.server.core.seeks import Lobby, OpenSeek
+from playout.server.core.seeks import Lobby, OpenSeek, SeekClosed
+from playout.server.core.session_manager import SessionDisconnected
 from playout.server.core.sessions import RequestContext, Session, SessionRegistry, handles
 
 # Begins a match between two open seeks.
@@ -56,7 +56,8 @@ class Pairing:
         self._lobby.take(older)
         self._lobby.take(newer)
         bots = sessions[0].bot_player, sessions[1].bot_player
-        self._rooms.begin(MatchRoom(match, sessions, bots=bots), now)
+        record = started_record(match, sessions, now + context.epoch, bots=bots)
+        MatchRoom(context, self._rooms, match, sessions, record, draws=True).begin(now)
 
 
 #: The matches that begin before others have their turn: with views, one takes 1.5 ms.
@@ -86,7 +87,7 @@ class Seeks:
         require_account(session, request.rated)
         challenged = self._challenged(session, request.opponent)
         seek = self.open(session, normalised(request))
-        self._context.tell_all(challenged, seek.to_message())
+        self._context.send_to_all(challenged, seek.to_message())
         self._context.jobs.start(lambda now: self._pair(seek, now), origin.now)
 
     @handles(Cancel)
@@ -96,13 +97,13 @@ class Seeks:
         if seek is None or seek.session is not origin.session:
             raise Refused(Code.UNKNOWN_SEEK, f"you have no open seek {request.seek!r}")
         self._close(seek)
-        self._context.tell(origin.session, Ok(re=request.id))
+        self._context.send_to(origin.session, Ok(re=request.id))
 
     def open(self, session: Session, request: Seek) -> OpenSeek:
         """Open a seek of normalised terms, and confirm it to its session."""
         seek = OpenSeek(self._context.new_id(), session, request)
         self._lobby.add(seek)
-        self._context.tell(session, seek.to_message(request.id))
+        self._context.send_to(session, seek.to_message(request.id))
         return seek
 
     def require_room(self, session: Session, matches: int) -> None:
@@ -152,7 +153,7 @@ class Seeks:
             for seek in seeks:
                 self._close(seek)
             if seeks:
-                self._context.tell(session, _SEEKS_CLOSED)
+                self._context.send_to(session, _SEEKS_CLOSED)
 
     def _pair(self, seek: OpenSeek, now: float) -> bool:
         """Begin some matches with the seeks that fit; True if there may be more."""

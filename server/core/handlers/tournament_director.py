@@ -16,13 +16,12 @@ from playout.protocol.tournament_spec import TournamentSpec, dumps
 from playout.ratings.openings import OpeningError
 from playout.server.core.agreed_scores import AgreedScores, decides
 from playout.server.core.cluster_reports import ClusterReports
-from playout.server.core.context import Context
-from playout.server.core.events import MatchOver, SessionDisconnected, TournamentOver
+from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.handlers.joined_sessions import FreeSessions, JoinedSessions
 from playout.server.core.match import Match, Refused, Terms
-from playout.server.core.match_room import MatchRoom
+from playout.server.core.match_room import MatchOver, MatchRoom, started_record
 from playout.server.core.rooms import Rooms
-from playout.server.core.session_manager import SessionManager
+from playout.server.core.session_manager import SessionDisconnected, SessionManager
 from playout.server.core.sessions import Session
 from playout.server.model.records import (
     NOT_STORED,
@@ -45,6 +44,13 @@ ENDS_A_SLICE = 30
 FIXTURES_A_SLICE = 500
 
 _Sessions = tuple[Session, Session]
+
+
+@dataclass(frozen=True)
+class TournamentOver(FeatureEvent):
+    """A tournament has ended, by its id; its matches that were being played have ended before."""
+
+    tournament: str
 
 
 @dataclass(frozen=True)
@@ -172,7 +178,7 @@ class TournamentDirector:
                 event = watcher.missed.popleft()
                 if isinstance(event, str):
                     event = self._with_processes(tournament.fixtures[event])
-                self._context.tell(session, event)
+                self._context.send_to(session, event)
             return bool(watcher.missed)
 
         self._context.jobs.start(send_some, now)
@@ -224,7 +230,7 @@ class TournamentDirector:
         if tournament and not tournament.over:
             text = f"tournament {tournament_id} ends: {NOT_STORED}"
             for watcher in self._watchers.get(tournament_id, {}).values():
-                self._context.tell(watcher.session, Notice(code="tournament_failed", text=text))
+                self._context.send_to(watcher.session, Notice(code="tournament_failed", text=text))
             self.end(tournament, now)
 
     def fixture_of(self, match_id: str) -> Fixture | None:
@@ -243,9 +249,9 @@ class TournamentDirector:
         rules = tournament.spec.adjudication if tournament else None
         return AgreedScores(rules) if rules and decides(rules) else None
 
-    def allows_draws(self, tournament_id: str | None) -> bool:
+    def allows_draws(self, tournament_id: str) -> bool:
         """Return whether the players of a tournament's matches may offer draws."""
-        tournament = self._tournaments.get(tournament_id or "")
+        tournament = self._tournaments.get(tournament_id)
         return tournament is not None and tournament.spec.draw_offers
 
     def match_lost(self, match_id: str, tournament_id: str | None, now: float) -> None:
@@ -278,7 +284,7 @@ class TournamentDirector:
     def match_over(self, event: MatchOver, now: float) -> None:
         """Count the result of a match that belongs to a tournament."""
         self._joined.match_over(event.room.seats)
-        tournament = self._tournaments.get(event.room.tournament or "")
+        tournament = self._tournaments.get(event.room.record.tournament or "")
         if tournament is None or event.record.match not in tournament.running:
             return
         fixture = tournament.match_ended(event.record, event.room.match.moves)
@@ -392,18 +398,20 @@ class TournamentDirector:
         )
         match = Match(context.new_id(), games.load(due.game), (first, second), terms)
         match.open(due.opening)
-        room = MatchRoom(
+        record = started_record(
             match,
             sessions,
+            now + context.epoch,
             tournament=tournament.id,
             fixture=str(due.slot),
-            opening=len(due.opening),
-            scores=self.scores_of(tournament.id),
             core_speed=self._core_speed(tournament, sessions),
         )
-        room.offers.draws = spec.draw_offers
-        fixture = tournament.match_started(room.started_record(now + context.epoch))
-        self._rooms.begin(room, now)
+        scores = self.scores_of(tournament.id)
+        room = MatchRoom(
+            context, self._rooms, match, sessions, record, draws=spec.draw_offers, scores=scores
+        )
+        fixture = tournament.match_started(record)
+        room.begin(now)
         self._announce(tournament, fixture)
 
     def _core_speed(self, tournament: TournamentState, sessions: _Sessions) -> float | None:
@@ -418,7 +426,7 @@ class TournamentDirector:
             seat = room.seat_of(session)
             if heir and seat:
                 self._sessions.reseat(room, seat, heir, now)
-                self._context.tell(heir, room.started(heir, now))
+                self._context.send_to(heir, room.started(heir, now))
 
     def _abandoned_seats(
         self, tournament: TournamentState, now: float
@@ -437,13 +445,13 @@ class TournamentDirector:
 
     def _note_away(self, session: Session) -> None:
         rooms = (self._rooms.running.get(match_id) for match_id in session.matches)
-        if session.connection is None and any(room and room.tournament for room in rooms):
+        if session.connection is None and any(room and room.record.tournament for room in rooms):
             self._away[session.key] = session
 
     def _abort(self, matches: Iterable[str], text: str, now: float) -> None:
         for match_id in list(matches):
             if room := self._rooms.running.get(match_id):
-                self._rooms.abort(room, text, now)
+                room.abort(text, now)
 
     def _announce(self, tournament: TournamentState, event: Fixture | Tournament) -> None:
         if watchers := self._watchers.get(tournament.id):
@@ -453,7 +461,7 @@ class TournamentDirector:
                 if watcher.missed:
                     watcher.missed.append(event)
             up_to_date = (each.session for each in watchers.values() if not each.missed)
-            self._context.tell_all(up_to_date, event)
+            self._context.send_to_all(up_to_date, event)
 
     def _with_processes(self, fixture: Fixture) -> Fixture:
         """The fixture of a match that is being played, with its players' process numbers."""

@@ -35,7 +35,7 @@ class TournamentRequests:
         if session.account is None:
             raise Refused(Code.NOT_FOR_GUESTS, "only registered players join tournaments")
         self._director.join(session, request, origin.now)
-        self._context.tell(session, Ok(re=request.id))
+        self._context.send_to(session, Ok(re=request.id))
 
     @handles(WatchTournament)
     def watch_tournament(self, request: WatchTournament, origin: RequestContext) -> None:
@@ -64,19 +64,19 @@ class TournamentRequests:
         """Go on with a tournament without one of its entrants."""
         tournament = self._director.get(request.tournament)
         self._director.withdraw(tournament, request.entrant, origin.now)
-        self._context.tell(origin.session, Ok(re=request.id))
+        self._context.send_to(origin.session, Ok(re=request.id))
 
     @handles(EndTournament)
     def end_tournament(self, request: EndTournament, origin: RequestContext) -> None:
         """End a tournament as it stands."""
         self._director.end(self._director.get(request.tournament), origin.now)
-        self._context.tell(origin.session, Ok(re=request.id))
+        self._context.send_to(origin.session, Ok(re=request.id))
 
     @handles(ReportCluster)
     def report_cluster(self, request: ReportCluster, origin: RequestContext) -> None:
         """Note where the entrants of a tournament run."""
         self._director.report_cluster(request, origin.session)
-        self._context.tell(origin.session, Ok(re=request.id))
+        self._context.send_to(origin.session, Ok(re=request.id))
 
     def _send(
         self,
@@ -88,5 +88,5 @@ class TournamentRequests:
         from_now: bool = False,
     ) -> None:
         if session.connection is not None:  # it may have been lost since the request
-            self._context.tell(session, structs.replace(to_message(tournament), re=request.id))
+            self._context.send_to(session, structs.replace(to_message(tournament), re=request.id))
             self._director.watch(session, tournament, now, from_now=from_now)

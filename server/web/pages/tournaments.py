@@ -113,7 +113,7 @@ def index(source: PageSource) -> Handler:
         return render_page(
             "tournaments.html",
             tournaments=tournaments,
-            running=Counter(room.tournament for room in source.hub.rooms.values()),
+            running=Counter(room.record.tournament for room in source.hub.rooms.values()),
             progress=progress,
             unreadable=unreadable,
         )

@@ -197,9 +197,9 @@ def test_in_a_match_of_a_tournament_nothing_is_offered(kind: OfferKind) -> None:
     match.start(0.0)
     match.play(1, 0, 4, 0.0)
     match.play(2, 1, 0, 0.0)
-    MatchOffers(match, assigned=False).require_allowed(1, kind, 2)
+    MatchOffers(match, draws=True, takebacks=True).require_allowed(1, kind, 2)
     with pytest.raises(Refused, match="ladders") as caught:
-        MatchOffers(match, assigned=True).require_allowed(1, kind, 2)
+        MatchOffers(match, draws=False, takebacks=False).require_allowed(1, kind, 2)
     assert caught.value.code is Code.NOT_ALLOWED
 
 

@@ -202,7 +202,7 @@ def test_a_match_without_result_has_its_pair_played_again() -> None:
 
 
 def _settled(harness: HubHarness, match: str) -> Any:
-    harness.hub._rooms.settle(harness.hub.rooms[match], harness.now)
+    harness.hub.rooms[match].settle(harness.now)
     return harness.hub._finish_call(harness.now)
 
 

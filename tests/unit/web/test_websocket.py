@@ -14,7 +14,9 @@ from twisted.python.failure import Failure
 from wsproto.frame_protocol import Frame, FrameProtocol, Opcode
 
 from playout.server.core.assembly import make_hub
-from playout.server.net.driver import Driver
+from playout.server.core.effects import Effect, RateLadder
+from playout.server.core.policy import Policy
+from playout.server.net.driver import Driver, Workers
 from playout.server.runtime.reactor import LoopTime
 from playout.server.runtime.scheduler import LoopScheduler
 from playout.server.web.site import MAX_CONNECTIONS, REQUEST_S, make_site
@@ -48,6 +50,10 @@ class Transport(StringTransport):
         return b""
 
 
+def not_expected(effect: Effect) -> None:
+    raise AssertionError(f"no test here leads to {effect}")
+
+
 class WebSocketsInMemory:
     """A site with a hub behind it."""
 
@@ -55,10 +61,16 @@ class WebSocketsInMemory:
         self, *, proxied: bool = False, local: bool = False, unread_bytes: int = 0
     ) -> None:
         self.clock = Clock()
-        self.hub = make_hub(source=random.Random(1))
+        self.hub = make_hub(Policy(analyses=0), random.Random(1))
         scheduler = LoopScheduler(self.clock)
         self.driver = Driver(
-            self.hub, self.clock, scheduler, lambda: None, LoopTime(self.clock.seconds)
+            self.hub,
+            self.clock,
+            scheduler,
+            lambda: None,
+            lambda _: Workers({RateLadder: not_expected}),
+            None,
+            LoopTime(self.clock.seconds),
         )
         sockets = WebSocketResource(
             self.driver,

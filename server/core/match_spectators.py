@@ -1,0 +1,104 @@
+"""The spectators of one match: their number, and the moves that they have not been sent yet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from playout.protocol.messages import Event, SpectatorCount
+from playout.server.core.context import Context
+from playout.server.core.sessions import Session
+from playout.server.core.view import Audience, MatchView, ShownMove
+
+
+class MatchSpectators:
+    """The sessions that are sent a match in which they do not play.
+
+    A session that only shows a small board of the match is no spectator: it is sent the same, and
+    is not counted.
+    """
+
+    def __init__(self, context: Context, view: MatchView) -> None:
+        self._context = context
+        self._view = view
+        self._by_audience: dict[Audience, dict[str, Session]] = {}
+        #: The sessions that are counted, by key, and how many of them have each name.
+        self._counted: dict[str, Session] = {}
+        self._names: Counter[str] = Counter()
+        #: The count that all were sent last; None if some were sent another one.
+        self._sent_count: int | None = 0
+        self._pending: list[ShownMove] = []
+
+    def __iter__(self) -> Iterator[Session]:
+        return (each for sessions in self._by_audience.values() for each in sessions.values())
+
+    def add(self, session: Session, audience: Audience, *, preview: bool) -> None:
+        """Send the match to a session from now on; with `preview`, it is not counted."""
+        self.remove(session)
+        if not preview:
+            self._counted[session.key] = session
+            self._names[session.skeleton] += 1
+            self._sent_count = None  # it is sent the count at once, and others are not
+        self._by_audience.setdefault(audience, {})[session.key] = session
+
+    def remove(self, session: Session) -> None:
+        """Stop sending the match to a session, if it was sent."""
+        for sessions in self._by_audience.values():
+            sessions.pop(session.key, None)
+        if self._counted.pop(session.key, None):
+            self._names[session.skeleton] -= 1
+            if not self._names[session.skeleton]:
+                del self._names[session.skeleton]
+
+    def count(self, players: tuple[Session, Session]) -> int:
+        """The number of spectators beside the players; those of one name count once."""
+        return len(self._names) - len({each.skeleton for each in players} & self._names.keys())
+
+    def send_count(self, match: str, players: tuple[Session, Session]) -> None:
+        """Send the count, if it has changed, to the players and spectators that have views."""
+        count = self.count(players)
+        if count != self._sent_count:
+            self._sent_count = count
+            message = SpectatorCount(match=match, spectators=count)
+            self._context.send_to_all([each for each in players if each.hello.views], message)
+            views = [each for each in self._counted.values() if each.hello.views]
+            self._context.send_to_spectators(views, message)
+
+    # Moves.
+
+    @property
+    def has_pending_moves(self) -> bool:
+        """Whether there are moves that have not been sent."""
+        return bool(self._pending)
+
+    def show_later(self, move: ShownMove) -> None:
+        """Keep a move to be sent when it is stored; nothing is kept while nobody watches."""
+        if any(self._by_audience.values()):
+            self._pending.append(move)
+
+    def drop_moves(self, ply: int) -> None:
+        """Never send the moves from number `ply` on."""
+        self._pending = [each for each in self._pending if each.ply < ply]
+
+    def show(self, most: int | None = None) -> None:
+        """Send the moves that have not been sent: the first `most` of them, or all."""
+        moves = self._pending[:most]
+        del self._pending[:most]
+        if moves:
+            self.send(
+                lambda audience: [self._view.update(each, audience) for each in moves],
+                after=moves[-1].record,
+            )
+
+    def send(
+        self, messages: Callable[[Audience], list[Event]], *, after: int | None = None
+    ) -> None:
+        """Send messages, made once for each audience, when record number `after` is stored.
+
+        By default they wait for the last record.
+        """
+        for audience, sessions in self._by_audience.items():
+            if sessions:
+                self._context.send_to_spectators(
+                    sessions.values(), *messages(audience), after=after
+                )

@@ -1,0 +1,51 @@
+"""server.net.driver: a driver that could not carry out an effect is not made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from twisted.internet.task import Clock
+
+from playout.server.core.assembly import make_hub
+from playout.server.core.effects import (
+    Effect,
+    EndAnalysis,
+    EndBot,
+    RateLadder,
+    StartAnalysis,
+    StartBot,
+)
+from playout.server.core.policy import Policy
+from playout.server.net.driver import Driver, Workers
+from playout.server.runtime.reactor import LoopTime
+from playout.server.runtime.scheduler import LoopScheduler
+
+ALL: tuple[type[Effect], ...] = (RateLadder, StartBot, EndBot, StartAnalysis, EndAnalysis)
+
+
+def make_driver(policy: Policy, kinds: Iterable[type[Effect]]) -> Driver:
+    """Return a driver whose workers carry out effects of these kinds."""
+    clock, workers = Clock(), Workers(dict.fromkeys(kinds, lambda _: None))
+    return Driver(
+        make_hub(policy),
+        clock,
+        LoopScheduler(clock),
+        lambda: None,
+        lambda _: workers,
+        None,
+        LoopTime(clock.seconds),
+    )
+
+
+@pytest.mark.parametrize("missing", ALL)
+def test_an_effect_that_nothing_carries_out_is_an_error_at_the_start(
+    missing: type[Effect],
+) -> None:
+    make_driver(Policy(bots=1), ALL)
+    with pytest.raises(ValueError, match=f"nothing carries out {missing.__name__}, which"):
+        make_driver(Policy(bots=1), set(ALL) - {missing})
+
+
+def test_what_the_policy_excludes_needs_no_worker() -> None:
+    make_driver(Policy(bots=0, analyses=0), [RateLadder])
