@@ -214,6 +214,7 @@ def _server(spec: TournamentSpec, choice: ServerChoice, logs: LogFolder) -> _Ser
         choice.database,
         choice.port,
         logs,
+        games=spec.games,
         registration=registration,
         http=choice.http,
         host=choice.host,
