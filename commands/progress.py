@@ -43,7 +43,8 @@ def say_by(say: Callable[[str], object]) -> None:
 
 def _print(line: str) -> None:
     with contextlib.suppress(OSError, ValueError):  # it may be closed
-        print(line, file=sys.stderr, flush=True)
+        sys.stderr.write(f"{line}\n")  # `print` writes the end of the line by itself
+        sys.stderr.flush()
 
 
 class _Speaker:
