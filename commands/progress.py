@@ -6,7 +6,8 @@ Imports, compilations and the start of processes take seconds, and minutes on a 
         ...
 
 prints nothing if the block ends soon; otherwise `Loading the games ...` after a second, and then
-every two seconds how long it has lasted. Of nested blocks, the text of the innermost is printed.
+every two seconds how long it has lasted. Of nested blocks, the text of the innermost is printed. If
+a block follows another within a second, the next line is due when it would be without the change.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import time
 from collections.abc import Callable, Iterator
 
 #: Seconds until the first line about a block, and between two lines.
-FIRST_S, INTERVAL_S = 1.0, 2.0
+FIRST_S, INTERVAL_S = 1.0, 1.8
 
 
 def doing(text: str, *, at_once: bool = False) -> contextlib.AbstractContextManager[None]:
@@ -32,8 +33,8 @@ def doing(text: str, *, at_once: bool = False) -> contextlib.AbstractContextMana
 
 
 def say(line: str) -> None:
-    """Print a line at once."""
-    _speaker.say(line)
+    """Print a line at once; the next one about a block is then due later."""
+    _speaker.print(line)
 
 
 def say_by(say: Callable[[str], object]) -> None:
@@ -48,7 +49,7 @@ def _print(line: str) -> None:
 
 
 class _Speaker:
-    """The blocks that have begun, and when the next line about the last of them is due."""
+    """The blocks that have not ended, and when the next line about the last of them is due."""
 
     def __init__(self) -> None:
         self.reset()
@@ -58,7 +59,7 @@ class _Speaker:
         self._lock = threading.Lock()
         self._running: list[str] = []
         self._began_at: dict[str, float] = {}
-        self._due_at = 0.0
+        self._due_at = self._ended_at = 0.0
 
     @contextlib.contextmanager
     def block(self, text: str, at_once: bool) -> Iterator[None]:
@@ -73,13 +74,20 @@ class _Speaker:
             ended.set()
             with self._lock:
                 self._running.remove(text)
+                self._ended_at = time.monotonic()
+
+    def print(self, line: str) -> None:
+        with self._lock:
+            self._due_at = time.monotonic() + INTERVAL_S
+            self.say(line)
 
     def _begin(self, text: str, at_once: bool) -> None:
         now = time.monotonic()
         is_new = text not in self._began_at
         if is_new and not self._running:
             self._began_at.clear()
-            self._due_at = now + FIRST_S
+            if now > self._ended_at + FIRST_S:
+                self._due_at = now + FIRST_S
         if is_new and at_once:
             self._due_at = now
         self._began_at.setdefault(text, now)
