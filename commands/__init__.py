@@ -2,6 +2,7 @@
 
 entry_points   the installed commands, which handle Ctrl-C before they import anything slow
 interrupts     Ctrl-C
+progress       lines on standard error about work that takes seconds
 options        types of options
 subprocesses   start processes of this installation, and the cores that they may use
 restarts       pauses before a process is started again

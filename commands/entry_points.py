@@ -1,14 +1,18 @@
 """The entry points of the installed commands.
 
-They handle Ctrl-C before they import the commands, which takes two to four seconds.
+They handle Ctrl-C, and say what they do, before they import the commands, which takes two to four
+seconds, and much longer where functions have to be compiled.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
+import sys
+from functools import partial
 
 from playout.commands import interrupts
+from playout.commands.progress import doing
 
 #: The number of threads of NumPy's linear algebra, which it reads when it is imported. With one for
 #: each core, ratings of 200 players took 1.2 s instead of 0.1 s while other work kept the cores
@@ -50,4 +54,9 @@ def bridge() -> None:
 def run(module: str, **options: str) -> None:
     """Import a module and call its `main`, with the arguments of this process, and `options`."""
     interrupts.install()
-    importlib.import_module(module).main(**options)
+    name = options.get("prog_name") or os.path.basename(sys.argv[0])
+    with doing(f"Loading {name}"):
+        cache = importlib.import_module("playout.games.core.compilation_cache")
+        cache.announce_compilation(partial(doing, at_once=True))
+        command = importlib.import_module(module)
+    command.main(**options)

@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from playout import games
+from playout.commands import progress
+from playout.commands.progress import doing
 from playout.protocol.endpoints import (
     TlsError,
     encrypted,
@@ -80,6 +83,7 @@ _REMEMBERED_S = 24 * 3600.0
 class Settings:
     """The options of the server that are not fields of `Policy`.
 
+    `warmed`: the games that are loaded before it listens; none stands for all.
     `tournaments`: a second database, whose tournaments the page shows. `http_given`: whether
     `--http` was given. `open`: show the page in a browser.
     """
@@ -93,6 +97,7 @@ class Settings:
     http_proxied: bool
     database: str
     tournaments: str | None
+    warmed: tuple[str, ...]
     unread_bytes: int
     grace_s: float
     log_json: bool
@@ -105,6 +110,7 @@ def serve(settings: Settings, policy: Policy) -> None:
     loop_time = LoopTime()
     install_reactor(loop_time)
     process.begin(as_json=settings.log_json)
+    progress.say_by(_log.info)
     try:
         room = _room(settings, policy)
     except TooFewFiles as fault:
@@ -115,10 +121,12 @@ def serve(settings: Settings, policy: Policy) -> None:
     storage = StorageClient(settings.database, reactor(), scheduler) if policy.stored else None
     if storage:
         storage.start()
-    _warm_up()
+    with doing("Loading the games"):
+        _warm_up(settings.warmed)
     try:
         if storage:
-            storage.wait()
+            with doing("Opening the database"):
+                storage.wait()
         _Server(settings, policy, storage, scheduler, loop_time, room.http).run()
     except (StorageError, error.CannotListenError) as fault:
         click.echo(f"playout-server: {fault}", err=True)
@@ -387,13 +395,15 @@ def _stop_reactor() -> None:
         reactor().stop()
 
 
-def _warm_up() -> None:
-    """Load every game now: its first load on a machine compiles it, which takes seconds."""
-    compile_games(_log.info)
-    games.announce_compilation(_log.info)
-    for name in games.names():
+def _warm_up(chosen: Sequence[str]) -> None:
+    """Load games now: the first load on a machine compiles the game, which takes seconds."""
+    games.announce_compilation(partial(doing, at_once=True))
+    if not chosen:
+        compile_games(progress.say)
+    for name in chosen or games.names():
         try:
-            if games.describe(name).example == name:  # others are games of libraries: not compiled
+            # Others are games of libraries, which are not compiled.
+            if chosen or games.describe(name).example == name:
                 games.load(name)
         except games.SpecError as fault:
             _log.warn("a game cannot be loaded: {fault}", fault=str(fault))

@@ -50,6 +50,14 @@ Then connect players: playout-player connect_four uct
 @database_option
 @policy_options
 @game_option("A game of a file in the current folder or on PYTHONPATH that the server offers, too;")
+@click.option(
+    "--warm",
+    "warmed",
+    metavar="GAME",
+    multiple=True,
+    help="A game to load before the server listens, when clients need no other; repeatable.  "
+    "[default: all games]",
+)
 @bot_options
 @ladder_options
 @click.option(

@@ -9,7 +9,6 @@ import sys
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import aclosing, asynccontextmanager
-from functools import partial
 from pathlib import Path
 
 import click
@@ -21,6 +20,7 @@ from playout.bridges.comply.situations import OWN_ERRORS, SITUATIONS, Situation
 from playout.bridges.comply.trial import ComplyTerms, Finding, SituationTrial
 from playout.commands import interrupts
 from playout.commands.options import FiniteRange
+from playout.commands.progress import doing
 
 # Puts a bot through situations, one after the other, on one private server.
 
@@ -54,23 +54,22 @@ class BotReferee:
 
 
 @asynccontextmanager
-async def bot_referee() -> AsyncIterator[BotReferee]:
-    """A referee with a private server, which is stopped at the end of the block.
+async def bot_referee(game: str) -> AsyncIterator[BotReferee]:
+    """A referee for a game, with a private server, which is stopped at the end of the block.
 
     Raises ClickException if the server does not start.
     """
     with tempfile.TemporaryDirectory(prefix="playout-comply-") as name:
         folder = Path(name)
-        server = PrivateServer(folder)
+        server = PrivateServer(folder, [game])
         try:
-            await server.start()
+            with doing("Starting a private server", at_once=True):
+                await server.start()
             yield BotReferee(server, folder)
         finally:
             server.close()
 
 
-#: Seconds after which the user is told why the server takes so long to start.
-_QUIET_S = 2.0
 #: The last lines of a transcript that are printed.
 _LINES = 14
 _WIDTH = max(len(each.name) for each in (*SITUATIONS,)) + 2
@@ -112,7 +111,6 @@ def _command(context: click.Context, _: click.Parameter, text: str) -> BotComman
 
 
 def _game(context: click.Context, _: click.Parameter, text: str) -> str:
-    games.announce_compilation(partial(click.echo, err=True))
     try:
         return str(games.load(text))
     except games.SpecError as error:
@@ -185,13 +183,10 @@ def command(
 async def _test(terms: ComplyTerms, situations: list[Situation], folder: Path | None) -> bool:
     """Print the result of each situation as it is known; return whether all were passed."""
     failed: list[Finding] = []
-    click.echo("Starting a private server ...", err=True)
-    explanation = asyncio.get_running_loop().call_later(_QUIET_S, _explain_wait)
     async with (
-        bot_referee() as referee,
+        bot_referee(terms.game) as referee,
         aclosing(referee.findings(terms, situations)) as findings,
     ):
-        explanation.cancel()
         for name in (*(each.name for each in situations), OWN_ERRORS):
             click.echo(f"{name:{_WIDTH}}", nl=False)
             finding = await anext(findings)
@@ -204,11 +199,6 @@ async def _test(terms: ComplyTerms, situations: list[Situation], folder: Path | 
         click.echo(_described(finding))
     click.echo(f"\n{len(situations) + 1 - len(failed)} passed, {len(failed)} failed")
     return not failed
-
-
-def _explain_wait() -> None:
-    once = "The first time on this machine, the server compiles the rules of all games"
-    click.echo(f"{once}, which takes minutes.", err=True)
 
 
 def _described(finding: Finding) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -23,14 +24,17 @@ _START_S = 300.0
 class PrivateServer:
     """A server of its own, which can be restarted."""
 
-    def __init__(self, folder: Path) -> None:
-        """Create the database in the folder, with the accounts. Raises ClickException."""
+    def __init__(self, folder: Path, games: Sequence[str] = ()) -> None:
+        """Create the database in the folder, with the accounts. Raises ClickException.
+
+        `games`: those that it loads when it starts; none stands for all.
+        """
         url = f"sqlite:///{folder}/playout.db"
         #: The tokens of the accounts, by name.
         self.tokens = prepare_accounts(url, REFEREE, [BOT])
         self._logs = LogFolder()
         try:
-            self._server = LocalServer(url, 0, self._logs, registration="open")
+            self._server = LocalServer(url, 0, self._logs, games=games, registration="open")
         except LocalServerError as error:
             raise click.ClickException(str(error)) from error
 

@@ -2,7 +2,8 @@
 
 Numba recompiles a function when its own file changes, but not when a function imported from another
 file changes. So each file has a folder of its own, and its name is a digest of every file that can
-contribute: those that the file imports, and those that they import.
+contribute: those that the file imports, and those that they import. Another copy of the project
+with the same sources has the same digests, and finds what the first has compiled.
 """
 
 from __future__ import annotations
@@ -16,36 +17,85 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
+from typing import Any
 
+import llvmlite.binding as llvm
 import numba
 import numpy as np
 import platformdirs
+from numba.core.caching import UserProvidedCacheLocator
 
+_PACKAGE = __name__.partition(".")[0]
 #: Folders to which nothing was added for this long are removed.
 KEPT_S = 60 * 24 * 3600
 
 #: An import that is executed whenever its file is: the module, and the names in brackets or not.
 _IMPORT = re.compile(r"^(?:from|import) ([\w.]+)(?: import (?:\(([^)]*)\)|(.*)))?", re.MULTILINE)
 
-#: What tells people about compilations, at most one function, and the modules that it was told of.
-_announcements: list[Callable[[str], None]] = []
-_announced: set[str] = set()
+#: Tells people about a compilation while it lasts.
+Announce = Callable[[str], AbstractContextManager[object]]
+_announcements: list[Announce] = []
 
 
-def announce_compilation(announce: Callable[[str], None]) -> None:
-    """Have `announce` told of each module that this process compiles because no cache has it."""
+def announce_compilation(announce: Announce) -> None:
+    """Enter `announce` with a text while this process compiles a function that no cache has."""
     _announcements[:] = [announce]
+
+
+@contextlib.contextmanager
+def cached(function: FunctionType) -> Iterator[None]:
+    """Within the block numba reads the compiled function from its cache, or writes it there."""
+    folder = folder_of(function.__module__)
+    config: Any = numba.config
+    previous = config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES
+    config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = str(folder), _LOCATORS
+    try:
+        with _announced(function, folder):
+            yield
+    finally:
+        config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = previous
+
+
+def _announced(function: FunctionType, folder: Path) -> AbstractContextManager[object]:
+    line = function.__code__.co_firstlineno
+    is_silent = numba.config.DISABLE_JIT or any(folder.glob(f"*.{function.__name__}-{line}.*.nbi"))
+    if is_silent or not _announcements:
+        return contextlib.nullcontext()
+    return _announcements[0](f"Compiling {function.__module__} for this machine, once")
+
+
+class FolderLocator(UserProvidedCacheLocator):  # type: ignore[misc]
+    """Keeps compiled functions in `CACHE_DIR` itself, whatever the path of their source file.
+
+    The name of that folder says which sources they are compiled from.
+    """
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        """Return no folder, instead of one named after the path of the source file."""
+        return ""
+
+    def get_source_stamp(self) -> str:
+        """Return what is the same for all files, instead of the time at which one was written."""
+        return ""
+
+
+#: Where numba looks for a folder that it can write: after our own, the folder of the source file.
+_LOCATORS = f"{__name__}.FolderLocator,InTreeCacheLocator,UserWideCacheLocator"
 
 
 def folder_of(module: str) -> Path:
     """Return the folder of the compiled functions of a module, which need not exist yet."""
-    folder = _caches() / f"{module}-{_digest(module)}"
-    if _announcements and module not in _announced and not folder.exists():
-        _announced.add(module)
-        _announcements[0](f"Compiling {module} for this machine, once ...")
-    return folder
+    return _caches() / f"{module}-{_digest(module)}"
+
+
+def platform() -> str:
+    """Return what compiled code depends on besides its sources: libraries and the processor."""
+    versions = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return f"{versions} {numba.__version__} {np.__version__} {llvm.get_host_cpu_name()}"
 
 
 @functools.cache
@@ -62,7 +112,9 @@ def _caches() -> Path:
 
 @functools.cache
 def _digest(module: str) -> str:
-    digest = hashlib.sha256(f"{numba.__version__} {np.__version__}".encode())
+    digest = hashlib.sha256(platform().encode())
+    if not module.startswith(_PACKAGE):  # another copy may import other files of the same name
+        digest.update(str(sys.modules[module].__file__).encode())
     for name in sorted(_closure(module)):
         digest.update(name.encode() + _source(sys.modules[name]))
     return digest.hexdigest()[:16]
@@ -70,7 +122,7 @@ def _digest(module: str) -> str:
 
 def _closure(module: str) -> set[str]:
     """Return a module and all that it imports, directly or not, of its own package and of ours."""
-    packages = {module.partition(".")[0], __name__.partition(".")[0]}
+    packages = {module.partition(".")[0], _PACKAGE}
     found, new = {module}, [module]
     while new:
         for name in _imports(new.pop()):

@@ -128,14 +128,10 @@ def compiled(signature: object, *, allocates: bool = True) -> Callable[[F], F]:
     """
 
     def compile_(function: F) -> F:
-        previous = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = str(compilation_cache.folder_of(function.__module__))
-        try:
+        with compilation_cache.cached(cast(FunctionType, function)):
             return numba.njit(
                 signature, nogil=True, cache=True, error_model="numpy", _nrt=allocates
             )(function)
-        finally:
-            numba.config.CACHE_DIR = previous
 
     return compile_
 

@@ -20,6 +20,7 @@ from click.core import ParameterSource
 
 from playout import games, players
 from playout.commands.options import FiniteRange, registered
+from playout.commands.progress import doing
 from playout.games.core import spec
 from playout.players.client.active_match import ResultCounts
 from playout.players.client.agent import Agent
@@ -464,11 +465,11 @@ def _require_order(game: str, player: str) -> None:
 def _player_cache(player: str, options: tuple[str, ...], known: tuple[str, ...]) -> PlayerCache:
     """The players, prepared for the known games. Raises UsageError."""
     _add_current_folder(player)
-    games.announce_compilation(partial(click.echo, err=True))
     try:
-        cache = PlayerCache(_with_options(player, options))
-        for game in known:
-            cache(game)
+        with doing("Preparing the player"):
+            cache = PlayerCache(_with_options(player, options))
+            for game in known:
+                cache(game)
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
     return cache

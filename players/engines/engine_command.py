@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -85,7 +84,6 @@ def _checked(player: str) -> spec.Spec:
     """Return the specification of a player. Raises SpecError."""
     if ":" in player:
         sys.path.append(os.getcwd())
-    games.announce_compilation(partial(click.echo, err=True))
     return checked_player(player)
 
 

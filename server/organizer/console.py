@@ -17,6 +17,7 @@ from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from playout.commands.progress import doing
 from playout.commands.text import UNKNOWN, counted, percent, plain
 from playout.protocol.messages import Fixture
 from playout.protocol.time_control import decimal
@@ -25,8 +26,8 @@ from playout.server.tournament.report import words
 
 #: What commands do first, for `busy`.
 CHECKING = "Checking that the entrants can be started"
-#: Seconds between two standings as lines of text.
-_STANDINGS_INTERVAL_S = 60.0
+#: Seconds between two standings as lines of text, and between two lines about a wait.
+_STANDINGS_INTERVAL_S, _WAITING_INTERVAL_S = 60.0, 2.0
 #: Least seconds between two drawings of the tables, and the largest share of the time they take.
 _DRAWING_INTERVAL_S, _DRAWING_SHARE = 0.5, 0.05
 #: How many running matches are shown.
@@ -65,10 +66,11 @@ def display() -> TournamentDisplay:
 
 @contextlib.contextmanager
 def busy(text: str) -> Iterator[None]:
-    """Show on a terminal what the command does until the end of the block, and since when."""
+    """Show what the command does until the end of the block, and since when."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield
+        with doing(text):
+            yield
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as shown:
@@ -83,6 +85,7 @@ class LineDisplay:
         self._shown_at: float | None = None
         self._ended_then = 0
         self._waits_for = ""
+        self._waits_since = self._next_at = 0.0
 
     def show(self, text: str) -> None:
         """Print a line. If the pipe is closed, as by `| head`, the tournament is interrupted."""
@@ -98,15 +101,23 @@ class LineDisplay:
         self.show(f"{_count(progress)}  {result(fixture)}")
 
     def wait(self, text: str, now: float) -> None:
-        """Print a new text once, as a line."""
+        """Print a new text, and then how long it has lasted: after a minute less often."""
         if text != self._waits_for:
-            self._waits_for = text
+            self._waits_for, self._waits_since = text, now
             self.show(text)
+        elif now >= self._next_at:
+            self.show(f"{text} {now - self._waits_since:.0f} s")
+        else:
+            return
+        is_new = now < self._waits_since + _STANDINGS_INTERVAL_S
+        self._next_at = now + (_WAITING_INTERVAL_S if is_new else _STANDINGS_INTERVAL_S)
 
     def refresh(self, progress: TournamentProgress, now: float, place: str = "") -> None:
         """Print the standings if they have changed and are due."""
         if self._shown_at is None:
             self._shown_at = now
+        if not (progress.ended or progress.running):
+            self.wait("Waiting for the entrants ...", now)
         is_due = now >= self._shown_at + _STANDINGS_INTERVAL_S
         if not is_due or progress.ended == self._ended_then:
             return

@@ -31,7 +31,7 @@ from playout.server.organizer.accounts import (
     organizers_token,
     prepare_accounts,
 )
-from playout.server.organizer.console import display
+from playout.server.organizer.console import busy, display
 from playout.server.organizer.entrants import LocalEntrants, RunnerCalls
 from playout.server.organizer.local_server import LocalServer, LocalServerError
 from playout.server.organizer.match_files import FindMatch, MatchFile, MatchFiles
@@ -101,7 +101,8 @@ def launch(
     logs = LogFolder()
     tls = _tls_settings(choice)
     try:
-        server = _server(request.spec, choice, logs)
+        with busy("Preparing the accounts"):
+            server = _server(request.spec, choice, logs)
     except (StorageError, LocalServerError) as error:
         raise click.ClickException(str(error)) from error
     if server.local:
@@ -214,6 +215,7 @@ def _server(spec: TournamentSpec, choice: ServerChoice, logs: LogFolder) -> _Ser
         choice.database,
         choice.port,
         logs,
+        games=spec.games,
         registration=registration,
         http=choice.http,
         host=choice.host,

@@ -10,6 +10,7 @@ import socket
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from cryptography import x509
@@ -119,11 +120,14 @@ class LocalServer:
         port: int,
         logs: LogFolder,
         *,
+        games: Sequence[str],
         registration: str,
         http: tuple[str, int] | None = None,
         host: str = HOST,
     ) -> None:
         """`http` is the address of its web pages; `registration`: "open", "guests" or "closed".
+
+        The `games` are loaded before it accepts connections.
 
         Port 0 stands for any free port. If other machines reach the `host`, the server uses TLS,
         with a certificate of its own. Raises LocalServerError if it cannot listen there.
@@ -133,6 +137,7 @@ class LocalServer:
         self.http = (http[0], _free_port(*http)) if http else None
         self._database = database
         self._logs = logs
+        self._games = games
         self._registration = registration
         self._process: Process | None = None
         self._restarts = Restarts(_BACK_OFF, limit=_EXITS)
@@ -202,6 +207,7 @@ class LocalServer:
             # Bots for spectators would take the cores of the entrants.
             *("--http", spelled(*self.http) if self.http else "none", "--bots", "0"),
             *("--database", without_power_cuts(self._database)),
+            *(word for game in self._games for word in ("--warm", game)),
             *("--registration", self._registration),
             *("--reconnect-s", str(_RECONNECT_S), "--restart-grace-s", str(_RESTART_GRACE_S)),
             *("--take-over-after-s", str(_TAKE_OVER_AFTER_S), "--grace-s", "0"),

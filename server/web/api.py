@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Awaitable, Callable
 
@@ -11,7 +10,6 @@ from msgspec import Struct, structs
 from twisted.internet.defer import Deferred
 from twisted.web import http
 
-from playout import games
 from playout.games import Description
 from playout.protocol.messages import Level, Seeking
 from playout.protocol.names import skeleton
@@ -19,6 +17,7 @@ from playout.ratings.leaderboard import LeaderboardEntry, RatingPoint
 from playout.server.core.hub import Hub
 from playout.server.ladder.standings import LadderTable
 from playout.server.model.offered_bots import for_game
+from playout.server.runtime.game_compilation import all_descriptions
 from playout.server.storage.results import (
     MatchFilter,
     MatchRow,
@@ -230,7 +229,8 @@ class Api:
 
     async def _games(self, request: HttpRequest) -> ResultPage[Description]:
         parameters = Parameters(request, ("page", "per_page"))
-        return page_of(game_descriptions(), parameters.page, parameters.per_page)
+        descriptions = await self._archive.run_in_thread(all_descriptions)
+        return page_of(descriptions, parameters.page, parameters.per_page)
 
     async def _bots(self, request: HttpRequest) -> ResultPage[BotResponse]:
         parameters = Parameters(request, ("game", "page", "per_page"))
@@ -256,15 +256,6 @@ class Api:
         parameters = Parameters(request, ("page", "per_page"))
         seeks = [seek.to_message() for seek in self._hub.lobby]
         return page_of(seeks, parameters.page, parameters.per_page)
-
-
-def game_descriptions() -> list[Description]:
-    """The descriptions of all games that can be loaded."""
-    descriptions = []
-    for name in games.names():
-        with contextlib.suppress(games.SpecError):
-            descriptions.append(games.describe(name))
-    return descriptions
 
 
 def error_as_json(error: HttpError) -> HttpResponse:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from playout import games
 from support.commands import finish, finish_all, invoke, run, running_server, start
+from support.forked import BIN
 from testbed.machine import reserve_port
 
 
@@ -59,6 +62,33 @@ def test_the_demo_refuses_what_it_does_not_know(words: list[str], text: str) -> 
     )
     assert refused.returncode == 2
     assert text in refused.stderr
+
+
+def test_the_demo_compiles_only_its_game(tmp_path: Path) -> None:
+    """A copy with an environment whose tournament is left out."""
+    programs = tmp_path / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    shutil.copytree("scripts", tmp_path / "scripts", ignore=shutil.ignore_patterns("*/"))
+    for copy in ("pyproject.toml", ".venv/installed-plain"):
+        shutil.copy("pyproject.toml", tmp_path / copy)
+    (programs / "python").symlink_to(sys.executable)
+    (programs / "playout-player").symlink_to(BIN / "playout-player")
+    (programs / "playout-tournament").symlink_to("/bin/true")
+    done = subprocess.run(
+        [tmp_path / "scripts" / "demo", "nim"],
+        env=os.environ | {"XDG_CACHE_HOME": str(tmp_path), "NUMBA_OPT": "0"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Compiling playout.games.nim for this machine, once ..." in done.stderr
+    compiled = {path.name.split("-")[0] for path in (tmp_path / "playout/compiled").iterdir()}
+    assert {name for name in compiled if not name.startswith("playout.players.")} == {
+        "playout.games.core.random",
+        "playout.games.nim",
+    }
+    assert "playout.players.mcts.uct_simulation" in compiled
 
 
 def test_the_help_of_a_player_lists_games_and_players() -> None:

@@ -221,13 +221,12 @@ def test_ctrl_c_ends_the_bot_and_the_server(tmp_path: Path) -> None:
         "import os, sys, time; print(os.getpid(), file=open(sys.argv[1], 'w')); time.sleep(999)"
     )
     bot = f'{sys.executable} -P -c "{program}" {pid}'
-    at_once = {"playout.bridges.comply.comply_command._QUIET_S": 0.0}
-    process = start("playout-bridge", "comply", "nim", bot, changed=at_once)
+    process = start("playout-bridge", "comply", "nim", bot)
     number = int(wait_until(lambda: pid.exists() and pid.read_text(), "the bot to start"))
     process.send_signal(signal.SIGINT)
     code, output = finish(process)
     assert code == 130
-    assert "Starting a private server ...\nThe first time on this machine, the" in output
+    assert "Starting a private server ...\n" in output
     assert output.endswith("Interrupted.\n")
     with pytest.raises(ProcessLookupError):
         os.kill(number, 0)

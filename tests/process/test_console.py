@@ -27,6 +27,7 @@ def test_a_match_on_a_line() -> None:
 def test_lines_now_and_then_have_the_standings(capsys: pytest.CaptureFixture[str]) -> None:
     progress, lines = new_progress(), LineDisplay()
     lines.refresh(progress, 100.0)
+    assert capsys.readouterr().out == "Waiting for the entrants ...\n"
     progress.put(fixture(KEY, 1, 1))
     lines.match_ended(progress, fixture(KEY, 1, 1, plies=7))
     progress.put(fixture(KEY, 2, 2))
@@ -40,6 +41,21 @@ def test_lines_now_and_then_have_the_standings(capsys: pytest.CaptureFixture[str
     ]
     lines.refresh(progress, 261.0)
     assert capsys.readouterr().out == "", "they are what they were"
+
+
+def test_lines_about_a_wait_are_repeated(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = LineDisplay()
+    for now in (100.0, 101.9, 102.0, 103.0, 104.5, 160.0, 163.0, 220.0):
+        lines.wait("Starting ...", now)
+    lines.wait("Logging in ...", 221.0)
+    assert capsys.readouterr().out.splitlines() == [
+        "Starting ...",
+        "Starting ... 2 s",
+        "Starting ... 4 s",
+        "Starting ... 60 s",
+        "Starting ... 120 s",
+        "Logging in ...",
+    ]
 
 
 def test_a_tournament_whose_lines_nobody_reads_any_more_is_interrupted() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from support.commands import NOT_NICE, RunningServer, invoke, running_server
+from support.commands import RunningServer, invoke, running_server
 from support.raw_client import RawClient
 
 if TYPE_CHECKING:  # it takes a second in each process of the tests
@@ -93,7 +93,7 @@ def test_an_agent_plays_whole_matches_and_reads_why_it_may_not_do_something(tmp_
             await call("new_match", game="nim(chips=5)", rated=True)
         assert (await ended)["text"] == "Ada resigned"  # when the bridge's input was closed
 
-    with running_server("--bots", "2", "--bot", "random", changed=NOT_NICE) as server:
+    with running_server("--bots", "2", "--bot", "random") as server:
         asyncio.run(play(server))
 
 

@@ -21,10 +21,12 @@ PATIENCE_S = 200
 Command = subprocess.Popen[str] | ForkedCommand
 #: Bots and entrants run as fast as others: beside two busy processes `nice` leaves them a tenth of
 #: a core, and they take a minute to start.
-NOT_NICE = {
+_CHANGED = {
     "playout.server.net.analysts.ANALYST_NICENESS": 0,
     "playout.server.net.bot_processes.PLAYER_NICENESS": 0,
     "playout.server.organizer.supervisor.PLAYER_NICENESS": 0,
+    # What commands say while they take long would depend on the speed of the machine.
+    "playout.commands.progress.FIRST_S": 3600,
 }
 
 
@@ -33,7 +35,7 @@ def start(command: str, *arguments: str, **options: Any) -> ForkedCommand:
 
     `changed` are new values of constants, as in `{"package.module.NAME": 1}`.
     """
-    changed = NOT_NICE | options.pop("changed", {})
+    changed = _CHANGED | options.pop("changed", {})
     return ForkedCommand(command, *arguments, changed=changed, **options)
 
 

@@ -15,6 +15,7 @@ from playout import games
 from playout.games import BoardView, Description, Game, State
 from playout.games.core.description import Variant
 from playout.server.core.view import board_of, position_view_of
+from playout.server.runtime.game_compilation import all_descriptions
 from playout.server.web.http import (
     JSON,
     Handler,
@@ -79,6 +80,7 @@ def positions(source: PageSource) -> Handler:
 
 @functools.cache
 def _entries() -> list[_GameEntry]:
+    all_descriptions()  # compiles the games first
     return [each for name in games.names() if (each := _entry(name))]
 
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 from msgspec import to_builtins
-from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from playout import games
 from playout.protocol.messages import Outcome, Overview
 from playout.server.core.hub import Hub
+from playout.server.runtime.game_compilation import all_descriptions
 from playout.server.storage.results import MatchRow
 from playout.server.web.archive import Archive
 from playout.server.web.http import HTML, Handler, HttpRequest, HttpResponse
+from playout.server.web.pages.source import async_handler
 from playout.server.web.templates import render
 from playout.server.web.worker_pool import WorkUnavailable
 
@@ -26,11 +27,11 @@ RESULTS = 10
 
 def lobby(hub: Hub, archive: Archive) -> Handler:
     """The handler of the page; its script keeps the page up to date."""
-    descriptions = [asdict(games.describe(name)) for name in games.names()]
-    names = [each["name"] for each in descriptions]
-    first_game = FIRST_GAME if FIRST_GAME in names else next(iter(names), None)
+    descriptions: list[dict[str, Any]] = []
 
     def page(stored: Sequence[MatchRow]) -> HttpResponse:
+        names = [each["name"] for each in descriptions]
+        first_game = FIRST_GAME if FIRST_GAME in names else next(iter(names), None)
         overview = hub.lobby_feed.overview()
         body = render(
             "lobby.html",
@@ -43,11 +44,12 @@ def lobby(hub: Hub, archive: Archive) -> Handler:
         )
         return HttpResponse(body, media_type=HTML)
 
-    def handle(request: HttpRequest) -> Deferred[HttpResponse]:
-        matches = archive.latest_matches(RESULTS)
-        return matches.addErrback(_no_matches).addCallback(page)
+    async def respond(request: HttpRequest) -> HttpResponse:
+        if not descriptions:
+            descriptions[:] = map(asdict, await archive.run_in_thread(all_descriptions))
+        return page(await archive.latest_matches(RESULTS).addErrback(_no_matches))
 
-    return handle
+    return async_handler(respond)
 
 
 def _no_matches(failure: Failure) -> list[MatchRow]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import playout
 from playout import games
 from playout.games.core import compilation_cache
-from playout.games.core.compilation_cache import announce_compilation, folder_of
+from playout.games.core.compilation_cache import folder_of
 
 #: A package with a game that imports a helper by one of the possible spellings.
 FILES = {
@@ -81,24 +85,40 @@ def test_the_rules_of_a_game_do_not_depend_on_other_games() -> None:
     assert "playout.games.connect_four" not in compilation_cache._closure("playout.games.othello")
 
 
-def test_each_module_that_is_compiled_is_announced_once(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+#: Loads a game, and prints the file of its rules and what is announced.
+LOAD = """
+import contextlib, sys
+from playout import games
+
+@contextlib.contextmanager
+def announced(text):
+    print(text)
+    yield
+
+games.announce_compilation(announced)
+games.load("nim")
+print(sys.modules["playout.games.nim"].__file__)
+"""
+
+
+def test_another_copy_of_the_same_sources_finds_what_the_first_has_compiled(
+    tmp_path: Path,
 ) -> None:
-    for name, text in FILES.items():
-        (folder / name).write_text(text.format(spelling=SPELLINGS[0]))
-    importlib.import_module("package_of_a_game.game")
-    earlier: list[str] = []
-    announced: list[str] = []
-    announce_compilation(earlier.append)
-    announce_compilation(announced.append)
-    monkeypatch.setattr(compilation_cache, "_announced", set())
-    monkeypatch.setattr(compilation_cache, "_caches", lambda: tmp_path / "caches")
-    folder_of("package_of_a_game.game").mkdir(parents=True)
-    for _ in range(2):
-        folder_of("package_of_a_game.game")
-        folder_of("package_of_a_game.lines")
-    assert earlier == []
-    assert [text.split()[1] for text in announced] == [
-        "package_of_a_game.game",
-        "package_of_a_game.lines",
-    ]
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    announced: list[set[str]] = []
+    for copy in ("first", "second"):
+        package = tmp_path / copy / "playout"
+        package.mkdir(parents=True)
+        shutil.copy(Path(playout.__file__), package)
+        shutil.copytree(Path(games.__file__).parent, package / "games")
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", LOAD],
+            env=environment | {"PYTHONPATH": str(package.parent)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        *texts, path = done.stdout.splitlines()
+        assert Path(path) == package / "games" / "nim.py"
+        announced.append({text.split()[1] for text in texts})
+    assert announced == [{"playout.games.core.random", "playout.games.nim"}, set()]

@@ -14,7 +14,7 @@ def test_a_port_that_is_taken_is_said_to_be(logs: LogFolder) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(LocalServerError, match=f"port {port} "):
-            LocalServer("sqlite://", port, logs, registration="closed")
+            LocalServer("sqlite://", port, logs, games=["nim"], registration="closed")
 
 
 def test_the_usual_port_of_the_page_may_be_taken() -> None:
