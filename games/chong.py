@@ -23,8 +23,10 @@ from playout.games import (
     helper,
     kernel,
 )
-from playout.games.core.bits import count, lowest, without_lowest
-from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.bits import count, lowest, nth, without_lowest
+from playout.games.core.kernels import inlined_helper
+from playout.games.core.playouts import random_playout
+from playout.games.core.random import Rng, below
 from playout.games.core.symmetries import identity
 
 SIDE = 8
@@ -162,27 +164,18 @@ def play(board: Board, action: int) -> None:
         board[1] = 3 - board[0]
 
 
+@inlined_helper
+def choose(board: Board, state: np.uint64) -> int:
+    """Return a random move of the pawn or a random cell for a stone."""
+    targets, stones = pawn_targets(board), stone_cells(board)
+    pawn_moves = count(targets)
+    pick = below(state, pawn_moves + count(stones))
+    return nth(targets, pick) if pick < pawn_moves else CELLS + nth(stones, pick - pawn_moves)
+
+
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
-    ply = 0
-    state = rng[0]
-    while board[1] == 0:
-        targets, stones = pawn_targets(board), stone_cells(board)
-        pawn_moves = count(targets)
-        n = pawn_moves + count(stones)
-        state += GAMMA
-        pick = below(state, n)
-        first, cells = 0, targets
-        if pick >= pawn_moves:
-            first, cells = CELLS, stones
-            pick -= pawn_moves
-        for _ in range(pick):
-            cells = without_lowest(cells)
-        trace[ply] = first + lowest(cells)
-        play(board, trace[ply])
-        ply += 1
-    rng[0] = state
-    return ply
+    return random_playout(board, rng, trace, choose, play)
 
 
 @kernel

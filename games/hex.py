@@ -23,6 +23,7 @@ from playout.games import (
 )
 from playout.games.core.bits import lowest
 from playout.games.core.kernels import inlined
+from playout.games.core.playouts import shuffled_playout
 from playout.games.core.random import GAMMA, Rng, below
 from playout.games.core.symmetries import identity
 
@@ -159,37 +160,17 @@ def play(board: Board, action: int) -> None:
 
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
-    # A random permutation of the empty cells, drawn as far as the game goes.
-    n = legal(board, trace)
-    player = board[0]
-    ply = 0
-    state = rng[0]
-    if n and trace[n - 1] == board[_SIZE] * board[_SIZE]:
-        state += GAMMA
-        n -= 1
-        if below(state, n + 1) == n:
-            play(board, trace[n])
-            n = legal(board, trace)
-            trace[n] = trace[0]
-            trace[0] = board[_SIZE] * board[_SIZE]
-            player = 1
-            ply = 1
-            n += 1
-    begin = ply
-    while ply < n:
-        state += GAMMA
-        pick = ply + below(state, n - ply)
-        action = trace[pick]
-        trace[pick] = trace[ply]
-        trace[ply] = action
-        ply += 1
-        won = put(board, player, action)
-        player = 3 - player
-        if won:
-            board[1] = 3 - player
-            break
-    rng[0] = state
-    board[0] = player
+    cells = board[_SIZE] * board[_SIZE]
+    begin, end = 0, legal(board, trace)
+    if end and trace[end - 1] == cells:  # the swap, which changes the legal cells
+        rng[0] += GAMMA
+        end -= 1
+        if below(rng[0], end + 1) == end:
+            play(board, cells)
+            begin, end = 1, legal(board, trace) + 1
+            trace[end - 1] = trace[0]
+            trace[0] = cells
+    ply = shuffled_playout(board, rng, trace, begin, end, put)
     board[_STONES] += ply - begin
     return ply
 

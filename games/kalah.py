@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
+
 from playout.games import (
     Board,
     BoardView,
@@ -20,8 +22,10 @@ from playout.games import (
     helper,
     kernel,
 )
+from playout.games.core.kernels import inlined_helper
 from playout.games.core.pits import pit_name, pits_view, read_counts
-from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.playouts import random_playout
+from playout.games.core.random import Rng, below
 
 # board: player, outcome, pits of each player, all seeds, then those in each pit and store
 _HOUSES, _TOTAL, _PITS = 2, 3, 4
@@ -107,22 +111,20 @@ def play(board: Board, action: int) -> None:
         set_outcome(board)
 
 
+@inlined_helper
+def choose(board: Board, state: np.uint64) -> int:
+    """Return a random pit with seeds of the player to move."""
+    pick = below(state, playable(board, board[0]))
+    place = first_pit(board, board[0])
+    while pick > 0 or board[place] == 0:
+        pick -= board[place] > 0
+        place += 1
+    return place - _PITS
+
+
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
-    ply = 0
-    state = rng[0]
-    while board[1] == 0:
-        state += GAMMA
-        pick = below(state, playable(board, board[0]))
-        place = first_pit(board, board[0])
-        while pick > 0 or board[place] == 0:
-            pick -= board[place] > 0
-            place += 1
-        trace[ply] = place - _PITS
-        play(board, trace[ply])
-        ply += 1
-    rng[0] = state
-    return ply
+    return random_playout(board, rng, trace, choose, play)
 
 
 @kernel

@@ -26,6 +26,7 @@ from playout.games import (
 )
 from playout.games.core.kernels import inlined, inlined_helper, uncompiled
 from playout.games.core.lines import rows_of_pieces
+from playout.games.core.playouts import shuffled_playout
 from playout.games.core.random import GAMMA, Rng, below
 from playout.games.core.symmetries import of_placements
 
@@ -241,25 +242,8 @@ def play(board: Board, action: int) -> None:
 
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
-    # A random permutation of the empty cells, drawn as far as the game goes.
-    n = legal(board, trace)
-    player = board[0]
-    ply = 0
-    state = rng[0]
-    while ply < n:
-        state += GAMMA
-        pick = ply + below(state, n - ply)
-        action = trace[pick]
-        trace[pick] = trace[ply]
-        trace[ply] = action
-        ply += 1
-        won = put(board, player, action)
-        player = 3 - player
-        if won:
-            board[1] = 3 - player
-            break
-    rng[0] = state
-    board[0] = player
+    end = legal(board, trace)
+    ply = shuffled_playout(board, rng, trace, 0, end, put)
     board[_EMPTY] -= ply
     if board[1] == 0:
         board[1] = -1

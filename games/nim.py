@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
+
 from playout.games import (
     Board,
     BoardView,
@@ -20,8 +22,10 @@ from playout.games import (
     helper,
     kernel,
 )
+from playout.games.core.kernels import inlined_helper
 from playout.games.core.pits import read_counts
-from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.playouts import random_playout
+from playout.games.core.random import Rng, below
 
 # board: player, outcome, max_take, 1 if the last chip loses, all chips at the start, then the chips
 # of each heap
@@ -82,17 +86,15 @@ def play(board: Board, action: int) -> None:
         board[1] = 3 - player if board[_MISERE] else player
 
 
+@inlined_helper
+def choose(board: Board, state: np.uint64) -> int:
+    """Return a random legal action."""
+    return nth_action(board, below(state, choices(board)))
+
+
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
-    ply = 0
-    state = rng[0]
-    while board[1] == 0:
-        state += GAMMA
-        trace[ply] = nth_action(board, below(state, choices(board)))
-        play(board, trace[ply])
-        ply += 1
-    rng[0] = state
-    return ply
+    return random_playout(board, rng, trace, choose, play)
 
 
 @kernel

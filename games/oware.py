@@ -24,8 +24,10 @@ from playout.games import (
     kernel,
 )
 from playout.games.core.bits import count, nth
+from playout.games.core.kernels import inlined_helper
 from playout.games.core.pits import pit_name, pits_view, read_counts
-from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.playouts import random_playout
+from playout.games.core.random import Rng, below
 
 MAX_HOUSES = MAX_SEEDS = 6
 #: Moves in a row without a capture that end the game.
@@ -189,18 +191,16 @@ def play(board: Board, action: int) -> None:
         finish(board)
 
 
+@inlined_helper
+def choose(board: Board, state: np.uint64) -> int:
+    """Return a random pit from which the player to move can sow."""
+    pits = movable(board)
+    return nth(pits, below(state, count(pits)))
+
+
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
-    ply = 0
-    state = rng[0]
-    while board[1] == 0:
-        pits = movable(board)
-        state += GAMMA
-        trace[ply] = nth(pits, below(state, count(pits)))
-        play(board, trace[ply])
-        ply += 1
-    rng[0] = state
-    return ply
+    return random_playout(board, rng, trace, choose, play)
 
 
 @kernel

@@ -23,7 +23,9 @@ from playout.games import (
     square_name,
 )
 from playout.games.core.bits import count, nth
-from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.kernels import inlined_helper
+from playout.games.core.playouts import random_playout
+from playout.games.core.random import Rng, below
 from playout.games.core.symmetries import of_clicks
 
 SIDE = 6
@@ -117,20 +119,17 @@ def play(board: Board, action: int) -> None:
     move(board, _BIT_OF[action // TURNS], action % TURNS)
 
 
+@inlined_helper
+def choose(board: Board, state: np.uint64) -> int:
+    """Return a random empty cell with a random turn."""
+    empty = _ALL & ~(board[2] | board[3])
+    pick = below(state, count(empty) * TURNS)
+    return _CELL_OF[nth(empty, pick // TURNS)] * TURNS + pick % TURNS
+
+
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
-    ply = 0
-    state = rng[0]
-    while board[1] == 0:
-        empty = _ALL & ~(board[2] | board[3])
-        state += GAMMA
-        pick = below(state, count(empty) * TURNS)
-        bit, turn = nth(empty, pick // TURNS), pick % TURNS
-        trace[ply] = _CELL_OF[bit] * TURNS + turn
-        move(board, bit, turn)
-        ply += 1
-    rng[0] = state
-    return ply
+    return random_playout(board, rng, trace, choose, play)
 
 
 @kernel

@@ -22,7 +22,9 @@ from playout.games import (
     kernel,
     square_name,
 )
-from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.kernels import inlined_helper
+from playout.games.core.playouts import random_playout
+from playout.games.core.random import Rng, below
 from playout.games.core.symmetries import of_placements
 from playout.games.tic_tac_toe import FULL, WINS
 
@@ -104,32 +106,27 @@ def play(board: Board, action: int) -> None:
     advance(board, action)
 
 
+@inlined_helper
+def choose(board: Board, state: np.uint64) -> int:
+    """Return a random empty cell of the board where to play, or of all if it may be any."""
+    inner = board[_FORCED]
+    if inner < ANYWHERE:
+        cells = empty_cells(board, inner)
+        return 9 * inner + NTH[cells, below(state, COUNT[cells])]
+    n = 0
+    for each in range(9):
+        n += COUNT[empty_cells(board, each)]
+    pick = below(state, n)
+    inner = 0
+    while pick >= COUNT[empty_cells(board, inner)]:
+        pick -= COUNT[empty_cells(board, inner)]
+        inner += 1
+    return 9 * inner + NTH[empty_cells(board, inner), pick]
+
+
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
-    ply = 0
-    state = rng[0]
-    while board[1] == 0:
-        inner = board[_FORCED]
-        state += GAMMA
-        if inner == ANYWHERE:
-            n = 0
-            for each in range(9):
-                n += COUNT[empty_cells(board, each)]
-            pick = below(state, n)
-            inner = 0
-            while pick >= COUNT[empty_cells(board, inner)]:
-                pick -= COUNT[empty_cells(board, inner)]
-                inner += 1
-            cells = empty_cells(board, inner)
-        else:
-            cells = empty_cells(board, inner)
-            pick = below(state, COUNT[cells])
-        action = 9 * inner + NTH[cells, pick]
-        trace[ply] = action
-        ply += 1
-        advance(board, action)
-    rng[0] = state
-    return ply
+    return random_playout(board, rng, trace, choose, advance)
 
 
 @kernel
