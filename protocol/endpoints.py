@@ -203,11 +203,19 @@ def host_of(given: str | None, *, encrypted: bool) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Does only this machine reach it?"""
+    """Return whether only this machine reaches a host."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def host_and_port(text: str) -> tuple[str, int] | None:
+    """Parse `HOST:PORT`, with an IPv6 address in brackets; return None for any other text."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdecimal() or int(port) > 65535:
+        return None
+    return host.strip("[]"), int(port)
 
 
 def spelled(host: str, port: int) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-import click
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 from OpenSSL.SSL import Error as TLSError
@@ -22,8 +21,6 @@ from twisted.internet.ssl import (
 )
 from twisted.python.failure import Failure
 from zope.interface import implementer
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class TlsSettings:
@@ -42,7 +39,7 @@ class TlsSettings:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The environment variables that give a started program the same `tls_options`."""
+        """The environment variables by which a program that is started gets the same settings."""
         told = {"PLAYOUT_TLS": "1", "PLAYOUT_TLS_NAME": self._name}
         return told if self._ca is None else told | {"PLAYOUT_CA": str(self._ca.resolve())}
 
@@ -51,7 +48,7 @@ class TlsSettings:
         return wrapClientTLS(self._options, endpoint)
 
     def problem(self, failure: Failure) -> str | None:
-        """What to tell the user if a connection ended because it could not be verified, or None."""
+        """Return what to tell the user about a connection that was not verified, otherwise None."""
         if failure.check(VerificationError):
             return (
                 f"The server's certificate is not for {self._name!r}. If it is the right server, "
@@ -82,51 +79,6 @@ class Verified(Protocol):
         """Begin, unless the certificate was refused."""
         if not self.transport.disconnecting:
             super().connectionMade()  # type: ignore[no-untyped-call]
-
-
-def tls_options(command: F) -> F:
-    """Add `--tls`, `--ca` and `--tls-name` to a command, for `tls_settings`."""
-    for option in (
-        click.option(
-            "--tls-name",
-            envvar="PLAYOUT_TLS_NAME",
-            show_envvar=True,
-            metavar="NAME",
-            help="The name in the server's certificate.  [default: the host]",
-        ),
-        click.option(
-            "--ca",
-            type=click.Path(exists=True, dir_okay=False, path_type=Path),
-            envvar="PLAYOUT_CA",
-            show_envvar=True,
-            metavar="FILE",
-            help="Use TLS, and trust the authorities in this file (PEM) instead of the system's.",
-        ),
-        click.option(
-            "--tls",
-            is_flag=True,
-            envvar="PLAYOUT_TLS",
-            show_envvar=True,
-            help="Use TLS: encrypt, and verify the server's certificate.",
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def tls_settings(host: str, tls: bool, ca: Path | None, tls_name: str | None) -> TlsSettings | None:
-    """The settings that the options give for the server at `host`; None without TLS.
-
-    Raises UsageError.
-    """
-    if not tls and ca is None:
-        if tls_name is not None:
-            raise click.UsageError("--tls-name needs --tls")
-        return None
-    try:
-        return TlsSettings(tls_name or host, ca)
-    except (OSError, ValueError) as error:
-        raise click.UsageError(f"--ca {ca}: {error}" if ca else f"--tls: {error}") from error
 
 
 def _certificates(file: Path) -> list[Certificate]:

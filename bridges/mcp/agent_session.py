@@ -10,7 +10,7 @@ from collections.abc import Callable
 from msgspec import structs
 
 from playout.bridges.mcp.agent_match import AgentMatch
-from playout.players.client.identity import Identity, TokenError
+from playout.commands.identity import HELLO, Identity, Login
 from playout.protocol.connection import ServerConnection
 from playout.protocol.messages import (
     Ended,
@@ -28,7 +28,6 @@ from playout.protocol.messages import (
     Welcome,
 )
 
-_HELLO = "hello"
 #: Longest wait for the answer to a request, and for the connection.
 _ANSWER_S = 30.0
 
@@ -58,8 +57,12 @@ class AgentSession:
         self.failure: str | None = None
 
     def open(self, connection: ServerConnection) -> None:
-        """Connect; to be called first."""
+        """Connect; to be called first, within the event loop."""
         self._connection = connection
+        call_later = asyncio.get_running_loop().call_later
+        self._login = Login(
+            self._identity, connection, call_later, self.unusable, legal_actions=True, views=True
+        )
         connection.open()
 
     def close(self) -> None:
@@ -107,12 +110,7 @@ class AgentSession:
 
     def connected(self) -> None:
         """Log in; the server is to send views, so that a board can be shown."""
-        try:
-            hello = self._identity.hello()
-        except TokenError as error:
-            self.unusable(str(error))
-        else:
-            self._connection.send(structs.replace(hello, legal_actions=True, views=True))
+        self._login.begin()
 
     def disconnected(self, reason: str) -> None:
         """Fail what waits for an answer; the connection is being made again."""
@@ -142,7 +140,7 @@ class AgentSession:
         match event:
             case Welcome():
                 self._welcomed(event)
-            case Error(re=re) if re == _HELLO:
+            case Error(re=re) if re == HELLO:
                 self._refused(event)
             case Started(seat=int()):
                 self._started(event)
@@ -165,24 +163,13 @@ class AgentSession:
 
     def _welcomed(self, welcome: Welcome) -> None:
         self.welcome = welcome
-        try:
-            text = self._identity.welcomed(welcome)
-        except TokenError as error:
-            text = f"The name is registered, but cannot be used again: {error}"
-        if text:
+        if text := self._login.welcomed(welcome):
             self._warn(text)
 
     def _refused(self, error: Error) -> None:
         """Log in again under another name or session, if that may succeed."""
-        try:
-            wait_s = self._identity.retry_s(error)
-        except TokenError as problem:
-            self.unusable(str(problem))
-            return
-        if wait_s is None:
+        if not self._login.refused(error):
             self.unusable(f"{error.text} ({error.code}). {self._identity.advice(error) or ''}")
-        else:
-            asyncio.get_running_loop().call_later(wait_s, self.connected)
 
     def _started(self, started: Started) -> None:
         """Note a match; of one that is resumed, the names of earlier moves are kept."""

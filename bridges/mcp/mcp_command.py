@@ -5,27 +5,22 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
-import secrets
 import signal
 import sys
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import click
 from twisted.internet import asyncioreactor
 
 from playout.bridges.mcp.agent_session import AgentSession
-from playout.commands.options import FiniteRange
-from playout.players.client.identity import (
-    Identity,
-    account_of,
+from playout.commands.connect_options import (
+    AccountChoice,
+    ServerAddress,
     account_options,
-    require_account,
+    retry_option,
     server_options,
 )
-from playout.protocol.connection import ServerConnection
-from playout.protocol.tls import TlsSettings, tls_settings
+from playout.commands.identity import Identity, random_name, software
 
 #: Seconds in which the last messages are sent.
 _FAREWELL_S = 0.2
@@ -51,24 +46,8 @@ It needs the package mcp: pip install ".[mcp]" in a checkout of Playout
 @click.command(epilog=EPILOG)
 @server_options
 @account_options
-@click.option(
-    "--retry-s",
-    default=30.0,
-    show_default=True,
-    type=FiniteRange(0),
-    help="Seconds to keep trying to reach the server.",
-)
-def command(
-    host: str,
-    port: int,
-    tls: bool,
-    ca: Path | None,
-    tls_name: str | None,
-    name: str | None,
-    guest: bool,
-    token_file: Path | None,
-    retry_s: float,
-) -> None:
+@retry_option
+def command(server: ServerAddress, account: AccountChoice, retry_s: float) -> None:
     """Let a language model play, through the Model Context Protocol (MCP).
 
     The agent gets the tools list_games, new_match, legal_moves, play, state and resign. When the
@@ -82,25 +61,17 @@ def command(
         raise click.ClickException(
             'this needs the package mcp: pip install ".[mcp]" in a checkout of Playout'
         ) from error
-    require_account(name, guest, ["--token-file"] if token_file else [])
-    account = None if guest or name is None else account_of(name, (host, port), token_file)
     identity = Identity(
-        name or f"agent-{secrets.token_hex(2)}",
+        account.name or random_name("agent"),
         "bot",
-        f"playout-bridge {version('playout')}",
-        account,
-        any_name=name is None,
+        software("playout-bridge"),
+        account.saved(server),
+        any_name=account.name is None,
     )
-    sys.exit(_serve(tools, identity, (host, port), tls_settings(host, tls, ca, tls_name), retry_s))
+    sys.exit(_serve(tools, identity, server, retry_s))
 
 
-def _serve(
-    tools: Any,
-    identity: Identity,
-    address: tuple[str, int],
-    tls: TlsSettings | None,
-    patience_s: float,
-) -> int:
+def _serve(tools: Any, identity: Identity, server: ServerAddress, retry_s: float) -> int:
     """Serve until the input ends or a signal comes; return the exit code."""
     loop = asyncio.new_event_loop()
     asyncioreactor.install(loop)
@@ -108,9 +79,7 @@ def _serve(
 
     async def serve() -> None:
         session = AgentSession(identity, lambda text: click.echo(text, err=True))
-        connection = ServerConnection(
-            reactor, address, session, patience_s, tls, repeats_requests=True
-        )
+        connection = server.connection(reactor, session, retry_s, repeats_requests=True)
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, _leave, loop, session, 128 + number)
         session.open(connection)

@@ -10,8 +10,8 @@ from twisted.internet.protocol import connectionDone
 from twisted.protocols.basic import LineOnlyReceiver
 from twisted.python.failure import Failure
 
+from playout.commands.identity import HELLO, Identity, Login
 from playout.games import IllegalAction, State
-from playout.players.client.identity import Identity
 from playout.players.engines.original_messages import (
     ClientFault,
     IllegalMessage,
@@ -126,7 +126,7 @@ class ClientLine(LineOnlyReceiver):
 
 
 #: The ids of requests; those of moves are their plies.
-_HELLO, _PLAY, _PING, _RESIGN = "hello", "play", "ping", "resign"
+_PLAY, _PING, _RESIGN = "play", "ping", "resign"
 
 
 class BridgedMatch:
@@ -154,8 +154,6 @@ class BridgedMatch:
         self._client = client
         self._done = done
         self._show = show
-        #: The connection to play over, to be set before `begin`.
-        self.server: ServerConnection
         self._match: Started | None = None
         #: The server has sent the match on the present connection.
         self._is_current = False
@@ -166,9 +164,14 @@ class BridgedMatch:
         self._answer: Move | None = None
         self._failed = self._over = False
 
+    def use(self, server: ServerConnection) -> None:
+        """Play over this connection; to be called first."""
+        self._server = server
+        self._login = Login(self._identity, server, self._reactor.callLater, self.unusable)
+
     def begin(self) -> None:
         """Connect to the server, when the client has connected."""
-        self.server.open()
+        self._server.open()
 
     def stop(self) -> None:
         """End the match, because the bridge ends."""
@@ -207,7 +210,7 @@ class BridgedMatch:
     def connected(self) -> None:
         """Log in as a guest."""
         self._is_current = False
-        self.server.send(self._identity.hello())
+        self._login.begin()
 
     def disconnected(self, reason: str) -> None:
         """The connection makes itself anew; the client knows nothing of it."""
@@ -233,10 +236,10 @@ class BridgedMatch:
             return
         match event:
             case Welcome():
-                self._identity.welcomed(event)
-                self.server.send(Ping(id=_PING))
+                self._login.welcomed(event)
+                self._server.send(Ping(id=_PING))
                 if self._match is None and not self._failed:
-                    self.server.send(structs.replace(self._request, id=_PLAY))
+                    self._server.send(structs.replace(self._request, id=_PLAY))
             case Pong(re=re) if re == _PING and self._match and not self._is_current:
                 self._leave("The server no longer knows the match.")
             case Started(seat=int()):
@@ -262,9 +265,9 @@ class BridgedMatch:
         for action in event.moves[len(self._moves) :]:
             self._append(action)
         if self._failed:
-            self.server.send(Resign(id=_RESIGN, match=event.match))
+            self._server.send(Resign(id=_RESIGN, match=event.match))
         elif self._answer:  # it may have been lost with the connection
-            self.server.send(self._answer)
+            self._server.send(self._answer)
         else:
             self._advance()
 
@@ -294,7 +297,7 @@ class BridgedMatch:
         assert self._match
         ply = len(self._moves)
         self._answer = Move(id=ply, match=self._match.match, ply=ply, action=action, info=info)
-        self.server.send(self._answer)
+        self._server.send(self._answer)
 
     def _position(self) -> dict[str, Any]:
         return position_fields(self._rules, self._states, self._moves)
@@ -309,12 +312,9 @@ class BridgedMatch:
         self._leave("")
 
     def _refused(self, error: Error) -> None:
-        if error.re == _HELLO:
-            wait_s = self._identity.retry_s(error)
-            if wait_s is None:
+        if error.re == HELLO:
+            if not self._login.refused(error):
                 self._leave(f"The server refuses: {error.text}")
-            else:
-                self._reactor.callLater(wait_s, self.server.send, self._identity.hello())
         elif error.re == _PLAY:
             self._leave(f"The server refuses the match: {error.text}")
         elif isinstance(error.re, int) and error.code is Code.ILLEGAL_ACTION:
@@ -331,7 +331,7 @@ class BridgedMatch:
         if self._match is None:
             self._leave("")
         else:
-            self.server.send(Resign(id=_RESIGN, match=self._match.match))
+            self._server.send(Resign(id=_RESIGN, match=self._match.match))
 
     def _leave(self, text: str) -> None:
         """Close both connections; `text` is for a client that has no result, if not empty."""
@@ -341,5 +341,5 @@ class BridgedMatch:
         if text:
             self._client.decline(text)
         self._client.end()
-        self.server.close()
+        self._server.close()
         self._done(self)

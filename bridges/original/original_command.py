@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import secrets
 import signal
 import sys
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any, Literal
 
 import click
@@ -16,14 +13,13 @@ from twisted.internet.protocol import Factory
 from twisted.python.failure import Failure
 
 from playout.bridges.original.bridged_match import BridgedMatch, ClientLine
+from playout.commands.connect_options import ServerAddress, server_option
+from playout.commands.identity import Identity, random_name, software
 from playout.games import SpecError
-from playout.players.client.identity import Identity
 from playout.players.engines.original_rules import RULES, OriginalRules, rules_named
-from playout.protocol.connection import ServerConnection
 from playout.protocol.endpoints import endpoint, spelled, why_not_listening
 from playout.protocol.messages import ChallengeBot, Seek
 from playout.protocol.time_control import TimeControlError, parse_time_control
-from playout.protocol.tls import TlsSettings, tls_options, tls_settings
 
 #: Seconds in which the server has to be reached, at the start of a match and after a loss.
 PATIENCE_S = 10.0
@@ -56,15 +52,13 @@ class Bridge(Factory):
         reactor: Any,
         rules: OriginalRules,
         request: Seek | ChallengeBot,
-        server: tuple[str, int],
-        tls: TlsSettings | None,
+        server: ServerAddress,
         clients: int,
     ) -> None:
         self._reactor = reactor
         self._rules = rules
         self._request = request
         self._server = server
-        self._tls = tls
         self._most = clients
         self._matches: set[BridgedMatch] = set()
         self._stopping_with: int | None = None
@@ -74,19 +68,12 @@ class Bridge(Factory):
         if len(self._matches) >= self._most or self._stopping_with is not None:
             client.refusal = f"This bridge has {self._most} clients already."
             return client
-        software = f"playout-bridge {version('playout')}"
-        identity = Identity(f"json-{secrets.token_hex(2)}", "bot", software, any_name=True)
+        program = software("playout-bridge")
+        identity = Identity(random_name("json"), "bot", program, any_name=True)
         match = BridgedMatch(
             self._reactor, self._rules, self._request, identity, client, self._done, click.echo
         )
-        match.server = ServerConnection(
-            self._reactor,
-            self._server,
-            match,
-            patience_s=PATIENCE_S,
-            tls=self._tls,
-            repeats_requests=True,
-        )
+        match.use(self._server.connection(self._reactor, match, PATIENCE_S, repeats_requests=True))
         client.listener = match
         self._matches.add(match)
         return client
@@ -117,13 +104,6 @@ class Bridge(Factory):
         return self._stopping_with or 0
 
 
-def _address(_: click.Context, parameter: click.Parameter, value: str) -> tuple[str, int]:
-    host, colon, port = value.rpartition(":")
-    if not colon or not port.isdecimal() or not 0 < int(port) < 2**16:
-        raise click.BadParameter(f"expected HOST:PORT, not {value!r}")
-    return host.strip("[]"), int(port)
-
-
 @click.command("json", epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("game")
 @click.option(
@@ -132,15 +112,7 @@ def _address(_: click.Context, parameter: click.Parameter, value: str) -> tuple[
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="Address of this machine for clients."
 )
-@click.option(
-    "--server",
-    default="127.0.0.1:4242",
-    show_default=True,
-    metavar="HOST:PORT",
-    callback=_address,
-    help="The Playout server.",
-)
-@tls_options
+@server_option("The Playout server.", default="127.0.0.1:4242")
 @click.option("--clock", default="60/move", show_default=True, help="Time control of the matches.")
 @click.option("--seat", type=click.IntRange(1, 2), help="Clients move first (1) or second (2).")
 @click.option("--opponent", help="Play only against the player of this name.")
@@ -152,10 +124,7 @@ def command(
     game: str,
     port: int,
     host: str,
-    server: tuple[str, int],
-    tls: bool,
-    ca: Path | None,
-    tls_name: str | None,
+    server: ServerAddress,
     clock: str,
     seat: Literal[1, 2] | None,
     opponent: str | None,
@@ -172,8 +141,7 @@ def command(
     if challenge_bot is not None:
         request = ChallengeBot(player=challenge_bot, game=spec, clock=clock, seat=seat)
     reactor: Any = importlib.import_module("twisted.internet.reactor")
-    bridge = Bridge(reactor, rules, request, server, tls_settings(server[0], tls, ca, tls_name),
-                    clients)  # fmt: skip
+    bridge = Bridge(reactor, rules, request, server, clients)
     _listen(reactor, bridge, host, port, rules)
     signal.signal(signal.SIGINT, lambda *_: reactor.callFromThread(bridge.stop, 130))
     signal.signal(signal.SIGTERM, lambda *_: reactor.callFromThread(bridge.stop, 143))

@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec import structs
 
+from playout.commands.identity import HELLO, Identity, Login
 from playout.games import IllegalAction, SpecError, State
 from playout.games.core import plugins
 from playout.players.client.active_match import ActiveMatch, MoveQuery, ResultCounts, TakeOvers
 from playout.players.client.console import PlayerConsole
-from playout.players.client.identity import Identity, TokenError
 from playout.players.client.match_driver import MatchDriver
 from playout.players.client.offers import OfferAnswers
 from playout.players.client.play_request import PlayRequest
@@ -38,7 +38,7 @@ from playout.protocol.messages import (
 )
 
 #: The ids of requests.
-_HELLO, _PING, _PLAY = "hello", "ping", "play"
+_PING, _PLAY = "ping", "play"
 #: Errors caused by messages that crossed; the match itself says what to do next.
 _HARMLESS = (Code.MATCH_OVER, Code.WRONG_PLY)
 #: Refusals of `hello` after which another attempt may succeed.
@@ -82,8 +82,6 @@ class Agent:
         #: Whether no match follows this one on the ladder.
         self._last_on_ladder = False
         self._server_is_closing = False
-        #: The number of the present connection.
-        self._connection_number = 0
         #: Whether the server has sent all running matches on the present connection.
         self._caught_up = False
         self._match: ActiveMatch | None = None
@@ -94,6 +92,7 @@ class Agent:
     def use(self, connection: ServerConnection) -> None:
         """Send requests over this connection; to be called first."""
         self._connection = connection
+        self._login = Login(self._identity, connection, self._reactor.callLater, self.unusable)
         self._takeovers.connection = self._driver.connection = connection
         self._offers.connection = connection
 
@@ -101,9 +100,8 @@ class Agent:
 
     def connected(self) -> None:
         """Log in as the player."""
-        self._connection_number += 1
         self._caught_up = False
-        self._send_hello(self._connection_number)
+        self._login.begin()
 
     def disconnected(self, reason: str) -> None:
         """Tell the user; the connection makes itself anew."""
@@ -190,36 +188,18 @@ class Agent:
 
     # Logging in.
 
-    def _send_hello(self, connection_number: int) -> None:
-        """Send `hello`, unless another connection was made meanwhile."""
-        if connection_number != self._connection_number:
-            return
-        try:
-            self._connection.send(self._identity.hello())
-        except TokenError as error:
-            self.unusable(str(error))
-
     def _welcomed(self, welcome: Welcome) -> None:
         """Store the token, and ask for an answer that follows all running matches."""
         self._server_is_closing = False
-        try:
-            text = self._identity.welcomed(welcome)
-        except TokenError as error:
-            text = f"The name is registered, but cannot be used again: {error}"
-        if text:
+        if text := self._login.welcomed(welcome):
             self._console.show(text)
         self._takeovers.set_away(welcome.away)
         self._connection.send(Ping(id=_PING))
 
     def _hello_refused(self, error: Error) -> None:
-        try:
-            wait_s = self._identity.retry_s(error)
-        except TokenError as problem:
-            self.unusable(str(problem))
+        if self._login.refused(error):
             return
-        if wait_s is not None:
-            self._reactor.callLater(wait_s, self._send_hello, self._connection_number)
-        elif error.code in _TEMPORARY:
+        if error.code in _TEMPORARY:
             self._console.error(error, "; trying again ...")
             self._connection.reconnect()
         else:
@@ -413,7 +393,7 @@ class Agent:
     # Errors.
 
     def _refused(self, error: Error) -> None:
-        if error.re == _HELLO:
+        if error.re == HELLO:
             self._hello_refused(error)
         elif (
             self._offers.refused(self._match, error)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import getpass
 import importlib
 import os
-import secrets
 import shlex
 import signal
 import sys
-from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -19,29 +18,27 @@ import click
 from click.core import ParameterSource
 
 from playout import games, players
-from playout.commands.options import FiniteRange, registered
+from playout.commands.connect_options import (
+    AccountChoice,
+    ServerAddress,
+    account_options,
+    retry_option,
+    server_options,
+)
+from playout.commands.identity import Identity, SavedAccount, random_name, software
+from playout.commands.options import registered
 from playout.commands.progress import doing
 from playout.games.core import spec
 from playout.players.client.active_match import ResultCounts
 from playout.players.client.agent import Agent
 from playout.players.client.console import PlayerConsole
-from playout.players.client.identity import (
-    Identity,
-    SavedAccount,
-    account_of,
-    account_options,
-    require_account,
-    server_options,
-)
 from playout.players.client.play_request import PlayRequest
 from playout.players.client.player_cache import PlayerCache
 from playout.players.client.player_options import described, game_list
 from playout.players.client.trees import FORMATS, TreeFile
 from playout.players.core import rendering
 from playout.protocol import versions
-from playout.protocol.connection import ServerConnection
 from playout.protocol.messages import ChallengeBot, EnterLadder, Join, Seek
-from playout.protocol.tls import tls_settings
 from playout.protocol.versions import of_spec
 
 #: GAME in a tournament, and the --tournament that stands for all in which the account is entered.
@@ -206,27 +203,15 @@ def _show_games(context: click.Context, _: click.Parameter, wanted: bool) -> Non
     type=click.IntRange(1),
     help="Leave out nodes with fewer visits.  [default: 1 % of the root's visits]",
 )
-@click.option(
-    "--retry-s",
-    default=30.0,
-    show_default=True,
-    type=FiniteRange(0),
-    help="Seconds to keep trying to reach the server.",
-)
+@retry_option
 @click.version_option(version("playout"), prog_name="playout-player")
 @click.pass_context
 def main(
     context: click.Context,
     game: str,
     player: str,
-    host: str,
-    port: int,
-    tls: bool,
-    ca: Path | None,
-    tls_name: str | None,
-    name: str | None,
-    guest: bool,
-    token_file: Path | None,
+    server: ServerAddress,
+    account: AccountChoice,
     clock: str | None,
     opponent: str | None,
     challenge_bot: str | None,
@@ -266,16 +251,13 @@ def main(
     if check:
         _check(player, options, known)
         return
-    reactor: Any = importlib.import_module("twisted.internet.reactor")
-    if ladder is not None and name is None:
-        name = _ladder_name(player)
-    needing = {"--rated": rated, "--token-file": token_file, "--tournament": tournament,
-               "--ladder": ladder}  # fmt: skip
-    require_account(name, guest, [option for option, value in needing.items() if value])
-    account = None if guest or name is None else account_of(name, (host, port), token_file)
-    tls_config = tls_settings(host, tls, ca, tls_name)
+    if ladder is not None and account.name is None:
+        account = replace(account, name=_ladder_name(player))
+    needing = {"--rated": rated, "--tournament": tournament, "--ladder": ladder}
+    account.require(*(option for option, value in needing.items() if value))
+    saved = account.saved(server)
     cache = _player_cache(player, options, known)
-    identity = _identity(player, name, account, cache)
+    identity = _identity(player, account.name, saved, cache)
     if ladder is not None:
         known_as = bot_version or cache.version or _digest(player, options)
         enter = EnterLadder(game=str(games.load(ladder)), version=known_as[:_LONGEST_LABEL])
@@ -289,30 +271,22 @@ def main(
         request = PlayRequest(_join(tournament))
     tree_file = _tree_file(cache.make, tree, tree_visits)
     console = PlayerConsole(rendering.console(), quiet=quiet, show=show, tree_file=tree_file)
-    connect = partial(
-        ServerConnection,
-        reactor,
-        (host, port),
-        patience_s=retry_s,
-        tls=tls_config,
-        measures_round_trip=True,
-        repeats_requests=True,
-    )
-    counts, code = _play(reactor, cache, request, identity, console, connect)
+    counts, code = _play(server, cache, request, identity, console, retry_s)
     if matches > 1 or counts.played > 1:
         click.echo(counts)
     sys.exit(code)
 
 
 def _play(
-    reactor: Any,
+    server: ServerAddress,
     cache: PlayerCache,
     request: PlayRequest,
     identity: Identity,
     console: PlayerConsole,
-    connect: Callable[[Agent], ServerConnection],
+    retry_s: float,
 ) -> tuple[ResultCounts, int]:
     """Play until done, interrupted or refused; return the results and the exit code."""
+    reactor: Any = importlib.import_module("twisted.internet.reactor")
     codes: list[int] = []
 
     def finished(code: int) -> None:
@@ -320,7 +294,9 @@ def _play(
         reactor.callLater(0.05, reactor.stop)
 
     agent = Agent(reactor, cache, request, identity, console, finished)
-    connection = connect(agent)
+    connection = server.connection(
+        reactor, agent, retry_s, measures_round_trip=True, repeats_requests=True
+    )
     agent.use(connection)
     reactor.callWhenRunning(connection.open)
     signal.signal(signal.SIGINT, lambda *_: reactor.callFromThread(agent.interrupt))
@@ -352,14 +328,14 @@ def _engines_option(player: str, file: Path) -> str:
 def _identity(
     player: str, name: str | None, account: SavedAccount | None, cache: PlayerCache
 ) -> Identity:
-    """The identity of the player; without a name, one from the player's own and a random number."""
-    software = f"playout-player {version('playout')}"
+    """Return the identity of the player; without a name, one that begins with the player's."""
     wanted = spec.parse(player)
     label = wanted.options.get("name", wanted.name.split(":")[-1])  # of an engine, its own
+    program = ", ".join(filter(None, (cache.version, software("playout-player"))))
     return Identity(
-        name or f"{label[:27]}-{secrets.token_hex(2)}",
+        name or random_name(label),
         "human" if cache.make.human else "bot",
-        (f"{cache.version}, {software}" if cache.version else software)[:_LONGEST_LABEL],
+        program[:_LONGEST_LABEL],
         account,
         any_name=name is None,
         session=os.environ.get("PLAYOUT_SESSION"),

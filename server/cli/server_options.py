@@ -14,7 +14,7 @@ from platformdirs import user_data_path
 from playout import games
 from playout.commands.options import FiniteRange
 from playout.games.core import spec
-from playout.protocol.endpoints import host_of, is_loopback
+from playout.protocol.endpoints import host_and_port, host_of, is_loopback
 from playout.protocol.messages import OfferedBot
 from playout.protocol.time_control import NOTATIONS, TimeControlError, canonical_time_control
 from playout.server.core.policy import Policy
@@ -78,14 +78,6 @@ def _host(context: click.Context, parameter: click.Parameter, text: str | None) 
             "expected an address; use 0.0.0.0 for all addresses of this machine"
         )
     return text
-
-
-def host_and_port(text: str) -> tuple[str, int] | None:
-    """Parse HOST:PORT, with an IPv6 address in brackets; return None if it is neither."""
-    host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdecimal() or int(port) > 65535:
-        return None
-    return host.strip("[]"), int(port)
 
 
 def http_address(

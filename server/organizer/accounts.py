@@ -6,12 +6,12 @@ import os
 import secrets
 import time
 from collections.abc import Iterable
-from importlib.metadata import version
 
 import click
 from msgspec import structs
 
-from playout.protocol.messages import PROTOCOL, Code, Error, Hello
+from playout.commands.identity import hello, software
+from playout.protocol.messages import Code, Error, Hello
 from playout.protocol.names import skeleton
 from playout.server.core.accounts import Directory, digest
 from playout.server.model.records import Account
@@ -21,22 +21,13 @@ from playout.server.storage.engine import InUse
 # How the organizer logs in to a server.
 
 
-HELLO = "hello"
 #: Refusals after which the same request may succeed later.
 TEMPORARY = (Code.TOO_MANY, Code.RATE_LIMITED, Code.CLOSING, Code.TIMEOUT)
 
 
 def organizer_hello(name: str, token: str) -> Hello:
     """The first message of an organizer with that account: it plays no matches itself."""
-    return Hello(
-        id=HELLO,
-        protocol_min=PROTOCOL,
-        protocol_max=PROTOCOL,
-        name=name,
-        token=token,
-        role="spectator",
-        software=f"playout-tournament {version('playout')}",
-    )
+    return hello(name, "spectator", software("playout-tournament"), token)
 
 
 def organizers_token(name: str) -> str:

@@ -13,14 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-from click.core import ParameterSource
 from sqlalchemy.exc import SQLAlchemyError
 
+from playout.commands.connect_options import ServerAddress
 from playout.commands.subprocesses import LogFolder
-from playout.protocol.connection import ServerConnection
-from playout.protocol.endpoints import spelled
 from playout.protocol.messages import Tournament
-from playout.protocol.tls import TlsSettings, tls_settings
 from playout.protocol.tournament_spec import Entrant, TournamentSpec, dumps
 from playout.server.cli.database import opened
 from playout.server.model.records import StoredMatch
@@ -52,18 +49,14 @@ _PATIENCE_S = 60.0
 class ServerChoice:
     """The options about the server: a running one at `server`, otherwise a local one.
 
-    On the running server `name` is the organizer's account; `tls`, `ca` and `tls_name` say how its
-    certificate is verified. The local one listens on `host` and `port`, has its web pages at
-    `http`, and continues to run when the tournament is over if it is to `stay`. Matches are
-    appended to the files `pgn` and `jsonl` when they end. `dask` is the address of a cluster for
-    the entrants.
+    On the running server `name` is the organizer's account. The local one listens on `host` and
+    `port`, has its web pages at `http`, and continues to run when the tournament is over if it is
+    to `stay`. Matches are appended to the files `pgn` and `jsonl` when they end. `dask` is the
+    address of a cluster for the entrants.
     """
 
-    server: tuple[str, int] | None
+    server: ServerAddress | None
     name: str
-    tls: bool
-    ca: Path | None
-    tls_name: str | None
     host: str
     port: int
     http: tuple[str, int] | None
@@ -78,7 +71,7 @@ class _Server(NamedTuple):
     """A server, the organizer's name there, and the tokens of accounts by name."""
 
     local: LocalServer | None
-    address: tuple[str, int]
+    address: ServerAddress
     organizer: str
     tokens: Mapping[str, str]
 
@@ -99,22 +92,22 @@ def launch(
     by_name = {each.name: each for each in entrants}
     files = _match_files(choice)
     logs = LogFolder()
-    tls = _tls_settings(choice)
     try:
         with busy("Preparing the accounts"):
             server = _server(request.spec, choice, logs)
     except (StorageError, LocalServerError) as error:
         raise click.ClickException(str(error)) from error
+    address = (server.address.host, server.address.port)
+    tls = server.address.tls
     if server.local:
-        tls = server.local.tls
         request = _with_database(request, choice.database)
     else:
         _announce_missing_tokens(request.spec, server.tokens)
-    _announce_remote_entrants(request.spec, server.address, tls)
+    _announce_remote_entrants(request.spec, server.address)
 
     if cluster:
         started = [by_name.get(each.name, each) for each in request.spec.entrants]
-        cluster.check(request.spec, started, folder.resolve(), server.address, server.tokens, tls,
+        cluster.check(request.spec, started, folder.resolve(), address, server.tokens, tls,
                       is_running=server.local is None)  # fmt: skip
     if request.tournament is None:
         where = cluster.description if cluster else cores.description()
@@ -123,7 +116,7 @@ def launch(
     def local_entrants(event: Tournament, calls: RunnerCalls) -> LocalEntrants:
         more = tls.environment if tls else NOTHING
         start = starter(
-            event.spec, folder.resolve(), server.address, event.tournament, server.tokens, more
+            event.spec, folder.resolve(), address, event.tournament, server.tokens, more
         )
         return LocalEntrants(
             event, lambda each, *rest: start(by_name.get(each.name, each), *rest), logs, calls
@@ -136,7 +129,7 @@ def launch(
     runner = Runner(reactor, request, entrants_of, server.local, shown, logs, stay=choice.stay)
     # A local server is started again and again; `LocalServer` says when to give up.
     patience_s = math.inf if server.local else _PATIENCE_S
-    connection = ServerConnection(reactor, server.address, runner, patience_s, tls)
+    connection = server.address.connection(reactor, runner, patience_s)
     runner.use(connection, organizer_hello(server.organizer, server.tokens[server.organizer]))
     runner.run()
     for fixture in runner.progress.fixtures if runner.progress else ():
@@ -159,20 +152,6 @@ def notes(spec: TournamentSpec, cluster: Cluster | None = None) -> tuple[str, ..
     """
     warning = None if cluster else estimate.core_shortage(spec)
     return (warning,) if warning else ()
-
-
-def _tls_settings(choice: ServerChoice) -> TlsSettings | None:
-    """How the certificate of a running server is verified. Raises UsageError."""
-    if choice.server:
-        return tls_settings(choice.server[0], choice.tls, choice.ca, choice.tls_name)
-    context = click.get_current_context()
-    for option in ("tls", "ca", "tls_name"):
-        if context.get_parameter_source(option) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(
-                f"--{option.replace('_', '-')} needs --server: a local server has a certificate of "
-                "its own if other machines reach it (--host)"
-            )
-    return None
 
 
 def _match_files(choice: ServerChoice) -> list[MatchFile]:
@@ -220,10 +199,10 @@ def _server(spec: TournamentSpec, choice: ServerChoice, logs: LogFolder) -> _Ser
         http=choice.http,
         host=choice.host,
     )
-    return _Server(server, server.address, organizer, tokens)
+    return _Server(server, ServerAddress(*server.address, server.tls), organizer, tokens)
 
 
-def _running_server(spec: TournamentSpec, address: tuple[str, int], name: str) -> _Server:
+def _running_server(spec: TournamentSpec, address: ServerAddress, name: str) -> _Server:
     """A server that runs already, with the tokens of the environment. Raises UsageError."""
     token = organizers_token(name)
     given = {each.name: os.environ.get(_token_variable(each.name)) for each in spec.entrants}
@@ -278,15 +257,13 @@ def _with_database(request: RunRequest, url: str) -> RunRequest:
     return replace(request, created=created, stored=stored, abandoned=abandoned)
 
 
-def _announce_remote_entrants(
-    spec: TournamentSpec, address: tuple[str, int], tls: TlsSettings | None
-) -> None:
+def _announce_remote_entrants(spec: TournamentSpec, server: ServerAddress) -> None:
     """Tell the user which entrants have to log in by themselves, where, and with which `--ca`."""
-    authority = tls.environment.get("PLAYOUT_CA") if tls else None
+    authority = server.tls.environment.get("PLAYOUT_CA") if server.tls else None
     options = f", with --ca {authority}" if authority else ""
     for each in spec.entrants:
         if not (each.player or each.command):
-            click.echo(f"Waiting for {each.name} to log in at {spelled(*address)}{options}")
+            click.echo(f"Waiting for {each.name} to log in at {server}{options}")
 
 
 def _announce_missing_tokens(spec: TournamentSpec, tokens: Mapping[str, str]) -> None:

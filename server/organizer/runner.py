@@ -11,6 +11,7 @@ from msgspec import structs
 from twisted.internet.task import LoopingCall
 from twisted.python.failure import Failure
 
+from playout.commands.identity import HELLO
 from playout.commands.subprocesses import LogFolder
 from playout.protocol.codec import MAX_FRAME, encode
 from playout.protocol.connection import ServerConnection
@@ -32,7 +33,7 @@ from playout.protocol.messages import (
     Withdraw,
 )
 from playout.protocol.tournament_spec import TournamentSpec
-from playout.server.organizer.accounts import HELLO, TEMPORARY, refusal
+from playout.server.organizer.accounts import TEMPORARY, refusal
 from playout.server.organizer.adjudicator import Adjudicator
 from playout.server.organizer.console import TournamentDisplay
 from playout.server.organizer.entrants import Entrants, EntrantsFactory, RunnerCalls

@@ -1,13 +1,16 @@
-"""The tables. A change needs a new file in `migrations/versions`.
+"""The tables of a database. A change needs a new file in `migrations/versions`.
 
 Times are seconds since 1970.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     Boolean,
     Column,
+    ColumnElement,
     Double,
     ForeignKey,
     Index,
@@ -21,6 +24,32 @@ from sqlalchemy import (
 )
 
 metadata = MetaData()
+
+
+def _history(name: str, player: str, *texts: str) -> Table:
+    """Return a table of ratings over time, each after a number of a player's `matches`.
+
+    `player` is the column that identifies the player, `texts` are further columns.
+    """
+    return Table(
+        name,
+        metadata,
+        Column("game", Text, primary_key=True),
+        Column(player, Text, primary_key=True),
+        Column("version", Text, primary_key=True),
+        Column("matches", Integer, primary_key=True),
+        Column("rating", Double, nullable=False),
+        Column("error", Double, nullable=False),
+        *(Column(each, Text, nullable=False) for each in texts),
+        Column("at", Double, nullable=False),
+        sqlite_with_rowid=False,
+    )
+
+
+def _partial_index(name: str, condition: ColumnElement[bool], *columns: Column[Any]) -> None:
+    """Add an index of the matches that meet a condition."""
+    Index(name, *columns, sqlite_where=condition, postgresql_where=condition)
+
 
 #: `revision` grows with each change by an operator, by which a running server finds the changes.
 accounts = Table(
@@ -73,25 +102,23 @@ matches = Table(
     Column("second_version", Text),
     Column("core_speed", Double),
 )
-Index("matches_unfinished", matches.c.id, sqlite_where=matches.c.ended_at.is_(None),
-      postgresql_where=matches.c.ended_at.is_(None))  # fmt: skip
-Index("matches_tournament", matches.c.tournament, matches.c.ended_at)
-Index("matches_ladder", matches.c.ladder_pair, sqlite_where=matches.c.ladder_pair.is_not(None),
-      postgresql_where=matches.c.ladder_pair.is_not(None))  # fmt: skip
 #: Rated matches that were imported; their players are known by name only.
-IMPORTED = and_(matches.c.first_account.is_(None), matches.c.second_account.is_(None),
-                matches.c.rated)  # fmt: skip
-# Lists of matches by what they are asked for, with all columns that filter them: see match_list.
+IMPORTED = and_(
+    matches.c.first_account.is_(None), matches.c.second_account.is_(None), matches.c.rated
+)
+_partial_index("matches_unfinished", matches.c.ended_at.is_(None), matches.c.id)
+_partial_index("matches_ladder", matches.c.ladder_pair.is_not(None), matches.c.ladder_pair)
+Index("matches_tournament", matches.c.tournament, matches.c.ended_at)
+# For lists of matches, with all columns by which they are chosen and ordered: see match_list.
 Index("matches_ended", matches.c.ended_at, matches.c.id, matches.c.winner)
 Index("matches_game", matches.c.game, matches.c.ended_at, matches.c.id, matches.c.winner)
 for _seat, _other in (("first", "second"), ("second", "first")):
     _listed = [matches.c[each] for each in ("ended_at", "id", "game", "winner", _other)]
     Index(f"matches_{_seat}", matches.c[_seat], *_listed)
     Index(f"matches_{_seat}_account", matches.c[f"{_seat}_account"], *_listed)
-    # With the columns of the condition, too, which SQLite would otherwise look up in the rows.
+    # With the columns of the condition, which SQLite would otherwise look up in the rows.
     _listed += [matches.c[each] for each in ("first_account", "second_account", "rated")]
-    Index(f"matches_{_seat}_imported", matches.c[_seat], *_listed,
-          sqlite_where=IMPORTED, postgresql_where=IMPORTED)  # fmt: skip
+    _partial_index(f"matches_{_seat}_imported", IMPORTED, matches.c[_seat], *_listed)
 
 #: Clocks as they were after the move, null without a clock; `info` is the analysis as JSON.
 moves = Table(
@@ -106,20 +133,6 @@ moves = Table(
     Column("second_main_s", Double),
     Column("second_periods", Integer),
     Column("info", Text),
-    Column("at", Double, nullable=False),
-    sqlite_with_rowid=False,
-)
-
-#: The ratings of versions on ladders over time; `matches` is how many matches a version had played.
-ladder_ratings = Table(
-    "ladder_ratings",
-    metadata,
-    Column("game", Text, primary_key=True),
-    Column("account", Text, primary_key=True),
-    Column("version", Text, primary_key=True),
-    Column("matches", Integer, primary_key=True),
-    Column("rating", Double, nullable=False),
-    Column("error", Double, nullable=False),
     Column("at", Double, nullable=False),
     sqlite_with_rowid=False,
 )
@@ -151,22 +164,11 @@ leaderboards = Table(
     Column("data", Text, nullable=False),
 )
 
-#: The ratings of players over time, relative to the anchor of that time; `matches` is how many
-#: rated matches the player had.
-rating_points = Table(
-    "rating_points",
-    metadata,
-    Column("game", Text, primary_key=True),
-    Column("name", Text, primary_key=True),
-    Column("version", Text, primary_key=True),
-    Column("matches", Integer, primary_key=True),
-    Column("rating", Double, nullable=False),
-    Column("error", Double, nullable=False),
-    Column("anchor", Text, nullable=False),
-    Column("anchor_version", Text, nullable=False),
-    Column("at", Double, nullable=False),
-    sqlite_with_rowid=False,
-)
+#: The ratings of versions on ladders over time. `account` is the id of the version's account.
+ladder_ratings = _history("ladder_ratings", "account")
+
+#: The ratings of players over time, relative to the anchor of that time.
+rating_points = _history("rating_points", "name", "anchor", "anchor_version")
 
 #: `spec` is the specification as JSON.
 tournaments = Table(

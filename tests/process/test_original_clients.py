@@ -312,7 +312,7 @@ def test_without_a_server_a_client_is_declined(host: RunningServer) -> None:
         (("t3",), "Missing option '--port'"),
         (("t3", "--port", "0", "--clock", "none"), "a silent client would keep its match for ever"),
         (("t3", "--port", "0", "--clock", "soon"), "soon"),
-        (("t3", "--port", "0", "--server", "nowhere"), "expected HOST:PORT, not 'nowhere'"),
+        (("t3", "--port", "0", "--server", "nowhere"), "'nowhere' is not HOST:PORT"),
         (("t3", "--port", "0", "--opponent", "A", "--challenge-bot", "uct"), "not both"),
     ],
 )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import importlib
 import time
-from pathlib import Path
 from typing import Any
 
 import click
 
+from playout.commands.connect_options import ServerAddress
 from playout.protocol.connection import ServerConnection
 from playout.protocol.messages import EndTournament, Error, Event, Hello, Ok, Welcome
-from playout.protocol.tls import tls_settings
 from playout.server.cli.database import opened
 from playout.server.model.records import Record, TournamentEnded, match_without_result
 from playout.server.organizer import stored_tournaments
@@ -104,11 +103,8 @@ Examples:
 @database_option
 def conclude(
     tournament: str,
-    server: tuple[str, int] | None,
+    server: ServerAddress | None,
     name: str,
-    tls: bool,
-    ca: Path | None,
-    tls_name: str | None,
     database: str,
 ) -> None:
     """End the tournament ID as it stands.
@@ -121,9 +117,8 @@ def conclude(
     else:
         reactor: Any = importlib.import_module("twisted.internet.reactor")
         call = EndTournamentCall(reactor, tournament)
-        settings = tls_settings(server[0], tls, ca, tls_name)
         hello = organizer_hello(name, organizers_token(name))
-        call.use(ServerConnection(reactor, server, call, 0.0, settings), hello)
+        call.use(server.connection(reactor, call, patience_s=0.0), hello)
         call.run()
     click.echo(f"Tournament {tournament} is over, as it stands.")
 

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import click
 
 from playout.cluster.cluster_options import dask_option
-from playout.protocol.tls import tls_options
-from playout.server.cli.server_options import host_and_port, http_address, tournaments_database
+from playout.commands.connect_options import server_option
+from playout.server.cli.server_options import http_address, tournaments_database
 from playout.server.organizer.local_server import HOST, is_free
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -40,7 +40,6 @@ def spec_argument(command: F) -> F:
 def remote_server_options(command: F) -> F:
     """Add `--server`, `--name` and the options of TLS: a running server, and the account there."""
     for option in (
-        tls_options,
         click.option(
             "--name",
             default="organizer",
@@ -48,12 +47,7 @@ def remote_server_options(command: F) -> F:
             help="With --server: the name of an administrator's account there; its token is read "
             "from the environment variable PLAYOUT_TOKEN.",
         ),
-        click.option(
-            "--server",
-            metavar="HOST:PORT",
-            callback=_address,
-            help="Use this running server, instead of a local one and its database.",
-        ),
+        server_option("Use this running server, instead of a local one and its database."),
     ):
         command = option(command)
     return command
@@ -126,14 +120,3 @@ def _reachable(context: click.Context, parameter: click.Parameter, host: str) ->
             "machines reach this one"
         )
     return host
-
-
-def _address(
-    context: click.Context, parameter: click.Parameter, text: str | None
-) -> tuple[str, int] | None:
-    if text is None:
-        return None
-    address = host_and_port(text)
-    if address is None or address[1] == 0:
-        raise click.BadParameter(f"{text!r} is not HOST:PORT, as in play.example:4242")
-    return address

@@ -14,6 +14,7 @@ from twisted.internet.task import Clock as FakeClock
 from twisted.python.failure import Failure
 
 from playout import games
+from playout.commands.identity import GivenToken, Identity, SavedAccount, TokenFile
 from playout.games import Game, SpecError, State
 from playout.games.core import spec
 from playout.players import (
@@ -33,7 +34,6 @@ from playout.players import (
 from playout.players.client.active_match import STEPS, Doing, MoveQuery
 from playout.players.client.agent import Agent
 from playout.players.client.console import PlayerConsole
-from playout.players.client.identity import GivenToken, Identity, SavedAccount, TokenFile
 from playout.players.client.play_request import PlayRequest
 from playout.players.client.player_cache import PlayerCache
 from playout.players.client.trees import TreeFile

@@ -9,7 +9,6 @@ import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -37,7 +36,7 @@ from playout.server.model.records import (
 from playout.server.storage import Database, StorageError, engine
 from playout.server.storage.engine import UnstorableError, without_power_cuts
 from playout.server.storage.ipc import decode_records, encode_records
-from playout.server.storage.schema import matches, metadata, player_totals
+from playout.server.storage.schema import metadata, player_totals
 from playout.server.storage.writer import Writer
 from support.match_records import GAME, match_records
 from support.waiting import wait_until
@@ -200,89 +199,15 @@ def test_the_known_versions_are_those_of_alembic() -> None:
     assert list(engine.known()) == latest_first[::-1]
 
 
-def test_matches_and_tournaments_survive_the_migration_of_their_names(
-    url: str, database: Database
-) -> None:
-    """What was stored by an earlier version is put back under its old names, and upgraded."""
-    created = TournamentCreated(tournament="t", name="Cup", spec="{}", at=7.0)
-    database.save([started("m", at=100.0), created])
-    database.save([EntrantWithdrawn(tournament="t", number=1, entrant=1, at=9.0)])
-    with sa.create_engine(url).begin() as connection:
-        for table in ("matches", "tournaments"):
-            text = f"ALTER TABLE {table} RENAME COLUMN started_at TO begun_at"
-            connection.execute(sa.text(text))
-        connection.execute(sa.text("ALTER TABLE withdrawals RENAME TO suspensions"))
-        _remove_ratings(connection)
-        _remove_ladders(connection)
-        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0004'"))
-    upgraded = Database(url)
-    upgraded.migrate()
-    assert [each.started.at for each in upgraded.matches()] == [100.0]
-    (tournament,) = upgraded.tournaments()
-    assert (tournament.created, len(tournament.withdrawn)) == (created, 1)
-    upgraded.close()
-
-
-def test_matches_from_before_ladders_are_on_none(url: str, database: Database) -> None:
-    database.save([started("m")])
-    with sa.create_engine(url).begin() as connection:
-        _remove_ratings(connection)
-        _remove_ladders(connection)
-        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0005'"))
-    upgraded = Database(url)
-    upgraded.migrate()
-    assert [each.started.ladder for each in upgraded.matches()] == [None]
-    upgraded.close()
-
-
-def test_the_totals_of_players_from_before_are_counted(url: str, database: Database) -> None:
+def test_the_totals_of_players_are_counted(url: str, database: Database) -> None:
     database.save([ADA, *match_records(1, "Ann", "Bob"), *match_records(2, "guest", "Ann", -1)])
     database.save(match_records(3, "dee", "eve", 2))
-    counted = _totals(url)
-    with sa.create_engine(url).begin() as connection:
-        _remove_ratings(connection)
-        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0007'"))
-    upgraded = Database(url)
-    upgraded.migrate()
-    assert _totals(url) == counted
+    with sa.create_engine(url).connect() as connection:
+        rows = connection.execute(sa.select(player_totals)).all()
+    counted = {tuple(row[:3]): tuple(row[3:]) for row in rows}
     assert counted["id of Ann", False, GAME] == (1, 1, 0, 2.0)
     assert counted["eve", True, GAME] == (1, 0, 0, 3.0)
     assert len(counted) == 4
-    upgraded.close()
-
-
-def _totals(url: str) -> dict[tuple[Any, ...], tuple[Any, ...]]:
-    with sa.create_engine(url).connect() as connection:
-        rows = connection.execute(sa.select(player_totals)).all()
-    return {tuple(row[:3]): tuple(row[3:]) for row in rows}
-
-
-def _is_of_a_list(index: sa.Index) -> bool:
-    return index.name not in ("matches_unfinished", "matches_ladder")
-
-
-def _remove_ratings(connection: sa.Connection) -> None:
-    """Make the tables and indexes as they were before ratings were kept, and core speeds."""
-    connection.execute(sa.text("ALTER TABLE matches DROP COLUMN core_speed"))
-    listed = [index for index in matches.indexes if _is_of_a_list(index)]
-    for index in listed:
-        index.drop(connection)
-    for column in ("game", "first", "second", "first_account", "second_account"):
-        text = f'CREATE INDEX matches_{column} ON matches ("{column}", ended_at)'
-        connection.execute(sa.text(text))
-    for column in ("ended_at", "tournament"):
-        text = f"CREATE INDEX matches_{column} ON matches ({column})"
-        connection.execute(sa.text(text))
-    for table in ("player_totals", "leaderboards", "rating_points"):
-        connection.execute(sa.text(f"DROP TABLE {table}"))
-
-
-def _remove_ladders(connection: sa.Connection) -> None:
-    """Make the tables as they were before ladders."""
-    connection.execute(sa.text("DROP TABLE ladder_ratings"))
-    connection.execute(sa.text("DROP INDEX matches_ladder"))
-    for column in ("ladder_pair", "first_version", "second_version"):
-        connection.execute(sa.text(f"ALTER TABLE matches DROP COLUMN {column}"))
 
 
 def test_two_servers_do_not_use_one_database(url: str, database: Database) -> None:
@@ -467,12 +392,13 @@ def test_a_database_that_is_only_read_is_not_created(tmp_path: Path) -> None:
     Database(f"sqlite:///{path}").require()
 
 
-def test_commands_leave_a_database_of_an_earlier_version_alone(url: str) -> None:
+def test_commands_leave_a_database_of_an_earlier_version_alone(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     database = Database(url)
     database.migrate()
-    with database._engine.begin() as connection:
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0002'")
-    with pytest.raises(StorageError, match=r"earlier version of Playout \(0002\); start a server"):
+    monkeypatch.setattr(engine, "known", lambda: ("0001", "0002"))
+    with pytest.raises(StorageError, match=r"earlier version of Playout \(0001\); start a server"):
         database.require()
     database.close()
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from playout.bridges.mcp.agent_session import AgentError, AgentSession
-from playout.players.client.identity import Identity
+from playout.commands.identity import Identity
 from playout.protocol.messages import Code, Error, List, Ok, Ping, Request, Welcome
 
 WELCOME = Welcome(protocol=1, session="s", name="Ada", software="", games=("nim",))

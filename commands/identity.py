@@ -1,4 +1,9 @@
-"""A player's name, account and session, and what to do when the server refuses its `hello`."""
+"""How a client logs in: its name, its account with a token, and its session.
+
+Tokens of the user's accounts are in a file that other users cannot read (`TokenFile`), unless one
+is given for this run (`given_token`). An `Identity` makes the `hello` of a client, and says whether
+to try again after a refusal. A `Login` sends it over a connection.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +16,26 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
-import click
 import msgspec
-from platformdirs import user_data_path
+from msgspec import structs
 
+from playout.protocol.connection import ServerConnection
 from playout.protocol.messages import PROTOCOL, Code, Error, Hello, Welcome
-from playout.protocol.tls import tls_options
 
-# Stores the tokens of the user's accounts, in a file that other users cannot read.
-
-
+#: The `id` of a `hello`.
+HELLO = "hello"
 #: Tokens by server, then by name.
 _Tokens = dict[str, dict[str, str]]
+#: Most characters of a token.
 _LONGEST = 64
+#: Longest time that another player of the same account takes to store the token it was given.
+_REGISTERING_S = 1.0
+
+Role = Literal["bot", "human", "spectator"]
 
 
 class TokenError(Exception):
@@ -181,9 +190,7 @@ class SavedAccount:
         self._useless = token
 
 
-#: Longest time that another player of the same account takes to store the token it was given.
-_REGISTERING_S = 1.0
-
+#: What the user can do about a refusal.
 _ADVICE = {
     Code.BAD_TOKEN: (
         "The token of {name} in {origin} is not that of the account, or was revoked. If the name "
@@ -208,20 +215,53 @@ _ADVICE = {
 }
 
 
+def hello(
+    name: str,
+    role: Role,
+    program: str,
+    token: str | None = None,
+    *,
+    guest: bool = False,
+    session: str | None = None,
+) -> Hello:
+    """Return the first message of a connection; `program` is the software with its version."""
+    return Hello(
+        id=HELLO,
+        protocol_min=PROTOCOL,
+        protocol_max=PROTOCOL,
+        name=name,
+        role=role,
+        software=program,
+        token=token,
+        guest=guest,
+        session=session,
+    )
+
+
+def software(program: str) -> str:
+    """Return the name of a command of Playout with its version, for `hello`."""
+    return f"{program} {version('playout')}"
+
+
+def random_name(label: str) -> str:
+    """Return a name of at most 32 characters that begins with `label` and is hardly taken."""
+    return f"{label[:27]}-{secrets.token_hex(2)}"
+
+
 class Identity:
-    """Makes the `hello` of a player, and decides whether to try again after a refusal."""
+    """Makes the `hello` of a client, and decides whether to try again after a refusal."""
 
     def __init__(
         self,
         name: str,
-        role: Literal["bot", "human"],
-        software: str,
+        role: Role,
+        program: str,
         account: SavedAccount | None = None,
         *,
         any_name: bool = False,
         session: str | None = None,
     ) -> None:
-        """Without an account the player is a guest.
+        """Without an account the client is a guest.
 
         `any_name`: a guest whose name is taken uses another one. `session`: a session that the
         server has prepared, as for a bot that it starts itself.
@@ -229,7 +269,7 @@ class Identity:
         self.name = name
         self._given_name = name
         self._role = role
-        self._software = software
+        self._program = program
         self._account = account
         self._any_name = any_name
         self._session = session
@@ -237,17 +277,14 @@ class Identity:
         self._waited = False
 
     def hello(self) -> Hello:
-        """The first message of a connection. Raises TokenError."""
+        """Return the first message of a connection. Raises TokenError."""
         if self._account:
             self._token = self._account.token()
-        return Hello(
-            id="hello",
-            protocol_min=PROTOCOL,
-            protocol_max=PROTOCOL,
-            name=self.name,
-            role=self._role,
-            software=self._software,
-            token=self._token,
+        return hello(
+            self.name,
+            self._role,
+            self._program,
+            self._token,
             guest=self._account is None,
             session=self._session,
         )
@@ -262,14 +299,17 @@ class Identity:
         return f"{self.name} is registered; the token of the account is in {self._account.origin}."
 
     def retry_s(self, error: Error) -> float | None:
-        """Seconds to wait before another `hello`; None if it would be refused, too."""
+        """Return the seconds to wait before another `hello`; None if it would be refused, too.
+
+        Raises TokenError.
+        """
         account = self._account
         match error.code:
             case Code.UNKNOWN_SESSION:
                 self._session = None
                 return 0.0
             case Code.NAME_TAKEN if self._any_name:
-                self.name = f"{self._given_name[:27]}-{secrets.token_hex(2)}"
+                self.name = random_name(self._given_name)
                 return 0.0
             case Code.NAME_TAKEN if account and not self._token and not self._waited:
                 self._waited = True
@@ -282,7 +322,7 @@ class Identity:
         return None
 
     def advice(self, error: Error) -> str | None:
-        """What the user can do about an error; None if that is not known."""
+        """Return what the user can do about an error; None if that is not known."""
         if error.code is Code.NAME_TAKEN and self._account is None:
             return f"The name {self.name} is taken: use another --name."
         text = _ADVICE.get(error.code)
@@ -290,70 +330,61 @@ class Identity:
         return text.format(name=self.name, origin=origin) if text else None
 
 
-# Options of commands that connect to a server: where it is, and as whom to play.
+class Login:
+    """Logs in on each new connection, and once more after a refusal that may not be final."""
 
+    def __init__(
+        self,
+        identity: Identity,
+        connection: ServerConnection,
+        call_later: Callable[..., object],
+        unusable: Callable[[str], None],
+        **features: bool,
+    ) -> None:
+        """`call_later` calls a function after some seconds, as the one of the reactor.
 
-F = TypeVar("F", bound=Callable[..., Any])
+        `unusable` is called with the reason if no token can be read. `features` are further fields
+        of `hello`, such as `views`.
+        """
+        self._identity = identity
+        self._connection = connection
+        self._call_later = call_later
+        self._unusable = unusable
+        self._features = features
+        #: The number of connections so far.
+        self._connections = 0
 
+    def begin(self) -> None:
+        """Send `hello` on a new connection."""
+        self._connections += 1
+        self._send(self._connections)
 
-def server_options(command: F) -> F:
-    """Add `--host`, `--port` and the options of TLS."""
-    host = click.option(
-        "--host",
-        default="127.0.0.1",
-        envvar="PLAYOUT_HOST",
-        show_default=True,
-        show_envvar=True,
-        help="Host of the server.",
-    )
-    port = click.option(
-        "--port",
-        default=4242,
-        envvar="PLAYOUT_PORT",
-        show_default=True,
-        show_envvar=True,
-        type=click.IntRange(1, 65535),
-        help="Port of the server.",
-    )
-    return host(port(tls_options(command)))
+    def welcomed(self, welcome: Welcome) -> str | None:
+        """Store the session and the token; return a sentence for the user, None if none is due."""
+        try:
+            return self._identity.welcomed(welcome)
+        except TokenError as error:
+            return f"The name is registered, but cannot be used again: {error}"
 
+    def refused(self, error: Error) -> bool:
+        """Return whether the refusal was handled: by another `hello`, or by calling `unusable`."""
+        try:
+            wait_s = self._identity.retry_s(error)
+        except TokenError as problem:
+            self._unusable(str(problem))
+            return True
+        if wait_s is None:
+            return False
+        self._call_later(wait_s, self._send, self._connections)
+        return True
 
-def account_options(command: F) -> F:
-    """Add `--name`, `--guest` and `--token-file`."""
-    name = click.option(
-        "--name",
-        envvar="PLAYOUT_NAME",
-        show_envvar=True,
-        help="Your account; a new name is registered.  [default: a guest with a random name]",
-    )
-    guest = click.option("--guest", is_flag=True, help="Use --name without an account.")
-    token_file = click.option(
-        "--token-file",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="File with the token of the account.  [default: PLAYOUT_TOKEN, or the stored token]",
-    )
-    return name(guest(token_file(command)))
-
-
-def require_account(name: str | None, guest: bool, options: list[str]) -> None:
-    """Raises UsageError if a guest uses one of these options."""
-    if options and (guest or name is None):
-        raise click.UsageError(f"{options[0]} needs an account: --name NAME, without --guest")
-
-
-def account_of(name: str, server: tuple[str, int], token_file: Path | None) -> SavedAccount:
-    """Return the account to play as, with its token. Raises ClickException."""
-    host, port = server
-    file = TokenFile(user_data_path("playout"), _warn)
-    try:
-        given = given_token(token_file, os.environ.get("PLAYOUT_TOKEN"), _warn)
-        account = SavedAccount(file, f"{host}:{port}", name, given)
-        account.token()  # so that errors show before the player connects
-    except TokenError as error:
-        raise click.ClickException(str(error)) from error
-    return account
-
-
-def _warn(text: str) -> None:
-    click.echo(f"Warning: {text}", err=True)
+    def _send(self, connection: int) -> None:
+        """Send `hello`, unless another connection was made meanwhile."""
+        if connection != self._connections:
+            return
+        try:
+            greeting = self._identity.hello()
+        except TokenError as error:
+            self._unusable(str(error))
+        else:
+            self._connection.send(structs.replace(greeting, **self._features))

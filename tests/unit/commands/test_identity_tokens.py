@@ -1,4 +1,4 @@
-"""players.client.identity: other users cannot read tokens; no crash or race damages the file."""
+"""commands.identity: other users cannot read tokens; no crash or race damages the file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from playout.players.client.identity import (
+from playout.commands.identity import (
     GivenToken,
     SavedAccount,
     TokenError,
@@ -87,7 +87,7 @@ def test_many_may_keep_theirs_at_once(file: TokenFile) -> None:
     program = """
 import sys
 from pathlib import Path
-from playout.players.client.identity import TokenFile
+from playout.commands.identity import TokenFile
 
 file = TokenFile(Path(sys.argv[1]), print)
 for number in range(20):

@@ -1,0 +1,240 @@
+"""The options of commands that connect to a server: where it is, and the account to use there.
+
+`server_options` adds `--host` and `--port`, `server_option` one option `--server HOST:PORT`; both
+add the options of TLS, and pass the command one `ServerAddress`. `account_options` pass it an
+`AccountChoice`.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import click
+from click.core import ParameterSource
+from platformdirs import user_data_path
+
+from playout.commands.identity import SavedAccount, TokenError, TokenFile, given_token
+from playout.commands.options import FiniteRange
+from playout.protocol.connection import ServerConnection, ServerListener
+from playout.protocol.endpoints import host_and_port, spelled
+from playout.protocol.tls import TlsSettings
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_TLS = ("tls", "ca", "tls_name")
+
+
+class ServerAddress(NamedTuple):
+    """Where a server is, and how its certificate is verified: `tls`, None without TLS."""
+
+    host: str
+    port: int
+    tls: TlsSettings | None = None
+
+    def __str__(self) -> str:
+        return spelled(self.host, self.port)
+
+    def connection(
+        self, reactor: Any, listener: ServerListener, patience_s: float, **options: bool
+    ) -> ServerConnection:
+        """Return a connection, not yet opened, with the further `options` of its class."""
+        address = (self.host, self.port)
+        return ServerConnection(reactor, address, listener, patience_s, self.tls, **options)
+
+
+def server_options(command: F) -> F:
+    """Add `--host`, `--port` and the options of TLS; the command gets `server`, a ServerAddress."""
+
+    @functools.wraps(command)
+    def with_server(*arguments: Any, host: str, port: int, **options: Any) -> Any:
+        tls = _settings(host, options)
+        return command(*arguments, server=ServerAddress(host, port, tls), **options)
+
+    host = click.option(
+        "--host",
+        default="127.0.0.1",
+        envvar="PLAYOUT_HOST",
+        show_default=True,
+        show_envvar=True,
+        help="Host of the server.",
+    )
+    port = click.option(
+        "--port",
+        default=4242,
+        envvar="PLAYOUT_PORT",
+        show_default=True,
+        show_envvar=True,
+        type=click.IntRange(1, 65535),
+        help="Port of the server.",
+    )
+    return host(port(_tls_options(with_server)))  # type: ignore[return-value]
+
+
+def server_option(text: str, default: str | None = None) -> Callable[[F], F]:
+    """Return a decorator that adds `--server`, with this help text, and the options of TLS.
+
+    The command gets `server`: a ServerAddress, None if the option has no default and is missing.
+    """
+
+    def decorated(command: F) -> F:
+        @functools.wraps(command)
+        def with_server(*arguments: Any, server: tuple[str, int] | None, **options: Any) -> Any:
+            if server is None:
+                _forbid_tls(options)
+                return command(*arguments, server=None, **options)
+            address = ServerAddress(*server, _settings(server[0], options))
+            return command(*arguments, server=address, **options)
+
+        option = click.option(
+            "--server",
+            metavar="HOST:PORT",
+            default=default,
+            show_default=default is not None,
+            callback=_address,
+            help=text,
+        )
+        return option(_tls_options(with_server))  # type: ignore[return-value]
+
+    return decorated
+
+
+def retry_option(command: F) -> F:
+    """Add `--retry-s`."""
+    return click.option(
+        "--retry-s",
+        default=30.0,
+        show_default=True,
+        type=FiniteRange(0),
+        help="Seconds to keep trying to reach the server.",
+    )(command)
+
+
+def _address(
+    context: click.Context, parameter: click.Parameter, text: str | None
+) -> tuple[str, int] | None:
+    if text is None:
+        return None
+    address = host_and_port(text)
+    if address is None or address[1] == 0:
+        raise click.BadParameter(f"{text!r} is not HOST:PORT, as in play.example:4242")
+    return address
+
+
+def _tls_options(command: F) -> F:
+    for option in (
+        click.option(
+            "--tls-name",
+            envvar="PLAYOUT_TLS_NAME",
+            show_envvar=True,
+            metavar="NAME",
+            help="The name in the server's certificate.  [default: the host]",
+        ),
+        click.option(
+            "--ca",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            envvar="PLAYOUT_CA",
+            show_envvar=True,
+            metavar="FILE",
+            help="Use TLS, and trust the authorities in this file (PEM) instead of the system's.",
+        ),
+        click.option(
+            "--tls",
+            is_flag=True,
+            envvar="PLAYOUT_TLS",
+            show_envvar=True,
+            help="Use TLS: encrypt, and verify the server's certificate.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def _settings(host: str, options: dict[str, Any]) -> TlsSettings | None:
+    """Take the options of TLS out of `options`; None without TLS. Raises UsageError."""
+    tls, ca, tls_name = (options.pop(each) for each in _TLS)
+    if not tls and ca is None:
+        if tls_name is not None:
+            raise click.UsageError("--tls-name needs --tls")
+        return None
+    try:
+        return TlsSettings(tls_name or host, ca)
+    except (OSError, ValueError) as error:
+        raise click.UsageError(f"--ca {ca}: {error}" if ca else f"--tls: {error}") from error
+
+
+def _forbid_tls(options: dict[str, Any]) -> None:
+    """Take the options of TLS out of `options`. Raises UsageError if one was typed."""
+    context = click.get_current_context()
+    for option in _TLS:
+        del options[option]
+        if context.get_parameter_source(option) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(
+                f"--{option.replace('_', '-')} needs --server: a local server has a certificate of "
+                "its own if other machines reach it (--host)"
+            )
+
+
+@dataclass(frozen=True)
+class AccountChoice:
+    """The account of that name, or a guest of that name, or without a name a guest of any name."""
+
+    name: str | None = None
+    guest: bool = False
+    token_file: Path | None = None
+
+    def require(self, *options: str) -> None:
+        """Raises UsageError if a guest uses one of these options."""
+        if options and (self.guest or self.name is None):
+            raise click.UsageError(f"{options[0]} needs an account: --name NAME, without --guest")
+
+    def saved(self, server: ServerAddress) -> SavedAccount | None:
+        """Return the account on a server, with its token; None for a guest.
+
+        Raises UsageError, ClickException.
+        """
+        if self.token_file:
+            self.require("--token-file")
+        if self.guest or self.name is None:
+            return None
+        file = TokenFile(user_data_path("playout"), _warn)
+        try:
+            given = given_token(self.token_file, os.environ.get("PLAYOUT_TOKEN"), _warn)
+            account = SavedAccount(file, f"{server.host}:{server.port}", self.name, given)
+            account.token()  # so that errors show before the client connects
+        except TokenError as error:
+            raise click.ClickException(str(error)) from error
+        return account
+
+
+def account_options(command: F) -> F:
+    """Add `--name`, `--guest` and `--token-file`; the command gets `account`, an AccountChoice."""
+
+    @functools.wraps(command)
+    def with_account(
+        *arguments: Any, name: str | None, guest: bool, token_file: Path | None, **options: Any
+    ) -> Any:
+        return command(*arguments, account=AccountChoice(name, guest, token_file), **options)
+
+    name = click.option(
+        "--name",
+        envvar="PLAYOUT_NAME",
+        show_envvar=True,
+        help="Your account; a new name is registered.  [default: a guest with a random name]",
+    )
+    guest = click.option("--guest", is_flag=True, help="Use --name without an account.")
+    token_file = click.option(
+        "--token-file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="File with the token of the account.  [default: PLAYOUT_TOKEN, or the stored token]",
+    )
+    return name(guest(token_file(with_account)))  # type: ignore[return-value]
+
+
+def _warn(text: str) -> None:
+    click.echo(f"Warning: {text}", err=True)
