@@ -9,7 +9,6 @@ import shlex
 import signal
 import sys
 from dataclasses import replace
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
