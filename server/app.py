@@ -46,7 +46,7 @@ from playout.server.ladder.state import StoredLadder
 from playout.server.model.records import Account, StoredMatch, StoredTournament
 from playout.server.net.analysts import Analysts
 from playout.server.net.bot_processes import BotProcesses
-from playout.server.net.driver import Driver, Workers
+from playout.server.net.driver import Driver, DriverWorkers
 from playout.server.net.loop_lag import DelayMeter
 from playout.server.net.rating_updates import LadderRatings, RatingUpdates
 from playout.server.net.tcp import TcpConnectionFactory
@@ -189,7 +189,7 @@ class _Server:
             self._code = 1
         sys.exit(self._code)
 
-    def _workers(self, driver: Driver) -> Workers:
+    def _workers(self, driver: Driver) -> DriverWorkers:
         """The processes and threads that the settings ask for. Raises CannotListenError."""
         policy, settings = self._hub.policy, self._settings
         carriers: dict[type[Effect], Callable[[Any], None]] = {
@@ -207,9 +207,9 @@ class _Server:
             reactor().addSystemEventTrigger("after", "shutdown", analysts.close)
             carriers |= {StartAnalysis: analysts.start, EndAnalysis: analysts.end}
         if not (settings.http and self._storage):  # only pages show the ratings
-            return Workers(carriers)
+            return DriverWorkers(carriers)
         ratings = RatingUpdates(settings.database, reactor(), driver.store)
-        return Workers(carriers, ratings.matches_ended)
+        return DriverWorkers(carriers, ratings.matches_ended)
 
     def _open(self) -> None:
         settings = self._settings
