@@ -103,7 +103,7 @@ class Storage(Protocol):
         """Store a record with its number, after those before it."""
 
 
-class Workers(NamedTuple):
+class DriverWorkers(NamedTuple):
     """What works outside of the event loop, and calls the driver with what it finds.
 
     `carriers` has a function for each kind of effect that the driver hands on; `update_ratings` is
@@ -123,7 +123,7 @@ class Driver:
         timer: CallScheduler,
         scheduler: LoopScheduler,
         stopped: Callable[[], None],
-        workers: Callable[[Driver], Workers],
+        workers: Callable[[Driver], DriverWorkers],
         storage: Storage | None,
         loop_time: LoopTime,
     ) -> None:
