@@ -46,8 +46,8 @@ from playout.server.ladder.state import StoredLadder
 from playout.server.model.records import Account, StoredMatch, StoredTournament
 from playout.server.net.analysts import Analysts
 from playout.server.net.bot_processes import BotProcesses
-from playout.server.net.driver import Driver, DriverWorkers
-from playout.server.net.loop_lag import DelayMeter
+from playout.server.net.driver import Driver, EffectWorkers
+from playout.server.net.loop_delays import DelayMeter
 from playout.server.net.rating_updates import LadderRatings, RatingUpdates
 from playout.server.net.tcp import TcpConnectionFactory
 from playout.server.runtime import process
@@ -63,7 +63,7 @@ from playout.server.storage.ladders import stored_ladders
 from playout.server.web.api import Api, error_as_json
 from playout.server.web.archive import Archive
 from playout.server.web.http import HandlerResource
-from playout.server.web.match_lookup import MatchLookup
+from playout.server.web.match_data import MatchLookup
 from playout.server.web.pages import pages
 from playout.server.web.pages.source import error_as_page
 from playout.server.web.site import MAX_CONNECTIONS, make_site
@@ -189,7 +189,7 @@ class _Server:
             self._code = 1
         sys.exit(self._code)
 
-    def _workers(self, driver: Driver) -> DriverWorkers:
+    def _workers(self, driver: Driver) -> EffectWorkers:
         """The processes and threads that the settings ask for. Raises CannotListenError."""
         policy, settings = self._hub.policy, self._settings
         carriers: dict[type[Effect], Callable[[Any], None]] = {
@@ -207,9 +207,9 @@ class _Server:
             reactor().addSystemEventTrigger("after", "shutdown", analysts.close)
             carriers |= {StartAnalysis: analysts.start, EndAnalysis: analysts.end}
         if not (settings.http and self._storage):  # only pages show the ratings
-            return DriverWorkers(carriers)
+            return EffectWorkers(carriers)
         ratings = RatingUpdates(settings.database, reactor(), driver.store)
-        return DriverWorkers(carriers, ratings.matches_ended)
+        return EffectWorkers(carriers, ratings.matches_ended)
 
     def _open(self) -> None:
         settings = self._settings

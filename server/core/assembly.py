@@ -7,23 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from playout.server.core.accounts import BotAccounts, Directory
 from playout.server.core.context import Context, FeatureEvent
-from playout.server.core.handlers.admin import Administration
 from playout.server.core.handlers.analyses import Analyses
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed
 from playout.server.core.handlers.hello import Greeting
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.play import OfferRequests, Play, WatchMatches
-from playout.server.core.handlers.seeks import Pairing, Seeks
+from playout.server.core.handlers.seeks import Lobby, Pairing, SeekClosed, Seeks
 from playout.server.core.handlers.tournament_director import TournamentDirector, TournamentOver
 from playout.server.core.handlers.tournaments import TournamentRequests
 from playout.server.core.hub import Hub, Listener
 from playout.server.core.match_room import MatchOver
 from playout.server.core.policy import Policy
-from playout.server.core.rejections import Rejections
-from playout.server.core.restore import Restorer
+from playout.server.core.recovery import Recovery
 from playout.server.core.rooms import Rooms
-from playout.server.core.seeks import Lobby, SeekClosed
 from playout.server.core.session_manager import (
     SessionClosed,
     SessionDisconnected,
@@ -74,7 +71,6 @@ def make_hub(
         ladders,
         ladder_feed,
         analyses,
-        Administration(context, rooms, sessions),
     )
     # In the order in which they are called.
     listeners: Mapping[type[FeatureEvent], Sequence[Listener]] = {
@@ -111,8 +107,7 @@ def make_hub(
         ladder_feed=ladder_feed,
         analyses=analyses,
         clusters=director.clusters,
-        rejections=Rejections(context, directory, sessions, rooms, director),
-        restorer=Restorer(context, directory, sessions, rooms, bots, director, ladders),
+        recovery=Recovery(context, directory, sessions, rooms, bots, director, ladders),
         handlers=handlers_of(features),
         listeners=listeners,
     )

@@ -20,21 +20,19 @@ from playout.protocol.analyst import AnalysisReport
 from playout.protocol.messages import Closing, Code, Request, RequestId, Sender
 from playout.ratings.bradley_terry import Ratings
 from playout.server.core.accounts import Directory
-from playout.server.core.cluster_reports import ClusterReports
 from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.effects import Effect
 from playout.server.core.handlers.analyses import Analyses
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed
+from playout.server.core.handlers.joined_sessions import ClusterReports
 from playout.server.core.handlers.ladders import Ladders
-from playout.server.core.handlers.seeks import Seeks
+from playout.server.core.handlers.seeks import Lobby, Seeks
 from playout.server.core.match import Refused
 from playout.server.core.match_room import MatchOver, MatchRoom
 from playout.server.core.policy import Policy
-from playout.server.core.rejections import Rejections
-from playout.server.core.restore import Restorer
+from playout.server.core.recovery import Recovery
 from playout.server.core.rooms import Rooms
-from playout.server.core.seeks import Lobby
 from playout.server.core.session_manager import SessionManager
 from playout.server.core.sessions import Handler, RequestContext
 from playout.server.ladder.state import StoredLadder
@@ -61,8 +59,7 @@ class Hub:
         ladder_feed: LadderFeed,
         analyses: Analyses,
         clusters: ClusterReports,
-        restorer: Restorer,
-        rejections: Rejections,
+        recovery: Recovery,
         handlers: Mapping[type[Request], Handler],
         listeners: Mapping[type[FeatureEvent], Sequence[Listener]],
     ) -> None:
@@ -79,8 +76,7 @@ class Hub:
         self._sessions = sessions
         self._rooms = rooms
         self._seeks = seeks
-        self._restorer = restorer
-        self._rejections = rejections
+        self._recovery = recovery
         self._handlers = {
             (sender, kind): handler for kind, handler in handlers.items() for sender in kind.sent_by
         }
@@ -166,7 +162,7 @@ class Hub:
 
         To be called before `committed` with the number of the record.
         """
-        self._rejections.rejected(record, now)
+        self._recovery.rejected(record, now)
         return self._finish_call(now)
 
     def storage_fails(self, fails: bool, now: float) -> list[Effect]:
@@ -176,16 +172,16 @@ class Hub:
 
     def restore_tournaments(self, stored: Iterable[StoredTournament]) -> None:
         """Add the tournaments from before the server was started; then call `restore_matches`."""
-        self._restorer.tournaments(stored)
+        self._recovery.tournaments(stored)
 
     def restore_ladders(self, stored: Iterable[StoredLadder], now: float) -> list[Effect]:
         """Add the ladders from before the server was started; then call `restore_matches`."""
-        self._restorer.ladders(stored)
+        self._recovery.ladders(stored)
         return self._finish_call(now)
 
     def restore_matches(self, stored: Iterable[StoredMatch], now: float) -> list[Effect]:
         """Go on with the matches from before the server was started."""
-        self._restorer.matches(stored, now)
+        self._recovery.matches(stored, now)
         return self._finish_call(now)
 
     def account_changed(self, account: Account, now: float) -> list[Effect]:

@@ -157,9 +157,12 @@ class Match:
         self._end_if_over()
 
     def restore(
-        self, moves: Iterable[tuple[Seat, int, tuple[ClockState, ClockState] | None]]
+        self,
+        moves: Iterable[tuple[Seat, int, tuple[ClockState, ClockState] | None]],
+        opening_plies: int,
+        result: Result | None,
     ) -> None:
-        """Make the moves of an interrupted match, instead of `start`.
+        """Make the moves of an interrupted or ended match, instead of `start`.
 
         Each has its mover and the clocks after it. The match is held until `resume`. Raises
         IllegalAction if the rules have changed since.
@@ -171,7 +174,10 @@ class Match:
             self._append(seat, action, after, self.game.current_player(after))
         self.status = Status.PLAYING
         self._held = True
+        self.opening_plies = opening_plies
         self._end_if_over()
+        if result:
+            self._end(result)
 
     def hold(self) -> None:
         """Stop the clock and accept no moves until `resume`."""

@@ -27,11 +27,10 @@ from playout.protocol.messages import (
     Started,
     Summary,
 )
-from playout.server.core.agreed_scores import AgreedScores
+from playout.server.core.agreements import AgreedScores, How, MatchOffers
 from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.match import Match, Status
 from playout.server.core.match_spectators import MatchSpectators
-from playout.server.core.offers import How, MatchOffers
 from playout.server.core.sessions import Session
 from playout.server.core.view import Audience, MatchView, ShownMove
 from playout.server.model.records import (

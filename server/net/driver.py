@@ -38,10 +38,10 @@ from playout.server.core.effects import (
 from playout.server.core.hub import Hub
 from playout.server.core.policy import Policy
 from playout.server.model.records import Account, MatchEnded, MovePlayed, Record
-from playout.server.net.stall_log import StallLog
+from playout.server.net.loop_delays import StallLog
 from playout.server.runtime.metrics import Metrics
 from playout.server.runtime.reactor import LoopTime
-from playout.server.runtime.scheduler import LoopScheduler
+from playout.server.runtime.scheduler import CallScheduler, DelayedCall, LoopScheduler
 
 #: The longest time between two calls of `Hub.wake` while one is scheduled.
 LONGEST_SLEEP_S = 1.0
@@ -79,23 +79,6 @@ class ClientTransport(Protocol):
         """Return the round-trip time in seconds; 0 if it is unknown."""
 
 
-class DelayedCall(Protocol):
-    """A call that was scheduled with a `CallScheduler`."""
-
-    def active(self) -> bool:
-        """Return whether it is still to be made."""
-
-    def cancel(self) -> None:
-        """Cancel the call, which must be active."""
-
-
-class CallScheduler(Protocol):
-    """Schedules calls: the part of Twisted's reactor that the driver uses."""
-
-    def callLater(self, delay: float, function: Callable[[], None], /) -> DelayedCall:
-        """Call the function after `delay` seconds."""
-
-
 class Storage(Protocol):
     """Stores records, and calls `Driver.stored` when they are safe."""
 
@@ -103,7 +86,7 @@ class Storage(Protocol):
         """Store a record with its number, after those before it."""
 
 
-class DriverWorkers(NamedTuple):
+class EffectWorkers(NamedTuple):
     """What works outside of the event loop, and calls the driver with what it finds.
 
     `carriers` has a function for each kind of effect that the driver hands on; `update_ratings` is
@@ -123,7 +106,7 @@ class Driver:
         timer: CallScheduler,
         scheduler: LoopScheduler,
         stopped: Callable[[], None],
-        workers: Callable[[Driver], DriverWorkers],
+        workers: Callable[[Driver], EffectWorkers],
         storage: Storage | None,
         loop_time: LoopTime,
     ) -> None:

@@ -5,12 +5,29 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 #: Seconds of each iteration that idle work may take, and seldom exceeds: moves wait for it.
 SLICE_S = 0.0005
 #: Longest time in seconds that idle work is postponed while it is on hold.
 HOLD_S = 0.002
+
+
+class DelayedCall(Protocol):
+    """A call that was scheduled with a `CallScheduler`."""
+
+    def active(self) -> bool:
+        """Return whether it is still to be made."""
+
+    def cancel(self) -> None:
+        """Cancel the call, which must be active."""
+
+
+class CallScheduler(Protocol):
+    """Schedules calls: the part of Twisted's reactor that its users here need."""
+
+    def callLater(self, delay: float, function: Callable[[], None], /) -> DelayedCall:
+        """Call the function after `delay` seconds."""
 
 
 class LoopScheduler:

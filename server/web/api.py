@@ -29,8 +29,7 @@ from playout.server.storage.results import (
 from playout.server.tournament.report import Report
 from playout.server.web.archive import Archive, PlayerRecord
 from playout.server.web.http import JSON, HttpError, HttpRequest, HttpResponse, cacheable_response
-from playout.server.web.match_data import MatchData
-from playout.server.web.match_lookup import MatchLookup
+from playout.server.web.match_data import MatchData, MatchLookup
 from playout.server.web.parameters import Parameters, parse_game, parse_id, parse_name
 
 #: All data is public, so that pages of other sites may read it.

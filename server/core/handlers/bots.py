@@ -14,12 +14,19 @@ from playout.protocol.messages import PROTOCOL, ChallengeBot, Code, Hello, Notic
 from playout.server.core.accounts import BotAccounts, digest, names_of
 from playout.server.core.context import Context
 from playout.server.core.effects import EndBot, StartBot
-from playout.server.core.handlers.seeks import Pairing, Seeks, normalised, require_account
+from playout.server.core.handlers.seeks import (
+    Lobby,
+    OpenSeek,
+    Pairing,
+    SeekClosed,
+    Seeks,
+    normalised,
+    require_account,
+)
 from playout.server.core.match import Refused
 from playout.server.core.match_room import MatchOver, MatchRoom
 from playout.server.core.rate_limits import Quota, network
 from playout.server.core.rooms import Rooms
-from playout.server.core.seeks import Lobby, OpenSeek, SeekClosed
 from playout.server.core.session_manager import SessionClosed, SessionDisconnected, SessionManager
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.core.timers import Timer

@@ -22,11 +22,10 @@ from playout.protocol.messages import (
 )
 from playout.server.core.context import Context
 from playout.server.core.handlers.ladders import Ladders
-from playout.server.core.handlers.seeks import normalised_game
+from playout.server.core.handlers.seeks import Lobby, normalised_game
 from playout.server.core.match import Match
 from playout.server.core.match_room import MatchOver
 from playout.server.core.rooms import Rooms
-from playout.server.core.seeks import Lobby
 from playout.server.core.session_manager import SessionDisconnected
 from playout.server.core.sessions import RequestContext, Session, SessionRegistry, handles
 

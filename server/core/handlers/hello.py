@@ -1,4 +1,4 @@
-"""Hello and ping: who a connection belongs to, and what its session can go on with."""
+"""Requests about sessions: hello, ping and kick."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from msgspec import structs
 
 from playout import games
 from playout.protocol.codec import ADMINISTRATORS_FRAME
-from playout.protocol.messages import PROTOCOL, Code, Hello, Ping, Pong, Welcome
+from playout.protocol.messages import PROTOCOL, Code, Hello, Kick, Ok, Ping, Pong, Welcome
 from playout.protocol.names import BadName, normalised, skeleton
 from playout.server.core.accounts import BotAccounts, Directory, digest, proves
 from playout.server.core.context import Context
 from playout.server.core.handlers.bots import BotManager
+from playout.server.core.handlers.seeks import Lobby
 from playout.server.core.match import Refused
 from playout.server.core.rate_limits import Quota
 from playout.server.core.rooms import Rooms
-from playout.server.core.seeks import Lobby
 from playout.server.core.session_manager import SessionManager
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.model.records import Account
 
 
 class Greeting:
-    """Begins sessions and takes them up again; registers accounts."""
+    """Begins sessions, resumes and ends them; registers accounts."""
 
     def __init__(
         self,
@@ -65,6 +65,17 @@ class Greeting:
     def ping(self, request: Ping, origin: RequestContext) -> None:
         """Answer a client's ping with a pong."""
         self._context.send((origin.connection.number,), Pong(re=request.id))
+
+    @handles(Kick)
+    def kick(self, request: Kick, origin: RequestContext) -> None:
+        """End all sessions of a name, at an administrator's request."""
+        text = request.text or "an administrator has ended your session"
+        sessions = self._registry.like(skeleton(request.name))
+        if not sessions:
+            raise Refused(Code.INVALID, f"no session is named {request.name!r}")
+        self._context.send_to(origin.session, Ok(re=request.id))
+        for session in sessions:
+            self._sessions.kick(session, text, origin.now)
 
     def _welcome(self, session: Session, token: str, account_token: str | None) -> Welcome:
         away = [match for match in self._away(session) if match not in session.matches]

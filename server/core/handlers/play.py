@@ -1,9 +1,10 @@
-"""Playing a match: moves, its end by a player, and taking over a seat of one's own account."""
+"""Requests about a match: playing, offers, watching it, ending it, taking over a seat."""
 
 from __future__ import annotations
 
 from playout.protocol.messages import (
     Abort,
+    Adjudicate,
     AnswerOffer,
     Code,
     Move,
@@ -26,8 +27,6 @@ from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionManager
 from playout.server.core.sessions import RequestContext, handles
 
-# Watching matches as a spectator.
-
 
 class WatchMatches:
     """Lets sessions watch matches in which they do not play."""
@@ -49,9 +48,6 @@ class WatchMatches:
         """Stop sending a match to a session."""
         self._rooms.get(request.match).unwatch(origin.session, origin.now)
         self._context.send_to(origin.session, Ok(re=request.id))
-
-
-# Offers of players to each other: a draw, or to take moves back.
 
 
 class OfferRequests:
@@ -137,6 +133,16 @@ class Play:
             _require_abortable(room, seat)
             reason, text = Reason.ABORTED, f"{room.match.players[seat - 1]} aborted the match"
         room.abort(text, origin.now, reason)
+        self._context.send_to(origin.session, Ok(re=request.id))
+
+    @handles(Adjudicate)
+    def adjudicate(self, request: Adjudicate, origin: RequestContext) -> None:
+        """End a match of a tournament with its proven result, at an administrator's request."""
+        room = self._rooms.get(request.match)
+        if room.record.tournament is None:
+            text = f"match {request.match} belongs to no tournament"
+            raise Refused(Code.NOT_ALLOWED, text)
+        room.adjudicate(request.ply, request.winner, origin.now)
         self._context.send_to(origin.session, Ok(re=request.id))
 
     @handles(TakeOver)

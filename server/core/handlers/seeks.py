@@ -1,26 +1,132 @@
-"""Seeks: opened, matched with each other, and closed."""
+"""Seeks: opened, matched with each other, and closed; the lobby has the open ones."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from msgspec import structs
 
 from playout import games
-from playout.protocol.messages import Cancel, Code, Notice, Ok, Seek, Sender
+from playout.protocol.messages import Cancel, Code, Notice, Ok, RequestId, Seek, Seeking, Sender
 from playout.protocol.names import skeleton
 from playout.protocol.time_control import (
     TimeControlError,
     canonical_time_control,
     parse_time_control,
 )
-from playout.server.core.context import Context
+from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.match import Match, Refused, Terms
 from playout.server.core.match_room import MatchOver, MatchRoom, started_record
 from playout.server.core.rooms import Rooms
-from playout.server.core.seeks import Lobby, OpenSeek, SeekClosed
 from playout.server.core.session_manager import SessionDisconnected
 from playout.server.core.sessions import RequestContext, Session, SessionRegistry, handles
 
-# Begins a match between two open seeks.
+#: The matches that begin before others have their turn: with views, one takes 1.5 ms.
+MATCHES_A_SLICE = 5
+
+_SEEKS_CLOSED = Notice(
+    code="seeks_closed",
+    text="you made no move, so your open seeks are closed: seek again when you can play",
+)
+
+
+@dataclass(eq=False)
+class OpenSeek:
+    """A seek that is open: the session's `request`, with game and clock in their usual notation.
+
+    `matches` is how many matches it still wants.
+    """
+
+    id: str
+    session: Session
+    request: Seek
+    matches: int = field(init=False)
+    #: Skeleton of the only opponent that is accepted; None for any opponent.
+    opponent_skeleton: str | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.matches = self.request.matches
+        opponent = self.request.opponent
+        self.opponent_skeleton = skeleton(opponent) if opponent else None
+
+    def fits(self, other: OpenSeek) -> bool:
+        """Whether the two can be paired: same game, rating, compatible clocks and seats."""
+        mine, theirs = self.request, other.request
+        return (
+            self.session.skeleton != other.session.skeleton
+            and mine.game == theirs.game
+            and mine.rated == theirs.rated
+            and (mine.clock is None or theirs.clock in (None, mine.clock))
+            and self.accepts(other.session.skeleton)
+            and other.accepts(self.session.skeleton)
+            and (mine.seat is None or mine.seat != theirs.seat)
+        )
+
+    def accepts(self, opponent: str) -> bool:
+        """Whether a player may be the opponent, by the skeleton of its name."""
+        return self.opponent_skeleton is None or self.opponent_skeleton == opponent
+
+    def to_message(self, re: RequestId | None = None) -> Seeking:
+        """The message about this seek for other players."""
+        terms = structs.asdict(self.request) | {"matches": self.matches}
+        del terms["id"]
+        return Seeking(re=re, seek=self.id, name=self.session.name, **terms)
+
+
+@dataclass(frozen=True)
+class SeekClosed(FeatureEvent):
+    """A seek was closed before all its matches were begun."""
+
+    seek: OpenSeek
+
+
+class Lobby:
+    """The open seeks of each game, oldest first."""
+
+    def __init__(self) -> None:
+        self._by_game: dict[str, dict[str, OpenSeek]] = {}
+        self._games: dict[str, str] = {}
+
+    def add(self, seek: OpenSeek) -> None:
+        """Add a seek to those of its game."""
+        game = seek.request.game
+        self._by_game.setdefault(game, {})[seek.id] = seek
+        self._games[seek.id] = game
+
+    def remove(self, seek_id: str) -> None:
+        """Close a seek, if it is still open."""
+        game = self._games.pop(seek_id, None)
+        if game is not None:
+            del self._by_game[game][seek_id]
+            if not self._by_game[game]:
+                del self._by_game[game]
+
+    def get(self, seek_id: str) -> OpenSeek | None:
+        """The open seek of this id."""
+        game = self._games.get(seek_id)
+        return None if game is None else self._by_game[game][seek_id]
+
+    def partner(self, seek: OpenSeek) -> OpenSeek | None:
+        """The oldest open seek that fits."""
+        others = self._by_game.get(seek.request.game, {}).values()
+        return next((other for other in others if seek.fits(other)), None)
+
+    def take(self, seek: OpenSeek) -> None:
+        """Count one match of `seek` as begun; the last one closes it."""
+        seek.matches -= 1
+        if seek.matches == 0:
+            self.remove(seek.id)
+
+    def of_session(self, session: Session) -> list[OpenSeek]:
+        """The open seeks of a session."""
+        return [seek for seek in self if seek.session is session]
+
+    def __iter__(self) -> Iterator[OpenSeek]:
+        return (seek for seeks in self._by_game.values() for seek in seeks.values())
+
+    def __len__(self) -> int:
+        return len(self._games)
 
 
 class Pairing:
@@ -58,15 +164,6 @@ class Pairing:
         bots = sessions[0].bot_player, sessions[1].bot_player
         record = started_record(match, sessions, now + context.epoch, bots=bots)
         MatchRoom(context, self._rooms, match, sessions, record, draws=True).begin(now)
-
-
-#: The matches that begin before others have their turn: with views, one takes 1.5 ms.
-MATCHES_A_SLICE = 5
-
-_SEEKS_CLOSED = Notice(
-    code="seeks_closed",
-    text="you made no move, so your open seeks are closed: seek again when you can play",
-)
 
 
 class Seeks:

@@ -14,10 +14,13 @@ from playout.protocol.names import skeleton
 from playout.protocol.time_control import parse_time_control
 from playout.protocol.tournament_spec import TournamentSpec, dumps
 from playout.ratings.openings import OpeningError
-from playout.server.core.agreed_scores import AgreedScores, decides
-from playout.server.core.cluster_reports import ClusterReports
+from playout.server.core.agreements import AgreedScores, decides
 from playout.server.core.context import Context, FeatureEvent
-from playout.server.core.handlers.joined_sessions import FreeSessions, JoinedSessions
+from playout.server.core.handlers.joined_sessions import (
+    ClusterReports,
+    FreeSessions,
+    JoinedSessions,
+)
 from playout.server.core.match import Match, Refused, Terms
 from playout.server.core.match_room import MatchOver, MatchRoom, started_record
 from playout.server.core.rooms import Rooms

@@ -1,12 +1,39 @@
-"""`/matches`: lists of matches, by game, players, result, days and tournament."""
+"""`/matches`: lists of matches, by game, players, result, days and tournament.
+
+`/matches/ID`: a match, running or finished; `/matches/ID.pgn`: the same as a file;
+`/matches/ID/positions.json?ply=12&moves=3,5`: positions after moves that somebody tries.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import cast
+
+import msgspec
+from msgspec import Struct
+from twisted.internet.defer import Deferred
+from twisted.web import http
+
 from playout import games
+from playout.protocol.messages import LegalMove, Reason, Seat
+from playout.server.core.policy import Policy
+from playout.server.core.view import drawn, legal_moves_of, position_view_of
+from playout.server.export import sgf, writer
+from playout.server.model.offered_bots import by_strength
 from playout.server.storage.results import RESULTS, MatchFilter
-from playout.server.web.http import Handler, HttpRequest, HttpResponse
+from playout.server.web.archive import Archive
+from playout.server.web.http import (
+    JSON,
+    Handler,
+    HttpError,
+    HttpRequest,
+    HttpResponse,
+    cacheable_response,
+)
+from playout.server.web.match_data import MatchData, PositionData
 from playout.server.web.pages.source import PageSource, async_handler, render_page
-from playout.server.web.parameters import Parameters
+from playout.server.web.parameters import Parameters, parse_id
+from playout.server.web.templates import modules
 
 #: The names that the form suggests.
 _SUGGESTED = 100
@@ -31,3 +58,138 @@ def index(source: PageSource) -> Handler:
         )
 
     return async_handler(respond)
+
+
+# Moves that somebody tries from a position of a match: the positions, and what can follow.
+
+
+#: The most moves that can be tried after a position of a match.
+MAX_MOVES = 400
+
+
+class Continuation(Struct, frozen=True, kw_only=True):
+    """The positions after each of the tried moves, and the legal moves in the last one.
+
+    `actions` has all moves since the start of the match. `to_move` is 0 when the game is over.
+    """
+
+    positions: tuple[PositionData, ...]
+    actions: tuple[int, ...]
+    to_move: int
+    legal_moves: tuple[LegalMove, ...]
+
+
+def continuation(match: MatchData, ply: int, moves: Sequence[int]) -> Continuation:
+    """Try moves after the first `ply` moves of a match. Raises HttpError for an illegal one."""
+    game = games.load(match.game)
+    played = match.positions[1 : ply + 1]
+    actions = [each.action for each in played if each.action is not None]
+    states = [game.initial_state()]
+    for action in actions:
+        states.append(game.next_state(states[-1], action))
+    positions = []
+    for action in moves:
+        mover = cast(Seat, game.current_player(states[-1]))
+        if game.winner(states[-1]) or action not in game.legal_actions(states[-1]):
+            text = f"move {len(actions) + 1}, action {action}, is not legal"
+            raise HttpError(http.BAD_REQUEST, text)
+        states.append(game.next_state(states[-1], action))
+        actions.append(action)
+        view = position_view_of(game, states, actions, len(actions))
+        positions.append(PositionData(ply=len(actions), view=view, action=action, player=mover))
+    over = bool(game.winner(states[-1]))
+    return Continuation(
+        positions=tuple(positions),
+        actions=tuple(actions),
+        to_move=0 if over else game.current_player(states[-1]),
+        legal_moves=() if over else legal_moves_of(game, states[-1]),
+    )
+
+
+# Matches as files to download, in the formats of `playout.server.export`.
+
+
+#: The format and the media type by the suffix of the file name.
+FORMATS = {
+    "json": ("jsonl", JSON),
+    "pgn": ("pgn", "application/vnd.chess-pgn; charset=utf-8"),
+    "sgf": ("sgf", "application/x-go-sgf; charset=utf-8"),
+}
+
+
+def download(archive: Archive, name: str) -> Deferred[HttpResponse]:
+    """The file of the name `MATCH.SUFFIX`. Fails with HttpError."""
+    return Deferred.fromCoroutine(_download(archive, name))
+
+
+async def _download(archive: Archive, name: str) -> HttpResponse:
+    match, _, suffix = name.partition(".")
+    if suffix not in FORMATS:
+        names = ", ".join(f"{match}.{each}" for each in FORMATS)
+        raise HttpError(http.NOT_FOUND, f"unknown format; the files of a match are {names}")
+    stored = await archive.match(parse_id(match))
+    if stored is None:
+        raise HttpError(http.NOT_FOUND, f"there is no match {match!r}, or it is not stored yet")
+    format_, media_type = FORMATS[suffix]
+    try:
+        text = await archive.run_in_thread(lambda: writer(format_)(stored))
+    except ValueError as error:
+        text = f"match {match} cannot be written as {suffix}: {error}"
+        raise HttpError(http.NOT_FOUND, text) from error
+    headers = {"Content-Disposition": f'attachment; filename="{match}.{suffix}"'}
+    return cacheable_response(text.encode(), media_type, headers)
+
+
+def item(source: PageSource) -> Handler:
+    """The handler of the page of a match and of its files."""
+
+    async def respond(request: HttpRequest) -> HttpResponse:
+        if len(request.path) == 2 and request.path[1] == "positions.json":
+            return await _positions(source, request)
+        name = "/".join(request.path)
+        if "." in name:
+            return await download(source.archive, name)
+        return _page(await source.lookup.data(name), source.hub.policy)
+
+    return async_handler(respond)
+
+
+async def _positions(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """The positions after moves that somebody tries."""
+    parameters = Parameters(request, ("ply", "moves"))
+    match = await source.lookup.data(request.path[0])
+    last = len(match.positions) - 1
+    ply, moves = (
+        parameters.number("ply", last, last, least=0),
+        parameters.actions("moves", MAX_MOVES),
+    )
+    found = await source.archive.run_in_thread(lambda: continuation(match, ply, moves))
+    return cacheable_response(msgspec.json.encode(found), JSON, {})
+
+
+def _page(data: MatchData, policy: Policy) -> HttpResponse:
+    return render_page(
+        "match.html",
+        match=data,
+        status_text=_status_text(data),
+        reason=data.result.text if data.result and data.result.reason != Reason.RULES else "",
+        formats=_formats(data) if policy.stored else [],
+        text=drawn(data.board, data.positions[-1].view),
+        modules=modules("match.js"),
+        analysts=[bot.name for bot in by_strength(policy.offered)] if policy.analyses else [],
+        analysis_s=policy.analysis_s,
+    )
+
+
+def _status_text(data: MatchData) -> str:
+    """The player to move, or the result."""
+    if data.result is None:
+        return f"{data.players[data.to_move - 1]} to move"
+    if data.result.winner > 0:
+        return f"{data.players[data.result.winner - 1]} won"
+    return "A tie" if data.result.winner < 0 else "No result"
+
+
+def _formats(data: MatchData) -> list[str]:
+    """The suffixes of the files that are offered: SGF is only for games of placing stones."""
+    return [each for each in FORMATS if each != "sgf" or sgf.suits(games.load(data.game))]

@@ -14,7 +14,7 @@ from twisted.web import http
 from playout.server.core.hub import Hub
 from playout.server.web.archive import Archive
 from playout.server.web.http import HTML, Handler, HttpError, HttpRequest, HttpResponse
-from playout.server.web.match_lookup import MatchLookup
+from playout.server.web.match_data import MatchLookup
 from playout.server.web.templates import render
 
 _Coroutine = Callable[[HttpRequest], Coroutine[Any, Any, HttpResponse]]

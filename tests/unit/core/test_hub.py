@@ -58,7 +58,7 @@ from playout.protocol.messages import (
 from playout.protocol.tournament_spec import TournamentSpec
 from playout.server.core.accounts import digest
 from playout.server.core.assembly import make_hub
-from playout.server.core.seeks import OpenSeek
+from playout.server.core.handlers.seeks import OpenSeek
 from playout.server.model.offered_bots import parse_offered_bots
 from support.hub_harness import (
     GAME,

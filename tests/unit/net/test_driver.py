@@ -17,7 +17,7 @@ from playout.server.core.effects import (
     StartBot,
 )
 from playout.server.core.policy import Policy
-from playout.server.net.driver import Driver, DriverWorkers
+from playout.server.net.driver import Driver, EffectWorkers
 from playout.server.runtime.reactor import LoopTime
 from playout.server.runtime.scheduler import LoopScheduler
 
@@ -26,7 +26,7 @@ ALL: tuple[type[Effect], ...] = (RateLadder, StartBot, EndBot, StartAnalysis, En
 
 def make_driver(policy: Policy, kinds: Iterable[type[Effect]]) -> Driver:
     """Return a driver whose workers carry out effects of these kinds."""
-    clock, workers = Clock(), DriverWorkers(dict.fromkeys(kinds, lambda _: None))
+    clock, workers = Clock(), EffectWorkers(dict.fromkeys(kinds, lambda _: None))
     return Driver(
         make_hub(policy),
         clock,

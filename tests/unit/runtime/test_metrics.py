@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from playout.protocol.messages import Code, Reason
-from playout.server.net.loop_lag import EVERY_S, DelayMeter
+from playout.server.net.loop_delays import EVERY_S, DelayMeter
 from playout.server.runtime.metrics import Metrics
 
 Samples = dict[str, float]

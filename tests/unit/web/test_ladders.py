@@ -14,7 +14,7 @@ from playout.server.ladder.pairing import LadderHours
 from playout.server.storage.queries import Reader
 from playout.server.web.api import Api
 from playout.server.web.http import Handler, HttpError, HttpRequest
-from playout.server.web.match_lookup import MatchLookup
+from playout.server.web.match_data import MatchLookup
 from playout.server.web.pages import ladders
 from playout.server.web.pages.source import PageSource
 from support.ladders import GAME, LadderPlay

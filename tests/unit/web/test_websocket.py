@@ -16,7 +16,7 @@ from wsproto.frame_protocol import Frame, FrameProtocol, Opcode
 from playout.server.core.assembly import make_hub
 from playout.server.core.effects import Effect, RateLadder
 from playout.server.core.policy import Policy
-from playout.server.net.driver import Driver, DriverWorkers
+from playout.server.net.driver import Driver, EffectWorkers
 from playout.server.runtime.reactor import LoopTime
 from playout.server.runtime.scheduler import LoopScheduler
 from playout.server.web.site import MAX_CONNECTIONS, REQUEST_S, make_site
@@ -68,7 +68,7 @@ class WebSocketsInMemory:
             self.clock,
             scheduler,
             lambda: None,
-            lambda _: DriverWorkers({RateLadder: not_expected}),
+            lambda _: EffectWorkers({RateLadder: not_expected}),
             None,
             LoopTime(self.clock.seconds),
         )

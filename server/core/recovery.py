@@ -1,13 +1,19 @@
-"""Goes on with the matches, tournaments and ladders from before the server was started."""
+"""Keeps the hub and the database consistent: restores what is stored, ends what cannot be stored.
+
+When the server starts, matches, tournaments and ladders from before continue. While it runs, the
+database may reject a record. Every value that a client or an operator can choose has bounds that
+all databases can hold, so this happens only for values that were overlooked, and for games of third
+parties. The match, tournament or session that lacks the record ends; everything else continues.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msgspec import DecodeError
+from msgspec import DecodeError, structs
 
 from playout import games
-from playout.protocol.messages import PROTOCOL, Hello, Seat
+from playout.protocol.messages import PROTOCOL, Ended, Event, Hello, Reason, Seat, TakenBack, Update
 from playout.protocol.time_control import parse_time_controls
 from playout.ratings.openings import OpeningError
 from playout.server.core.accounts import Directory
@@ -15,18 +21,35 @@ from playout.server.core.context import Context
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.tournament_director import TournamentDirector
-from playout.server.core.match import Match, Result, Status, Terms
+from playout.server.core.match import Match, Result, Terms
 from playout.server.core.match_room import MatchRoom
 from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionManager
 from playout.server.core.sessions import Session
 from playout.server.ladder.state import StoredLadder
-from playout.server.model.records import MatchStarted, StoredMatch, StoredTournament
+from playout.server.model.records import (
+    NOT_STORED,
+    Account,
+    EntrantWithdrawn,
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
+    MovesTakenBack,
+    Record,
+    SeatTakenOver,
+    StoredMatch,
+    StoredTournament,
+    TournamentCreated,
+)
 from playout.server.tournament.state import restore_tournament
 
+#: How often a pair of a tournament is played before a move that cannot be stored ends it all: bots
+#: that play the same again would fail again.
+_ATTEMPTS = 3
 
-class Restorer:
-    """Makes rooms and tournaments again from what is stored of them."""
+
+class Recovery:
+    """Restores matches, tournaments and ladders, and ends those that cannot be stored."""
 
     def __init__(
         self,
@@ -47,6 +70,8 @@ class Restorer:
         self._ladders = ladders
         #: The ids of stored tournaments that cannot go on; their matches do.
         self._unrestored: set[str] = set()
+
+    # What an earlier server has stored.
 
     def tournaments(self, stored: Iterable[StoredTournament]) -> None:
         """Add tournaments; their matches are restored after them."""
@@ -120,6 +145,55 @@ class Restorer:
         account = self._accounts.get(started.accounts[seat - 1])
         return self._sessions.registry.sessions.get(key) or Session(key, name, hello, account)
 
+    # Records that the database rejects.
+
+    def rejected(self, record: Record, now: float) -> None:
+        """Go on without a record, which the database cannot hold."""
+        match record:
+            case Account():
+                self._forget(record, now)
+            case TournamentCreated() | EntrantWithdrawn():
+                self._director.end_unstored(record.tournament, now)
+            case MatchStarted() | MovePlayed() | MovesTakenBack() | SeatTakenOver() | MatchEnded():
+                self._end_match(record, now)
+
+    def _forget(self, account: Account, now: float) -> None:
+        if self._accounts.get(account.id):
+            self._accounts.remove(account)
+        for session in list(self._sessions.registry.sessions.values()):
+            if session.is_of(account):
+                self._sessions.kick(session, f"your account cannot be used: {NOT_STORED}", now)
+
+    def _end_match(
+        self,
+        record: MatchStarted | MovePlayed | MovesTakenBack | SeatTakenOver | MatchEnded,
+        now: float,
+    ) -> None:
+        """End a match without result; nothing is announced that is not stored of it."""
+        match_id = record.match
+        ply = record.ply if isinstance(record, MovePlayed) else None
+
+        def corrected(message: Event) -> Event | None:
+            if isinstance(message, Update) and message.match == match_id:
+                return message if ply is None or message.ply < ply else None
+            if isinstance(message, TakenBack) and message.match == match_id:
+                return None
+            if isinstance(message, Ended) and message.match == match_id:
+                return _without_result(message)
+            return message
+
+        self._context.revise(corrected)
+        fixture = self._director.fixture_of(match_id)
+        room = self._rooms.running.get(match_id)
+        # No other attempt is of use if its result counts already, or if it cannot even be started.
+        hopeless = room is None or isinstance(record, MatchStarted)
+        if fixture and (hopeless or fixture.attempt >= _ATTEMPTS):
+            self._director.end_unstored(fixture.tournament, now)
+        elif room:
+            if ply is not None:
+                room.spectators.drop_moves(ply)
+            room.abort(NOT_STORED, now)
+
 
 def _match_of(stored: StoredMatch) -> Match:
     started, controls = stored.started, parse_time_controls(stored.started.clock)
@@ -137,10 +211,14 @@ def _match_of(stored: StoredMatch) -> Match:
             max_plies=started.max_plies,
         ),
     )
-    match.restore((played.seat, played.action, played.clocks) for played in stored.moves)
-    match.opening_plies = started.opening
-    if stored.ended:
-        end = stored.ended
-        match.result = Result(end.winner, end.returns, end.reason, end.text)
-        match.status = Status.ENDED
+    moves = ((played.seat, played.action, played.clocks) for played in stored.moves)
+    end = stored.ended
+    result = Result(end.winner, end.returns, end.reason, end.text) if end else None
+    match.restore(moves, started.opening, result)
     return match
+
+
+def _without_result(ended: Ended) -> Ended:
+    return structs.replace(
+        ended, winner=0, returns=(0.0, 0.0), reason=Reason.ABORTED, text=NOT_STORED
+    )

@@ -30,7 +30,7 @@ from playout.protocol.messages import (
     Watch,
     Welcome,
 )
-from playout.server.core.outbox import Outbox
+from playout.server.core.context import Outbox
 from playout.server.model.records import MatchEnded, MatchStarted, MovePlayed
 from support.hub_harness import (
     EPOCH,

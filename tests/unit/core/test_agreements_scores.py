@@ -6,7 +6,7 @@ import pytest
 
 from playout.protocol.messages import Analysis, Seat
 from playout.protocol.tournament_spec import Adjudication
-from playout.server.core.agreed_scores import AgreedScores, decides
+from playout.server.core.agreements import AgreedScores, decides
 
 RESIGN = Adjudication(resign_moves=2, resign_below=0.1)
 DRAW = Adjudication(draw_moves=2, draw_within=0.05, draw_after=6)

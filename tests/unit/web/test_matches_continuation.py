@@ -6,7 +6,7 @@ import pytest
 
 from playout.server.web.http import HttpError
 from playout.server.web.match_data import match_data
-from playout.server.web.pages.match import continuation
+from playout.server.web.pages.matches import continuation
 from support.stored_game import LOST, PlayedGame
 
 MATCH = match_data(PlayedGame("tic_tac_toe").play(*LOST).stored)

@@ -1,4 +1,6 @@
-"""Offers between the players of a match: to agree on a draw, or to take moves back.
+"""What both players of a match can agree on: a draw, a takeback, or its result by win rates.
+
+Offers of a draw or a takeback:
 
 * A player has one open offer at most. It is open until the opponent answers or moves, which
   declines it, or until the player withdraws it. A player that moves withdraws its offer to take
@@ -8,14 +10,22 @@
 * A takeback ends before the player's own last move: the opponent's moves after it are taken back,
   too. It is for matches that are not rated.
 * In a tournament and on a ladder there are no offers, but draws in a tournament that allows them.
+
+A player sends its win rate with a move, as `info`. The rules are those of tournament programs for
+chess: a match is lost after a number of moves that one player reports as lost and the other as won,
+and tied after a number of moves that both report as level. A move without a win rate ends the
+agreement.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Literal
 
-from playout.protocol.messages import Code, OfferKind, OpenOffer, Seat
+from playout.games import TIE
+from playout.protocol.messages import Analysis, Code, OfferKind, OpenOffer, Seat
+from playout.protocol.tournament_spec import Adjudication
 from playout.server.core.match import Match, Refused
 
 How = Literal["declined", "withdrawn"]
@@ -109,3 +119,58 @@ class MatchOffers:
 
 def _other(seat: Seat) -> Seat:
     return 2 if seat == 1 else 1
+
+
+#: The win rate of what is proven: a win, a tie, a loss.
+_PROVEN = {1: 1.0, 0: 0.5, -1: 0.0}
+
+
+class AgreedScores:
+    """The last win rates of both players in a match, each from the player's own side."""
+
+    def __init__(self, rules: Adjudication) -> None:
+        self._rules = rules
+        self._plies = 0
+        longest = max(rules.resign_moves, rules.draw_moves)
+        self._rates: dict[Seat, deque[float | None]] = {
+            1: deque(maxlen=longest),
+            2: deque(maxlen=longest),
+        }
+
+    def moved(self, seat: Seat, ply: int, info: Analysis | None) -> None:
+        """Takes the analysis of move number `ply`."""
+        self._plies = ply + 1
+        self._rates[seat].append(_win_rate(info))
+
+    def winner(self) -> int | None:
+        """The result that both agree on: 1, 2, or -1 for a tie; None if there is none."""
+        rules = self._rules
+        below, within = rules.resign_below, rules.draw_within
+        if self._plies >= rules.draw_after and self._agree(
+            rules.draw_moves, (0.5 - within, 0.5 + within), (0.5 - within, 0.5 + within)
+        ):
+            return TIE
+        lost, won = (0.0, below), (1.0 - below, 1.0)
+        if self._agree(rules.resign_moves, won, lost):
+            return 1
+        return 2 if self._agree(rules.resign_moves, lost, won) else None
+
+    def _agree(self, moves: int, first: tuple[float, float], second: tuple[float, float]) -> bool:
+        """Whether the last moves of both players have win rates between these bounds."""
+        bounds: dict[Seat, tuple[float, float]] = {1: first, 2: second}
+        return moves > 0 and all(
+            len(rates) >= moves
+            and all(rate is not None and low <= rate <= high for rate in list(rates)[-moves:])
+            for rates, (low, high) in ((self._rates[seat], bounds[seat]) for seat in bounds)
+        )
+
+
+def decides(rules: Adjudication) -> bool:
+    """Whether agreed win rates end matches at all."""
+    return bool(rules.resign_moves or rules.draw_moves)
+
+
+def _win_rate(info: Analysis | None) -> float | None:
+    if info is None:
+        return None
+    return info.win_rate if info.proven is None else _PROVEN[info.proven]

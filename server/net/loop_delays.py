@@ -1,15 +1,48 @@
-"""Log lines about stalls of the event loop: see `playout.server.runtime.reactor`."""
+"""Delays of the event loop: measured twice a second, and logged when the whole process stalled.
+
+A long task delays every client; a stall stops the clocks: see `playout.server.runtime.reactor`.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from twisted.logger import Logger
 
+from playout.server.runtime.scheduler import CallScheduler
+
+#: Seconds between two measurements.
+EVERY_S = 0.5
 #: The shortest stall that is logged, and the shortest time from one log line to the next.
 LOGGED_S, PAUSE_S = 0.05, 1.0
 
 _log = Logger(namespace="server")
+
+
+class DelayMeter:
+    """Schedules a call twice a second, and observes how many seconds late each is made."""
+
+    def __init__(
+        self,
+        timer: CallScheduler,
+        observe: Callable[[float], None],
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`observe` is given the delay of each call in seconds; `now` returns the time."""
+        self._timer = timer
+        self._observe = observe
+        self._now = now
+        self._due = 0.0
+
+    def start(self) -> None:
+        """Measure until the reactor stops."""
+        self._due = self._now() + EVERY_S
+        self._timer.callLater(EVERY_S, self._called)
+
+    def _called(self) -> None:
+        self._observe(max(0.0, self._now() - self._due))
+        self.start()
 
 
 class StallLog:

@@ -28,8 +28,8 @@ from playout.protocol.messages import (
     Watch,
     WithdrawOffer,
 )
+from playout.server.core.agreements import MatchOffers
 from playout.server.core.match import Match, Refused
-from playout.server.core.offers import MatchOffers
 from playout.server.export import jsonl
 from playout.server.model.records import MatchEnded, MovesTakenBack
 from support.hub_harness import (

@@ -12,8 +12,7 @@ from playout.server.model.records import StoredMatch
 from playout.server.storage import Database
 from playout.server.web.archive import Archive
 from playout.server.web.http import HttpError
-from playout.server.web.match_data import MatchData
-from playout.server.web.match_lookup import MatchLookup
+from playout.server.web.match_data import MatchData, MatchLookup
 from support.hub_harness import WON, HubHarness, play, sit_down
 from support.seeded_database import SeededDatabase
 from support.threads import Loop
