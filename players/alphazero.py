@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +11,8 @@ from numpy.typing import NDArray
 from playout.games import Game, State
 from playout.players.core.player import Info, action_between
 from playout.players.mcts.priors import add_noise
-from playout.players.mcts.puct_simulation import PuctConfig
 from playout.players.mcts.searcher import TreeSearch
-from playout.players.mcts.selection import HAND_SELECTED, PUCT, Selection
+from playout.players.mcts.selection import PUCT, Selection
 from playout.players.mcts.uct_simulation import SearchConfig
 from playout.players.mcts.uct_worker import Worker
 
@@ -58,15 +56,7 @@ class AlphaZero(TreeSearch):
         backend: str = "auto",
         temperature: float = 0.0,
         noise: float = 0.0,
-        time: float | None = None,
-        simulations: int | None = None,
-        solver: bool = True,
-        decisive: bool = True,
-        reuse: bool = True,
-        ponder: bool = False,
-        proof: float = 0.0,
-        seed: int | None = None,
-        memory_mb: int = 256,
+        **options: Any,
     ) -> None:
         from playout.players.nets.files import NetError
         from playout.players.nets.net import load_chosen
@@ -84,33 +74,14 @@ class AlphaZero(TreeSearch):
         except NetError as error:
             raise self._error(str(error)) from error
         self._batch, self._temperature, self._noise = batch, temperature, noise
-        self._puct = PuctConfig(float(c_puct), float(fpu), fpu_relative, solver, decisive)
-        self._draw = np.random.default_rng(secrets.randbits(64) if seed is None else abs(seed))
-        super().__init__(
-            game,
-            Selection(PUCT, c_puct, fpu, HAND_SELECTED, 0.0, 0.0),
-            time=time,
-            simulations=simulations,
-            solver=solver,
-            decisive=decisive,
-            reuse=reuse,
-            ponder=ponder,
-            proof=proof,
-            seed=seed,
-            memory_mb=memory_mb,
-        )
+        config = SearchConfig(Selection(PUCT, c_puct, fpu, relative=fpu_relative))
+        super().__init__(game, config, 1, **options)
+        self._draw = np.random.default_rng(abs(self._seed))
 
-    def _new_worker(
-        self,
-        selection: Selection,
-        config: SearchConfig,
-        seed: int,
-        megabytes: float,
-        neighbours: NDArray[np.int64],
-    ) -> Worker:
+    def _new_worker(self, config: SearchConfig, seed: int, megabytes: float) -> Worker:
         from playout.players.mcts.puct_worker import NetWorker
 
-        worker = NetWorker(self.game, self._net, self._batch, self._puct, seed, megabytes)
+        worker = NetWorker(self.game, self._net, self._batch, config, seed, megabytes)
         if self._noise > 0:
             worker.at_root = self._add_noise
         return worker

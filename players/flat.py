@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from playout.games import Game
-from playout.players.mcts.searcher import TreeSearch
-from playout.players.mcts.selection import FLAT, HAND_SELECTED, UNTRIED_FIRST, Selection
+from playout.players.mcts.searcher import PlayoutSearch
+from playout.players.mcts.selection import FLAT, UNTRIED_FIRST, Selection
 
 
-class Flat(TreeSearch):
+class Flat(PlayoutSearch):
     """Plays the action with the best mean of its playouts; a baseline for tree searches."""
 
     def __init__(
@@ -21,7 +21,7 @@ class Flat(TreeSearch):
     ) -> None:
         super().__init__(
             game,
-            Selection(FLAT, 0.0, UNTRIED_FIRST, HAND_SELECTED, 0.0, 0.0),
+            Selection(FLAT, 0.0, UNTRIED_FIRST),
             time=time,
             simulations=simulations,
             max_depth=1,

@@ -129,6 +129,7 @@ class Minimax(Player):
         self._time = time
         self._depth = depth
         self._rules = rules_of(game)
+        self._kernels = core.kernels_of(self._rules)
         self._advance = core.advance if self._rules.compiled else core.interpreted()
         self._random = np.random.default_rng(None if seed is None else seed % 2**64)
         try:
@@ -203,9 +204,8 @@ class Minimax(Player):
 
     def _run(self, search: NullWindowSearch, count: int) -> tuple[int, bool]:
         """Continue a search for about `count` nodes; the nodes searched, and whether it ended."""
-        rules, before = self._rules, search.nodes
-        legal = rules.sensible or rules.legal
-        finished = self._advance(search.search, search.depth, count, legal, rules.play, rules.key)
+        before = search.nodes
+        finished = self._advance(search.search, search.depth, count, self._kernels)
         return search.nodes - before, bool(finished)
 
     def _info(self, state: State, found: ProvenBounds, nodes: int, seconds: float) -> Info:

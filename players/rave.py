@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar
 
 from playout.games import Game, KernelGame
-from playout.players.mcts.searcher import TreeSearch
+from playout.players.mcts.searcher import PlayoutSearch
 from playout.players.mcts.selection import (
     HAND_SELECTED,
     MINIMUM_MSE,
@@ -20,7 +20,7 @@ EXPLORATION = 0.2
 SCHEDULES = {"hand": HAND_SELECTED, "mse": MINIMUM_MSE}
 
 
-class Rave(TreeSearch):
+class Rave(PlayoutSearch):
     """Rapid action value estimation (Gelly & Silver 2011), for games of placing stones.
 
     The score of an action combines its own results with those of all simulations in which the

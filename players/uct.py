@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from playout.games import Game
-from playout.players.mcts.searcher import TreeSearch
-from playout.players.mcts.selection import HAND_SELECTED, TUNED, UCB1, UNTRIED_FIRST, Selection
+from playout.players.mcts.searcher import PlayoutSearch
+from playout.players.mcts.selection import TUNED, UCB1, UNTRIED_FIRST, Selection
 
 
-class UCT(TreeSearch):
+class UCT(PlayoutSearch):
     """Upper confidence bounds applied to trees (Kocsis & Szepesvári 2006).
 
     `c` weighs exploration; `tuned` uses the variance (UCB1-tuned); `fpu`, first-play urgency, is
@@ -32,5 +32,4 @@ class UCT(TreeSearch):
         **options: Any,
     ) -> None:
         self._require(c >= 0, f"c must be 0 or more, not {c}")
-        rule = TUNED if tuned else UCB1
-        super().__init__(game, Selection(rule, c, fpu, HAND_SELECTED, 0.0, 0.0), **options)
+        super().__init__(game, Selection(TUNED if tuned else UCB1, c, fpu), **options)

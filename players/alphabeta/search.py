@@ -24,12 +24,32 @@ from numba import types
 from numpy.typing import NDArray
 
 from playout.games import Game
-from playout.games.core.kernels import SIGNATURES, compiled, inlined, uncompiled
+from playout.games.core.kernels import compiled, inlined, uncompiled
 from playout.players.alphabeta import transposition
 from playout.players.alphabeta.transposition import NEVER, WIN, Rows, find, known_result, store
-from playout.players.core.rules import Rules
+from playout.players.core.rules import Rules, type_of
 
 Ints = NDArray[np.int64]
+
+
+class WindowKernels(NamedTuple):
+    """The functions of a game that the search calls.
+
+    These three only: with the others, which are passed from function to function, it took 10 %
+    longer.
+    """
+
+    legal: Callable[..., int]
+    play: Callable[..., None]
+    key: Callable[..., int]
+
+
+_KERNELS = type_of(WindowKernels)
+
+
+def kernels_of(rules: Rules) -> WindowKernels:
+    """Return the kernels of a game: of its actions, the sensible ones if it tells them."""
+    return WindowKernels(rules.sensible or rules.legal, rules.play, rules.key)
 
 
 class WindowSearch(NamedTuple):
@@ -79,8 +99,6 @@ _BOARDS = 2**26
 
 _V, _M = types.int64[::1], types.int64[:, ::1]
 _SEARCH = types.NamedTuple([_M, _V, _V, _V, _M, _V, _M, _M, _V], WindowSearch)
-_LEGAL, _PLAY = types.FunctionType(SIGNATURES["legal"]), types.FunctionType(SIGNATURES["play"])
-_KEY = types.FunctionType(types.int64(_V))
 
 
 def new_history(game: Game) -> Ints:
@@ -136,15 +154,8 @@ def copy(source: Any, target: Any) -> None:
         target[i] = source[i]
 
 
-@compiled(types.int64(_SEARCH, *[types.int64] * 3, _LEGAL, _PLAY), allocates=False)
-def expand(
-    search: WindowSearch,
-    slot: int,
-    ply: int,
-    left: int,
-    legal: Callable[..., int],
-    play: Callable[..., None],
-) -> int:
+@compiled(types.int64(_SEARCH, *[types.int64] * 3, _KERNELS), allocates=False)
+def expand(search: WindowSearch, slot: int, ply: int, left: int, kernels: WindowKernels) -> int:
     """Create the children and the frame of a node.
 
     Returns the result if the end of the game in a child decides it, otherwise _OPEN.
@@ -153,10 +164,10 @@ def expand(
     board = boards[slot]
     attacks = board[0] == state[ATTACKER]
     first = end = search.frames[ply - 1, END] if ply > 0 else 1
-    for i in range(legal(board, actions)):
+    for i in range(kernels.legal(board, actions)):
         child = boards[end]
         copy(board, child)
-        play(child, actions[i])
+        kernels.play(child, actions[i])
         state[NODES] += 1
         if child[1] == 0:
             search.actions[end] = actions[i]
@@ -185,10 +196,8 @@ def one_ply_up(result: int) -> int:
     return result if result in (WIN, NEVER) else result + 1
 
 
-@compiled(types.int64(_SEARCH, types.int64, types.int64, _LEGAL, _PLAY), allocates=False)
-def safe_replies(
-    search: WindowSearch, slot: int, free: int, legal: Callable[..., int], play: Callable[..., None]
-) -> int:
+@compiled(types.int64(_SEARCH, types.int64, types.int64, _KERNELS), allocates=False)
+def safe_replies(search: WindowSearch, slot: int, free: int, kernels: WindowKernels) -> int:
     """Count the replies to the position in `slot` after which the opponent cannot win at once.
 
     Returns -1 if a reply wins. Uses the slots from `free` on. Searching positions with the fewest
@@ -198,18 +207,18 @@ def safe_replies(
     me = boards[slot][0]
     after, end = boards[free], boards[free + 1]
     safe = 0
-    n = legal(boards[slot], actions)
+    n = kernels.legal(boards[slot], actions)
     for i in range(n):
         copy(boards[slot], after)
-        play(after, actions[i])
+        kernels.play(after, actions[i])
         state[NODES] += 1
         if after[1] == me:
             return -1
         lost = False
         if after[1] == 0 and after[0] != me:
-            for j in range(n, n + legal(after, actions[n:])):
+            for j in range(n, n + kernels.legal(after, actions[n:])):
                 copy(after, end)
-                play(end, actions[j])
+                kernels.play(end, actions[j])
                 state[NODES] += 1
                 if end[1] == after[0]:
                     lost = True
@@ -221,15 +230,8 @@ def safe_replies(
     return safe
 
 
-@compiled(types.int64(_SEARCH, types.int64, types.int64, _LEGAL, _PLAY, _KEY), allocates=False)
-def order_children(
-    search: WindowSearch,
-    ply: int,
-    table_move: int,
-    legal: Callable[..., int],
-    play: Callable[..., None],
-    key: Callable[..., int],
-) -> int:
+@compiled(types.int64(_SEARCH, types.int64, types.int64, _KERNELS), allocates=False)
+def order_children(search: WindowSearch, ply: int, table_move: int, kernels: WindowKernels) -> int:
     """Score the children of a node for the order of search.
 
     Returns the result if the table or a reply decides the node already, otherwise _OPEN.
@@ -249,20 +251,20 @@ def order_children(
         if left >= _REPLIES_FROM and state[MAX_WIDTH] != SORTED:
             # Enhanced transposition cutoffs (Plaat et al. 1996).
             known = _OPEN
-            word = find(search.table, key(child) ^ state[GENERATION])
+            word = find(search.table, kernels.key(child) ^ state[GENERATION])
             if word != 0:
                 known = known_result(word, state[ATTACKER])
                 if known != WIN and known < left - 1:
                     known = _OPEN
             if known == _OPEN and child[0] != search.boards[frame[SLOT]][0]:
                 if end - first <= state[MAX_WIDTH]:
-                    replies = safe_replies(search, slot, end, legal, play)
+                    replies = safe_replies(search, slot, end, kernels)
                     if replies == 0:
                         known = WIN if role else NEVER
                     elif replies < 0:
                         known = NEVER if role else WIN
                 else:
-                    replies = legal(child, search.legal)
+                    replies = kernels.legal(child, search.legal)
                 score -= replies * _REPLY
             if known != _OPEN:
                 if (known == WIN) == (role != 0):
@@ -275,30 +277,22 @@ def order_children(
     return _OPEN
 
 
-@compiled(types.int64(_SEARCH, *[types.int64] * 3, _LEGAL, _PLAY, _KEY), allocates=False)
-def open_node(
-    search: WindowSearch,
-    slot: int,
-    ply: int,
-    left: int,
-    legal: Callable[..., int],
-    play: Callable[..., None],
-    key: Callable[..., int],
-) -> int:
+@compiled(types.int64(_SEARCH, *[types.int64] * 3, _KERNELS), allocates=False)
+def open_node(search: WindowSearch, slot: int, ply: int, left: int, kernels: WindowKernels) -> int:
     """Open the node in `slot`. Returns its result if it is known without a search, else _OPEN."""
-    result = expand(search, slot, ply, left, legal, play)
+    result = expand(search, slot, ply, left, kernels)
     if result != _OPEN or left == 1:
         return result
     table_move = -1
     if left >= _STORED_FROM:
-        search.keys[slot] = key(search.boards[slot]) ^ search.state[GENERATION]
+        search.keys[slot] = kernels.key(search.boards[slot]) ^ search.state[GENERATION]
         word = find(search.table, search.keys[slot])
         if word != 0:
             known = known_result(word, search.state[ATTACKER])
             if ply > 0 and (known == WIN or known >= left):
                 return known
             table_move = transposition.move(word)
-    return order_children(search, ply, table_move, legal, play, key)
+    return order_children(search, ply, table_move, kernels)
 
 
 @compiled(types.int64(_SEARCH, types.int64), allocates=False)
@@ -327,15 +321,8 @@ def record_result(search: WindowSearch, ply: int, action: int, result: int) -> b
     return decides
 
 
-@compiled(types.boolean(_SEARCH, *[types.int64] * 2, _LEGAL, _PLAY, _KEY), allocates=False)
-def advance(
-    search: WindowSearch,
-    depth: int,
-    nodes: int,
-    legal: Callable[..., int],
-    play: Callable[..., None],
-    key: Callable[..., int],
-) -> bool:
+@compiled(types.boolean(_SEARCH, *[types.int64] * 2, _KERNELS), allocates=False)
+def advance(search: WindowSearch, depth: int, nodes: int, kernels: WindowKernels) -> bool:
     """Continue a search to a depth for about `nodes` nodes; return whether it has a result.
 
     `state[RESULT]` is WIN, or the number of plies within which the attacker cannot win;
@@ -346,7 +333,7 @@ def advance(
     ply = state[PLY]
     if ply < 0:
         ply = 0
-        state[RESULT] = open_node(search, 0, 0, depth, legal, play, key)
+        state[RESULT] = open_node(search, 0, 0, depth, kernels)
         if state[RESULT] != _OPEN:
             return True
     while state[NODES] < until:
@@ -356,9 +343,7 @@ def advance(
         if slot > 0:
             search.scores[slot] = _DONE
             action = search.actions[slot]
-            result = open_node(
-                search, slot, ply + 1, search.frames[ply, LEFT] - 1, legal, play, key
-            )
+            result = open_node(search, slot, ply + 1, search.frames[ply, LEFT] - 1, kernels)
             if result == _OPEN:
                 ply += 1
                 state[DEEPEST] = max(state[DEEPEST], ply)

@@ -11,14 +11,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
+from numba.extending import typeof_impl
 from numpy.typing import NDArray
 
 from playout.games import Board, Game, KernelGame, State
-from playout.games.core.kernels import compiled
+from playout.games.core.kernels import SIGNATURES, compiled
 from playout.games.core.random import Rng, draw
-
-# A 64-bit key of a position, for hash tables.
-
 
 _START, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 _32 = np.uint64(32)
@@ -35,6 +34,23 @@ def board_key(board: Board) -> int:
         key = (key ^ np.uint64(board[i])) * _MIX
         key ^= key >> _32
     return np.int64(key)  # type: ignore[return-value]
+
+
+_TYPES = {
+    **{name: types.FunctionType(signature) for name, signature in SIGNATURES.items()},
+    "key": types.FunctionType(types.int64(types.int64[::1])),
+}
+
+
+def type_of(kernels: Any) -> Any:
+    """Return the type of a NamedTuple of kernels as an argument of compiled functions.
+
+    Its fields have the names of kernels. Without a registered type, numba would see each function
+    as a type of its own.
+    """
+    kind = types.NamedTuple([_TYPES[name] for name in kernels._fields], kernels)
+    typeof_impl.register(kernels)(lambda value, context: kind)
+    return kind
 
 
 class Rules(NamedTuple):

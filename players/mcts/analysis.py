@@ -118,7 +118,7 @@ def _guidance(worker: Worker, row: int, child: int) -> tuple[float | None, float
     if not len(tree.guide):
         return None, None
     prior = float(tree.guide["prior"][child])
-    scale = worker.selection.c * math.sqrt(tree.nodes["visits"][row])
+    scale = worker.config.selection.c * math.sqrt(tree.nodes["visits"][row])
     return prior, float(scale * prior / (1 + tree.nodes["visits"][child]))
 
 

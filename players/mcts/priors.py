@@ -15,8 +15,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from playout.games.core.kernels import SIGNATURES, compiled
-from playout.games.core.random import Rng
-from playout.players.mcts.puct_simulation import BOARDS, LEAVES, RNG, VALUES, Boards, Leaves
+from playout.players.mcts.puct_simulation import NET_BUFFERS, NetBuffers
 
 # Noise in the policy of a root, so that self-play tries actions that the net thinks little of.
 
@@ -48,31 +47,26 @@ _READ, _PLAYOUT = (types.FunctionType(SIGNATURES[name]) for name in ("read", "pl
 
 
 @compiled(
-    types.void(
-        *(LEAVES, types.int64, types.int64[::1], _READ, _PLAYOUT),
-        *(RNG, BOARDS, VALUES),
-    ),
+    types.void(NET_BUFFERS, types.int64, types.int64[::1], _READ, _PLAYOUT),
     allocates=False,
 )
 def evaluate_by_playouts(
-    leaves: Leaves,
+    buffers: NetBuffers,
     n: int,
     origin: Any,
     read: Callable[..., None],
     playout: Callable[..., int],
-    rng: Rng,
-    boards: Boards,
-    values: Any,
 ) -> None:
     """Set the values of the first n leaves: a result, 1, 0 or -1 for the player to move.
 
     `origin` is the board of the first position.
     """
+    board, leaves = buffers.board, buffers.leaves
     for leaf in range(n):
         for i in range(len(origin)):
-            boards.board[i] = origin[i]
-        read(leaves.states[leaf], boards.board)
-        playout(boards.board, rng, boards.trace)
-        outcome = boards.board[1]
+            board[i] = origin[i]
+        read(leaves.states[leaf], board)
+        playout(board, buffers.rng, buffers.trace)
+        outcome = board[1]
         points = 1 if outcome == leaves.player[leaf] else -1
-        values[leaf] = np.float32(points if outcome > 0 else 0)
+        leaves.values[leaf] = np.float32(points if outcome > 0 else 0)

@@ -6,8 +6,8 @@ net evaluate them all at once, and compiled code expands them. While a leaf wait
 path counts as lost once more, so that the next simulations go elsewhere (virtual loss: Chaslot,
 Winands & van den Herik 2008).
 
-An array of nodes holds one tree or several of equal size, as in self-play: tree t has the rows from
-`t * rows` on, and its root is the first of them.
+An array of nodes holds one tree or, as in self-play, several with the same number of rows. The root
+of a tree is its first row.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from numba import types
 from numpy.typing import NDArray
 
 from playout.games import Game
-from playout.games.core.kernels import SIGNATURES, compiled, inlined
-from playout.games.core.random import Rng
+from playout.games.core.kernels import compiled, inlined
+from playout.games.core.random import Rng, seeded
+from playout.players.mcts.selection import Selection
 from playout.players.mcts.tree import LOST_MEAN, TIE, TREE, UNKNOWN, WIN, Tree, apart
-from playout.players.mcts.uct_simulation import outcome_of, proof_by_children, proof_of, set_proven
+from playout.players.mcts.uct_simulation import (
+    CONFIG,
+    SEARCH_KERNELS,
+    SearchConfig,
+    SearchKernels,
+    outcome_of,
+    proof_by_children,
+    proof_of,
+    set_proven,
+)
 
 #: What a simulation came to: it waits for the net, its result is known, or its leaf already waits.
 WAITING, KNOWN, TAKEN = 0, 1, 2
 _NO_ACTION = -1
-
-
-class PuctConfig(NamedTuple):
-    """The options of the search."""
-
-    c: float  # weight of exploration
-    fpu: float  # value of an unvisited child, from -1 to 1; or what is subtracted from its parent's
-    relative: bool  # whether `fpu` is subtracted from the parent's value
-    solver: bool  # backpropagate proofs
-    decisive: bool  # a decisive playout at each leaf finds wins and losses within two plies
 
 
 class Leaves(NamedTuple):
@@ -54,62 +54,59 @@ class Leaves(NamedTuple):
     movers: NDArray[np.int64]  # [leaf, depth] players who moved into them
     moves: NDArray[np.int64]  # [leaf] number of legal actions
     legal: NDArray[np.int64]  # [leaf, action] legal actions
+    logits: NDArray[np.float32]  # [leaf, action] of the net's policy
+    values: NDArray[np.float32]  # [leaf] from -1 to 1 for the player to move
 
 
-class Boards(NamedTuple):
-    """Working memory of a simulation."""
+class NetBuffers(NamedTuple):
+    """Working memory of a search guided by a net, allocated once."""
 
     board: NDArray[np.int64]
-    probe: NDArray[np.int64]
+    probe: NDArray[np.int64]  # a copy of the board
     trace: NDArray[np.int64]  # [plies] actions of a playout
     path: NDArray[np.int64]  # [depth] nodes from the root
     movers: NDArray[np.int64]  # [depth] players who moved into them
     actions: NDArray[np.int64]  # [legal actions]
     depth: NDArray[np.int64]  # [1] greatest depth reached
+    rng: Rng
+    leaves: Leaves
 
 
 _VECTOR, _TABLE = types.int64[::1], types.int64[:, ::1]
-LEAVES = types.NamedTuple(
-    [_TABLE, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _TABLE, _TABLE, _VECTOR, _TABLE], Leaves
+_LEAVES = types.NamedTuple(
+    [
+        *(_TABLE, *[_VECTOR] * 5, _TABLE, _TABLE, _VECTOR, _TABLE),
+        *(types.float32[:, ::1], types.float32[::1]),
+    ],
+    Leaves,
 )
-BOARDS = types.NamedUniTuple(_VECTOR, 7, Boards)
-RULES = tuple(
-    types.FunctionType(SIGNATURES[name]) for name in ("legal", "play", "playout", "write")
-)
+NET_BUFFERS = types.NamedTuple([*[_VECTOR] * 7, types.uint64[::1], _LEAVES], NetBuffers)
 #: A function that is called with the number of leaves and returns 0 on failure.
 EVALUATE = types.FunctionType(types.int64(types.int64))
-PUCT_CONFIG = types.NamedTuple(
-    [types.float64, types.float64, types.boolean, types.boolean, types.boolean], PuctConfig
-)
-RNG = types.uint64[::1]
-LOGITS, VALUES = types.float32[:, ::1], types.float32[::1]
 
 
-def new_leaves(game: Game, batch: int) -> Leaves:
-    """Return room for `batch` leaves of `game`."""
-    plies, words = game.max_plies + 2, len(game.initial_state())
-    return Leaves(
+def new_net_buffers(game: Game, board: Any, batch: int, seed: int) -> NetBuffers:
+    """Return buffers for `game` and `batch` leaves; `board` is any of its boards."""
+    plies, words = max(game.max_plies, game.num_actions) + 2, len(game.initial_state())
+
+    def zeros(n: int) -> NDArray[np.int64]:
+        return apart(np.zeros(n, dtype=np.int64))
+
+    leaves = Leaves(
         states=np.zeros((batch, words), dtype=np.int64),
         last=np.full(batch, _NO_ACTION, dtype=np.int64),
         tree=np.zeros(batch, dtype=np.int64),
         player=np.ones(batch, dtype=np.int64),
         win=np.full(batch, _NO_ACTION, dtype=np.int64),
         depth=np.zeros(batch, dtype=np.int64),
-        path=np.zeros((batch, plies), dtype=np.int64),
-        movers=np.zeros((batch, plies), dtype=np.int64),
+        path=np.zeros((batch, game.max_plies + 2), dtype=np.int64),
+        movers=np.zeros((batch, game.max_plies + 2), dtype=np.int64),
         moves=np.zeros(batch, dtype=np.int64),
         legal=np.zeros((batch, game.num_actions), dtype=np.int64),
+        logits=np.zeros((batch, game.num_actions), dtype=np.float32),
+        values=np.zeros(batch, dtype=np.float32),
     )
-
-
-def new_boards(game: Game, board: Any) -> Boards:
-    """Return working memory for `game`; `board` is any of its boards."""
-    plies = max(game.max_plies, game.num_actions) + 2
-
-    def zeros(n: int) -> NDArray[np.int64]:
-        return apart(np.zeros(n, dtype=np.int64))
-
-    return Boards(
+    return NetBuffers(
         board=apart(board) if isinstance(board, np.ndarray) else board[:],
         probe=apart(board) if isinstance(board, np.ndarray) else board[:],
         trace=zeros(plies),
@@ -117,11 +114,19 @@ def new_boards(game: Game, board: Any) -> Boards:
         movers=zeros(plies),
         actions=zeros(game.num_actions + 1),
         depth=zeros(1),
+        rng=apart(seeded(seed)),
+        leaves=leaves,
     )
 
 
 @inlined
-def by_puct(tree: Tree, node: int, again: bool, config: PuctConfig) -> int:
+def root_of(tree: Tree, number: int) -> int:
+    """Return the root of the tree `number`: all trees have the same number of rows."""
+    return number * (len(tree.nodes) // len(tree.used))
+
+
+@inlined
+def by_puct(tree: Tree, node: int, again: bool, selection: Selection) -> int:
     """Return the row of the child to visit next, by PUCT (Silver et al. 2017, AlphaZero).
 
     The score of a child is its value from -1 to 1 plus c * prior * sqrt(N) / (1 + n), for n visits
@@ -131,11 +136,11 @@ def by_puct(tree: Tree, node: int, again: bool, config: PuctConfig) -> int:
     parent = tree.nodes[node]
     first = np.int64(parent.first_child)
     visits = parent.visits + tree.guide[node].pending
-    scale = np.float32(config.c) * np.float32(math.sqrt(np.float32(max(visits, 1))))
-    urgency = np.float32(config.fpu)
-    if config.relative:
+    scale = np.float32(selection.c) * np.float32(math.sqrt(np.float32(max(visits, 1))))
+    urgency = np.float32(selection.fpu)
+    if selection.relative:
         mean = parent.average if again else np.float32(1.0) - parent.average
-        urgency = np.float32(2.0) * mean - np.float32(1.0) - np.float32(config.fpu)
+        urgency = np.float32(2.0) * mean - np.float32(1.0) - np.float32(selection.fpu)
     best, best_score = int(first), np.float32(-np.inf)
     for child in range(first, first + parent.width):
         each, guide = tree.nodes[child], tree.guide[child]
@@ -154,13 +159,13 @@ def by_puct(tree: Tree, node: int, again: bool, config: PuctConfig) -> int:
 
 
 @inlined
-def add_points(tree: Tree, boards: Boards, depth: int, player: int, points: Any) -> None:
+def add_points(tree: Tree, buffers: NetBuffers, depth: int, player: int, points: Any) -> None:
     """Add a result, `points` from 0 to 1 for `player`, to each node on the path.
 
     Proofs of children are backpropagated as in `playout.players.mcts.uct_simulation`. Where a tie
     is certain, a worse result counts as a tie (score bounds: Cazenave & Saffidine 2010).
     """
-    path, movers = boards.path, boards.movers
+    path, movers = buffers.path, buffers.movers
     proven, half = False, np.float32(0.5)
     for i in range(depth, -1, -1):
         node = path[i]
@@ -190,21 +195,19 @@ def add_points(tree: Tree, boards: Boards, depth: int, player: int, points: Any)
 
 
 @inlined
-def winning_action(
-    boards: Boards, playout: Callable[..., int], rng: Rng, config: PuctConfig
-) -> int:
+def winning_action(buffers: NetBuffers, kernels: SearchKernels, config: SearchConfig) -> int:
     """Play a decisive playout of a copy of the board; return what it proves.
 
     It is an action that wins at once, or -2 if the opponent wins in two plies, or -1.
     """
     found = _NO_ACTION
     if config.decisive:
-        board, probe = boards.board, boards.probe
+        board, probe = buffers.board, buffers.probe
         for i in range(len(board)):
             probe[i] = board[i]
-        plies = playout(probe, rng, boards.trace)
+        plies = kernels.playout(probe, buffers.rng, buffers.trace)
         if plies == 1 and probe[1] == board[0]:
-            found = int(boards.trace[0])
+            found = int(buffers.trace[0])
         elif plies == 2 and probe[1] == 3 - board[0]:
             found = -2
     return found
@@ -214,38 +217,32 @@ def winning_action(
 def simulate(
     tree: Tree,
     number: int,
-    rows: int,
     root: Any,
     last: int,
-    legal: Callable[..., int],
-    play: Callable[..., None],
-    playout: Callable[..., int],
-    write: Callable[..., None],
-    rng: Rng,
-    boards: Boards,
-    leaves: Leaves,
+    kernels: SearchKernels,
+    buffers: NetBuffers,
     leaf: int,
-    config: PuctConfig,
+    config: SearchConfig,
 ) -> int:
     """Run a simulation in the tree `number` from the board `root`; return what it came to.
 
     If it waits for the net, it is the row `leaf` of the leaves.
     """
-    board, path, movers = boards.board, boards.path, boards.movers
+    board, path, movers, leaves = buffers.board, buffers.path, buffers.movers, buffers.leaves
     for i in range(len(root)):
         board[i] = root[i]
-    node, depth = number * rows, 0
+    node, depth = root_of(tree, number), 0
     path[0] = node
     movers[0] = 3 - board[0]
     action: Any = last
     while board[1] == 0 and tree.nodes[node].proof == UNKNOWN and tree.nodes[node].children > 0:
-        node = by_puct(tree, node, movers[depth] == board[0], config)
+        node = by_puct(tree, node, movers[depth] == board[0], config.selection)
         depth += 1
         path[depth] = node
         movers[depth] = board[0]
         action = np.int64(tree.nodes[node].action)
-        play(board, action)
-    boards.depth[0] = max(boards.depth[0], depth)
+        kernels.play(board, action)
+    buffers.depth[0] = max(buffers.depth[0], depth)
 
     outcome, win = board[1], _NO_ACTION
     if tree.nodes[node].proof != UNKNOWN:
@@ -253,14 +250,14 @@ def simulate(
     elif outcome == 0:
         if tree.guide[node].pending > 0:
             return TAKEN
-        win = winning_action(boards, playout, rng, config)
+        win = winning_action(buffers, kernels, config)
         if depth > 0 and win != _NO_ACTION:  # a root needs children
             outcome = board[0] if win >= 0 else 3 - board[0]
     if outcome != 0:
         if config.solver and tree.nodes[node].proof == UNKNOWN:
             set_proven(tree, node, proof_of(outcome, movers[depth]))
         points = np.float32(0.5) if outcome < 0 else np.float32(1.0)
-        add_points(tree, boards, depth, abs(outcome), points)
+        add_points(tree, buffers, depth, abs(outcome), points)
         return KNOWN
 
     leaves.tree[leaf] = number
@@ -268,11 +265,11 @@ def simulate(
     leaves.player[leaf] = board[0]
     leaves.win[leaf] = win
     leaves.depth[leaf] = depth
-    write(board, leaves.states[leaf])
-    count = legal(board, boards.actions)
+    kernels.write(board, leaves.states[leaf])
+    count = kernels.legal(board, buffers.actions)
     leaves.moves[leaf] = count
     for i in range(count):
-        leaves.legal[leaf, i] = boards.actions[i]
+        leaves.legal[leaf, i] = buffers.actions[i]
     for i in range(depth + 1):
         leaves.path[leaf, i] = path[i]
         leaves.movers[leaf, i] = movers[i]
@@ -281,12 +278,12 @@ def simulate(
 
 
 @inlined
-def expand_by_net(tree: Tree, rows: int, leaves: Leaves, leaf: int, logits: Any) -> None:
+def expand_by_net(tree: Tree, leaves: Leaves, leaf: int) -> None:
     """Give a leaf its children, with the policy's probabilities, unless its tree is full."""
-    nodes, number, n = tree.nodes, leaves.tree[leaf], leaves.moves[leaf]
+    nodes, number, n, logits = tree.nodes, leaves.tree[leaf], leaves.moves[leaf], leaves.logits
     node = leaves.path[leaf, leaves.depth[leaf]]
     first = tree.used[number]
-    if first + n > (number + 1) * rows:
+    if first + n > root_of(tree, number + 1):
         return
     highest = np.float32(-np.inf)
     for i in range(n):
@@ -335,49 +332,27 @@ def discard(tree: Tree, leaves: Leaves, n: int) -> None:
 
 
 @inlined
-def absorb(
-    tree: Tree,
-    rows: int,
-    leaves: Leaves,
-    n: int,
-    logits: Any,
-    values: Any,
-    boards: Boards,
-    config: PuctConfig,
-) -> None:
-    """Expand the first `n` leaves with what the net says of them, and backpropagate its values.
-
-    `logits` is [leaf, action], `values` [leaf], from -1 to 1 for the player to move.
-    """
+def absorb(tree: Tree, buffers: NetBuffers, n: int, config: SearchConfig) -> None:
+    """Expand the first `n` leaves by the net's policy, and backpropagate its values."""
+    leaves = buffers.leaves
     for leaf in range(n):
         depth = leaves.depth[leaf]
         for i in range(depth + 1):
-            boards.path[i] = leaves.path[leaf, i]
-            boards.movers[i] = leaves.movers[leaf, i]
-            tree.guide[boards.path[i]].pending -= 1
-        expand_by_net(tree, rows, leaves, leaf, logits)
-        points = np.float32(0.5) + np.float32(0.5) * values[leaf]
+            buffers.path[i] = leaves.path[leaf, i]
+            buffers.movers[i] = leaves.movers[leaf, i]
+            tree.guide[buffers.path[i]].pending -= 1
+        expand_by_net(tree, leaves, leaf)
+        points = np.float32(0.5) + np.float32(0.5) * leaves.values[leaf]
         if leaves.win[leaf] >= 0:
             points = np.float32(1.0)
             if config.solver:
-                prove_win(tree, boards.path[0], leaves.win[leaf])
-        add_points(tree, boards, depth, leaves.player[leaf], points)
+                prove_win(tree, buffers.path[0], leaves.win[leaf])
+        add_points(tree, buffers, depth, leaves.player[leaf], points)
 
 
 @compiled(
     types.int64(
-        TREE,
-        _VECTOR,
-        types.int64,
-        *RULES,
-        EVALUATE,
-        RNG,
-        BOARDS,
-        LEAVES,
-        LOGITS,
-        VALUES,
-        PUCT_CONFIG,
-        types.int64,
+        TREE, _VECTOR, types.int64, SEARCH_KERNELS, EVALUATE, NET_BUFFERS, CONFIG, types.int64
     ),
     allocates=False,
 )
@@ -385,45 +360,22 @@ def run_simulations_with_net(
     tree: Tree,
     root: Any,
     last: int,
-    legal: Callable[..., int],
-    play: Callable[..., None],
-    playout: Callable[..., int],
-    write: Callable[..., None],
+    kernels: SearchKernels,
     evaluate: Callable[[int], int],
-    rng: Rng,
-    boards: Boards,
-    leaves: Leaves,
-    logits: Any,
-    values: Any,
-    config: PuctConfig,
+    buffers: NetBuffers,
+    config: SearchConfig,
     simulations: int,
 ) -> int:
     """Run simulations from the board `root`, to which the action `last` led; return their number.
 
-    `evaluate(n)` has the net evaluate the first `n` leaves into `logits` [leaf, action] and
-    `values` [leaf]; there are as many leaves as `values` at most. There are fewer simulations than
-    requested if the root is proven, or if `evaluate` returns 0.
+    `evaluate(n)` has the net evaluate the first `n` leaves, and sets their logits and values. There
+    are fewer simulations than requested if the root is proven, or if `evaluate` returns 0.
     """
-    rows, done = len(tree.nodes), 0
+    leaves, done = buffers.leaves, 0
     while done < simulations and tree.nodes[0].proof == UNKNOWN:
         n, before = 0, done
-        while n < len(values) and done < simulations and tree.nodes[0].proof == UNKNOWN:
-            result = simulate(
-                tree,
-                0,
-                rows,
-                root,
-                last,
-                legal,
-                play,
-                playout,
-                write,
-                rng,
-                boards,
-                leaves,
-                n,
-                config,
-            )
+        while n < len(leaves.values) and done < simulations and tree.nodes[0].proof == UNKNOWN:
+            result = simulate(tree, 0, root, last, kernels, buffers, n, config)
             if result == TAKEN:
                 break
             done += 1
@@ -432,5 +384,5 @@ def run_simulations_with_net(
             if evaluate(n) == 0:
                 discard(tree, leaves, n)
                 return before
-            absorb(tree, rows, leaves, n, logits, values, boards, config)
+            absorb(tree, buffers, n, config)
     return done

@@ -13,13 +13,7 @@ from numpy.typing import NDArray
 
 from playout.games import Game, State
 from playout.games.core.kernels import uncompiled
-from playout.players.mcts.puct_simulation import (
-    PuctConfig,
-    new_boards,
-    new_leaves,
-    run_simulations_with_net,
-)
-from playout.players.mcts.selection import HAND_SELECTED, PUCT, Selection
+from playout.players.mcts.puct_simulation import new_net_buffers, run_simulations_with_net
 from playout.players.mcts.tree import GUIDE, MAX_SIMULATIONS, ROOT
 from playout.players.mcts.uct_simulation import SearchConfig
 from playout.players.mcts.uct_worker import PRUNING_INTERVAL, SLICE_S, Worker
@@ -86,32 +80,22 @@ class NetWorker(Worker):
         game: Game,
         net: Evaluator,
         batch: int,
-        config: PuctConfig,
+        config: SearchConfig,
         seed: int,
         megabytes: float,
     ) -> None:
         """Allocate the tree. Raises OSError, OverflowError or ValueError if that fails."""
-        super().__init__(
-            game,
-            Selection(PUCT, config.c, config.fpu, HAND_SELECTED, 0.0, 0.0),
-            SearchConfig(config.solver, config.decisive, 0, game.max_plies + 1),
-            seed,
-            megabytes,
-            np.empty(0, dtype=np.int64),
-        )
+        super().__init__(game, config, seed, megabytes, np.empty(0, dtype=np.int64))
         self._net = net
         self._encoding = Encoding(game)
-        self._puct = config._replace(decisive=self._config.decisive)
         self._run = (
             run_simulations_with_net
             if self._rules.compiled
             else uncompiled(run_simulations_with_net)
         )
-        self._leaves = new_leaves(game, batch)
-        self._boards = new_boards(game, self._rules.board(game.initial_state()))
+        board = self._rules.board(game.initial_state())
+        self._net_buffers = new_net_buffers(game, board, batch, seed)
         self._planes = np.zeros((batch, *self._encoding.shape), dtype=np.float32)
-        self._logits = np.zeros((batch, game.num_actions), dtype=np.float32)
-        self._values = np.zeros(batch, dtype=np.float32)
         self._callback = Callback(self._evaluate)
         self._check: Callable[[int], None] = lambda _: None
         self._last = -1  # the action that led to the root, or -1
@@ -134,11 +118,11 @@ class NetWorker(Worker):
 
     @property
     def depth(self) -> int:
-        return int(self._boards.depth[0])
+        return int(self._net_buffers.depth[0])
 
     def search(self, simulations: int, deadline: float, halt: Callable[[int], bool]) -> int:
         """Run simulations as `Worker.search` does; `halt` is called between batches."""
-        self._boards.depth[0] = 0
+        self._net_buffers.depth[0] = 0
         simulations = min(simulations, MAX_SIMULATIONS - int(self.tree.nodes[ROOT]["visits"]))
         started, done, evaluated, batch_s = time.perf_counter(), 0, 0, 0.0
         checked = before = started
@@ -175,33 +159,25 @@ class NetWorker(Worker):
         return done
 
     def _simulate(self, count: int) -> int:
-        rules = self._rules
         return self._run(
             self._compiled_tree,
             self._root,
             self._last,
-            rules.legal,
-            rules.play,
-            (rules.decisive if self._puct.decisive else None) or rules.playout,
-            rules.write,
+            self._kernels,
             self._callback,
-            self._rng,
-            self._boards,
-            self._leaves,
-            self._logits,
-            self._values,
-            self._puct,
+            self._net_buffers,
+            self.config,
             count,
         )
 
     def _evaluate(self, n: int) -> None:
         """Have the net evaluate the first `n` leaves, unless the time is over."""
         self._check(n)
-        leaves, planes = self._leaves, self._planes[:n]
+        leaves, planes = self._net_buffers.leaves, self._planes[:n]
         self._encoding.encode_into(
             leaves.states[:n], leaves.last[:n], planes, (leaves.legal[:n], leaves.moves[:n])
         )
-        self._logits[:n], self._values[:n] = self._net.evaluate(planes)
+        leaves.logits[:n], leaves.values[:n] = self._net.evaluate(planes)
         if self.at_root is not None and leaves.depth[0] == 0:
             legal = leaves.legal[0, : leaves.moves[0]]
-            self.at_root(legal, self._logits[0])
+            self.at_root(legal, leaves.logits[0])

@@ -5,10 +5,11 @@ from __future__ import annotations
 import secrets
 import threading
 import time as clock
+from abc import abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,13 +44,10 @@ class TreeSearch(Player):
 
     `simulations` limits the simulations per move; with it and `seed`, a search is exactly
     repeatable. `solver` backs up proofs. `decisive` playouts, for games that define them, win at
-    once if possible and prevent immediate losses; `heavy` playouts use what a game knows of good
-    moves. `near_first` tries actions next to stones before the others. `max_plies` cuts playouts
-    off and counts them as ties. `reuse` keeps the subtree of the played moves, `ponder` thinks on
-    the opponent's time. Each of `threads` has its own tree, and their results are summed. In the
-    share `proof` of the time for a move, `minimax` first looks for a proof; without one, the tree
-    search has the rest. `memory_mb` limits the memory of all trees together, and of the table of
-    that proof.
+    once if possible and prevent immediate losses. `reuse` keeps the subtree of the played moves,
+    `ponder` thinks on the opponent's time. In the share `proof` of the time for a move, `minimax`
+    first looks for a proof; without one, the tree search has the rest. `memory_mb` limits the
+    memory of all trees together, and of the table of that proof.
     """
 
     about_options: ClassVar = {
@@ -57,14 +55,9 @@ class TreeSearch(Player):
         "simulations": "most simulations for each move, 1 or more; without it, no limit",
         "solver": "whether wins, ties and losses are proven in the tree",
         "decisive": "whether playouts win at once and prevent losses, in games that define this",
-        "heavy": "whether playouts use what the game knows of good moves",
-        "near_first": "whether actions next to stones are tried first, in games that define this",
-        "max_plies": "plies after which a playout counts as a tie; 0 for no limit",
-        "max_depth": "depth of the tree in plies; 0 for no limit",
         "reuse": "whether the tree is kept between moves",
         "ponder": "whether it thinks on the opponent's time",
         "proof": "share of the time in which minimax first looks for a proof, from 0 to 0.9",
-        "threads": f"searches in parallel, each with a tree, from 1 to {MAX_THREADS}",
         "seed": "whole number for repeatable searches, with simulations; without it, random",
         "memory_mb": "memory of all trees, and of the table of `proof`, in MB, 1 or more",
     }
@@ -72,33 +65,24 @@ class TreeSearch(Player):
     def __init__(
         self,
         game: Game,
-        selection: Selection,
+        config: SearchConfig,
+        threads: int,
         /,
         time: float | None = None,
         simulations: int | None = None,
         solver: bool = True,
         decisive: bool = True,
-        heavy: bool = False,
-        near_first: bool = False,
-        max_plies: int = 0,
-        max_depth: int = 0,
         reuse: bool = True,
         ponder: bool = False,
         proof: float = 0.0,
-        threads: int = 1,
         seed: int | None = None,
         memory_mb: int = 256,
     ) -> None:
         super().__init__(game)
         self._require(time is None or time > 0, f"time must be above 0 seconds, not {time}")
         self._require(simulations is None or simulations > 0, "simulations must be above 0")
-        self._require(max_plies >= 0, f"max_plies must be 0 or more, not {max_plies}")
-        self._require(max_depth >= 0, f"max_depth must be 0 or more, not {max_depth}")
         self._require(memory_mb > 0, "memory_mb must be above 0")
         self._require(0 <= proof <= MAX_PROOF, f"proof must be from 0 to {MAX_PROOF}, not {proof}")
-        self._require(
-            0 < threads <= MAX_THREADS, f"threads must be from 1 to {MAX_THREADS}, not {threads}"
-        )
         self._require(
             game.num_actions <= MAX_ACTIONS,
             f"{game} has {game.num_actions} actions, and at most {MAX_ACTIONS} are supported",
@@ -106,18 +90,14 @@ class TreeSearch(Player):
         self._limit = Limit(time, simulations)
         self._reuse = reuse
         self.ponders = ponder
-        neighbours = self._neighbours() if near_first else np.empty(0, dtype=np.int64)
-        deepest = game.max_plies + 1
-        config = SearchConfig(
-            solver, decisive, min(max_plies, deepest), min(max_depth or deepest, deepest), heavy
-        )
-        first = secrets.randbits(64) if seed is None else seed
+        config = config._replace(solver=solver, decisive=decisive)
+        self._seed = secrets.randbits(64) if seed is None else seed
         self._proof = proof
         self._prover = self._new_prover(_PROOF_MEMORY * memory_mb) if proof else None
         trees_mb = memory_mb * (1 - _PROOF_MEMORY if proof else 1)
         try:
             self._workers = [
-                self._new_worker(selection, config, first + number, trees_mb / threads, neighbours)
+                self._new_worker(config, self._seed + number, trees_mb / threads)
                 for number in range(threads)
             ]
         except (OSError, OverflowError, ValueError) as error:
@@ -136,16 +116,9 @@ class TreeSearch(Player):
         prover.cancelled = self.cancelled
         return prover
 
-    def _new_worker(
-        self,
-        selection: Selection,
-        config: SearchConfig,
-        seed: int,
-        megabytes: float,
-        neighbours: NDArray[np.int64],
-    ) -> Worker:
+    @abstractmethod
+    def _new_worker(self, config: SearchConfig, seed: int, megabytes: float) -> Worker:
         """Return a new tree. Raises OSError, OverflowError or ValueError without memory."""
-        return Worker(self.game, selection, config, seed, megabytes, neighbours)
 
     def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
         if self.game.winner(states[-1]):
@@ -296,7 +269,59 @@ class TreeSearch(Player):
             proven=proven,
         )
 
-    def _neighbours(self) -> NDArray[np.int64]:
+    def _require(self, holds: bool, message: str) -> None:
+        if not holds:
+            raise self._error(message)
+
+    def _error(self, message: str) -> SpecError:
+        return SpecError(f"{type(self).__name__.lower()}: {message}")
+
+
+class PlayoutSearch(TreeSearch):
+    """Evaluates the leaves of the tree by random playouts.
+
+    `heavy` playouts use what a game knows of good moves. `near_first` tries actions next to stones
+    before the others. `max_plies` cuts playouts off and counts them as ties. Each of `threads` has
+    its own tree, and their results are summed.
+    """
+
+    about_options: ClassVar = {
+        "heavy": "whether playouts use what the game knows of good moves",
+        "near_first": "whether actions next to stones are tried first, in games that define this",
+        "max_plies": "plies after which a playout counts as a tie; 0 for no limit",
+        "max_depth": "depth of the tree in plies; 0 for no limit",
+        "threads": f"searches in parallel, each with a tree, from 1 to {MAX_THREADS}",
+    }
+
+    def __init__(
+        self,
+        game: Game,
+        selection: Selection,
+        /,
+        heavy: bool = False,
+        near_first: bool = False,
+        max_plies: int = 0,
+        max_depth: int = 0,
+        threads: int = 1,
+        **options: Any,
+    ) -> None:
+        self.game = game  # for the messages of errors
+        self._require(max_plies >= 0, f"max_plies must be 0 or more, not {max_plies}")
+        self._require(max_depth >= 0, f"max_depth must be 0 or more, not {max_depth}")
+        self._require(
+            0 < threads <= MAX_THREADS, f"threads must be from 1 to {MAX_THREADS}, not {threads}"
+        )
+        self._neighbours = self._padded_neighbours() if near_first else np.empty(0, dtype=np.int64)
+        deepest = game.max_plies + 1
+        config = SearchConfig(
+            selection,
+            max_plies=min(max_plies, deepest),
+            max_depth=min(max_depth or deepest, deepest),
+            heavy=heavy,
+        )
+        super().__init__(game, config, threads, **options)
+
+    def _padded_neighbours(self) -> NDArray[np.int64]:
         neighbours = getattr(self.game, "neighbours", None)
         if neighbours is None:
             raise self._error(f"near_first: {self.game} does not define neighbours of its actions")
@@ -304,9 +329,5 @@ class TreeSearch(Player):
         padded = [[*each, *[-1] * (reach - len(each))] for each in neighbours]
         return np.array(padded, dtype=np.int64).reshape(-1)
 
-    def _require(self, holds: bool, message: str) -> None:
-        if not holds:
-            raise self._error(message)
-
-    def _error(self, message: str) -> SpecError:
-        return SpecError(f"{type(self).__name__.lower()}: {message}")
+    def _new_worker(self, config: SearchConfig, seed: int, megabytes: float) -> Worker:
+        return Worker(self.game, config, seed, megabytes, self._neighbours)

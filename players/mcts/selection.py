@@ -39,14 +39,15 @@ class Selection(NamedTuple):
     rule: int
     c: float  # weight of exploration
     fpu: float  # first-play urgency: the score of an untried child; above 1, it is visited first
-    schedule: int  # of RAVE: HAND_SELECTED or MINIMUM_MSE
-    k: float  # hand-selected: visits at which both estimates weigh the same
-    bias: float  # minimum MSE: the assumed bias of all-moves-as-first
+    schedule: int = HAND_SELECTED  # of RAVE: HAND_SELECTED or MINIMUM_MSE
+    k: float = 0.0  # hand-selected: visits at which both estimates weigh the same
+    bias: float = 0.0  # minimum MSE: the assumed bias of all-moves-as-first
     prior: float = 0.0  # of RAVE: weight of the results that a game assumes
+    relative: bool = False  # of PUCT: `fpu` is subtracted from the value of the parent
 
 
 SELECTION = types.NamedTuple(
-    [types.int64, *[types.float64] * 2, types.int64, *[types.float64] * 3],
+    [types.int64, *[types.float64] * 2, types.int64, *[types.float64] * 3, types.boolean],
     Selection,
 )
 

@@ -18,23 +18,22 @@ from playout.games import KernelGame
 from playout.games.core.kernels import compiled, inlined
 from playout.games.core.random import Rng, draw
 from playout.players.mcts.puct_simulation import (
-    BOARDS,
     EVALUATE,
-    LEAVES,
-    LOGITS,
-    PUCT_CONFIG,
-    RNG,
-    RULES,
-    VALUES,
+    NET_BUFFERS,
     WAITING,
-    Boards,
-    Leaves,
-    PuctConfig,
+    NetBuffers,
     absorb,
     discard,
+    root_of,
     simulate,
 )
 from playout.players.mcts.tree import LOSS, TIE, TREE, UNKNOWN, WIN, Tree
+from playout.players.mcts.uct_simulation import (
+    CONFIG,
+    SEARCH_KERNELS,
+    SearchConfig,
+    SearchKernels,
+)
 
 #: Random shares are compared with a number below this.
 _WHOLE = 2**16
@@ -52,11 +51,13 @@ class Schedule(NamedTuple):
     opening_plies: int  # most random moves
     temperature_plies: int  # moves before this ply are drawn in proportion to their visits
     handicap_share: int  # of the games in which one player has a handicap, in 1/65536
+    search: SearchConfig
 
 
 class Games(NamedTuple):
     """The games that are played, and the samples of those that have ended."""
 
+    origin: NDArray[np.int64]  # [word] board of the first position
     boards: NDArray[np.int64]  # [game, word]
     last: NDArray[np.int64]  # [game] the action that led to the position, or -1
     ply: NDArray[np.int64]  # [game]
@@ -83,14 +84,14 @@ _VECTOR, _TABLE = types.int64[::1], types.int64[:, ::1]
 _SHORT_ROW, _FLOAT_ROW = types.int16[:, ::1], types.float32[:, ::1]
 _GAMES = types.NamedTuple(
     [
-        _TABLE, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR,
+        _VECTOR, _TABLE, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR,
         types.int64[:, :, ::1], _SHORT_ROW, _SHORT_ROW, types.float32[:, :, ::1], _FLOAT_ROW,
         _TABLE, types.int16[::1], _FLOAT_ROW, types.float32[::1], types.float32[::1],
         _VECTOR, types.float32[::1], _FLOAT_ROW,
     ],
     Games,
 )  # fmt: skip
-_SCHEDULE = types.NamedUniTuple(types.int64, 7, Schedule)
+_SCHEDULE = types.NamedTuple([*[types.int64] * 7, CONFIG], Schedule)
 
 
 def share(part: float) -> int:
@@ -110,6 +111,7 @@ def new_games(game: KernelGame, at_a_time: int, samples: int) -> Games:
         return np.zeros(at_a_time, dtype=np.int64)
 
     return Games(
+        origin=game.board(),
         boards=np.stack([game.board()] * at_a_time),
         last=zeros(),
         ply=zeros(),
@@ -134,9 +136,9 @@ def new_games(game: KernelGame, at_a_time: int, samples: int) -> Games:
 
 
 @inlined
-def start_tree(tree: Tree, number: int, rows: int) -> None:
+def start_tree(tree: Tree, number: int) -> None:
     """Reduce a tree to an unvisited root."""
-    root = number * rows
+    root = root_of(tree, number)
     each = tree.nodes[root]
     each.visits = 0
     each.value = 0
@@ -151,9 +153,9 @@ def start_tree(tree: Tree, number: int, rows: int) -> None:
 
 
 @inlined
-def start_move(games: Games, number: int, tree: Tree, rows: int, schedule: Any, rng: Rng) -> None:
+def start_move(games: Games, number: int, tree: Tree, schedule: Schedule, rng: Rng) -> None:
     """Draw how long the next move is searched."""
-    start_tree(tree, number, rows)
+    start_tree(tree, number)
     full = draw(rng, _WHOLE) < schedule.full_share
     games.full[number] = 1 if full else 0
     games.left[number] = schedule.simulations if full else schedule.quick_simulations
@@ -163,28 +165,21 @@ def start_move(games: Games, number: int, tree: Tree, rows: int, schedule: Any, 
 
 @inlined
 def start_game(
-    games: Games,
-    number: int,
-    origin: Any,
-    legal: Callable[..., int],
-    play: Callable[..., None],
-    boards: Boards,
-    schedule: Schedule,
-    rng: Rng,
+    games: Games, number: int, kernels: SearchKernels, buffers: NetBuffers, schedule: Schedule
 ) -> None:
     """Set the first position, after random moves in some of the games."""
-    board = games.boards[number]
+    board, actions, rng = games.boards[number], buffers.actions, buffers.rng
     wanted = 0
     if schedule.opening_plies > 0 and draw(rng, _WHOLE) < schedule.opening_share:
         wanted = 1 + draw(rng, schedule.opening_plies)
     while True:
-        for i in range(len(origin)):
-            board[i] = origin[i]
+        for i in range(len(games.origin)):
+            board[i] = games.origin[i]
         games.last[number] = -1
         for _ in range(wanted):
             if board[1] == 0:
-                games.last[number] = boards.actions[draw(rng, legal(board, boards.actions))]
-                play(board, games.last[number])
+                games.last[number] = actions[draw(rng, kernels.legal(board, actions))]
+                kernels.play(board, games.last[number])
         if board[1] == 0:
             break
         wanted -= 1  # the game ended
@@ -344,74 +339,64 @@ def finish_game(games: Games, number: int) -> None:
 
 
 @compiled(
-    types.void(
-        _GAMES, TREE, types.int64, _VECTOR, *RULES, EVALUATE, RNG, BOARDS, LEAVES, LOGITS, VALUES,
-        PUCT_CONFIG, _SCHEDULE, types.int64, _VECTOR,
-    ),
+    types.void(_GAMES, TREE, SEARCH_KERNELS, EVALUATE, NET_BUFFERS, _SCHEDULE, types.int64),
     allocates=False,
-)  # fmt: skip
+)
 def play_games(
     games: Games,
     tree: Tree,
-    rows: int,
-    origin: Any,
-    legal: Callable[..., int],
-    play: Callable[..., None],
-    playout: Callable[..., int],
-    write: Callable[..., None],
+    kernels: SearchKernels,
     evaluate: Callable[[int], int],
-    rng: Rng,
-    boards: Boards,
-    leaves: Leaves,
-    logits: Any,
-    values: Any,
-    config: PuctConfig,
+    buffers: NetBuffers,
     schedule: Schedule,
     samples: int,
-    state: Any,
 ) -> None:
     """Play games until those that ended have `samples`, or `evaluate` returns 0.
 
-    `origin` is the board of the first position, `state` has room for a flat state. `evaluate(n)`
-    has the net evaluate the first `n` leaves, as in `playout.players.mcts.puct_simulation`. The
-    games go on where the last call left them.
+    `evaluate(n)` has the net evaluate the first `n` leaves, as in
+    `playout.players.mcts.puct_simulation`. The games go on where the last call left them.
     """
+    rng, config = buffers.rng, schedule.search
     number_of_games = len(games.last)
     while games.counters[SAMPLES] < samples:
         n = 0
         for number in range(number_of_games):
-            root, waiting = number * rows, False
+            root, waiting = root_of(tree, number), False
             while not waiting:
                 if tree.used[number] == 0:  # before the first game
-                    start_game(games, number, origin, legal, play, boards, schedule, rng)
-                    start_move(games, number, tree, rows, schedule, rng)
+                    start_game(games, number, kernels, buffers, schedule)
+                    start_move(games, number, tree, schedule, rng)
                 elif games.left[number] <= 0 or tree.nodes[root].proof != UNKNOWN:
                     board = games.boards[number]
                     best = next_child(games, number, tree, root, schedule.temperature_plies, rng)
                     if games.full[number] == 1:
-                        write(board, state)
-                        for word in range(len(state)):
-                            games.states[number, games.length[number], word] = state[word]
+                        kernels.write(board, games.states[number, games.length[number]])
                         total = weigh_children(tree, root, games.weights)
-                        total = prune_policy(games, number, tree, root, config.c, total)
+                        total = prune_policy(games, number, tree, root, config.selection.c, total)
                         record(games, number, tree, root, games.weights, total)
                     games.last[number] = tree.nodes[best].action
-                    play(board, games.last[number])
+                    kernels.play(board, games.last[number])
                     games.ply[number] += 1
                     if board[1] != 0:
                         finish_game(games, number)
-                        start_game(games, number, origin, legal, play, boards, schedule, rng)
-                    start_move(games, number, tree, rows, schedule, rng)
+                        start_game(games, number, kernels, buffers, schedule)
+                    start_move(games, number, tree, schedule, rng)
                 result = simulate(
-                    tree, number, rows, games.boards[number], games.last[number], legal, play,
-                    playout, write, rng, boards, leaves, n, config,
-                )  # fmt: skip
+                    tree,
+                    number,
+                    games.boards[number],
+                    games.last[number],
+                    kernels,
+                    buffers,
+                    n,
+                    config,
+                )
                 games.left[number] -= 1
                 games.counters[SIMULATIONS] += 1
                 waiting = result == WAITING
             n += 1
         games.counters[EVALUATIONS] += n
         if evaluate(n) == 0:
-            discard(tree, leaves, n)
+            discard(tree, buffers.leaves, n)
             return
-        absorb(tree, rows, leaves, n, logits, values, boards, config)
+        absorb(tree, buffers, n, config)

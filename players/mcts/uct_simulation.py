@@ -15,8 +15,9 @@ from numba import types
 from numpy.typing import NDArray
 
 from playout.games import Game
-from playout.games.core.kernels import SIGNATURES, compiled, inlined
-from playout.games.core.random import Rng, draw
+from playout.games.core.kernels import compiled, inlined
+from playout.games.core.random import Rng, draw, seeded
+from playout.players.core.rules import Rules, type_of
 from playout.players.mcts.selection import RAVE, SELECTION, Selection, select
 from playout.players.mcts.tree import (
     LOSS,
@@ -38,13 +39,40 @@ from playout.players.mcts.tree import (
 FIRST_ROWS = 8
 
 
-class SearchConfig(NamedTuple):
-    """The options of a search that do not concern selection."""
+class SearchKernels(NamedTuple):
+    """The functions of a game that a tree search calls."""
 
-    solver: bool  # backpropagate proofs
-    decisive: bool  # playouts are decisive: they win at once and prevent immediate losses
-    max_plies: int  # above 0, playouts are cut off at this length and count as ties
-    max_depth: int  # of the tree
+    legal: Callable[..., int]
+    play: Callable[..., None]
+    playout: Callable[..., int]
+    prior: Callable[..., None]
+    write: Callable[..., None]
+    key: Callable[..., int]
+
+
+SEARCH_KERNELS = type_of(SearchKernels)
+
+
+def search_kernels(rules: Rules, playout: Callable[..., int] | None) -> SearchKernels:
+    """Return the kernels of a game for a search; `playout` replaces its random one if given."""
+    return SearchKernels(
+        rules.legal,
+        rules.play,
+        playout or rules.playout,
+        rules.prior or rules.write,  # the same type; without a prior, it is not called
+        rules.write,
+        rules.key,
+    )
+
+
+class SearchConfig(NamedTuple):
+    """The settings of a search."""
+
+    selection: Selection
+    solver: bool = True  # backpropagate proofs
+    decisive: bool = True  # playouts are decisive: they win at once and prevent immediate losses
+    max_plies: int = 0  # above 0, playouts are cut off at this length and count as ties
+    max_depth: int = 2**31 - 1  # of the tree; by default, deeper than any game
     heavy: bool = False  # playouts use the knowledge of the game
 
 
@@ -60,21 +88,18 @@ class Buffers(NamedTuple):
     proofs: NDArray[np.int64]  # see `playout.players.mcts.tree`
     assumed: NDArray[np.int64]  # [action, half points and visits] flat
     counters: NDArray[np.int64]  # stamps used in `played`; greatest depth; number of actions
+    rng: Rng
 
 
 _VECTOR = types.int64[::1]
-_BUFFERS = types.NamedUniTuple(_VECTOR, 9, Buffers)
-_CONFIG = types.NamedTuple(
-    [types.boolean, types.boolean, types.int64, types.int64, types.boolean], SearchConfig
+_BUFFERS = types.NamedTuple([*[_VECTOR] * 9, types.uint64[::1]], Buffers)
+CONFIG = types.NamedTuple(
+    [SELECTION, types.boolean, types.boolean, types.int64, types.int64, types.boolean],
+    SearchConfig,
 )
-_LEGAL, _PLAY, _PLAYOUT, _PRIOR = (
-    types.FunctionType(SIGNATURES[name]) for name in ("legal", "play", "playout", "prior")
-)
-_KEY = types.FunctionType(types.int64(_VECTOR))
-_RNG = types.uint64[::1]
 
 
-def new_buffers(game: Game, neighbours: NDArray[np.int64], words: int) -> Buffers:
+def new_buffers(game: Game, neighbours: NDArray[np.int64], words: int, seed: int) -> Buffers:
     """Return buffers large enough for every match of `game`; `words` is the length of a board."""
     plies = max(game.max_plies, game.num_actions) + 2
     return Buffers(
@@ -87,6 +112,7 @@ def new_buffers(game: Game, neighbours: NDArray[np.int64], words: int) -> Buffer
         proofs=new_proofs(words),
         assumed=_zeros(2 * game.num_actions),
         counters=apart(np.array([0, 0, game.num_actions], dtype=np.int64)),
+        rng=apart(seeded(seed)),
     )
 
 
@@ -141,8 +167,8 @@ def near_first(buffers: Buffers, n: int) -> int:
     return near if near > 0 else n
 
 
-@compiled(types.void(TREE, types.int64, _BUFFERS, types.int64, SELECTION, _RNG), allocates=False)
-def expand(tree: Tree, node: int, buffers: Buffers, n: int, selection: Selection, rng: Rng) -> None:
+@compiled(types.void(TREE, types.int64, _BUFFERS, types.int64, types.int64), allocates=False)
+def expand(tree: Tree, node: int, buffers: Buffers, n: int, rule: int) -> None:
     """Allocate rows for children of a node, or more rows than it has, unless the tree is full.
 
     The buffers hold `n` legal actions. Children are in random order, those near a stone first if
@@ -150,7 +176,7 @@ def expand(tree: Tree, node: int, buffers: Buffers, n: int, selection: Selection
     """
     nodes, actions = tree.nodes, buffers.actions
     old, have = int(nodes[node].first_child), int(nodes[node].width)
-    whole = node == ROOT or selection.rule == RAVE
+    whole = node == ROOT or rule == RAVE
     width = np.int64(n if whole else min(n, max(FIRST_ROWS, 2 * have)))
     first = tree.used[0]
     if first + width > len(nodes):
@@ -166,7 +192,7 @@ def expand(tree: Tree, node: int, buffers: Buffers, n: int, selection: Selection
                 actions[i] = nodes[old + i].action
                 break
     for i in range(have, width):
-        pick = i + draw(rng, (near if i < near else n) - i)
+        pick = i + draw(buffers.rng, (near if i < near else n) - i)
         action = actions[pick]
         actions[pick] = actions[i]
         child = first + i
@@ -177,7 +203,7 @@ def expand(tree: Tree, node: int, buffers: Buffers, n: int, selection: Selection
         nodes[child].width = 0
         nodes[child].tried = 0
         nodes[child].proof = UNKNOWN
-        if selection.rule == RAVE:
+        if rule == RAVE:
             tree.amaf[child].visits = 0
     nodes[node].first_child = first
     nodes[node].children = n
@@ -312,35 +338,15 @@ def all_moves_as_first(tree: Tree, buffers: Buffers, depth: int, plies: int, out
 
 
 @compiled(
-    types.int64(
-        TREE,
-        _VECTOR,
-        _VECTOR,
-        _LEGAL,
-        _PLAY,
-        _PLAYOUT,
-        _PRIOR,
-        _KEY,
-        _RNG,
-        _BUFFERS,
-        SELECTION,
-        _CONFIG,
-        types.int64,
-    ),
+    types.int64(TREE, _VECTOR, _VECTOR, SEARCH_KERNELS, _BUFFERS, CONFIG, types.int64),
     allocates=False,
 )
 def run_simulations(
     tree: Tree,
     root: Any,
     board: Any,
-    legal: Callable[..., int],
-    play: Callable[..., None],
-    playout: Callable[..., int],
-    prior: Callable[..., None],
-    key: Callable[..., int],
-    rng: Rng,
+    kernels: SearchKernels,
     buffers: Buffers,
-    selection: Selection,
     config: SearchConfig,
     simulations: int,
 ) -> int:
@@ -348,7 +354,7 @@ def run_simulations(
 
     They are fewer than requested if the root is proven.
     """
-    path, movers = buffers.path, buffers.movers
+    path, movers, selection = buffers.path, buffers.movers, config.selection
     path[0] = ROOT
     movers[0] = 3 - root[0]
     for simulation in range(simulations):
@@ -363,17 +369,18 @@ def run_simulations(
             if wants_rows(tree, node):
                 if tree.nodes[node].visits == 0 or depth == config.max_depth:
                     break
-                expand(tree, node, buffers, legal(board, buffers.actions), selection, rng)
+                n = kernels.legal(board, buffers.actions)
+                expand(tree, node, buffers, n, selection.rule)
                 if tree.nodes[node].width == 0:
                     break
                 if selection.prior > 0.0:
-                    prior(board, buffers.assumed)
+                    kernels.prior(board, buffers.assumed)
                     assume(tree, node, buffers.assumed, selection.prior)
             node = visit(tree, node, select(tree, node, selection))
             depth += 1
             path[depth] = node
             movers[depth] = board[0]
-            play(board, tree.nodes[node].action)
+            kernels.play(board, tree.nodes[node].action)
 
         # Play out, unless the result is known.
         plies, proof = 0, UNKNOWN
@@ -382,18 +389,18 @@ def run_simulations(
         else:
             to_move, outcome = board[0], board[1]
             if outcome == 0 and config.solver and len(buffers.proofs) > 0:
-                outcome = look_up(buffers.proofs, key(board))
+                outcome = look_up(buffers.proofs, kernels.key(board))
             if outcome != 0:
                 proof = proof_of(outcome, movers[depth])
             elif config.max_plies > 0:
                 while plies < config.max_plies and board[1] == 0:
-                    pick = draw(rng, legal(board, buffers.actions))
+                    pick = draw(buffers.rng, kernels.legal(board, buffers.actions))
                     buffers.trace[plies] = buffers.actions[pick]
-                    play(board, buffers.actions[pick])
+                    kernels.play(board, buffers.actions[pick])
                     plies += 1
                 outcome = board[1]
             else:
-                plies = playout(board, rng, buffers.trace)
+                plies = kernels.playout(board, buffers.rng, buffers.trace)
                 outcome = board[1]
                 # An immediate win is a proof; so is the opponent's, which decisive playouts would
                 # have prevented if possible.
@@ -410,10 +417,10 @@ def run_simulations(
                 board[i] = root[i]
             for i in range(depth + 1):
                 if i > 0:
-                    play(board, tree.nodes[path[i]].action)
+                    kernels.play(board, tree.nodes[path[i]].action)
                 if i >= first_proven and board[1] == 0:
                     found = outcome_of(tree.nodes[path[i]].proof, movers[i])
-                    remember(buffers.proofs, key(board), found)
+                    remember(buffers.proofs, kernels.key(board), found)
         if selection.rule == RAVE:
             all_moves_as_first(tree, buffers, depth, plies, outcome)
         if depth > buffers.counters[1]:

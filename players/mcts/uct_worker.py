@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from playout.games import Game, State
 from playout.games.core.kernels import compiled, uncompiled
-from playout.games.core.random import seeded
 from playout.players.core.rules import rules_of
-from playout.players.mcts.selection import FLAT, PUCT, RAVE, Selection
+from playout.players.mcts.selection import FLAT, PUCT, RAVE
 from playout.players.mcts.tree import (
     MAX_SIMULATIONS,
     ROOT,
@@ -26,7 +25,12 @@ from playout.players.mcts.tree import (
     interpreted,
     new_tree,
 )
-from playout.players.mcts.uct_simulation import SearchConfig, new_buffers, run_simulations
+from playout.players.mcts.uct_simulation import (
+    SearchConfig,
+    new_buffers,
+    run_simulations,
+    search_kernels,
+)
 
 # Compaction of a tree: it keeps the subtree of the played moves, or the most visited nodes.
 #
@@ -112,41 +116,35 @@ class Worker:
     def __init__(
         self,
         game: Game,
-        selection: Selection,
         config: SearchConfig,
         seed: int,
         megabytes: float,
         neighbours: NDArray[np.int64],
     ) -> None:
         """Allocate the tree. Raises OSError, OverflowError or ValueError if that fails."""
-        self._rules = rules_of(game)
-        self._run_simulations = (
-            run_simulations if self._rules.compiled else uncompiled(run_simulations)
+        self._rules = rules = rules_of(game)
+        self._run_simulations = run_simulations if rules.compiled else uncompiled(run_simulations)
+        heavy = rules.heavy if config.heavy else None
+        decisive = rules.decisive if config.decisive and not heavy else None
+        selection = config.selection
+        self.config = config._replace(
+            selection=selection._replace(
+                c=float(selection.c),
+                fpu=float(selection.fpu),
+                k=float(selection.k),
+                bias=float(selection.bias),
+                prior=float(selection.prior) if rules.prior else 0.0,
+            ),
+            heavy=heavy is not None,
+            decisive=decisive is not None,
         )
-        self.selection = selection._replace(
-            c=float(selection.c),
-            fpu=float(selection.fpu),
-            k=float(selection.k),
-            bias=float(selection.bias),
-            prior=float(selection.prior) if self._rules.prior else 0.0,
-        )
+        self._kernels = search_kernels(rules, heavy or decisive)
         #: Whether the selection visits all actions evenly, so that only their means rank them.
         self.visits_evenly = selection.rule == FLAT
-        self._config = config._replace(
-            heavy=config.heavy and self._rules.heavy is not None,
-            decisive=config.decisive and self._rules.decisive is not None,
-        )
-        self._playout = self._rules.playout
-        if self._config.heavy and self._rules.heavy:
-            self._playout = self._rules.heavy
-            self._config = self._config._replace(decisive=False)
-        elif self._config.decisive and self._rules.decisive:
-            self._playout = self._rules.decisive
-        self._rng = apart(seeded(seed))
-        words = len(self._rules.board(game.initial_state()))
-        self._buffers = new_buffers(game, neighbours, words)
+        words = len(rules.board(game.initial_state()))
+        self._buffers = new_buffers(game, neighbours, words, seed)
         self.tree = new_tree(megabytes, amaf=selection.rule == RAVE, guide=selection.rule == PUCT)
-        self._compiled_tree = self.tree if self._rules.compiled else interpreted(self.tree)
+        self._compiled_tree = self.tree if rules.compiled else interpreted(self.tree)
         #: Most nodes on a path with their siblings: a simulation adds no more rows.
         self._rows_per_simulation = (game.max_plies + 1) * game.num_actions
         self._stack = np.empty(min(len(self.tree.nodes), self._rows_per_simulation), dtype=np.int64)
@@ -247,20 +245,13 @@ class Worker:
         return done
 
     def _simulate(self, count: int) -> int:
-        rules = self._rules
         return self._run_simulations(
             self._compiled_tree,
             self._root,
             self._board,
-            rules.legal,
-            rules.play,
-            self._playout,
-            rules.prior or rules.write,  # the same type; without a prior, it is not called
-            rules.key,
-            self._rng,
+            self._kernels,
             self._buffers,
-            self.selection,
-            self._config,
+            self.config,
             count,
         )
 

@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playout.games import KernelGame
-from playout.games.core.random import seeded
 from playout.players.core.rules import rules_of
 from playout.players.mcts import selfplay_search
 from playout.players.mcts.priors import add_noise, evaluate_by_playouts, policy_of
-from playout.players.mcts.puct_simulation import PuctConfig, new_boards, new_leaves
+from playout.players.mcts.puct_simulation import new_net_buffers
 from playout.players.mcts.puct_worker import Callback
+from playout.players.mcts.selection import PUCT, Selection
 from playout.players.mcts.selfplay_search import Schedule, new_games, play_games, share
 from playout.players.mcts.tree import new_forest
+from playout.players.mcts.uct_simulation import SearchConfig, search_kernels
 from playout.players.nets.encoding import Encoding
 from playout.players.training import run_files
 from playout.players.training.samples import Samples
@@ -119,8 +120,14 @@ class SelfPlay:
         trees do not fit into memory.
         """
         self._game, self._settings = game, settings
-        self._rules = rules = rules_of(game)
-        self._playout = (rules.decisive if settings.decisive else None) or rules.playout
+        rules = rules_of(game)
+        decisive = rules.decisive if settings.decisive else None
+        self._kernels = search_kernels(rules, decisive)
+        self._search = SearchConfig(
+            Selection(PUCT, settings.c_puct, settings.fpu_reduction, relative=True),
+            solver=settings.solver,
+            decisive=decisive is not None,
+        )
         self._encoding = Encoding(game)
         most = settings.simulations
         if settings.playout_rounds > 0:
@@ -130,13 +137,8 @@ class SelfPlay:
             self._tree = new_forest(settings.games, self._rows)
         except OSError as error:
             raise MemoryError(str(error)) from error
-        self._leaves = new_leaves(game, settings.games)
-        self._boards = new_boards(game, game.board())
-        self._state = np.zeros(len(game.initial_state()), dtype=np.int64)
+        self._buffers = new_net_buffers(game, game.board(), settings.games, seed)
         self._planes = np.zeros((settings.games, *self._encoding.shape), dtype=np.float32)
-        self._logits = np.zeros((settings.games, game.num_actions), dtype=np.float32)
-        self._values = np.zeros(settings.games, dtype=np.float32)
-        self._rng = seeded(seed)
         self._noise = np.random.default_rng(seed)
         self._games: selfplay_search.Games | None = None
         self._net_seconds = 0.0
@@ -170,7 +172,6 @@ class SelfPlay:
         Raises what `evaluate` raises; the samples of games that ended before are lost.
         """
         started, self._net_seconds = time.perf_counter(), 0.0
-        settings, rules = self._settings, self._rules
         schedule, games = self._schedule(evaluate is None), self._room(samples)
         if self._continued:
             self._continued = False
@@ -179,28 +180,11 @@ class SelfPlay:
         play_games(
             games,
             self._tree,
-            self._rows,
-            self._game.board(),
-            rules.legal,
-            rules.play,
-            self._playout,
-            rules.write,
+            self._kernels,
             callback,
-            self._rng,
-            self._boards,
-            self._leaves,
-            self._logits,
-            self._values,
-            PuctConfig(
-                settings.c_puct,
-                settings.fpu_reduction,
-                True,
-                settings.solver,
-                settings.decisive and rules.decisive is not None,
-            ),
+            self._buffers,
             schedule,
             samples,
-            self._state,
         )
         callback.raise_error()
         n = int(games.counters[selfplay_search.SAMPLES])
@@ -237,6 +221,7 @@ class SelfPlay:
             settings.opening_plies,
             settings.temperature_plies,
             share(settings.handicap_games),
+            self._search,
         )
 
     def _continue(self, unfinished: Unfinished) -> None:
@@ -274,37 +259,34 @@ class SelfPlay:
 
     def _evaluate_by_net(self, evaluate: Evaluate) -> None:
         """Evaluate all rows, so that the batch has always the same size."""
-        leaves = self._leaves
+        leaves = self._buffers.leaves
         self._encoding.encode_into(
             leaves.states, leaves.last, self._planes, (leaves.legal, leaves.moves)
         )
         before = time.perf_counter()
         logits, values = evaluate(self._planes)
         self._net_seconds += time.perf_counter() - before
-        self._logits[:] = logits
-        self._values[:] = values
+        leaves.logits[:] = logits
+        leaves.values[:] = values
 
     def _evaluate_by_playouts(self, n: int) -> None:
-        self._logits[:] = 0
+        self._buffers.leaves.logits[:] = 0
         evaluate_by_playouts(
-            self._leaves,
+            self._buffers,
             n,
             self._game.board(),
             self._game.kernels.read,
-            self._playout,
-            self._rng,
-            self._boards,
-            self._values,
+            self._kernels.playout,
         )
 
     def _prepare_roots(self, n: int) -> None:
         """Add noise to the policy of the roots of full searches, and keep it without the noise."""
         assert self._games is not None
-        leaves, settings = self._leaves, self._settings
+        leaves, settings = self._buffers.leaves, self._settings
         full = self._games.full[leaves.tree[:n]] == 1
         for leaf in np.flatnonzero((leaves.depth[:n] == 0) & full):
             legal = leaves.legal[leaf, : leaves.moves[leaf]]
-            logits = self._logits[leaf]
+            logits = leaves.logits[leaf]
             self._games.priors[leaves.tree[leaf], legal] = policy_of(logits, legal)
             if settings.noise > 0:
                 add_noise(logits, legal, settings.noise, settings.dirichlet_alpha, self._noise)

@@ -13,15 +13,19 @@ from playout.games import Game, State
 from playout.games.core.kernels import uncompiled
 from playout.players.core.player import Limit
 from playout.players.mcts import analysis
-from playout.players.mcts.puct_simulation import PuctConfig, run_simulations_with_net
+from playout.players.mcts.puct_simulation import run_simulations_with_net
 from playout.players.mcts.puct_worker import NetWorker
+from playout.players.mcts.selection import PUCT, Selection
 from playout.players.mcts.tree import ROOT
+from playout.players.mcts.uct_simulation import SearchConfig
 from playout.players.minimax import Minimax
 from playout.players.nets.encoding import Encoding
 from support.scale import repetitions
 
 #: The search of AlphaZero_Gomoku: unvisited moves have the value 0, and nothing is proven.
-PLAIN = PuctConfig(5.0, 0.0, relative=False, solver=False, decisive=False)
+PLAIN = SearchConfig(Selection(PUCT, 5.0, 0.0), solver=False, decisive=False)
+#: The search of `alphazero`.
+USUAL = SearchConfig(Selection(PUCT, 1.5, 0.25, relative=True))
 SPECS = ("tic_tac_toe", "mnk(m=6,n=6,k=4)", "connect_four", "othello(size=6)", "nim(chips=12)")
 
 
@@ -90,7 +94,7 @@ def plain_search(game: Game, net: LinearNet, root: State, simulations: int, c: f
 
 
 def new_worker(
-    game: Game, net: LinearNet, config: PuctConfig = PLAIN, *, batch: int = 1, seed: int = 1
+    game: Game, net: LinearNet, config: SearchConfig = PLAIN, *, batch: int = 1, seed: int = 1
 ) -> NetWorker:
     return NetWorker(game, net, batch, config, seed, 16)
 
@@ -110,7 +114,7 @@ def test_with_one_leaf_at_a_time_it_searches_as_textbooks_do(spec: str) -> None:
     net, state = LinearNet(game), game.initial_state()
     worker = new_worker(game, net)
     assert search(worker, state, 300) == 300
-    tree = plain_search(game, net, state, 300, PLAIN.c)
+    tree = plain_search(game, net, state, 300, PLAIN.selection.c)
     expected = {action: child.visits for action, child in tree.children.items()}
     found = visits_of(worker)
     assert sum(found.values()) == sum(expected.values()) == 299
@@ -124,7 +128,7 @@ def test_with_one_leaf_at_a_time_it_searches_as_textbooks_do(spec: str) -> None:
 def test_no_simulation_waits_after_a_search(batch: int, decisive: bool) -> None:
     game = games.load("connect_four")
     net = LinearNet(game)
-    worker = new_worker(game, net, PuctConfig(1.5, 0.25, True, True, decisive), batch=batch)
+    worker = new_worker(game, net, USUAL._replace(decisive=decisive), batch=batch)
     assert search(worker, game.initial_state(), 500) == 500
     used = worker.tree.used[0]
     assert not worker.tree.guide["pending"][:used].any()
@@ -136,7 +140,7 @@ def test_no_simulation_waits_after_a_search(batch: int, decisive: bool) -> None:
 
 def test_compiled_and_interpreted_search_agree() -> None:
     game = games.load("tic_tac_toe")
-    config = PuctConfig(1.5, 0.25, True, True, False)
+    config = USUAL._replace(decisive=False)
     net, counts = LinearNet(game), []
     for compiled in (True, False):
         worker = new_worker(game, net, config, batch=4)
@@ -160,7 +164,7 @@ def test_proofs_are_those_of_minimax(spec: str, decisive: bool) -> None:
         for _ in range(3):
             following = game.next_state(state, int(numbers.choice(game.legal_actions(state))))
             state = state if game.winner(following) else following
-        worker = new_worker(game, LinearNet(game), PuctConfig(1.5, 0.25, True, True, decisive))
+        worker = new_worker(game, LinearNet(game), USUAL._replace(decisive=decisive))
         search(worker, state, 4_000)
         actions = analysis.action_stats([worker])
         for each in actions:
@@ -183,7 +187,7 @@ def minimax_value(game: Game, state: State) -> int:
 def test_a_net_that_fails_ends_the_search_and_leaves_the_tree_usable() -> None:
     game = games.load("connect_four")
     net = LinearNet(game)
-    worker = new_worker(game, net, PuctConfig(1.5, 0.25, True, True, True), batch=4)
+    worker = new_worker(game, net, USUAL, batch=4)
     worker.reset(game.initial_state())
     calls = 0
 
@@ -204,7 +208,7 @@ def test_a_net_that_fails_ends_the_search_and_leaves_the_tree_usable() -> None:
 def test_a_search_without_time_evaluates_the_root_alone() -> None:
     game = games.load("connect_four")
     net = LinearNet(game)
-    worker = new_worker(game, net, PuctConfig(1.5, 0.25, True, True, True), batch=4)
+    worker = new_worker(game, net, USUAL, batch=4)
     worker.reset(game.initial_state())
     assert worker.search(1000, 0.0, lambda left: False) == 1
     assert worker.complete

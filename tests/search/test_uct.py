@@ -73,12 +73,12 @@ def test_the_same_seed_searches_the_same_and_another_does_not() -> None:
 @pytest.mark.parametrize(
     "selection",
     [
-        Selection(UCB1, 0.5, 2.0, HAND_SELECTED, 0.0, 0.0),
-        Selection(UCB1, 0.5, 0.6, HAND_SELECTED, 0.0, 0.0),
-        Selection(TUNED, 1.0, 2.0, HAND_SELECTED, 0.0, 0.0),
-        Selection(RAVE, 0.1, 2.0, HAND_SELECTED, 100.0, 0.0),
-        Selection(RAVE, 0.0, 2.0, MINIMUM_MSE, 0.0, 0.1),
-        Selection(FLAT, 0.0, 2.0, HAND_SELECTED, 0.0, 0.0),
+        Selection(UCB1, 0.5, 2.0),
+        Selection(UCB1, 0.5, 0.6),
+        Selection(TUNED, 1.0, 2.0),
+        Selection(RAVE, 0.1, 2.0, HAND_SELECTED, k=100.0),
+        Selection(RAVE, 0.0, 2.0, MINIMUM_MSE, bias=0.1),
+        Selection(FLAT, 0.0, 2.0),
     ],
 )
 def test_plain_python_is_searched_by_the_same_source(
@@ -86,11 +86,12 @@ def test_plain_python_is_searched_by_the_same_source(
 ) -> None:
     """With playouts that are cut off, both versions draw the same random numbers."""
     compiled = games.load(spec)
-    config = SearchConfig(solver, False, 3, 1 if selection.rule == FLAT else compiled.max_plies)
+    max_depth = 1 if selection.rule == FLAT else compiled.max_plies
+    config = SearchConfig(selection, solver, False, 3, max_depth)
     found = []
     for game in (compiled, Interpreted(compiled)):
         assert rules_of(game).compiled is (game is compiled)
-        worker = Worker(game, selection, config, 3, 1, np.empty(0, dtype=np.int64))
+        worker = Worker(game, config, 3, 1, np.empty(0, dtype=np.int64))
         worker.reset(game.initial_state())
         done = worker.search(repetitions(300, short=80), math.inf, lambda left: False)
         rows = worker.tree.nodes[: worker.tree.used[0]]

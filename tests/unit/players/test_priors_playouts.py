@@ -9,9 +9,8 @@ import numpy as np
 
 from playout import games
 from playout.games import KernelGame, State
-from playout.games.core.random import seeded
 from playout.players.mcts.priors import evaluate_by_playouts
-from playout.players.mcts.puct_simulation import new_boards, new_leaves
+from playout.players.mcts.puct_simulation import new_net_buffers
 
 GAME = games.load("tic_tac_toe")
 PLAYOUTS = 2000
@@ -36,18 +35,18 @@ def test_the_value_is_the_mean_result_of_random_play_for_the_player_to_move() ->
                 state = GAME.next_state(state, draw.choice(actions))
         if GAME.legal_actions(state):
             states.append(state)
-    leaves, board = new_leaves(GAME, len(states)), GAME.board()
+    rules, board = GAME.kernels, GAME.board()
+    buffers = new_net_buffers(GAME, board, len(states), seed=1)
+    leaves, sums = buffers.leaves, np.zeros(len(states))
     leaves.states[:] = states
     leaves.player[:] = leaves.states[:, 0]
-    values = np.full(len(states), np.nan, dtype=np.float32)
-    rules, boards = GAME.kernels, new_boards(GAME, board)
-    rng, sums = seeded(1), np.zeros(len(states))
+    leaves.values[:] = np.nan
     for _ in range(PLAYOUTS):
-        evaluate_by_playouts(leaves, 39, board, rules.read, rules.playout, rng, boards, values)
-        assert set(values[:39]) <= {-1.0, 0.0, 1.0}
-        sums += values
+        evaluate_by_playouts(buffers, 39, board, rules.read, rules.playout)
+        assert set(leaves.values[:39]) <= {-1.0, 0.0, 1.0}
+        sums += leaves.values
     expected = [mean_result(state) * (1 if state[0] == 1 else -1) for state in states]
     assert {state[0] for state in states} == {1, 2}
     assert np.ptp(expected) > 1
     assert np.abs(sums / PLAYOUTS - expected)[:39].max() < 5 / np.sqrt(PLAYOUTS)
-    assert np.isnan(values[39])  # is no leaf
+    assert np.isnan(leaves.values[39])  # is no leaf

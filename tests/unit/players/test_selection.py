@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from playout import games
 from playout.games import KernelGame
 from playout.games.core.kernels import uncompiled
-from playout.games.core.random import Rng, seeded
-from playout.players.core.rules import board_key
+from playout.games.core.random import Rng
+from playout.players.core.rules import rules_of
 from playout.players.mcts.selection import (
     FLAT,
     HAND_SELECTED,
@@ -45,6 +45,7 @@ from playout.players.mcts.uct_simulation import (
     SearchConfig,
     new_buffers,
     run_simulations,
+    search_kernels,
     set_proven,
 )
 from support.scale import repetitions
@@ -251,17 +252,18 @@ def test_all_moves_as_first_equals_an_independent_count(
     game = games.load(spec)
     assert isinstance(game, KernelGame)
     tree = interpreted(new_tree(1, amaf=True))
-    watched, rng = Watched(game), seeded(1)
-    buffers = new_buffers(game, neighbours, len(game.board()))
+    watched = Watched(game)
+    buffers = new_buffers(game, neighbours, len(game.board()), seed=1)
     selection = Selection(RAVE, 0.1, 2.0, schedule, 50.0, 0.1)
-    config = SearchConfig(solver=False, decisive=False, max_plies=0, max_depth=game.max_plies)
+    config = SearchConfig(selection, solver=False, decisive=False, max_depth=game.max_plies)
+    rules = rules_of(game)._replace(play=watched.play)
+    kernels = search_kernels(rules, watched.playout)
     count: Count = defaultdict(lambda: defaultdict(list))
     for _ in range(repetitions(300, short=100)):
         watched.path, watched.playout_moves = [], []
         ran = uncompiled(run_simulations)(
-            tree, game.board(), game.board(), game.kernels.legal, watched.play, watched.playout,
-            game.kernels.write, board_key, rng, buffers, selection, config, 1,
-        )  # fmt: skip
+            tree, game.board(), game.board(), kernels, buffers, config, 1
+        )
         assert ran == 1
         count_all_moves(count, game, watched.path, watched.playout_moves)
     assert check_amaf(tree, ROOT, (), count) > repetitions(300, short=100)

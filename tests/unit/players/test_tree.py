@@ -43,7 +43,6 @@ class Grown(NamedTuple):
     game: Game
     worker: Worker
     state: State
-    selection: Selection
     config: SearchConfig
 
 
@@ -78,16 +77,17 @@ def grown(draw: st.DrawFn) -> Grown:
         state = following
     selection = draw(selections)
     config = SearchConfig(
+        selection,
         solver=draw(st.booleans()),
         decisive=draw(st.booleans()),
         max_plies=draw(st.sampled_from((0, 0, 3))),
         max_depth=1 if selection.rule == FLAT else draw(st.sampled_from((game.max_plies + 1, 2))),
     )
     neighbours = np.empty(0, dtype=np.int64)
-    worker = Worker(game, selection, config, draw(st.integers(0, 2**64 - 1)), 2, neighbours)
+    worker = Worker(game, config, draw(st.integers(0, 2**64 - 1)), 2, neighbours)
     worker.reset(state)
     search(worker, draw(st.integers(1, 600)))
-    return Grown(game, worker, state, selection, config)
+    return Grown(game, worker, state, config)
 
 
 def rows_below(tree: Tree, row: int) -> range:
@@ -245,7 +245,6 @@ def test_a_tree_that_is_pruned_stays_sound(made: Grown, simulations: int) -> Non
     tree = made.worker.tree
     small = Worker(
         made.game,
-        made.selection,
         made.config,
         1,
         rows * tree_row(tree) / 2**20,
