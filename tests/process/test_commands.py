@@ -64,6 +64,24 @@ def test_the_demo_refuses_what_it_does_not_know(words: list[str], text: str) -> 
     assert text in refused.stderr
 
 
+def test_lines_and_modules_are_counted_by_folder() -> None:
+    done = subprocess.run(
+        ["scripts/count-lines", "games"], capture_output=True, text=True, check=True
+    )
+    head, own, *_, total = (line.split() for line in done.stdout.splitlines())
+    files = [*Path("games").glob("*.py")]
+    lines = sum(path.read_bytes().count(b"\n") for path in files)
+    assert head == ["lines", "modules"]
+    assert own == ["games", f"{lines:,}", str(len(files))]
+    assert total[:3] == ["total", "outside", "tests"]
+    assert "games/core" in done.stdout
+    refused = subprocess.run(
+        ["scripts/count-lines", "/"], capture_output=True, text=True, check=False
+    )
+    assert refused.returncode == 2
+    assert "/ is not a folder of the project" in refused.stderr
+
+
 def test_the_demo_compiles_only_its_game(tmp_path: Path) -> None:
     """A copy with an environment whose tournament is left out."""
     programs = tmp_path / ".venv" / "bin"
