@@ -1,4 +1,7 @@
-"""What decides how a program plays: its own files, and the games and players that are installed."""
+"""Versions of bots without a given one: digests of everything that decides how a bot plays.
+
+That is its own files, and the installed games and players.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,6 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from playout.games.core import spec
-
-# Versions of bots without a given one: digests of everything that decides how they play.
-
 
 #: The content of a file, by its path relative to the tournament's folder; None without a file.
 Files = Callable[[str], bytes | None]
@@ -69,9 +69,10 @@ def installed() -> str:
     It is a digest of the source files of Playout, with the versions of the plugins.
     """
     digest = hashlib.sha256()
-    for package in ("games", "players"):
+    for package in ("playout.games", "playout.players"):
         found = importlib.util.find_spec(package)
-        for folder in found.submodule_search_locations or () if found else ():
+        assert found
+        for folder in found.submodule_search_locations or ():
             for file in sorted(Path(folder).rglob("*.py")):
                 digest.update(file.name.encode() + file.read_bytes())
     plugins = {

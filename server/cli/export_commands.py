@@ -11,7 +11,7 @@ from typing import IO
 import click
 from rich.console import Console
 
-from playout.server.cli.database import opened
+from playout.server.cli.database_commands import opened
 from playout.server.cli.server_options import its_database_option
 from playout.server.export import FORMATS, jsonl, writer
 from playout.server.model.records import StoredMatch
