@@ -15,8 +15,8 @@ from rich.table import Table
 from playout.commands.text import utc
 from playout.protocol.tournament_spec import loads
 from playout.server.cli.database_commands import opened
+from playout.server.cli.export_commands import write_matches
 from playout.server.export import FORMATS as MATCH_FORMATS
-from playout.server.export import writer as match_writer
 from playout.server.model.records import StoredTournament
 from playout.server.organizer import estimate, spec_file
 from playout.server.organizer.commands.tournament_options import database_option, spec_argument
@@ -128,14 +128,7 @@ def export(tournament: str | None, format_: str, output: IO[str], database: str)
 
     Matches that cannot be written in the format are named and left out; the exit code is 1 then.
     """
-    write = match_writer(format_)
-    failed = 0
-    for each in _stored(database, tournament).matches:
-        try:
-            output.write(write(each))
-        except ValueError as error:
-            failed += 1
-            click.echo(f"match {each.started.match} is left out: {error}", err=True)
+    _, failed = write_matches(_stored(database, tournament).matches, format_, output)
     sys.exit(1 if failed else 0)
 
 
