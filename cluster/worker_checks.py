@@ -27,10 +27,10 @@ _NAME = "playout"
 def other_software(
     connection: DaskConnection, workers: Iterable[str] | None = None, extras: str = "cluster"
 ) -> Mapping[str, str]:
-    """What is wrong with the Python and the Playout of workers, by address; "" if nothing is.
+    """Return the fault of the Python or the Playout of each worker by address, "" for none.
 
-    It calls functions of Python only, which exist everywhere: those of Playout may not exist on a
-    worker, or be others. `extras` of Playout are needed there. Raises OSError.
+    It calls only functions of Python, which exist everywhere: those of Playout may be missing on a
+    worker, or differ. `extras` of Playout are needed there. Raises OSError.
     """
     pythons = connection.run(platform.python_version, workers=workers)
     found = {address: _other_python(answer, extras) for address, answer in pythons.items()}
@@ -58,7 +58,7 @@ def _other_playout(answer: object, extras: str) -> str:
 
 
 def other_sources(code: str) -> str:
-    """What is wrong with a worker whose games and players have this digest; "" if nothing is."""
+    """Return the fault of a worker whose games and players have this digest; "" for none."""
     if code == versions.installed():
         return ""
     return (
@@ -70,9 +70,9 @@ def other_sources(code: str) -> str:
 def not_offered(
     connection: DaskConnection, resource: str, workers: Iterable[str], extras: str = "cluster"
 ) -> Mapping[str, str]:
-    """Have workers offer their cores as a resource; why some did not, by address. Raises OSError.
+    """Have workers offer their cores as a resource; return the faults of those that did not.
 
-    `extras` of Playout are needed there.
+    The faults are by address. `extras` of Playout are needed there. Raises OSError.
     """
     answers = connection.run(on_worker.offer, resource, workers=workers)
     return {
@@ -83,7 +83,7 @@ def not_offered(
 
 
 def no_answer(answer: object, extras: str = "cluster") -> str:
-    """What it means that a worker gave no answer, but perhaps an error.
+    """Return the fault of a worker without a valid answer, which may be an error.
 
     `extras` of Playout are needed there.
     """
@@ -100,7 +100,7 @@ def no_answer(answer: object, extras: str = "cluster") -> str:
 
 
 def fault_table(rows: Iterable[tuple[str, str, str]]) -> str:
-    """Faults as text, one a line; a row is a worker's address, its host, and the fault."""
+    """Return faults as text, one a line; a row is a worker's address, its host, and the fault."""
     shown = Table("worker", "host", box=None, pad_edge=False)
     shown.add_column("fault", overflow="fold")
     for row in rows:
@@ -128,7 +128,7 @@ C = TypeVar("C", bound=Checked)
 
 @dataclass
 class _Check(Generic[C]):
-    """The check of a worker; `is_lost` if the worker was lost since it began."""
+    """A running check of a worker; `is_lost` if the worker was lost meanwhile."""
 
     worker: str
     result: Future[list[C]]
@@ -136,9 +136,9 @@ class _Check(Generic[C]):
 
 
 class WorkerChecks(Generic[C]):
-    """The checks that have not ended, one for each worker: none waits for another.
+    """The running checks, one for each worker: none waits for another.
 
-    A worker that has not answered is checked again until it does, or is lost.
+    A worker that does not answer is checked again until it answers or is lost.
     """
 
     def __init__(
@@ -147,23 +147,23 @@ class WorkerChecks(Generic[C]):
         check: Callable[[Sequence[str]], list[C]],
         changed: Callable[[], object] = lambda: None,
     ) -> None:
-        """`check` gets the address of one worker; `changed` is called as a check ends."""
+        """`check` gets the address of one worker; `changed` is called when a check ends."""
         self._connection = connection
         self._check = check
         self._changed = changed
         self._running: list[_Check[C]] = []
-        #: The workers that were named as silent, and still are.
+        #: The silent workers that `ended` has returned.
         self._named: set[str] = set()
 
     def start(self, workers: Iterable[str]) -> None:
-        """Check workers that have come."""
+        """Check workers that have joined."""
         for worker in workers:
             result = self._connection.ask_later(self._check, [worker])
             self._running.append(_Check(worker, result))
             result.add_done_callback(lambda _: self._changed())
 
     def start_silent(self, workers: Iterable[str]) -> None:
-        """Check those of these workers again that have not answered, and were named for it."""
+        """Check the silent workers among these again, which are known to be silent."""
         silent = [each for each in workers if self._connection.is_silent(each)]
         self._named.update(silent)
         self.start(silent)
@@ -180,18 +180,18 @@ class WorkerChecks(Generic[C]):
         self._named.clear()
 
     def ended(self) -> list[C]:
-        """The workers whose checks have ended since the last call, but for those that were lost.
+        """Return the workers whose checks have ended since the last call, without lost ones.
 
-        One that does not answer is among them once.
+        A worker that does not answer is returned once.
         """
         done = [each for each in self._running if each.result.done()]
         self._running = [each for each in self._running if each not in done]
-        # A check that fails has lost its connection: that is made again, with new checks.
+        # A check fails if the connection is lost; it is made again, with new checks.
         good = [each.result for each in done if not each.is_lost and not _has_failed(each.result)]
         return [worker for each in good for worker in each.result() if self._is_new(worker)]
 
     def _is_new(self, worker: C) -> bool:
-        """Whether it has not been named before; check it again if it is silent."""
+        """Return False for a silent worker that was returned before; check a silent one again."""
         address = worker.address
         if not self._connection.is_silent(address):
             self._named.discard(address)
