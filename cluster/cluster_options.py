@@ -24,7 +24,7 @@ def dask_option(purpose: str) -> Callable[[F], F]:
 
 
 def _not_empty(_: click.Context, __: click.Parameter, address: str | None) -> str | None:
-    """Return the address. Raises BadParameter if it is empty, as a variable that is not set."""
+    """Return the address. Raises BadParameter if it is empty, as that of an unset variable."""
     if address == "":
         raise click.BadParameter("needs the address of a scheduler, or local")
     return address

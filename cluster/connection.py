@@ -1,7 +1,7 @@
 """The connection to the scheduler of a Dask cluster, which is made again when it is lost.
 
-The client of Dask has a thread of its own, and some of its calls wait for an answer. The runner
-must not wait: such calls are made in more threads, and messages are collected in a queue.
+The client of Dask has a thread of its own, and some of its calls wait for an answer. Other threads
+make such calls, because the runner must not wait; messages are collected in a queue.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from playout.commands.restarts import BackOff, Restarts
 CONNECT_S = 10
 #: Seconds in which a worker must answer: less than Dask takes to give up connecting to it.
 ANSWER_S = 20
-#: Seconds in which a result must come from its worker: several share the network.
+#: Seconds in which a worker must send a result: several share the network.
 RESULT_S = 60
-#: The questions, and the other calls, that wait at a time: some workers do not answer.
+#: The most questions that wait at a time, and the most other calls: some workers do not answer.
 _CALLS = 64
 #: Seconds between two messages that the client sends to itself.
 _PAUSE_S = 0.01
 _BACK_OFF = BackOff(first_s=0.2, longest_s=10.0)
 #: The loggers of Dask that write to the terminal, each with a level of its own.
 _LOGGERS = ("distributed", "distributed.client")
-#: The topic of Dask with the workers that come and go.
+#: The topic of Dask with the workers that join and leave.
 _ALL = "all"
 
 #: A message of a core set, or of the scheduler about a worker.
@@ -52,28 +52,29 @@ class DaskConnection:
     """A client of the scheduler at an address."""
 
     def __init__(self, address: str) -> None:
-        """Connect. Raises OSError, and ValueError for an address that is none."""
-        get_address_host_port(address)  # Dask's client would first wait for 20 seconds
+        """Connect. Raises OSError, and ValueError for an invalid address."""
+        get_address_host_port(address)  # Dask's client would wait for 20 seconds first
         for logger in _LOGGERS:
             logging.getLogger(logger).setLevel(logging.CRITICAL + 1)  # the runner tells the user
         self.address = address
         self._topics: list[str] = [_ALL]
         self._messages = SimpleQueue[Message]()
         self._threads = ThreadPoolExecutor(_CALLS, "playout-dask")
-        #: Silent workers are asked again and again: nothing else waits behind them.
+        #: Threads for questions: silent workers are asked again and again, and nothing else waits.
         self._questions = ThreadPoolExecutor(_CALLS, "playout-dask-questions")
         self._attempt: Future[Client] | None = None
         self._restarts = Restarts(_BACK_OFF)
-        #: Dask's stream from the scheduler: it makes another by itself, without our topics.
+        #: Dask's stream from the scheduler. Dask replaces a lost one, without our topics.
         self._stream: Any = None
         self._silent: set[str] = set()
         self._client: Client | None = self._connected()
 
     def poll(self, now: float) -> bool:
-        """Whether it is connected; if not, connect again when that is due. To be called often.
+        """Return whether it is connected; if not, connect again when that is due.
 
-        It is not for one call at least after each loss, also if Dask has connected again meanwhile:
-        the scheduler may be another one. Once it is back, there is a message for each worker.
+        To be called often. After each loss it returns False once at least, also if Dask has
+        connected again meanwhile: the scheduler may be another one. When the connection is back,
+        there is a message for each worker.
         """
         if client := self._client:
             if client.status == "running" and client.scheduler_comm is self._stream:
@@ -93,13 +94,13 @@ class DaskConnection:
         return self._client is not None
 
     def subscribe(self, topic: str) -> None:
-        """Collect the messages under a topic, too."""
+        """Collect the messages under a further topic."""
         self._topics.append(topic)
         if self._client:
             self._listen(self._client, topic)
 
     def messages(self) -> Iterator[Message]:
-        """Yield the messages that have come since the last call."""
+        """Yield the messages received since the last call."""
         with contextlib.suppress(Empty):
             while True:
                 yield self._messages.get_nowait()
@@ -112,9 +113,9 @@ class DaskConnection:
         cores: int,
         resource: str = ENTRANT_CORES,
     ) -> Any:
-        """Submit a task that needs some cores of a worker; returns its future, of Dask.
+        """Submit a task that needs some cores of a worker, and return Dask's future of it.
 
-        `resource`: as what workers offer these cores. Of two tasks of one key there is only one.
+        `resource` is the name under which workers offer these cores. Dask runs one task for a key.
         """
         assert self._client
         resources = {resource: cores}
@@ -124,29 +125,29 @@ class DaskConnection:
         """Have the cluster keep data under a key, for tasks that get the future as an argument.
 
         Only workers that offer cores as `resource` keep them: others may not even answer. The data
-        pass through the scheduler once, and from worker to worker as they are needed. They are made
-        again from the task if the workers that had them are lost.
+        pass through the scheduler once, and then from worker to worker as needed. If the workers
+        that had them are lost, Dask makes them again from the task.
         """
         assert self._client
         return self._client.submit(bytes, content, key=key, resources={resource: 0}, pure=False)
 
     def result(self, future: Any) -> Any:
-        """The result of a task that is done. It waits, at most `RESULT_S` seconds.
+        """Return the result of a task that is done. Waits at most `RESULT_S` seconds.
 
         Raises TimeoutError, and other errors of Dask if its worker is lost.
         """
         try:
             return future.result(timeout=RESULT_S)
         except TimeoutError as error:
-            raise TimeoutError(f"it has not come within {RESULT_S:g} s") from error
+            raise TimeoutError(f"it was not received within {RESULT_S:g} s") from error
 
     def run(
         self, call: Callable[..., Any], *arguments: object, workers: Iterable[str] | None = None
     ) -> Mapping[str, Any]:
-        """Call a function on workers, all of them by default; returns the results by address.
+        """Call a function on workers, by default on all; return the results by address.
 
-        It waits for them, at most `ANSWER_S` seconds for each. An error on a worker is its result,
-        as is NoAnswerError without an answer. Raises OSError.
+        Waits at most `ANSWER_S` seconds for each. The result of a worker may be an error, such as
+        NoAnswerError. Raises OSError.
         """
         assert self._client
         addresses = list(self._client.nthreads() if workers is None else workers)
@@ -157,20 +158,20 @@ class DaskConnection:
         return answers
 
     def is_silent(self, worker: str) -> bool:
-        """Whether a worker has not answered the last question."""
+        """Return whether a worker has not answered the last question."""
         return worker in self._silent
 
     def later(self, call: Callable[..., Any], *arguments: object) -> Future[Any]:
-        """Call a function that waits, in another thread; calls may overtake each other."""
+        """Call a function that waits, in another thread. Calls may end in another order."""
         return self._threads.submit(call, *arguments)
 
     def ask_later(self, call: Callable[..., Any], *arguments: object) -> Future[Any]:
-        """Call a function that asks workers, as `later` does; many may not answer."""
+        """Call a function that asks workers, as `later` does, in threads for questions."""
         return self._questions.submit(call, *arguments)
 
     @property
     def threads(self) -> int:
-        """The number of threads of all workers at this moment."""
+        """The present number of threads of all workers."""
         return sum(self._client.nthreads().values()) if self._client else 0
 
     @property
@@ -197,9 +198,9 @@ class DaskConnection:
             threads.shutdown(wait=False, cancel_futures=True)
 
     def _connected(self) -> Client:
-        """A new client. Raises OSError, ValueError."""
+        """Return a new client. Raises OSError, ValueError."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of versions that differ: the checks tell
+            warnings.simplefilter("ignore")  # about versions that differ: the checks report them
             client = Client(self.address, timeout=CONNECT_S, set_as_default=False)
         self._stream = client.scheduler_comm
         self._messages = SimpleQueue()
@@ -210,7 +211,7 @@ class DaskConnection:
         return client
 
     def _reconnected(self) -> Client:
-        """A new client, with a message for each worker that is there. Raises OSError."""
+        """Return a new client, with a message for each present worker. Raises OSError."""
         client = self._connected()
         with _closed_on_error(client):
             workers = client.sync(client.scheduler.ncores, callback_timeout=CONNECT_S)
@@ -240,9 +241,9 @@ def _closed_on_error(client: Client) -> Iterator[None]:
 
 
 def _wait_for_messages(client: Client) -> None:
-    """Wait until the messages of the topics that were subscribed come to the client.
+    """Wait until messages of the subscribed topics reach the client. Raises OSError.
 
-    The scheduler does not say when it has noted a subscription. Raises OSError.
+    The scheduler does not confirm a subscription.
     """
     heard = threading.Event()
     topic = f"playout-{client.id}"
@@ -265,7 +266,7 @@ async def _gathered(
 async def _answer(
     client: Client, call: Callable[..., Any], arguments: Iterable[object], address: str
 ) -> Mapping[str, Any]:
-    """What a function returns on a worker, or the error, by its address. Raises OSError."""
+    """Return the result of a function on a worker, or its error, by address. Raises OSError."""
     answer = client.run(call, *arguments, workers=[address], on_error="return")
     try:
         return await asyncio.wait_for(answer, ANSWER_S)
@@ -273,7 +274,7 @@ async def _answer(
         return {address: NoAnswerError(f"it has not answered for {ANSWER_S:g} s")}
     except OSError:
         raise
-    except Exception as error:  # of any class: the answer cannot be read
+    except Exception as error:  # of any class, if the answer cannot be decoded
         return {address: error}
 
 

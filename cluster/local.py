@@ -1,4 +1,4 @@
-"""The cluster that an address names: one that exists, or one made on this machine."""
+"""Connects to the cluster at an address, or starts one on this machine."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _HELP = "--dask needs the address that dask scheduler prints, as in tcp://10.0.0
 
 @contextlib.contextmanager
 def connected(address: str, workers: int = 0) -> Iterator[DaskConnection]:
-    """A connection to the cluster at an address, or to one on this machine, to the block's end.
+    """Within the block, be connected to the cluster at an address, or to a new one here.
 
-    A cluster on this machine has so many `workers`, by default one for each core. Raises
+    A cluster on this machine has that many `workers`, by default one for each core. Raises
     ClickException if there is no scheduler, or if it has no worker.
     """
     with contextlib.ExitStack() as stack:
@@ -32,7 +32,7 @@ def connected(address: str, workers: int = 0) -> Iterator[DaskConnection]:
             address = stack.enter_context(_local_cluster(workers or usable_cores()))
         try:
             connection = DaskConnection(address)
-        except TypeError as error:  # of Dask, for tls:// without settings
+        except TypeError as error:  # Dask's, for tls:// without settings
             raise click.ClickException(
                 f"Dask has no certificates for {address}: give their files as distributed.comm.tls "
                 "in its configuration"
@@ -53,7 +53,7 @@ def connected(address: str, workers: int = 0) -> Iterator[DaskConnection]:
 
 @contextlib.contextmanager
 def clear_loss(connection: DaskConnection) -> Iterator[None]:
-    """Raises ClickException if the scheduler is lost in the block."""
+    """Raise ClickException if the scheduler is lost in the block."""
     try:
         yield
     except OSError as error:
@@ -65,8 +65,8 @@ def clear_loss(connection: DaskConnection) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _local_cluster(workers: int) -> Iterator[str]:
-    """The address of a cluster on this machine, whose worker processes have one thread each."""
-    # A terminal sends Ctrl-C to the workers, too; the runner ends them.
+    """Within the block, run a cluster with one thread for each worker; yield its address."""
+    # The workers ignore Ctrl-C of the terminal; the runner ends them.
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     _start_silent_tracker()
     try:
@@ -84,9 +84,9 @@ def _local_cluster(workers: int) -> Iterator[str]:
 
 
 def _start_silent_tracker() -> None:
-    """Start the process of Python that cleans up behind others, so that it does not warn of it.
+    """Start Python's resource tracker without its warnings.
 
-    A command that Ctrl-C ends at once leaves semaphores of the workers to it.
+    It would warn of semaphores of the workers after a command that Ctrl-C ends at once.
     """
     name = "PYTHONWARNINGS"
     before = os.environ.get(name)

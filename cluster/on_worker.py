@@ -1,4 +1,4 @@
-"""What runs on a worker: it offers its cores to tasks, and these ask whether they are wanted."""
+"""Functions that run on a worker: it offers its cores to tasks; tasks ask whether to go on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ENTRANT_CORES = "playout-cores"
 #: The resource of workers that trainings ask for.
 TRAINING_CORES = "playout-training-cores"
 _RUNNING = (Status.running, Status.paused)
-#: The states of a task that is wanted: it may have asked for a thread beyond those of the worker.
+#: The states of a task that is wanted; 'long-running' has a thread beyond those of the worker.
 _WANTED = ("executing", "long-running")
 
 
@@ -20,6 +20,6 @@ async def offer(resource: str, dask_worker: Worker) -> None:
 
 
 def is_wanted(worker: Worker, key: str) -> bool:
-    """Whether the worker is in touch with the scheduler, and that wants the task."""
+    """Return whether the worker is connected to the scheduler, which wants the task."""
     task = worker.state.tasks.get(key)
     return worker.status in _RUNNING and task is not None and task.state in _WANTED

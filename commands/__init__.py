@@ -1,12 +1,15 @@
-"""What every command needs, whether it runs a server or a player.
+"""What several commands need.
 
-entry_points   the installed commands, which handle Ctrl-C before they import anything slow
-interrupts     Ctrl-C
-progress       lines on standard error about work that takes seconds
-options        types of options
-subprocesses   start processes of this installation, and the cores that they may use
-restarts       pauses before a process is started again
-toml_lines     TOML files of which each value knows its line
-toml_table     checks of values in TOML files, with errors that name the line
-text           plain text, numbers with their noun, shares as percentages, dates
+entry_points     the installed commands, which handle Ctrl-C before they import anything slow
+interrupts       Ctrl-C
+progress         lines on standard error about work that takes seconds
+options          `--game`, and types of options
+connect_options  the options of a connection to a server
+identity         a client's name, token and session, and its login
+subprocesses     start processes of this installation, and the cores that they may use
+restarts         pauses before a process is started again
+toml_lines       the line of each value of a TOML file
+toml_table       checks of values in TOML files, with errors that name the line
+text             plain text, numbers with their noun, shares as percentages, dates
+html_page        a page of tables and plots in one HTML file
 """

@@ -104,7 +104,7 @@ def server_option(text: str, default: str | None = None) -> Callable[[F], F]:
 
 
 def retry_option(command: F) -> F:
-    """Add the option `--retry-s` to a command."""
+    """Add `--retry-s`, the time to keep trying to reach the server."""
     return click.option(
         "--retry-s",
         default=30.0,

@@ -14,9 +14,9 @@ from functools import partial
 from playout.commands import interrupts
 from playout.commands.progress import doing
 
-#: The number of threads of NumPy's linear algebra, which it reads when it is imported. With one for
-#: each core, ratings of 200 players took 1.2 s instead of 0.1 s while other work kept the cores
-#: busy: threads that wait for each other spin.
+#: The variable with the number of threads of NumPy's linear algebra, which NumPy reads when it is
+#: imported. With a thread for each core, ratings of 200 players took 1.2 s instead of 0.1 s while
+#: other work kept the cores busy: threads that wait for each other spin.
 _ALGEBRA_THREADS = "OPENBLAS_NUM_THREADS"
 
 

@@ -1,4 +1,4 @@
-"""A page of tables and plots in one HTML file, light and dark, which loads nothing."""
+"""A page of tables and plots in one HTML file, light and dark, which loads no other file."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def page(name: str, body: Iterable[str]) -> str:
-    """A page with a title and a body in HTML, which loads nothing from elsewhere."""
+    """Return a page with a title and a body in HTML, which loads no other file."""
     title = shown(name)
     parts = [
         "<!DOCTYPE html>",
@@ -90,7 +90,7 @@ def page(name: str, body: Iterable[str]) -> str:
 
 
 def section(title: str, content: str) -> str:
-    """A section of a page: its heading, which is escaped, and its content in HTML."""
+    """Return a section of a page: its heading, which is escaped, and its content in HTML."""
     return f"<section>\n<h2>{shown(title)}</h2>\n{content}\n</section>"
 
 

@@ -43,10 +43,9 @@ class TokenError(Exception):
 
 
 class TokenFile:
-    """Tokens by server ("host:port") and name; names are compared without upper and lower case.
+    """Tokens by server ("host:port") and name; the case of letters in a name does not matter.
 
-    Several programs may use it at once: a writer holds a lock, and a reader finds the whole file,
-    before or after the change.
+    Several programs may use it at once: a writer holds a lock, and the file is replaced as a whole.
     """
 
     def __init__(self, folder: Path, warn: Callable[[str], None]) -> None:
@@ -55,7 +54,7 @@ class TokenFile:
         self._warn = warn
 
     def get(self, server: str, name: str) -> str | None:
-        """The token of an account, or None. Raises TokenError."""
+        """Return the token of an account, or None. Raises TokenError."""
         return self._read().get(server, {}).get(name.casefold())
 
     def keep(self, server: str, name: str, token: str) -> None:
@@ -66,7 +65,7 @@ class TokenFile:
             self._write(tokens)
 
     def prepare(self) -> None:
-        """Make sure that a token can be stored. Raises TokenError."""
+        """Check that a token can be stored. Raises TokenError."""
         with self._locked():
             pass
 
@@ -118,7 +117,7 @@ class TokenFile:
 
 
 def read_secret(path: Path, warn: Callable[[str], None]) -> str:
-    """The text of a file; `warn` gets a text if other users can read it."""
+    """Return the text of a file; `warn` gets a text if other users can read it."""
     with path.open(encoding="utf-8") as file:
         if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
             warn(f"Other users can read {path}, which holds a token: chmod 600 '{path}'")
@@ -127,7 +126,7 @@ def read_secret(path: Path, warn: Callable[[str], None]) -> str:
 
 @dataclass(frozen=True)
 class GivenToken:
-    """A token that the user gave for this run; `origin` tells people where it was read."""
+    """A token that the user gave for this run; `origin` says where it was read."""
 
     token: str
     origin: str
@@ -136,7 +135,10 @@ class GivenToken:
 def given_token(
     path: Path | None, variable: str | None, warn: Callable[[str], None]
 ) -> GivenToken | None:
-    """The token in the file `path`, otherwise in the environment variable. Raises TokenError."""
+    """Return the token in the file `path`, otherwise that of `variable`. Raises TokenError.
+
+    `variable` is the value of the environment variable PLAYOUT_TOKEN.
+    """
     if path is not None:
         try:
             return _checked(read_secret(path, warn), str(path))
@@ -160,7 +162,7 @@ class SavedAccount:
     def __init__(
         self, file: TokenFile, server: str, name: str, given: GivenToken | None = None
     ) -> None:
-        """A token that is `given` is used instead of that in the file."""
+        """A token that is `given` is used instead of the one in the file."""
         self.given = given
         self.origin = given.origin if given else str(file.path)
         self._file = file
@@ -169,9 +171,9 @@ class SavedAccount:
         self._useless: str | None = None
 
     def token(self) -> str | None:
-        """The token, read anew: another player of the account may have registered it meanwhile.
+        """Return the token, read anew: another player of the account may have registered it.
 
-        None if the account is to be registered; its token can be stored then. Raises TokenError.
+        None if the account is to be registered; then its token can be stored. Raises TokenError.
         """
         if self.given:
             return self.given.token
@@ -182,7 +184,7 @@ class SavedAccount:
         return None
 
     def keep(self, token: str) -> None:
-        """Store the token of the account, which was registered. Raises TokenError."""
+        """Store the token of the account that was just registered. Raises TokenError."""
         self._file.keep(self._server, self._name, token)
 
     def forget(self, token: str) -> None:

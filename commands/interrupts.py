@@ -1,7 +1,7 @@
-"""What Ctrl-C does to a command that does not handle it otherwise: one line, and exit code 130.
+"""Ctrl-C in a command without a handler of its own: prints one line, and exits with code 130.
 
-A KeyboardInterrupt would not do: while modules are imported and rules are compiled, which takes
-seconds, it shows a traceback or is lost in a callback.
+A KeyboardInterrupt would show a traceback or be lost in a callback while modules are imported and
+rules are compiled, which takes seconds.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ _CODE = 128 + signal.SIGINT
 
 
 def install() -> None:
-    """Handle SIGINT from now on, unless the parent process had it ignored."""
+    """Handle SIGINT from now on, unless the parent process ignores it."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _exit_at_once)
 
 
 @contextlib.contextmanager
 def with_cleanup() -> Iterator[None]:
-    """Within the block Ctrl-C raises SystemExit, so that files and the terminal are left in order.
+    """Within the block Ctrl-C raises SystemExit, so that files and the terminal are restored.
 
-    A second Ctrl-C exits at once. Another handler of SIGINT than that of `install` stays.
+    A second Ctrl-C exits at once. A handler of SIGINT that `install` did not set is kept.
     """
     with _handled_by(_raise_exit):
         yield
@@ -34,7 +34,7 @@ def with_cleanup() -> Iterator[None]:
 
 @contextlib.contextmanager
 def as_exception() -> Iterator[None]:
-    """Within the block Ctrl-C raises KeyboardInterrupt, as it does without `install`."""
+    """Within the block Ctrl-C raises KeyboardInterrupt, as without `install`."""
     with _handled_by(signal.default_int_handler):
         yield
 
@@ -63,7 +63,7 @@ def _raise_exit(*_: object) -> NoReturn:
 
 
 def _say() -> None:
-    """Write past Python's streams, which the signal may have interrupted."""
+    """Write without Python's streams, which the signal may have interrupted."""
     line = b"Interrupted.\n"
     with contextlib.suppress(OSError):
         os.write(2, b"\n" + line if os.isatty(2) else line)  # after the terminal's ^C

@@ -1,4 +1,4 @@
-"""The option `--game` of the commands: registers games of the user's own files."""
+"""The option `--game`, which registers games of the user's own files, and types of options."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import click
 from playout import games
 from playout.games.core import plugins
 
-# The type of options that are numbers.
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class FiniteRange(click.FloatRange):
-    """A range of numbers without nan, which passes every comparison with a bound, and infinity."""
+    """A range of finite numbers: nan passes every bound check."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number of an option or a configuration file. Raises BadParameter."""
@@ -23,9 +23,6 @@ class FiniteRange(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value!r} is not a finite number.", param, ctx)
         return number
-
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 def game_option(text: str) -> Callable[[F], F]:

@@ -1,4 +1,4 @@
-"""Subprocesses that end when this process does, even if it is killed."""
+"""Starts subprocesses, which end with this process even if it is killed, and ends them."""
 
 from __future__ import annotations
 
@@ -19,27 +19,19 @@ from typing import IO
 
 from playout.games.core import plugins
 
-# The processor cores that this process may use.
-
-
-def usable_cores() -> int:
-    """Return how many cores this process may use, at least 1."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 Process = subprocess.Popen[bytes]
 
-#: The niceness of players: while other players search, a move waits two thirds of a millisecond
-#: less for the server with this.
+#: The niceness of players. With it, a move waits two thirds of a millisecond less for the server
+#: while other players search.
 PLAYER_NICENESS = 10
-#: The niceness of work that is done with the time that nothing else needs.
+#: The niceness of work that may take only idle processor time.
 LOWEST_NICENESS = 19
-#: Without it, numpy's library starts as many threads as there are cores, which stay idle.
+#: Without it, the library of numpy starts one idle thread for each core.
 FEW_THREADS = {"OMP_NUM_THREADS": "1"}
 
 _PR_SET_PDEATHSIG = 1
 _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
-#: How much of the end of a process's output is shown.
+#: The lines at the end of a process's output that are shown, and the bytes that are read for them.
 _TAIL_LINES, _TAIL_BYTES = 8, 4000
 
 
@@ -47,8 +39,8 @@ _TAIL_LINES, _TAIL_BYTES = 8, 4000
 class Program:
     """A command with its folder and environment.
 
-    `death` is the signal that it gets when this process exits. With a higher `niceness` other
-    processes run first, as the server should before players.
+    `death` is the signal that it gets when this process exits. Processes with a lower `niceness`
+    run first, as the server should before players.
     """
 
     words: Sequence[str]
@@ -60,7 +52,7 @@ class Program:
     def start(self, log: Path) -> Process:
         """Run it in a process group of its own, and append its output to a file. Raises OSError.
 
-        Call it in the main thread: on Linux, the end of the calling thread counts as the parent's.
+        Call it in the main thread: on Linux, the new process gets `death` when that thread ends.
         """
         with log.open("ab") as output:
             return subprocess.Popen(
@@ -71,17 +63,17 @@ class Program:
                 cwd=self.folder,
                 env=self.environment,
                 process_group=0,
-                # It takes no lock, so that no thread can have left one behind.
+                # It takes no lock that another thread could hold at this moment.
                 preexec_fn=self._beginning(),  # noqa: PLW1509
             )
 
     def _beginning(self) -> Callable[[], None]:
-        """Return what the new process does before the command."""
+        """Return the function that the new process calls before the command."""
         return functools.partial(begin, os.getpid(), self.death, self.niceness)
 
 
 def begin(parent: int, death: int, niceness: int) -> None:
-    """In a new process: end with its parent, where the system supports that, and set niceness."""
+    """Prepare a new process: set its niceness and, on Linux, end it with its parent."""
     with contextlib.suppress(PermissionError):  # a service manager may forbid it
         os.nice(niceness)
     if _prctl is None:
@@ -101,10 +93,8 @@ def start_own(
 ) -> Process:
     """Run a command of Playout, `module:function`, as `Program.start` does. Raises OSError.
 
-    `input_` is the descriptor of its standard input.
-
-    A `Program` copies this process before the command, which stops a server for 13 ms; a command of
-    Playout calls `begin` itself.
+    `input_` is the descriptor of its standard input. A `Program` copies this process, which stops a
+    server for 13 ms; this function does not, as the command calls `begin` itself.
     """
     module, _, function = call.partition(":")
     first = f"begin({os.getpid()}, {signal.SIGKILL:d}, {niceness})"
@@ -125,7 +115,7 @@ def start_own(
 def own(call: str, *arguments: str) -> list[str]:
     """Return the words of a command of Playout, `module:function` with arguments.
 
-    With `own_environment` it runs the same code as this process.
+    With `own_environment` it runs the code of this process.
     """
     module, _, function = call.partition(":")
     code = f"import sys; from {module} import {function}; sys.exit({function}())"
@@ -138,18 +128,18 @@ def own_environment() -> dict[str, str]:
 
 
 def python_path() -> str:
-    """The PYTHONPATH with which a process imports the same code as this one.
+    """Return the PYTHONPATH with which a process imports the same code as this one.
 
-    That is the folder from which this process imports, then this process's own PYTHONPATH.
+    It is the folder from which this process imports Playout, then the PYTHONPATH of this process.
     """
     root = str(Path(__file__).parents[2])
     return os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
 
 
 def others_environment() -> dict[str, str]:
-    """Return the environment for any other command: no variable with a token is in it.
+    """Return the environment for any other command, without tokens.
 
-    It has the registered games: the command may start a player.
+    It has the registered games, because the command may start a player.
     """
     other = {key: value for key, value in os.environ.items() if not key.startswith("PLAYOUT_")}
     return other | plugins.environment()
@@ -174,6 +164,11 @@ def send(process: Process, number: signal.Signals) -> None:
         os.killpg(process.pid, number)
 
 
+def usable_cores() -> int:
+    """Return how many cores this process may use, at least 1."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def last_lines(file: IO[bytes], number: int) -> list[str]:
     """Return up to `number` of the last lines of a process's output."""
     file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
@@ -181,7 +176,7 @@ def last_lines(file: IO[bytes], number: int) -> list[str]:
 
 
 def how_it_ended(process: Process) -> str:
-    """In words, of one that has."""
+    """Return in words how an exited process has ended."""
     code = process.returncode
     if code < 0:
         return f"was ended by a signal ({signal.strsignal(-code) or -code})"
@@ -189,7 +184,7 @@ def how_it_ended(process: Process) -> str:
 
 
 class LogFolder:
-    """A temporary folder for the output of processes, which stays if it is `wanted`."""
+    """A temporary folder for the output of processes, which is kept if it is `wanted`."""
 
     def __init__(self) -> None:
         self.wanted = False
@@ -200,7 +195,7 @@ class LogFolder:
         return Path(tempfile.mkdtemp(prefix="playout-tournament-"))
 
     def of(self, name: str) -> Path:
-        """Return the log file of a process; the folder is created again if it was deleted."""
+        """Return the path of a process's log; the folder is created again if it was deleted."""
         self.folder.mkdir(mode=0o700, exist_ok=True)
         return self.folder / f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.log"
 
@@ -211,7 +206,7 @@ class LogFolder:
         return ""
 
     def close(self) -> bool:
-        """Delete the folder unless it is wanted; return whether it stays."""
+        """Delete the folder unless it is wanted; return whether it is kept."""
         used = "folder" in vars(self)
         if used and not self.wanted:
             shutil.rmtree(self.folder, ignore_errors=True)

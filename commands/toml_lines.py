@@ -1,6 +1,6 @@
 """The line of each key of a TOML text, which tomllib does not report.
 
-The text has to be valid: tomllib has parsed it, and it is not checked again.
+The text must be valid TOML: tomllib has parsed it before.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Token(NamedTuple):
 
 
 def lines_of(text: str) -> dict[Path, int]:
-    """The line, from 1, of each table, key and element of a list.
+    """Return the line, from 1, of each table, key and element of a list.
 
     A table that is named several times, as in dotted keys, has the line of its first name.
     """

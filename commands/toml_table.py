@@ -1,4 +1,8 @@
-"""Takes values from a TOML table, and collects the faults with their lines."""
+"""Reads TOML files: takes checked values from tables, and collects the faults with their lines.
+
+A `Check` returns the canonical form of a value, or raises ValueError with what is allowed; checks
+serve for the values of messages, too.
+"""
 
 from __future__ import annotations
 
@@ -15,40 +19,37 @@ from playout.games.core import spec
 from playout.protocol import names
 from playout.protocol.time_control import canonical_time_control
 
-# Checks of single values of a specification, from a file or from a message.
-
-
 T = TypeVar("T")
 #: Returns the canonical form of a value. Raises ValueError, which says what is allowed.
 Check = Callable[[object], T]
 
-#: The whole numbers of TOML.
+#: The lowest and the highest whole number of TOML.
 WHOLE = (-(2**63), 2**63 - 1)
 
 
 def text(value: object) -> str:
-    """Returns a text; raises ValueError for any other type."""
+    """Return a text; raise ValueError for any other type."""
     if not isinstance(value, str):
         raise _expected("text in quotes", value)
     return value
 
 
 def list_(value: object) -> list[object]:
-    """Returns a list with one element or more; raises ValueError."""
+    """Return a list with one element or more; raise ValueError for any other value."""
     if not isinstance(value, list) or not value:
         raise _expected("a list of one or more", value)
     return value
 
 
 def table(value: object) -> dict[str, object]:
-    """Returns a table; raises ValueError for any other type."""
+    """Return a table; raise ValueError for any other type."""
     if not isinstance(value, dict):
         raise _expected("a table, { key = value }", value)
     return value
 
 
 def one_of(kind: str, allowed: Sequence[str]) -> Check[str]:
-    """Makes a check for one of the allowed words; `kind` names them in errors."""
+    """Return a check for one of the allowed words; `kind` names them in errors."""
 
     def check(value: object) -> str:
         chosen = text(value)
@@ -60,7 +61,7 @@ def one_of(kind: str, allowed: Sequence[str]) -> Check[str]:
 
 
 def whole(low: int, high: int) -> Check[int]:
-    """Makes a check for a whole number within bounds, both included."""
+    """Return a check for a whole number within bounds, both included."""
 
     def check(value: object) -> int:
         if type(value) is not int or not low <= value <= high:
@@ -71,7 +72,7 @@ def whole(low: int, high: int) -> Check[int]:
 
 
 def number(low: float, high: float) -> Check[float]:
-    """Makes a check for a number within bounds, both included."""
+    """Return a check for a number within bounds, both included."""
     allowed = f"a number from {low:g} to {high:g}"
 
     def check(value: object) -> float:
@@ -85,50 +86,50 @@ def number(low: float, high: float) -> Check[float]:
 
 
 def risk(value: object) -> float:
-    """Returns a probability of error, between 0 and 0.5; raises ValueError."""
+    """Return a probability of error, between 0 and 0.5; raise ValueError for other values."""
     if not isinstance(value, float) or not 0 < value < 0.5:
         raise _expected("a number between 0 and 0.5", value)
     return value
 
 
 def truth(value: object) -> bool:
-    """Returns a boolean; raises ValueError for any other type."""
+    """Return a boolean; raise ValueError for any other type."""
     if not isinstance(value, bool):
         raise _expected("true or false", value)
     return value
 
 
 def visible(longest: int) -> Check[str]:
-    """Makes a check for text without control characters; blanks at its ends are removed."""
+    """Return a check for text without control characters; blanks at its ends are removed."""
 
     def check(value: object) -> str:
         stripped = text(value).strip()
         if not (stripped.isprintable() and 1 <= len(stripped) <= longest):
-            raise ValueError(f"must be 1 to {longest} characters that can be seen")
+            raise ValueError(f"must be 1 to {longest} visible characters")
         return stripped
 
     return check
 
 
 def name(value: object) -> str:
-    """Returns a player's name as the server shows it; raises ValueError if it is not allowed."""
+    """Return a player's name as the server shows it; raise ValueError if it is not allowed."""
     return names.normalised(text(value))
 
 
 def game(value: object) -> Game:
-    """Returns the game that a text names, with its parameters; raises SpecError."""
+    """Return the game that a text names, with its parameters; raise SpecError without one."""
     return games.load(text(value))
 
 
 def clock(value: object) -> str:
-    """Returns the canonical notation of a time control; raises TimeControlError."""
+    """Return the canonical notation of a time control. Raises TimeControlError."""
     return canonical_time_control(text(value))
 
 
 def player(value: object) -> str:
-    """Returns a player with its options; raises SpecError if it cannot be parsed.
+    """Return a player with its options; raise SpecError if it cannot be parsed.
 
-    Whether the player exists and takes these options is not known here.
+    Whether the player exists and has these options is not checked.
     """
     spelled = text(value).strip()
     spec.parse(spelled)
@@ -136,7 +137,7 @@ def player(value: object) -> str:
 
 
 def options(value: object) -> dict[str, str]:
-    """Returns options of a player as texts, by name; raises ValueError if one cannot be written.
+    """Return options of a player as texts, by name; raise ValueError if one cannot be written.
 
     A player with its options is one text, in which commas and parentheses have a meaning.
     """
@@ -152,7 +153,7 @@ def options(value: object) -> dict[str, str]:
 
 
 def command(value: object) -> str:
-    """Returns a command line with quotes as for a shell; raises ValueError without a program."""
+    """Return a command line with quotes as for a shell; raise ValueError without a program."""
     line = visible(1000)(value)
     try:
         words = shlex.split(line)
@@ -183,9 +184,9 @@ def _shown(value: object) -> str:
 
 
 class Faults:
-    """The faults of a file, each with its line number, by which they are sorted.
+    """The faults of a file, sorted by their lines.
 
-    Without the name of a file, `where`, the faults have no places.
+    `where` is the name of the file; if it is empty, the texts name no lines.
     """
 
     def __init__(self, where: str, lines: Mapping[Path, int]) -> None:
@@ -195,23 +196,23 @@ class Faults:
         self._paths: set[Path] = set()
 
     def add(self, path: Path, text: str) -> None:
-        """Adds a fault of the value at `path`, or where that should be."""
+        """Add a fault of the value at `path`, or of the place where the value is missing."""
         line = self._line(path)
         self._paths.add(path)
         place = f"{self._where}:{line}: " if self._where else ""
         self.found.append((line, place + text))
 
     def add_new(self, path: Path, text: str) -> None:
-        """Adds a fault, unless the value or what it is in has one already."""
+        """Add a fault, unless the value, or a table or list around it, has one already."""
         if not any(path[:length] in self._paths for length in range(1, len(path) + 1)):
             self.add(path, text)
 
     def add_elsewhere(self, path: Path, place: str, text: str) -> None:
-        """Adds a fault in another file, which the value at `path` names."""
+        """Add a fault in another file, which the value at `path` names."""
         self.found.append((self._line(path), f"{place}: {text}"))
 
     def text(self) -> str:
-        """All faults in the order of their lines, a line of text for each."""
+        """Return all faults in the order of their lines, a line of text for each."""
         return "\n".join(text for _, text in sorted(self.found, key=lambda fault: fault[0]))
 
     def _line(self, path: Path) -> int:
@@ -221,7 +222,7 @@ class Faults:
 
 
 class TomlTable:
-    """A table of the file, from which values are taken; faults of the values are collected."""
+    """A table of a file, from which values are taken; faults of the values are collected."""
 
     def __init__(self, values: Mapping[str, object], path: Path, kind: str, faults: Faults):
         self.path = path
@@ -234,43 +235,43 @@ class TomlTable:
         return key in self._values
 
     def fault(self, text: str, *keys: str | int) -> None:
-        """Adds a fault of the value that the keys lead to; without keys, of the table."""
+        """Add a fault of the value that the keys lead to; without keys, of the table."""
         self._faults.add((*self.path, *keys), text)
 
     def fault_elsewhere(self, key: str, place: str, text: str) -> None:
-        """Adds a fault in a file that the value of the key names."""
+        """Add a fault in a file that the value of the key names."""
         self._faults.add_elsewhere((*self.path, key), place, text)
 
     def take(self, key: str, check: Check[T], default: T) -> T:
-        """The value of an optional key, or `default` if it is missing or wrong."""
+        """Return the value of an optional key, or `default` if it is missing or wrong."""
         self._known.append(key)
         return self._checked(check, self._values[key], key, default) if key in self else default
 
     def need(self, key: str, check: Check[T], instead: T) -> T:
-        """The value of a required key, or `instead` if it is missing or wrong."""
+        """Return the value of a required key, or `instead` if it is missing or wrong."""
         if key not in self:
             self.fault(f"{self._kind} needs {key!r}", key)
         return self.take(key, check, instead)
 
     def elements(self, key: str, check: Check[T], instead: T) -> list[T]:
-        """The values of a required list, with `instead` for each wrong one."""
+        """Return the values of a required list, with `instead` for each wrong one."""
         nothing: list[object] = []
         values = self.need(key, list_, nothing)
         return [self._checked(check, each, key, instead, i) for i, each in enumerate(values)]
 
     def table(self, key: str, kind: str) -> TomlTable:
-        """A table within this one; an empty one if it is missing or wrong."""
+        """Return a table within this one; an empty one if it is missing or wrong."""
         nothing: dict[str, object] = {}
         return TomlTable(self.take(key, table, nothing), (*self.path, key), kind, self._faults)
 
     def tables(self, key: str, kind: str) -> Iterator[TomlTable]:
-        """The tables of a required list, without wrong ones."""
+        """Yield the tables of a required list, without wrong ones."""
         for i, values in enumerate(self.elements(key, table, None)):
             if values is not None:
                 yield TomlTable(values, (*self.path, key, i), kind, self._faults)
 
     def close(self, above: Container[str] = (), what: str = "") -> None:
-        """Adds a fault for each key that was not taken; keys of `above` belong before `what`."""
+        """Add a fault for each key that was not taken; keys of `above` belong before `what`."""
         for key in self._values:
             if key in self._known:
                 continue
@@ -287,10 +288,7 @@ class TomlTable:
             return instead
 
 
-# Reads the text of a TOML file; a fault of its syntax is reported with its line and a remedy.
-
-
-#: What newcomers to TOML mostly mean, by the beginning of tomllib's message.
+#: Remedies for frequent errors of syntax, by the beginning of tomllib's message.
 _REMEDIES = {
     "Invalid value": " (text stands in quotes)",
     "Illegal character '\\n'": " (the quotes are not closed)",
@@ -301,11 +299,11 @@ _AT_LINE = re.compile(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)",
 
 
 class TomlSyntaxError(ValueError):
-    """A text that is not TOML: a line of text, `SPEC.toml:7: ...`."""
+    """A text that is not TOML; the message is a line with its place, `SPEC.toml:7: ...`."""
 
 
 def load(text: str, where: str) -> tuple[dict[str, Any], Faults]:
-    """The values of a text, and the faults that it will have, none so far.
+    """Return the values of a text, and an empty collection for its faults.
 
     `where`: the name of the file, for errors. Raises TomlSyntaxError.
     """
@@ -316,15 +314,15 @@ def load(text: str, where: str) -> tuple[dict[str, Any], Faults]:
     except tomllib.TOMLDecodeError as error:
         raise TomlSyntaxError(f"{where}:{_located(str(error), text)}") from None
     except RecursionError:
-        raise TomlSyntaxError(f"{where}:1: lists and tables are too deep in each other") from None
+        raise TomlSyntaxError(f"{where}:1: lists and tables are nested too deeply") from None
     except ValueError:
         raise TomlSyntaxError(
-            f"{where}:1: a number with thousands of digits, or no UTF-8"
+            f"{where}:1: a number with thousands of digits, or text that is not UTF-8"
         ) from None
 
 
 def _located(error: str, text: str) -> str:
-    """An error of tomllib with its line, the text there and, for a usual error, the remedy."""
+    """Return an error of tomllib with its line, the text there and, for some, a remedy."""
     found = _AT_LINE.fullmatch(error)
     if not found:
         return f"1: {error}"

@@ -15,7 +15,7 @@ from playout.players.engines.client import EngineClient, Position, is_short
 from playout.players.engines.gomocup_client import GomocupClient
 from playout.players.engines.gtp_client import GtpClient
 from playout.players.engines.lines_client import LinesClient
-from playout.players.engines.original import OriginalEngineClient
+from playout.players.engines.original_client import OriginalEngineClient
 from playout.players.engines.process import EngineError
 from playout.players.engines.uci_client import UciClient
 

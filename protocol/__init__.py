@@ -7,7 +7,7 @@
     tournament_spec  the specification of a tournament
     analyst          orders to an analyst process, and its reports
     versions         digests that tell versions of a bot apart
-    connection, tls  the client's side of a connection to a server
+    connection, tls  a client's connection to a server, and the verification of its certificate
     endpoints        addresses that a server listens on, and the PROXY protocol of HAProxy
 
 All but `connection`, `tls` and `endpoints` are pure: no network, no SQL, no clock.

@@ -1,7 +1,7 @@
 """Messages between the server and its analysts, the processes in which bots analyse positions.
 
-Each message is a line of JSON. An analyst works on one order after the other; it reports a position
-when it knows more of it, and at last that it is over.
+Each message is a line of JSON. An analyst carries out one order after the other. It reports the
+changes of an analysis, and its end.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from playout.protocol.messages import Analysis
 class AnalysisOrder(Struct, frozen=True, tag="analyse"):
     """Let `player` think for `seconds` about the position of `game` after `moves`.
 
-    `played` is an action that is to be among the reported ones.
+    `played` is an action that the reports must include.
     """
 
     analysis: str
@@ -32,7 +32,7 @@ class StopOrder(Struct, frozen=True, tag="stop"):
 
 
 class AnalysisReport(Struct, frozen=True, omit_defaults=True):
-    """What is known of a position by now; `over` once, with the `error` if it has failed."""
+    """An analysis so far; `over` is true in the last report, which has the `error` if it failed."""
 
     analysis: str
     info: Analysis | None = None

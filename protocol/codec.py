@@ -18,12 +18,12 @@ import msgspec
 
 from playout.protocol.messages import EVENTS, REQUESTS, Code, Event, Request, RequestId
 
-#: The longest frame in bytes, without its length; an administrator's may be longer, because it may
+#: The longest frame in bytes, without its length; an administrator's may be longer, as it may
 #: contain a book of openings.
 MAX_FRAME = 64 * 1024
 ADMINISTRATORS_FRAME = 128 * 1024
 
-#: From this length on, collections of cycles would make decoding slower.
+#: The length from which on garbage collections make decoding slower.
 _LONG_FRAME = 4096
 
 
@@ -35,7 +35,7 @@ def _by_tag(kinds: Iterable[type[K]]) -> dict[str, type[K]]:
 
 
 class _Head(msgspec.Struct):
-    """What is read of every request first; its other fields are passed over unread."""
+    """The fields of a request that are read first; the others are skipped."""
 
     type: msgspec.Raw = msgspec.Raw()
     id: msgspec.Raw = msgspec.Raw()
@@ -71,12 +71,12 @@ class UnknownEvent(ValueError):
 
 
 def encode(message: Request | Event) -> bytes:
-    """Returns a message as MessagePack, without the length of the frame."""
+    """Return a message as MessagePack, without the length of the frame."""
     return _ENCODER.encode(message)  # six times as fast as msgpack.packb of its fields
 
 
 def encode_json(message: Request | Event) -> bytes:
-    """Returns a message as JSON in UTF-8."""
+    """Return a message as JSON in UTF-8."""
     return _JSON_ENCODER.encode(message)
 
 
@@ -85,9 +85,9 @@ class _Decoder(Protocol):
 
 
 class _RequestDecoder:
-    """Decodes requests of one form. It makes no objects for values that their type does not allow.
+    """Decodes requests of one form. It makes no objects for values of a wrong type.
 
-    So a frame full of empty lists where a text belongs takes no longer than any other.
+    So a frame full of empty lists in place of a text takes no longer than any other.
     """
 
     def __init__(self, form: str, decoder: Callable[[Any], _Decoder]) -> None:
@@ -113,7 +113,7 @@ class _RequestDecoder:
             return self._decode_in_steps(frame)
 
     def _decode_in_steps(self, frame: bytes) -> Request:
-        """Find what is wrong with a frame, and of which request it is."""
+        """Find the fault of a frame, and the request that it belongs to. Raises Unreadable."""
         try:
             head = self._head.decode(frame)
         except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
@@ -143,7 +143,7 @@ def _value(decoder: _Decoder, field: msgspec.Raw) -> Any:
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Pause the collection of cycles, of which there are none in what is decoded, for a long frame.
+    """Pause the garbage collection for a long frame, whose values have no cycles.
 
     A book of openings has tens of thousands of tuples.
     """
@@ -162,20 +162,20 @@ _JSON_REQUESTS = _RequestDecoder("JSON", msgspec.json.Decoder)
 
 
 def decode_request(frame: bytes) -> Request:
-    """Decodes a client's MessagePack. Raises Unreadable, and nothing else, for any bytes."""
+    """Decode a client's MessagePack. Raises Unreadable, and nothing else, for any bytes."""
     return _MESSAGEPACK_REQUESTS.decode(frame)
 
 
 def decode_json_request(frame: bytes) -> Request:
-    """Decodes a client's JSON, otherwise like `decode_request`.
+    """Decode a client's JSON, otherwise like `decode_request`.
 
-    If a key occurs twice, the last value counts, as in MessagePack; `type` has to have one value.
+    If a key occurs twice, the last value counts, as in MessagePack; `type` must occur once.
     """
     return _JSON_REQUESTS.decode(frame)
 
 
 def decode_event(frame: bytes) -> Event:
-    """Decodes an event of the server. Raises ValueError, and nothing else, for any bytes.
+    """Decode an event of the server. Raises ValueError, and nothing else, for any bytes.
 
     The error is an UnknownEvent if only the type is unknown.
     """

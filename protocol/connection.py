@@ -1,6 +1,6 @@
 """A connection to a server, for players and the organizer: frames, TLS, reconnection with back-off.
 
-What is sent, and what an event means, is up to a `ServerListener`.
+A `ServerListener` decides what to send, and handles the events.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ServerListener(Protocol):
         """The server sent an event."""
 
     def retrying(self, server: str, reason: str, patience_s: float) -> None:
-        """The first attempt to connect failed; others follow for `patience_s` seconds at most.
+        """The first attempt to connect failed; more follow for `patience_s` seconds at most.
 
         `server` is its address, as `HOST:PORT`.
         """
@@ -107,13 +107,13 @@ class ServerConnection:
         measures_round_trip: bool = False,
         repeats_requests: bool = False,
     ) -> None:
-        """`patience_s`: how long to go on trying to get the server's `welcome`.
+        """`patience_s`: the longest time to wait for the server's `welcome`, with all attempts.
 
-        With `measures_round_trip`, `round_trip_s` is the time a message takes to the server and
-        back. With `repeats_requests`, a request that was refused because it came too soon is sent
-        again when the server allows it, if that is within `patience_s`; requests that wait for an
-        answer must have different ids then. A repeated move that is out of date does no harm: it
-        names its ply.
+        With `measures_round_trip`, `round_trip_s` is the time that a message takes to the server
+        and back. With `repeats_requests`, a request that was refused because it came too soon is
+        sent again when the server allows it, if that is within `patience_s`; then requests that
+        wait for an answer must have different ids. A repeated move that is out of date does no
+        harm, because it names its ply.
         """
         self.round_trip_s = 0.0
         self._reactor = reactor
@@ -124,15 +124,15 @@ class ServerConnection:
         self._measures_round_trip = measures_round_trip
         self._repeats_requests = repeats_requests
         self._protocol: _Protocol | None = None
-        #: The time since when there is no `welcome`; None after one.
+        #: The time of the first attempt since the last `welcome`; None after a `welcome`.
         self._trying_since: float | None = time.monotonic()
         self._attempts = 0
         #: Whether the listener knows that the first attempt failed, or it did not fail.
         self._first_attempt_is_known = False
-        self._refusal = "it says nothing (is it a Playout server, and is --tls needed?)"
+        self._refusal = "it sends nothing (is it a Playout server, and is --tls needed?)"
         self._unanswered: dict[RequestId, Request] = {}
         self._pinged_at = 0.0
-        # It adds up to a second at random: players that lose a server do not return all at once.
+        # Adds up to a second at random: players that lose a server do not return all at once.
         self._backoff = backoffPolicy(initialDelay=0.1, maxDelay=5.0, factor=1.5)
         endpoint: Any = HostnameEndpoint(reactor, *address)
         self._service = ClientService(
@@ -155,7 +155,7 @@ class ServerConnection:
 
     def close(self) -> None:
         """Close the connection after everything was sent, and make no other."""
-        # Not within a call of the service's own, which must not be stopped there.
+        # Later: the service must not be stopped within one of its own calls.
         if self._service.running:
             self._reactor.callLater(0, self._service.stopService)
 
@@ -174,7 +174,7 @@ class ServerConnection:
     # Called by the protocol.
 
     def made(self, protocol: _Protocol) -> None:
-        """Begin on a new connection, which is verified if it uses TLS."""
+        """Tell the listener of a new connection, which is verified if it uses TLS."""
         self._protocol = protocol
         self._first_attempt_is_known = True
         self._unanswered.clear()
@@ -208,7 +208,7 @@ class ServerConnection:
                 self._listener.received(event)
 
     def lost(self, protocol: _Protocol, reason: Failure) -> None:
-        """Connect again after a loss; without a verified certificate, or patience, give up."""
+        """Connect again after a loss; give up after a bad certificate, or without patience."""
         was_verified = protocol is self._protocol
         self._protocol = None
         if not self._service.running:
@@ -220,8 +220,8 @@ class ServerConnection:
             self._trying_since = time.monotonic()
             self._listener.disconnected(reason.getErrorMessage())
         elif self._is_out_of_patience:
-            self._listener.unusable(f"The server hangs up: {self._refusal}")
-        # Not before the service has noticed the loss, too.
+            self._listener.unusable(f"The server closes the connection: {self._refusal}")
+        # Later, when the service has noticed the loss, too.
         self._reactor.callLater(0, self._await)
 
     @property
@@ -257,7 +257,7 @@ class ServerConnection:
             self._listener.unreachable(failure.getErrorMessage())
         else:
             self._report_first_attempt(failure)
-            # Not within the service's own call, which is about to count this failure.
+            # Later: the service counts this failure at the end of its own call.
             self._reactor.callLater(0, self._await)
 
     def _report_first_attempt(self, failure: Failure) -> None:

@@ -1,4 +1,9 @@
-"""Endpoints that the server listens on: plain or with TLS, direct or behind a proxy."""
+"""Endpoints that the server listens on: plain or with TLS, direct or behind a proxy.
+
+A proxy announces the address of the client with a header of the PROXY protocol, version 1 or 2:
+https://www.haproxy.org/download/2.8/doc/proxy-protocol.txt. It is read here, because Twisted's
+reader raises an unhandled error for ports that are no numbers, and takes any text for an address.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +28,6 @@ from twisted.protocols.tls import TLSMemoryBIOFactory
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-# The PROXY protocol, versions 1 and 2: a proxy announces the address of the client first.
-#
-# Twisted's own reader has a traceback for ports that are no numbers, and believes any text to be an
-# address. The specification: https://www.haproxy.org/download/2.8/doc/proxy-protocol.txt
-
-
 _V1_MAX = 107
 _V1_TCP = re.compile(rb"PROXY TCP([46]) (\S+) (\S+) (\d{1,5}) (\d{1,5})")
 _V1_UNKNOWN = re.compile(rb"PROXY UNKNOWN( .*)?", re.DOTALL)
@@ -36,7 +35,7 @@ _V2_SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
 _V2_HEAD = struct.Struct("!12sBBH")
 _LOCAL, _PROXY = 0x20, 0x21
 _STREAM_4, _STREAM_6 = 0x11, 0x21
-#: Longer headers are refused; those of proxies have less than 600 bytes.
+#: The longest header, in bytes; those of proxies have less than 600.
 _V2_MAX = 4096
 
 
@@ -120,7 +119,7 @@ class ProxiedProtocol(ProtocolWrapper):
         self._head: bytes | None = b""
 
     def dataReceived(self, data: bytes) -> None:
-        """Called by Twisted: read the header, or pass bytes on. A bad header ends it."""
+        """Called by Twisted: pass bytes on after the header. A bad header ends the connection."""
         if self._head is None:
             self.wrappedProtocol.dataReceived(data)
             return
@@ -163,11 +162,12 @@ class ProxiedEndpoint:
         return self._endpoint.listen(wrapped)
 
 
+#: Connections that may wait to be accepted.
 BACKLOG = 1000
 
 
 class TlsError(Exception):
-    """A certificate or its key cannot be used; the text is for the operator."""
+    """A certificate or its key cannot be used; the message is for the operator."""
 
 
 def endpoint(reactor: Any, host: str, port: int, *, proxied: bool) -> Any:
@@ -230,7 +230,7 @@ def page_address(host: str, port: int) -> str:
 
 
 def why_not_listening(failure: Failure, free: str) -> str:
-    """Return why an address cannot be listened on; `free` is the option that takes a free port."""
+    """Return why listening failed; `free` is the option that takes a free port."""
     text = failure.getErrorMessage()
     if getattr(getattr(failure.value, "socketError", None), "errno", None) != errno.EADDRINUSE:
         return text

@@ -1,11 +1,11 @@
-"""Every message of the protocol, declared once: fields, types, limits, and who may send it.
+"""Every message of the protocol, declared once: its fields, types, limits and senders.
 
 On the wire a message is a map whose `type` is the name of its class in snake case. A field that
 holds its default may be left out, and the server leaves it out.
 
-`Request` is the base of what clients send, `Event` of what the server sends. A request says which
-senders may send it (`sent_by`, `administrators_only`), an event whether it waits for storage
-(`durable`). `REQUESTS` and `EVENTS` are derived from the classes.
+Clients send a `Request`, the server an `Event`. A request declares its senders (`sent_by`,
+`administrators_only`), an event whether it waits for storage (`durable`). `REQUESTS` and `EVENTS`
+are derived from the classes.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from playout.protocol.tournament_spec import TournamentSpec
 
 PROTOCOL = 1
 
-#: How strong a bot of the server is, from weak to strong.
+#: The levels of the server's bots, from weak to strong.
 Level = Literal["easy", "medium", "strong"]
 Text = Annotated[str, Meta(max_length=500)]
 Name = Annotated[str, Meta(min_length=1, max_length=32)]
 Key = Annotated[str, Meta(max_length=64)]
 Label = Annotated[str, Meta(max_length=64, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z")]
 Count = Annotated[int, Meta(ge=0, lt=2**53)]
-#: Bounds that NaN and infinity do not pass.
+#: Numbers with bounds, so that NaN and infinity are refused.
 Fraction = Annotated[float, Meta(ge=0, le=1)]
 Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 Speed = Annotated[float, Meta(gt=0, le=1e9)]
@@ -39,12 +39,12 @@ Action = Int32
 MOST_EXACT = 2**53 - 1
 RequestId = Annotated[int, Meta(ge=-MOST_EXACT, le=MOST_EXACT)] | Key
 Seat = Literal[1, 2]
-#: What a player may offer the other one.
+#: The offers that a player may make.
 OfferKind = Literal["draw", "takeback"]
 
 
 class Code(enum.StrEnum):
-    """What was wrong with a request, for programs; the text of an error is for people."""
+    """The reason why a request was refused, for programs; the text of an error is for people."""
 
     FRAME_TOO_LARGE = "frame_too_large"
     MALFORMED = "malformed"
@@ -97,7 +97,7 @@ class Reason(enum.StrEnum):
 
 
 class Sender(enum.StrEnum):
-    """What a connection is, which decides the requests that it may send."""
+    """The kinds of connections, which decide the requests that they may send."""
 
     NEWCOMER = "before hello"
     PLAYER = "to players"
@@ -118,8 +118,8 @@ def _snake(name: str) -> str:
 class TimeControl(Struct, frozen=True, gc=False):
     """A time control in seconds; a match without clocks has none.
 
-    A player has `main_s`, which grows by `increment_s` with each move, and after it `periods`
-    periods of `period_s`; a period that a move does not use up is kept.
+    A player has `main_s`, to which each move adds `increment_s`, and then `periods` periods of
+    `period_s`; a move that ends within a period does not use it up.
     """
 
     main_s: float
@@ -136,7 +136,7 @@ class ClockState(Struct, frozen=True, gc=False):
 
 
 class Analysis(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A bot's analysis of the move that it sends, from its own point of view."""
+    """A bot's analysis of the move that it sends, from its own side."""
 
     win_rate: Fraction | None = None
     simulations: Count | None = None
@@ -162,7 +162,7 @@ class Board(Struct, frozen=True, omit_defaults=True):
     block: int
     column_labels: tuple[str, ...]
     row_labels: tuple[str, ...]
-    #: How the board is drawn, and the colours of the pieces, as in playout.games.core.view.
+    #: The look of the board and the colours of the pieces, as in playout.games.core.view.
     surface: Literal["plain", "checkered", "wood", "green", "blue", "blank"] = "plain"
     #: The names of cells that rows and columns do not name, "" for those that are not used.
     cell_labels: tuple[str, ...] = ()
@@ -171,7 +171,7 @@ class Board(Struct, frozen=True, omit_defaults=True):
 
 
 class Candidate(Struct, frozen=True, gc=False, omit_defaults=True):
-    """One of the moves that a bot has visited most: its name, and its cells on the board.
+    """One of the most visited moves of a bot: its name, and its cells on the board.
 
     `prior` is the probability that a net gave it before the search.
     """
@@ -188,12 +188,12 @@ class PositionView(Struct, frozen=True, omit_defaults=True):
     """A position, to be drawn on a board: for each cell 0, or the player whose piece is there.
 
     `last` are the cells of the move that led here, after those of the moves that the same player
-    made just before it, and `name` is its name. `pv` (the moves that the
-    mover expected) and `candidates` come from the mover's analysis. `blocks` gives for each block
-    of the board, row by row, the player that has won it, 0 for none. `kinds` gives for each cell
-    the kind of its piece, "" for none, if there are several, and `counts` the number of its pieces,
-    if there can be more than one. `text` is the position of a game without cells.
-    `winning` are the cells by which a player has won.
+    made just before it, and `name` is its name. `pv`, the moves that the mover expected, and
+    `candidates` come from the mover's analysis. `blocks` gives for each block of the board, row by
+    row, the player that has won it, 0 for none. `kinds` gives for each cell the kind of its piece,
+    "" for none, if a game has several, and `counts` the number of its pieces, if a cell can hold
+    more than one. `text` is the position of a game without cells. `winning` are the cells by which
+    a player has won.
     """
 
     cells: tuple[int, ...]
@@ -218,14 +218,14 @@ class LegalMove(Struct, frozen=True, gc=False):
 
 
 class OpenOffer(Struct, frozen=True, gc=False):
-    """An offer of a player that is open: made after `ply` moves, neither answered nor withdrawn."""
+    """An open offer of a player: made after `ply` moves, neither answered nor withdrawn."""
 
     offer: OfferKind
     player: Seat
     ply: int
 
 
-# Requests, which clients send. An unknown field is an error, so that a typo shows.
+# Requests, which clients send. An unknown field is an error, so that typing errors are noticed.
 
 
 class Request(
@@ -237,9 +237,9 @@ class Request(
     tag_field="type",
     tag=_snake,
 ):
-    """The answer or error to a request with an `id` repeats it as `re`."""
+    """A message of a client. The answer or error to a request with an `id` repeats it as `re`."""
 
-    #: Which senders may send it.
+    #: The connections that may send it.
     sent_by: ClassVar[frozenset[Sender]] = PLAYERS
     administrators_only: ClassVar[bool] = False
 
@@ -255,7 +255,7 @@ class Hello(Request, frozen=True, kw_only=True):
     """The first message of a connection: begins a session.
 
     `token` proves that the sender owns the name; without it a free name is registered, unless the
-    sender is a `guest`. `session` takes an earlier session up again.
+    sender is a `guest`. `session` resumes an earlier session.
     """
 
     sent_by: ClassVar = NEWCOMERS
@@ -344,13 +344,13 @@ class WithdrawOffer(Request, frozen=True, kw_only=True):
 
 
 class TakeOver(Request, frozen=True, kw_only=True):
-    """Play on a match of the same account whose session is not connected."""
+    """Continue a match of the same account whose session is not connected."""
 
     match: Key
 
 
 class Watch(Request, frozen=True, kw_only=True):
-    """Be sent a match: its position now, then every move.
+    """Watch a match: receive its position now, then every move.
 
     `preview`: for a small board among others; the sender does not count as a spectator.
     """
@@ -362,7 +362,7 @@ class Watch(Request, frozen=True, kw_only=True):
 
 
 class Unwatch(Request, frozen=True, kw_only=True):
-    """Stop being sent the moves of a match."""
+    """Stop watching a match: receive its moves no longer."""
 
     sent_by: ClassVar = SESSIONS
 
@@ -370,11 +370,11 @@ class Unwatch(Request, frozen=True, kw_only=True):
 
 
 class Analyse(Request, frozen=True, kw_only=True):
-    """Ask a bot of the server what it thinks of the position of `game` after `moves`.
+    """Have a bot of the server analyse the position of `game` after `moves`.
 
     `bot` is the name or the player specification of a bot that the server offers, by default the
-    strongest one. It thinks for `seconds`, as long as the server allows. `played` is an action
-    that is among the analysed ones, however good it is.
+    strongest one. It thinks for `seconds`, at most as long as the server allows. `played` is an
+    action that the analysis must include.
     """
 
     sent_by: ClassVar = SESSIONS
@@ -395,13 +395,13 @@ class StopAnalysis(Request, frozen=True, kw_only=True):
 
 
 class List(Request, frozen=True, kw_only=True):
-    """Ask for the players, open seeks and running matches, once."""
+    """Ask once for the players, open seeks and running matches."""
 
     sent_by: ClassVar = SESSIONS
 
 
 class SubscribeLobby(Request, frozen=True, kw_only=True):
-    """Be sent the lobby: an overview now, then the changes."""
+    """Subscribe to the lobby: receive an overview now, then the changes."""
 
     sent_by: ClassVar = SESSIONS
 
@@ -437,11 +437,11 @@ class Kick(Request, frozen=True, kw_only=True):
 class Join(Request, frozen=True, kw_only=True):
     """Play the matches of one tournament, or of all, in which the session's name is an entrant.
 
-    They begin by themselves, at most `matches` at once, as long as the connection lasts. A match
-    of the same account whose session is not connected is taken over. `process` is a number for the
-    watchers of the tournament, by which they tell several sessions of an account apart. `core_set`
-    is the number of the processor cores that the session thinks on: its matches are against
-    sessions on the same cores, or on cores that have no number, and one at a time on these cores.
+    They begin without further requests, at most `matches` at once, as long as the connection lasts.
+    A match of the same account whose session is not connected is taken over. By the number
+    `process`, watchers of the tournament distinguish several sessions of an account. `core_set` is
+    the number of the processor cores that the session thinks on: its opponents are sessions on the
+    same cores, or on cores without a number, and one match is played at a time on these cores.
     """
 
     tournament: Key | None = None
@@ -451,10 +451,10 @@ class Join(Request, frozen=True, kw_only=True):
 
 
 class EnterLadder(Request, frozen=True, kw_only=True):
-    """Play rated matches on the ladder of a game, without end, as one version of the account.
+    """Play rated matches on the ladder of a game, until it is left, as one version of the account.
 
-    They begin by themselves, at most `matches` at once, as long as the connection lasts. `version`
-    is what distinguishes the bot from the account's other versions, which are rated separately.
+    They begin without further requests, at most `matches` at once, as long as the connection lasts.
+    `version` distinguishes the bot from the account's other versions, which are rated separately.
     """
 
     game: Text
@@ -463,15 +463,15 @@ class EnterLadder(Request, frozen=True, kw_only=True):
 
 
 class LeaveLadder(Request, frozen=True, kw_only=True):
-    """Begin no more matches on the ladder of a game; those that are being played go on."""
+    """Begin no more matches on the ladder of a game; running matches continue."""
 
     game: Text
 
 
 class WatchLadder(Request, frozen=True, kw_only=True):
-    """Be sent what changes on the ladder of a game, instead of any ladder that was watched before.
+    """Watch the ladder of a game, in place of a ladder that was watched before.
 
-    The answer is the present `ladder_news`.
+    The answer is the present `ladder_news`; more follow when the ladder changes.
     """
 
     sent_by: ClassVar = SESSIONS
@@ -489,9 +489,9 @@ class CreateTournament(Request, frozen=True, kw_only=True):
 
 
 class WatchTournament(Request, frozen=True, kw_only=True):
-    """Be sent a tournament: its state now, then what happens.
+    """Watch a tournament: receive its state now, then its fixtures.
 
-    `from_now`: the fixtures of matches that began before are not sent, but for their ends.
+    `from_now`: of matches that have begun before, only the ends are sent.
     """
 
     sent_by: ClassVar = SESSIONS
@@ -501,7 +501,7 @@ class WatchTournament(Request, frozen=True, kw_only=True):
 
 
 class Withdraw(Request, frozen=True, kw_only=True):
-    """Withdraw an entrant from a tournament, which goes on without it."""
+    """Withdraw an entrant from a tournament, which continues without it."""
 
     sent_by: ClassVar = SESSIONS
     administrators_only: ClassVar = True
@@ -524,7 +524,7 @@ class ClusterWorker(
 ):
     """A worker of a cluster: its host, its cores, and the core sets that run there.
 
-    `speed` is that of one of its cores, in calibrations per second; it compares the workers.
+    `speed` is that of one core, in calibrations per second; it serves to compare workers.
     """
 
     host: Label
@@ -534,11 +534,11 @@ class ClusterWorker(
 
 
 class ReportCluster(Request, frozen=True, kw_only=True):
-    """Tell where the entrants of a tournament run, for its page and for its matches' records.
+    """Report where the entrants of a tournament run, for its page and the records of its matches.
 
-    `waiting` is how many core sets have no cores yet, `matches_per_hour` the rate so far, and
-    `dashboard` the address of the cluster's own pages. A report replaces the one before; it is
-    forgotten when its session ends.
+    `waiting` is the number of core sets without cores, `matches_per_hour` the rate so far, and
+    `dashboard` the address of Dask's own pages. A report replaces the one before; it is forgotten
+    when its session ends.
     """
 
     sent_by: ClassVar = SESSIONS
@@ -571,9 +571,9 @@ class Adjudicate(Request, frozen=True, kw_only=True):
 class Event(
     Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="type", tag=_snake
 ):
-    """`re` repeats the `id` of the request that this answers."""
+    """A message of the server. `re` repeats the `id` of the request that it answers."""
 
-    #: Whether it may be sent only when all records before it are stored.
+    #: Whether it waits until all records before it are stored.
     durable: ClassVar[bool] = False
 
     re: RequestId | None = None
@@ -587,8 +587,8 @@ class Event(
 class OfferedBot(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A bot of the server: its name, its player specification and its level.
 
-    `players` are the specifications for games for which another one is better, by the names of the
-    games. `move_s`: the most seconds that it takes for a move, if its specifications limit them.
+    `players` has other specifications for some games, by the names of the games. `move_s`: the
+    longest time for a move, in seconds, if its specifications limit it.
     """
 
     name: str
@@ -599,11 +599,11 @@ class OfferedBot(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Welcome(Event, frozen=True, kw_only=True):
-    """The answer to `hello`. After a lost connection, `session` takes the session up again.
+    """The answer to `hello`. After a lost connection, `session` resumes the session.
 
     `token` is sent once, when the name was registered just now. `away` are matches of the account
-    whose session is not connected: `take_over` takes one over. `frame_bytes` is sent to those that
-    may send longer frames than others. `bots` can be challenged with `challenge_bot`.
+    whose session is not connected; `take_over` takes one over. `frame_bytes` is sent to clients
+    that may send longer frames than others. `bots` can be challenged with `challenge_bot`.
     """
 
     durable: ClassVar = True
@@ -634,7 +634,7 @@ class Seeking(Event, frozen=True, kw_only=True):
 
 
 class Started(Event, frozen=True, kw_only=True):
-    """A match begins, is taken up again, or is watched; `seat` is None for spectators.
+    """A match begins, is resumed, or is watched; `seat` is None for spectators.
 
     `time_control` is the receiver's own, for spectators that of the first player; if the players
     have different ones, `time_controls` has both.
@@ -687,29 +687,6 @@ class Update(Event, frozen=True, kw_only=True):
     legal_moves: tuple[LegalMove, ...] | None = None
 
 
-class Offered(Event, frozen=True, kw_only=True):
-    """A player has made an offer; both players are sent it."""
-
-    durable: ClassVar = True
-
-    match: str
-    offer: OfferKind
-    player: Seat
-    ply: int
-
-
-class OfferClosed(Event, frozen=True, kw_only=True):
-    """An offer of `player` is open no longer, and was not accepted; both players are sent it."""
-
-    durable: ClassVar = True
-
-    match: str
-    offer: OfferKind
-    player: Seat
-    ply: int
-    how: Literal["declined", "withdrawn"]
-
-
 class TakenBack(Event, frozen=True, kw_only=True):
     """`player` has taken moves back with the opponent's consent: the first `ply` moves are left.
 
@@ -729,8 +706,29 @@ class TakenBack(Event, frozen=True, kw_only=True):
     legal_moves: tuple[LegalMove, ...] | None = None
 
 
+class _OfferEvent(Event, frozen=True, kw_only=True):
+    """An offer of `player` has changed; both players are sent it."""
+
+    durable: ClassVar = True
+
+    match: str
+    offer: OfferKind
+    player: Seat
+    ply: int
+
+
+class Offered(_OfferEvent, frozen=True, kw_only=True):
+    """A player has made an offer; both players are sent it."""
+
+
+class OfferClosed(_OfferEvent, frozen=True, kw_only=True):
+    """An offer of `player` was declined or withdrawn; both players are sent it."""
+
+    how: Literal["declined", "withdrawn"]
+
+
 class SpectatorCount(Event, frozen=True, kw_only=True):
-    """How many people watch a match now; sent to its players and spectators that have views."""
+    """The number of spectators of a match; sent to its players and spectators with views."""
 
     match: str
     spectators: int
@@ -750,7 +748,7 @@ class Ended(Event, frozen=True, kw_only=True):
 
 
 class AnalysisQueued(Event, frozen=True, kw_only=True):
-    """The answer to `analyse`, sent again when `place`, the analyses before this one, has changed.
+    """The answer to `analyse`, sent again when `place`, the number of analyses before it, changes.
 
     `bot` is the name of the bot that thinks, for `seconds` at most.
     """
@@ -762,7 +760,7 @@ class AnalysisQueued(Event, frozen=True, kw_only=True):
 
 
 class AnalysisUpdate(Event, frozen=True, kw_only=True):
-    """What the bot thinks by now, for the player to move; `over` with the last one.
+    """The analysis so far, from the side of the player to move; `over` in the last update.
 
     `text` says why an analysis has ended before its time.
     """
@@ -839,7 +837,7 @@ class Overview(Event, frozen=True, kw_only=True):
 
 
 class News(Event, frozen=True, kw_only=True):
-    """The changes of the lobby since the overview and all news before; sent to subscribers.
+    """The changes of the lobby since the overview and the last news; sent to subscribers.
 
     `came` are added to `players` and `left` removed; `opened` are added to `seeks`, or replace the
     same seek, and `closed` are removed; `began` are added to `matches` and `gone` removed.
@@ -874,14 +872,14 @@ class Tournament(Event, frozen=True, kw_only=True):
 
 
 class Fixture(Event, frozen=True, kw_only=True):
-    """A match of a tournament begins or has ended; new watchers are sent one for each so far.
+    """A match of a tournament begins or has ended; new watchers are sent all fixtures so far.
 
     `round`, `board` and `number` are the place of its pair in the schedule, `leg` is 1 for the
     first match of the pair and 2 for the second. `attempt` grows when a pair is played again after
     one of its matches had no result: matches of earlier attempts do not count. Until the end
     `winner` and `reason` are missing, and `processes` are the numbers from the players' `join`.
     `repeated`: the same moves between the same two players as in an earlier match. `core_speed` is
-    the speed of the cores that both players think on, if `report_cluster` has told it.
+    the speed of the cores that both players think on, if `report_cluster` has reported it.
     """
 
     durable: ClassVar = True
@@ -904,11 +902,10 @@ class Fixture(Event, frozen=True, kw_only=True):
 
 
 class LadderNews(Event, frozen=True, kw_only=True):
-    """What has changed on a ladder, a second at most after it did; sent to its watchers.
+    """The numbers of a ladder, at most a second after a change; sent to its watchers.
 
-    The numbers are zero for a ladder that nobody has entered. `rated` are the matches that the
-    present ratings follow from; `versions` have entered, and `present` of them are connected or
-    play.
+    They are zero for a ladder without entrants. `rated` is the number of matches on which the
+    present ratings are based; `versions` have entered, and `present` of them are connected or play.
     """
 
     durable: ClassVar = True
@@ -922,7 +919,7 @@ class LadderNews(Event, frozen=True, kw_only=True):
 
 
 class Ok(Event, frozen=True, kw_only=True):
-    """The answer to a request that has no other answer: it was done."""
+    """The answer to a request that has no other answer: it was carried out."""
 
     durable: ClassVar = True
 
@@ -932,13 +929,13 @@ class Pong(Event, frozen=True, kw_only=True):
 
 
 class ServerPing(Event, frozen=True, kw_only=True, tag="ping"):
-    """Nothing was received for long: the connection is closed after `seconds` more of silence."""
+    """The client was silent for long: after `seconds` more of silence, the connection is closed."""
 
     seconds: float
 
 
 class Notice(Event, frozen=True, kw_only=True):
-    """News about the server as a whole, or about something that the session waits for."""
+    """News about the whole server, or about something that the session waits for."""
 
     code: Literal[
         "storage_down",
@@ -956,7 +953,7 @@ class Notice(Event, frozen=True, kw_only=True):
 class Closing(Event, frozen=True, kw_only=True):
     """The server will stop within `seconds`.
 
-    With `kept`, matches that are not over by then go on when it is started again; otherwise they
+    With `kept`, matches that are not over by then continue when it is started again; otherwise they
     are aborted.
     """
 
@@ -965,7 +962,7 @@ class Closing(Event, frozen=True, kw_only=True):
 
 
 class Error(Event, frozen=True, kw_only=True):
-    """A request was refused; `seconds`, if any, is the time after which it may be sent again."""
+    """A request was refused; `seconds`, if given, is the time after which it may be sent again."""
 
     code: Code
     text: str
@@ -976,11 +973,12 @@ K = TypeVar("K")
 
 
 def _kinds_of(base: type[K]) -> tuple[type[K], ...]:
-    """The messages of this module that are derived from `base`, in the order of declaration."""
+    """Return the public messages of this module that are derived from `base`, as declared."""
     return tuple(
         kind
-        for kind in globals().values()
+        for name, kind in globals().items()
         if isinstance(kind, type) and issubclass(kind, base) and kind is not base
+        if not name.startswith("_")
     )
 
 

@@ -1,8 +1,7 @@
-"""Names of players: which are allowed, and which are too similar to exist side by side.
+"""Names of players: the rules for valid names, and a comparison that finds names that look alike.
 
-Follows UTS #39 (Unicode Security Mechanisms). Two names are different if their letters and digits
-are: case, accents, spaces, punctuation and symbols do not count, and letters that look alike are
-equal.
+It follows UTS #39 (Unicode Security Mechanisms). Only letters and digits distinguish names: case,
+accents, spaces, punctuation and symbols do not count, and letters that look alike are equal.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from itertools import pairwise
 LONGEST = 32
 
 # The first word of a letter's Unicode name is its script. These are the recommended scripts of
-# UAX #31, table 5: those of living languages that many people write.
+# UAX #31, table 5, which are in common use.
 _WRITTEN = (
     "ARABIC ARMENIAN BENGALI BOPOMOFO CYRILLIC DEVANAGARI ETHIOPIC GEORGIAN GREEK GUJARATI "
     "GURMUKHI HANGUL HEBREW HIRAGANA KANNADA KATAKANA KHMER LAO LATIN MALAYALAM MYANMAR ORIYA "
@@ -39,7 +38,7 @@ _INVISIBLE = "\u034f\u115f\u1160\u17b4\u17b5"
 
 # For each lower-case Latin shape, the characters that look like it: Latin, Greek, Cyrillic,
 # Armenian, and Kana for Han. From confusables.txt of UTS #39 (Unicode 15), without the accents that
-# it keeps, and with vv for w. If the two cases of a letter look like two different Latin letters
+# it keeps, and with vv for w. Where the cases of a letter look like two different Latin letters
 # (eta, nu, upsilon), the capital decides, because it looks exactly the same.
 _LOOKS_LIKE = {
     "a": "ɑαа",
@@ -83,18 +82,18 @@ _VARIETY_OF_LATIN = re.compile(r"LATIN .*\b([A-Z]{1,2})")
 
 
 class BadName(ValueError):
-    """A name that breaks a rule; the text says which rule, and the character that breaks it."""
+    """A name that breaks a rule; the message has the rule, and the character that breaks it."""
 
 
 def normalised(name: str) -> str:
-    """Returns the form in which a name is shown and stored. Raises BadName.
+    """Return the form in which a name is shown and stored. Raises BadName.
 
     The form is NFKC, as for nicknames in RFC 8266: wide, circled and mathematical letters become
-    ordinary letters. The price: single Korean letters (ㅋ) become parts of syllables.
+    ordinary letters. A drawback: single Korean letters (ㅋ) become parts of syllables.
     """
     for char in name:
         if char != " " and unicodedata.category(char)[0] == "Z":
-            raise BadName(f"a name has no spaces but the usual one; this has {_spelled(char)}")
+            raise BadName(f"a name has only ordinary spaces; this has {_spelled(char)}")
     name = unicodedata.normalize("NFKC", name)
     if not 0 < len(name) <= LONGEST:
         raise BadName(f"a name has 1 to {LONGEST} characters; this has {len(name)}")
@@ -107,11 +106,11 @@ def normalised(name: str) -> str:
 
 
 def skeleton(name: str) -> str:
-    """Returns a text that is equal for two names that people could confuse.
+    """Return a text that is equal for two names that people could confuse.
 
     Accepts any text; the skeleton of a skeleton is itself. It is for comparison, not for display:
-    that of `Willi` is `vvllll`. It does not detect letters that look alike within Arabic, Hebrew,
-    Indic scripts and Han, nor letters of these that look like a Latin letter (alef like l).
+    the skeleton of `Willi` is `vvllll`. Within Arabic, Hebrew, Indic scripts and Han it does not
+    detect letters that look alike, nor those that look like a Latin letter (alef like l).
     """
     folded = unicodedata.normalize("NFKD", name).casefold()
     shapes = map(_shape, unicodedata.normalize("NFKD", folded))
@@ -121,11 +120,11 @@ def skeleton(name: str) -> str:
 def _check_character(char: str) -> None:
     kind = unicodedata.category(char)
     if kind[0] == "C" or kind == "Me" or char in _INVISIBLE:
-        raise BadName(f"a name has only characters that can be seen; this has {_spelled(char)}")
+        raise BadName(f"a name has only visible characters; this has {_spelled(char)}")
     if kind[0] == "S" and not char.isascii():
         raise BadName(f"a name has no symbols or pictures; this has {_spelled(char)}")
     if kind[0] in "LMN" and _first_word(char) not in _SCRIPTS.keys() | _WITH_ANY:
-        raise BadName(f"a name is in a script that is in wide use; this has {_spelled(char)}")
+        raise BadName(f"a name is in a script in wide use; this has {_spelled(char)}")
 
 
 def _check_arrangement(name: str) -> None:
@@ -150,7 +149,7 @@ def _kind(char: str) -> str:
 
 
 def _check_scripts(word: str) -> None:
-    """Requires one script per word. `Владимир v2` is valid: `skeleton` compares such names."""
+    """Require one script per word. `Владимир v2` is valid: `skeleton` compares such names."""
     letters = (char for char in word if unicodedata.category(char)[0] in "LMN")
     scripts = {_SCRIPTS[first] for first in map(_first_word, letters) if first in _SCRIPTS}
     if len(scripts) > 1 and not any(scripts <= together for together in _TOGETHER):
@@ -168,7 +167,7 @@ def _spelled(char: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _shape(char: str) -> str:
-    """Returns the skeleton of one character that is already case-folded and decomposed."""
+    """Return the skeleton of one character that is already case-folded and decomposed."""
     if char in _SHAPES:
         return _SHAPES[char]
     kind = unicodedata.category(char)

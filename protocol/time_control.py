@@ -1,4 +1,4 @@
-"""Notation of time controls: parsing, and spelling in one canonical form.
+"""The notation of time controls: parsing, and a canonical form.
 
 | notation | means |
 | --- | --- |
@@ -31,11 +31,11 @@ NOTATIONS = "1/move, 300+3, 600+5x30 (seconds) or none"
 
 
 class TimeControlError(ValueError):
-    """A notation that is malformed, or that gives no time; the text says what is allowed."""
+    """A notation that is malformed, or that gives no time; the message says what is allowed."""
 
 
 def parse_time_control(text: str) -> TimeControl | None:
-    """The time control that `text` describes, None for `none`. Raises TimeControlError."""
+    """Return the time control that `text` describes, None for `none`. Raises TimeControlError."""
     text = text.strip().lower()
     if text == "none":
         return None
@@ -53,7 +53,7 @@ def parse_time_control(text: str) -> TimeControl | None:
 
 
 def spell_time_control(time_control: TimeControl | None) -> str:
-    """The canonical notation: equal time controls are spelled alike, and None is `none`."""
+    """Return the canonical notation, which is the same for equal time controls; `none` for None."""
     if time_control is None:
         return "none"
     seconds = (time_control.main_s, time_control.increment_s, time_control.period_s)
@@ -65,41 +65,42 @@ def spell_time_control(time_control: TimeControl | None) -> str:
 
 
 def parse_time_controls(text: str) -> tuple[TimeControl, TimeControl] | None:
-    """The time controls of both players of a match, None for `none`. Raises TimeControlError."""
+    """Return the time controls of both players, None for `none`. Raises TimeControlError."""
     first, bar, second = text.partition(_BAR)
     one = parse_time_control(first)
     other = parse_time_control(second) if bar else one
     if one is None or other is None:
         if one is not other:
-            raise TimeControlError(f"cannot use the clock {text[:50]!r}: both players have one")
+            text = f"cannot use the clock {text[:50]!r}: either both players have one, or neither"
+            raise TimeControlError(text)
         return None
     return one, other
 
 
 def spell_time_controls(both: tuple[TimeControl, TimeControl] | None) -> str:
-    """The canonical notation of the time controls of a match: a single one if they are equal."""
+    """Return the canonical notation of both time controls: a single one if they are equal."""
     if both is None or both[0] == both[1]:
         return spell_time_control(both and both[0])
     return _BAR.join(map(spell_time_control, both))
 
 
 def canonical_time_control(text: str) -> str:
-    """The canonical notation of a time control in any notation. Raises TimeControlError."""
+    """Return the canonical form of any notation. Raises TimeControlError."""
     return spell_time_control(parse_time_control(text))
 
 
 def decimal(number: float) -> str:
-    """The number rounded to thousandths, without zeros at the end."""
+    """Return the number rounded to thousandths, without zeros at the end."""
     return f"{number:.3f}".rstrip("0").rstrip(".")
 
 
 def _gives_time(time_control: TimeControl) -> bool:
-    """Returns False without main time and periods, and if periods have no length."""
+    """Return False without main time and periods, and for periods of no length."""
     if time_control.periods or time_control.period_s:
         return time_control.periods * time_control.period_s > 0
     return time_control.main_s > 0
 
 
 def shown_s(time_control: TimeControl, clock_state: ClockState) -> float:
-    """The seconds that a clock shows after a move: main time, or the next period."""
+    """Return the seconds that a clock shows after a move: main time, or the next period."""
     return clock_state.main_s or (time_control.period_s if clock_state.periods else 0.0)

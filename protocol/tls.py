@@ -1,4 +1,4 @@
-"""TLS for clients: the certificate of the server is verified."""
+"""TLS for clients, which verify the certificate of the server."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from zope.interface import implementer
 
 
 class TlsSettings:
-    """The name and the authority that the certificate of the server must have."""
+    """The name that the certificate of a server must have, and the authorities that may sign it."""
 
     def __init__(self, name: str, ca: Path | None = None) -> None:
-        """It must be for `name`, and signed by an authority in the PEM file `ca`.
+        """The certificate must be for `name`, and signed by an authority in the PEM file `ca`.
 
-        Without `ca`, it must be signed by an authority that the system trusts. Raises OSError, and
+        Without `ca`, the authorities are those that the system trusts. Raises OSError, and
         ValueError if the file has no certificates or the name is invalid.
         """
         self._name = name
@@ -68,12 +68,12 @@ class TlsSettings:
 
 @implementer(IHandshakeListener)
 class Verified(Protocol):
-    """The first base class of a protocol over TLS: it begins when the certificate was verified."""
+    """The first base class of a protocol over TLS; it begins when the certificate is verified."""
 
     transport: Any
 
     def connectionMade(self) -> None:
-        """Do nothing: the handshake is still to come."""
+        """Do nothing before the handshake."""
 
     def handshakeCompleted(self) -> None:
         """Begin, unless the certificate was refused."""

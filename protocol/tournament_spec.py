@@ -1,4 +1,4 @@
-"""The specification of a tournament: the values of its file, and of `create_tournament`."""
+"""The specification of a tournament, as its file and `create_tournament` give it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Entrant:
     """A participant of a tournament, with a `player`, a `command` or neither.
 
     `player`: a built-in player with its options, `"uct(c=1.2)"`; `command`: a program that connects
-    by itself; neither: an account that logs in from elsewhere. `version` is given, or a digest of
-    everything that decides how the entrant plays; empty if nothing of that is known. `threads`: the
-    number of threads that it thinks with, in each match. `clock`: its own clock, None for that of
+    by itself; neither: an account that logs in from elsewhere. `version`: a given one, or a digest
+    of everything that decides how the entrant plays, or empty if that is not known. `threads`: the
+    number of threads that it thinks with in each match. `clock`: its own clock, None for that of
     the tournament.
     """
 
@@ -33,9 +33,9 @@ class Entrant:
 class Openings:
     """Where pairs start: after `plies` random moves or given openings, else at the first position.
 
-    `lines`: for each game by name, the actions of each given opening; `order`: they are used as
-    they are listed, or shuffled by the seed. `near`: random moves are at most that many rows and
-    columns from the centre of the board; 0 for anywhere.
+    `lines`: for each game by name, the actions of each given opening; `order`: whether they are
+    used as listed, or shuffled by the seed. `near`: the largest distance of random moves from the
+    centre of the board, in rows and columns; 0 for no limit.
     """
 
     plies: int = 0
@@ -51,10 +51,10 @@ class Adjudication:
     `max_plies`: the number of moves after which it is a tie; 0 for never. `proofs`: whether it ends
     as soon as the minimax player has proven its result.
 
-    The players' own win rates decide, too. `resign_moves`: a player loses when the last so many
-    moves of both agree: its own win rate is at most `resign_below`, and the other's at least 1 less
-    that. `draw_moves`: a tie when after `draw_after` plies the win rates of the last so many moves
-    of both are at most `draw_within` from 0.5. 0 for never, both.
+    The win rates that the players report can end it, too. A player loses when for `resign_moves`
+    moves of each player its win rate was at most `resign_below`, and the opponent's at least 1 less
+    that. The match is a tie when after `draw_after` plies, for `draw_moves` moves of each player,
+    both win rates were at most `draw_within` from 0.5. With 0 moves, neither happens.
     """
 
     max_plies: int = 0
@@ -87,8 +87,8 @@ class TournamentSpec:
 
     `rounds`: the number of pairs for each pairing and game; of a Swiss, the number of rounds; of a
     sequential test, the most pairs, 0 for no limit. `concurrency`: the most matches at once, 0 for
-    as many as possible. `anchor`: the entrant whose rating is 0. `machine`: where the entrants are
-    started, and with which versions of Python and Playout, for the report. `draw_offers`: whether
+    as many as possible. `anchor`: the entrant whose rating is 0. `machine`: for the report, the
+    machine that runs the entrants, with the versions of Python and Playout. `draw_offers`: whether
     the players of a match may agree on a draw.
     """
 
@@ -108,15 +108,15 @@ class TournamentSpec:
     draw_offers: bool = False
 
     def clock_of(self, entrant: int) -> str:
-        """The clock that an entrant plays with, by its place in the list."""
+        """Return the clock of an entrant, by its place in the list."""
         return self.entrants[entrant].clock or self.clock
 
 
 def dumps(spec: TournamentSpec) -> str:
-    """The JSON text of a specification, for storage."""
+    """Return the JSON text of a specification, for storage."""
     return msgspec.json.encode(spec).decode()
 
 
 def loads(text: str) -> TournamentSpec:
-    """The specification of a text from `dumps`. Raises msgspec.DecodeError."""
+    """Return the specification of a text from `dumps`. Raises msgspec.DecodeError."""
     return msgspec.json.decode(text, type=TournamentSpec)

@@ -1,4 +1,7 @@
-"""What decides how a program plays: its own files, and the games and players that are installed."""
+"""Versions of bots without a given one: digests of everything that decides how a bot plays.
+
+That is its own files, and the installed games and players.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,6 @@ from pathlib import Path
 
 from playout.games.core import spec
 
-# Versions of bots without a given one: digests of everything that decides how they play.
-
-
 #: The content of a file, by its path relative to the tournament's folder; None without a file.
 Files = Callable[[str], bytes | None]
 
@@ -22,7 +22,7 @@ _DIGITS = 12
 
 
 def of_player(player: str, files: Files, code: str = "") -> str:
-    """The version of a player with its options, in whatever order these are written.
+    """Return the version of a player with its options, whose order does not matter.
 
     `code` identifies the installed players and games. The file of a `module:Class` is included if
     it is in the folder. Raises SpecError.
@@ -31,7 +31,7 @@ def of_player(player: str, files: Files, code: str = "") -> str:
 
 
 def of_spec(wanted: spec.Spec, files: Files, code: str = "") -> str:
-    """The version of a player with its options, as `of_player`."""
+    """Return the version of a player with its options, as `of_player` does."""
     options = [f"{key}={value}" for key, value in sorted(wanted.options.items())]
     module, colon, _ = wanted.name.partition(":")
     own = files(module.replace(".", "/") + ".py") if colon else None
@@ -40,10 +40,10 @@ def of_spec(wanted: spec.Spec, files: Files, code: str = "") -> str:
 
 
 def of_command(command: str, files: Files) -> str:
-    """The version of a command: its words and the files among them.
+    """Return the version of a command: a digest of its words and of the files among them.
 
-    Raises ValueError for an unclosed quote. A program that writes to a file which its command names
-    has another version at each reading: give it a version instead.
+    Raises ValueError for an unclosed quote. A program that writes to a file of its command has
+    another version after each write: give it a version instead.
     """
     words = shlex.split(command)
     contents = [files(word) for word in words]
@@ -64,14 +64,15 @@ def _digest(parts: Iterable[bytes]) -> str:
 
 @functools.cache
 def installed() -> str:
-    """Identifies the installed games and players, as part of the versions of bots.
+    """Return a text that identifies the installed games and players, for the versions of bots.
 
-    It is a digest of the source files of Playout, with the versions of the plugins.
+    It is a digest of the source files of games and players, with the versions of the plugins.
     """
     digest = hashlib.sha256()
-    for package in ("games", "players"):
+    for package in ("playout.games", "playout.players"):
         found = importlib.util.find_spec(package)
-        for folder in found.submodule_search_locations or () if found else ():
+        assert found
+        for folder in found.submodule_search_locations or ():
             for file in sorted(Path(folder).rglob("*.py")):
                 digest.update(file.name.encode() + file.read_bytes())
     plugins = {

@@ -1,11 +1,11 @@
-"""How strong players are, computed from results of matches. Pure: no network, no SQL, no clock.
+"""The strength of players, computed from results of matches. Pure: no network, no SQL, no clock.
 
 openings       random and given openings, of which each is played twice, with colours swapped
 pairs          pairs of matches, and the counts of their results
 evidence       Elo and normalized Elo of two players, with error bars
 sprt           the sequential probability ratio test
 bradley_terry  ratings of many players by one model, and the first mover's advantage
-comparison     how many more matches show that a new version is stronger
+comparison     a new version against the one before, and the matches that still have to be played
 leaderboard    ratings of all accounts at a game, and their history
-plot           curves with error bars as SVG
+plot           plots as SVG: curves, error bars, ratings over time
 """

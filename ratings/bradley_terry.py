@@ -1,8 +1,20 @@
-"""Ratings of all versions on a ladder together, from all its matches.
+"""Ratings of many players at once, from all their matches together.
 
-The model is that of `playout.ratings.bradley_terry`. A version of an account is expected to be as
-strong as the one before, give or take `STEP` Elo: this prior is part of the joint model, so that a
-new version starts with the rating of the old one, and its own results soon outweigh it.
+The model is that of Bradley and Terry, with ties by Davidson (1970, J. Am. Stat. Assoc. 65:317-328)
+and the advantage of the first move by Davidson & Beaver (1977, Biometrics 33:693-702). With d the
+rating of the first mover, less that of the second, plus the advantage, the probabilities that the
+first wins, ties or loses are in proportion to exp(d/2), nu and exp(-d/2).
+
+Rao and Kupper's ties, which Bayeselo uses, would do as well. With Davidson's a tie is worth half a
+win and half a loss, so that only a player's points decide, as in the table of standings. And the
+logarithm of the likelihood has one maximum, which Newton's method finds.
+
+The prior: ratings are distributed normally with a deviation of 1000 Elo, which weighs less than one
+match; and two imaginary equals have shared half a win, half a tie and half a loss. With it, players
+that won everything, groups that did not meet and players without matches have ratings, too, with
+wide error bars. On a ladder, the prior also expects a version of an account to be as strong as the
+one before, with a standard deviation of `STEP` Elo: a new version starts with the rating of the old
+one, and its own results soon outweigh it.
 """
 
 from __future__ import annotations
@@ -20,24 +32,6 @@ from scipy.special import logsumexp, ndtr, softmax
 from playout.ratings.evidence import Z
 from playout.ratings.pairs import Pair, PairScore
 
-# Ratings of many players at once, from all their matches together.
-#
-# The model is that of Bradley and Terry, with ties by Davidson (1970, J. Am. Stat. Assoc.
-# 65:317-328) and the advantage of the first move by Davidson & Beaver (1977, Biometrics
-# 33:693-702). With d the rating of the first mover, less that of the second, plus the advantage,
-# the probabilities that the first wins, ties or loses are in proportion to exp(d/2), nu and
-# exp(-d/2).
-#
-# Rao and Kupper's ties, which Bayeselo uses, would do as well. With Davidson's a tie is worth half
-# a win and half a loss, so that only a player's points decide, as in the table of standings. And
-# the logarithm of the likelihood has one maximum, which Newton's method finds.
-#
-# The prior: ratings are distributed normally with a deviation of 1000 Elo, which weighs less than
-# one match; and two imaginary equals have shared half a win, half a tie and half a loss. With it,
-# players that won everything, groups that did not meet and players without matches have ratings,
-# too, with error bars that show how little is known.
-
-
 Floats = NDArray[np.floating[Any]]
 #: Elo points in one unit of the natural logarithm of the odds.
 ELO = 400 / math.log(10)
@@ -45,6 +39,11 @@ ELO = 400 / math.log(10)
 SPREAD = 1000.0
 #: The results of two imaginary equals: wins of the first mover, ties, wins of the second.
 IMAGINED = (0.5, 0.5, 0.5)
+#: The average rating on a ladder.
+AVERAGE: Final = 1500.0
+#: The standard deviation, in Elo, of the difference between two versions of an account that follow
+#: each other, before any match of the new one.
+STEP: Final = 200.0
 #: Newton's method ends at this change of the logarithms of odds, or after this many steps.
 _CHANGE, _STEPS = 1e-9, 100
 #: The relative rounding error of the logarithm of the likelihood.
@@ -85,7 +84,7 @@ class Ratings:
 
 
 def count_outcomes(played: Iterable[tuple[Pair, PairScore]]) -> dict[tuple[int, int], Outcomes]:
-    """The results of the matches of pairs, counted for each first and second mover."""
+    """Count the results of the matches of pairs for each first and second mover."""
     counts: dict[tuple[int, int], list[int]] = {}
     for pair, score in played:
         one, other = pair.entrants
@@ -257,18 +256,11 @@ def _tuple(numbers: Floats) -> tuple[float, ...]:
     return tuple(numbers.tolist())
 
 
-#: The average rating.
-AVERAGE: Final = 1500.0
-#: The standard deviation, in Elo, of the difference between two versions of an account that follow
-#: each other, before any match of the new one.
-STEP: Final = 200.0
-
-
 @dataclass(frozen=True)
 class RatingProblem:
     """The results of versions 0, 1, ... `versions` - 1, to be rated.
 
-    `successions`: places of a version and of the version of the same account before it.
+    `successions`: pairs of a version and the version of the same account before it.
     """
 
     versions: int
@@ -277,5 +269,5 @@ class RatingProblem:
 
 
 def solve(problem: RatingProblem) -> Ratings:
-    """Return the ratings, relative to their average; takes milliseconds, for hundreds seconds."""
+    """Return the ratings relative to their average: in milliseconds, for hundreds in seconds."""
     return rate(problem.versions, problem.counts, similar=problem.successions, similar_within=STEP)

@@ -1,4 +1,4 @@
-"""Evidence of two players' strength: which is stronger, by how much, and how sure that is."""
+"""Evidence of two players' strength: which is stronger, by how much, and how certain that is."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Evidence:
 
 
 def scores_of(entrant: int, played: Iterable[tuple[Pair, PairScore]]) -> list[PairScore]:
-    """The scores of an entrant, pair by pair, without the pairs of others."""
+    """Return the scores of an entrant, pair by pair; pairs of other entrants are left out."""
     return [
         score if pair.entrants[0] == entrant else PairScore(1 - score.first, 1 - score.second)
         for pair, score in played
@@ -72,7 +72,7 @@ def scores_of(entrant: int, played: Iterable[tuple[Pair, PairScore]]) -> list[Pa
 
 
 def pentanomial(entrant: int, played: Iterable[tuple[Pair, PairScore]]) -> Pentanomial:
-    """The pairs of an entrant, counted by its two results."""
+    """Count the pairs of an entrant by its two results."""
     counts = dict.fromkeys(Pentanomial._fields, 0)
     for score in scores_of(entrant, played):
         counts[_KINDS[min(score), max(score)]] += 1
@@ -90,15 +90,15 @@ _KINDS = {
 
 
 def evidence(counts: Pentanomial) -> Evidence:
-    """The strength that follows from the results of a player.
+    """Return the strength that follows from the results of a player.
 
     The formulas are those of fastchess (`app/src/matchmaking/elo/elo_pentanomial.cpp`) and fishtest
     (`stat_util.py`). With the mean μ and the variance v of the scores of n pairs, as shares of
     their points, μ ± 1.96 √(v/n) on the logistic curve gives Elo; (μ - 1/2) / √(2 v) · 800 / ln 10
     normalized Elo; and Φ((μ - 1/2) / √(v/n)) the likelihood of superiority.
 
-    They do not apply if all pairs ended alike, so that v is 0. Adding a thousandth of a pair, as
-    fishtest does then, makes one pair as sure as a thousand. Instead, the interval is the exact one
+    They do not apply if all pairs ended alike, so that v is 0. Fishtest adds a thousandth of a pair
+    then, which makes one pair as certain as a thousand. Instead, the interval here is the exact one
     (Clopper & Pearson 1934, Biometrika 26:404-413) of the share q of pairs that may end otherwise,
     at worst lost or at best won; and the likelihood of superiority is that of n pairs won and none
     lost, with a uniform prior of all shares: 1 - 1/2ⁿ⁺¹.
@@ -128,7 +128,7 @@ def evidence(counts: Pentanomial) -> Evidence:
 
 
 def elo(score: float) -> float | None:
-    """The Elo difference with that expected share of the points; None for 0 and 1."""
+    """Return the Elo difference with that expected share of the points; None for 0 and 1."""
     return 400 * math.log10(score / (1 - score)) if 0 < score < 1 else None
 
 
@@ -150,7 +150,7 @@ def _alike_los(mean: float, n: int) -> float:
 
 
 def _nelo(mean: float, variance: float, n: int) -> tuple[float | None, float | None]:
-    """Normalized Elo and its half-width, which depends on the number of games only."""
+    """Return normalized Elo and its half-width, which depends only on the number of games."""
     if not variance and mean != 0.5:
         return None, None
     deviations = (mean - 0.5) / math.sqrt(GAMES * variance) if variance else 0.0

@@ -1,8 +1,8 @@
-"""Leaderboard of a game: ratings of all players of a server, from all rated matches of the game.
+"""The leaderboard of a game: ratings of all players of a server, from all its rated matches.
 
 A player that took part in tournaments or was on a ladder with several versions has a rating for
 each version, and so has a bot of the server that was offered with several player specifications.
-A `RatingBook` is kept up as matches end, and points of histories are noted from its leaderboards.
+A `RatingBook` is updated as matches end; its leaderboards give the points of histories.
 The model, its error bars and its prior are those of `playout.ratings.bradley_terry`.
 """
 
@@ -23,7 +23,7 @@ from playout.ratings.bradley_terry import Outcomes
 ANCHOR = 1500.0
 #: The most points of a history.
 POINTS = 30
-#: The share by which the matches of a player grow between two points that are noted.
+#: The factor by which the matches of a player grow between two points of its history.
 _GROWTH = 1.05
 
 #: A player and its version.
@@ -35,7 +35,7 @@ _OUTCOMES = {WON: 0, TIE: 1, LOST: 2}
 
 
 class RatedMatch(NamedTuple):
-    """A rated match with a result; the players' names in it (`then`) and their present names.
+    """A rated match with a result; the players' names in it (`then`) and at present (`now`).
 
     `versions` are those of the players on a ladder, and the player specifications of the server's
     bots; otherwise empty.
@@ -105,16 +105,17 @@ class RatingPoint(Struct, frozen=True):
 
 
 class NotedRating(NamedTuple):
-    """A point of a history as it was noted: its rating is relative to the anchor of that time."""
+    """A point of a history as it was stored: its rating is relative to the anchor of that time."""
 
     point: RatingPoint
     anchor: PlayerVersion
 
 
 def counted_game(rated: RatedMatch, verdict: TournamentVerdict | None) -> RatedGame | None:
-    """The match as it counts, None if it does not; `verdict`: of its tournament, if it is known.
+    """Return the match as it counts, None if it does not.
 
-    Of a tournament, only matches of complete pairs that repeat no others count.
+    `verdict` is that of its tournament, if this is known. Of a tournament, only the matches of
+    complete pairs count, and only if they do not repeat other matches.
     """
     if verdict is None:
         first, second = zip(rated.now, rated.versions, strict=True)
@@ -129,7 +130,7 @@ def counted_game(rated: RatedMatch, verdict: TournamentVerdict | None) -> RatedG
 class RatingBook:
     """The matches of a game that count, added up as they end.
 
-    Its leaderboard follows from these matches alone, in whatever order and steps they were added.
+    The order in which the matches were added does not change its leaderboard.
     """
 
     def __init__(self, game: str) -> None:
@@ -139,19 +140,19 @@ class RatingBook:
         self._tournaments: dict[str, _ResultCounts] = {}
 
     def add(self, played: Iterable[RatedGame], tournament: str | None = None) -> None:
-        """Adds matches of a tournament, or matches of none."""
+        """Add matches of a tournament, or matches outside tournaments."""
         if tournament is None:
             self._results.add(played)
         else:
             self._tournaments.setdefault(tournament, _ResultCounts()).add(played)
 
     def replace(self, tournament: str, played: Iterable[RatedGame]) -> None:
-        """Takes these matches as those of a tournament, instead of the ones before."""
+        """Replace the matches of a tournament."""
         self._tournaments[tournament] = _ResultCounts()
         self._tournaments[tournament].add(played)
 
     def leaderboard(self) -> Leaderboard:
-        """The leaderboard after the matches so far."""
+        """Return the leaderboard after the matches so far."""
         known = _ResultCounts()
         for each in (self._results, *self._tournaments.values()):
             known.merge(each)
@@ -225,17 +226,18 @@ class _ResultCounts:
 
 
 def leaderboard_of(game: str, played: Iterable[RatedGame]) -> Leaderboard:
-    """The leaderboard of a game after these matches, computed from nothing."""
+    """Return the leaderboard of a game after these matches."""
     book = RatingBook(game)
     book.add(played)
     return book.leaderboard()
 
 
 def due_entries(board: Leaderboard, noted: Mapping[PlayerVersion, int]) -> list[LeaderboardEntry]:
-    """The entries whose rating belongs into their history now.
+    """Return the entries whose rating is to be added to their history now.
 
-    `noted` is the number of matches at the last point of each history. There is a point after each
-    of the first 20 matches, if the ratings are computed as often, and about 150 after ten thousand.
+    `noted` is the number of matches at the last point of each history. A history has a point for
+    each of the first 20 matches, if ratings are computed as often, and about 150 points after ten
+    thousand matches.
     """
     return [
         each
@@ -247,7 +249,7 @@ def due_entries(board: Leaderboard, noted: Mapping[PlayerVersion, int]) -> list[
 def history(
     board: Leaderboard, entry: LeaderboardEntry, noted: Iterable[NotedRating]
 ) -> tuple[RatingPoint, ...]:
-    """The ratings of a player over time, at most POINTS; the last point is the present one."""
+    """Return the ratings of a player over time, at most POINTS; the last point is the present."""
     now = {(each.name, each.version): each.rating for each in board.entries}
     points = [
         RatingPoint(

@@ -1,4 +1,8 @@
-"""Openings of pairs: random moves that leave both sides a chance, or those of a file."""
+"""Openings of pairs: random moves that leave both sides a chance, or those of a file.
+
+A short look ahead finds positions that are as good as decided: it searches forced wins, and takes
+the mean result of random playouts.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +21,6 @@ from playout.games.core.game import RETURNS, TIE, Game, KernelGame, State
 from playout.games.core.kernels import SIGNATURES, Board, Vector, compiled
 from playout.games.core.random import Rng, draw, seeded
 from playout.protocol.tournament_spec import Openings
-
-# A short look ahead from a position: forced wins, and the mean result of random playouts.
-
 
 _VECTOR, _TABLE, _RNG = types.int64[::1], types.int64[:, ::1], types.uint64[::1]
 _LEGAL, _PLAY, _PLAYOUT = (
@@ -133,15 +134,15 @@ PATIENCE: Final = 2000
 
 
 class OpeningError(ValueError):
-    """No usable opening exists; the message gives the game and the reason."""
+    """No usable opening exists; the message has the game and the reason."""
 
 
 class Book:
     """The openings of one game in a tournament, by the numbers in pairs.
 
-    They are the given ones, as listed or shuffled by the seed, or generated ones, made when they
-    are needed: at once by indexing, or a few milliseconds at a time by `prepare`. After the last
-    opening the book begins again. Both raise OpeningError if there is none.
+    They are given openings, as listed or shuffled by the seed, or generated when they are needed:
+    at once by indexing, or a few milliseconds at a time by `prepare`. Both raise OpeningError if no
+    opening exists. After the last opening the book starts again.
     """
 
     def __init__(self, game: str, openings: Openings, seed: int) -> None:
@@ -156,13 +157,13 @@ class Book:
             self._more = attempts(games.load(game), openings.plies, seed, openings.near)
 
     def find(self, number: int) -> Opening | None:
-        """The opening of that number; None if it is not prepared yet."""
+        """Return the opening of that number; None if it is not prepared yet."""
         if number < len(self._known):
             return self._known[number]
         return self._known[number % len(self._known)] if self._complete else None
 
     def prepare(self) -> None:
-        """Does a step of the work for the next opening, a few milliseconds long."""
+        """Do a step of the work for the next opening, in a few milliseconds."""
         steps = tuple(itertools.islice(self._more, 1))
         self._known += (opening for opening in steps if opening is not None)
         self._complete = not steps
@@ -174,17 +175,17 @@ class Book:
 
 
 def generated(game: Game, plies: int, seed: int, near: int = 0) -> Iterator[Opening]:
-    """Yields openings of `plies` random legal moves, as long as there are any.
+    """Yield openings of `plies` random legal moves, until all are used.
 
-    No two lead to the same position, and after none the winner is clear (`is_open`). Without plies
-    there is one opening, without moves. Moves are at most `near` cells from the centre, unless that
-    is 0. Raises OpeningError if there is none.
+    No two lead to the same position, and after none the winner is clear (`is_open`). With 0 plies
+    there is one opening, without moves. Moves are at most `near` cells from the centre; 0 is no
+    limit. Raises OpeningError if no opening exists.
     """
     return (opening for opening in attempts(game, plies, seed, near) if opening is not None)
 
 
 def attempts(game: Game, plies: int, seed: int, near: int = 0) -> Iterator[Opening | None]:
-    """Yields what `generated` does, and None after each step in between of a few milliseconds."""
+    """Yield the same as `generated`, and None after each step of a few milliseconds."""
     if plies == 0:
         yield ()
         return
@@ -209,7 +210,7 @@ def attempts(game: Game, plies: int, seed: int, near: int = 0) -> Iterator[Openi
 
 
 def central_cells(view: BoardView, near: int) -> set[int]:
-    """The cells at most `near` rows and columns from the centre of a board."""
+    """Return the cells at most `near` rows and columns from the centre of a board."""
     return {
         cell
         for cell in range(len(view.cells))
@@ -226,10 +227,10 @@ def _shuffled(openings: Sequence[Opening], seed: int) -> Iterator[Opening]:
 
 
 def _lines(game: Game, plies: int, near: int, rng: Rng) -> Iterator[tuple[Opening, State] | None]:
-    """Random legal moves and their final positions, each position once, until all are used.
+    """Yield random legal moves and their final positions, each position once, until all are used.
 
     A line is shorter if the match has ended. None stands for STEP moves of a longer line, and for a
-    line all of whose completions are used.
+    line without an unused completion.
     """
     exhausted: set[tuple[int, State]] = set()
     while (0, game.initial_state()) not in exhausted:
@@ -247,7 +248,7 @@ def _lines(game: Game, plies: int, near: int, rng: Rng) -> Iterator[tuple[Openin
 def _step(
     game: Game, ply: int, state: State, near: int, exhausted: set[tuple[int, State]], rng: Rng
 ) -> tuple[int, State] | None:
-    """A random move to a position that is not exhausted, and that position; None if all are."""
+    """Return a random move to a position that is not exhausted, and it; None if all are."""
     actions = _central_actions(game, state, near) if near else list(game.legal_actions(state))
     while actions:
         action = actions.pop(draw(rng, len(actions)))
@@ -258,7 +259,7 @@ def _step(
 
 
 def _central_actions(game: Game, state: State, near: int) -> list[int]:
-    """The legal actions that are a click near the centre."""
+    """Return the legal actions that are a click near the centre."""
     view = game.view(state)
     centre = central_cells(view, near)
     return [
@@ -267,10 +268,10 @@ def _central_actions(game: Game, state: State, near: int) -> list[int]:
 
 
 def is_open(game: Game, state: State, seed: int) -> bool:
-    """Whether the match is neither over at a position nor as good as decided.
+    """Return whether the match is neither over at a position nor as good as decided.
 
-    It counts as decided if a player wins within a few plies, whatever the other does, or if the
-    first player's share of random playouts, ties counted half, is outside BOUNDS.
+    It counts as decided if a player can force a win within a few plies, or if the first player's
+    share of the points of random playouts is outside BOUNDS.
 
     Of 80 and 120 positions of Connect Four after 4 and 8 random plies this keeps 63 and 81. A
     search of 20,000 simulations saw a win in none of these, and in 2 of them fewer than 20 % or
@@ -288,7 +289,7 @@ def is_open(game: Game, state: State, seed: int) -> bool:
 
 
 def _share(game: Game, state: State, seed: int) -> float:
-    """The first player's share of the points of random playouts."""
+    """Return the first player's share of the points of random playouts."""
     digest = hashlib.sha256(repr((seed, state)).encode()).digest()
     rng = seeded(int.from_bytes(digest[:8], "big"))
     return mean_return(game, state, rng, PLAYOUTS)

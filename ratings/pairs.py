@@ -15,7 +15,7 @@ class Pair(NamedTuple):
 
     `entrants` are places in the specification's list; the first has the first move in the first of
     the two matches. `game` is a name with parameters, `opening` a number in that game's book of
-    openings, from 0; after the last opening the book begins again.
+    openings, from 0; after the last opening the book starts again.
     """
 
     key: Key
@@ -36,12 +36,12 @@ class PairScore(NamedTuple):
         return self.first + self.second
 
 
-#: The scores of the complete pairs. A voided pair is not among them until it was played again.
+#: The scores of the complete pairs. A voided pair is missing until it was played again.
 PairScores = Mapping[Key, PairScore]
 
 
 class CountRange(NamedTuple):
-    """A number that is known within bounds, both included; `most` is None without an upper bound.
+    """A number between two bounds, both included; `most` is None without an upper bound.
 
     As text: `12`, `12 to 20`, `12 or more`.
     """

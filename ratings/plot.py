@@ -1,4 +1,8 @@
-"""A plot of the ratings of a player over time, by version."""
+"""Plots as SVG for pages: as wide as the page allows, with letters of one size.
+
+Horizontal coordinates are in percent of the width, vertical ones in pixels. Colours come from the
+page's style sheet, by the classes `grid`, `bar`, `open`, `dot`, `bound`, `curve` and `band`.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +16,6 @@ from markupsafe import Markup
 from playout.commands.text import utc
 from playout.protocol.time_control import decimal
 from playout.ratings.leaderboard import RatingPoint
-
-# Plots as SVG for pages: as wide as the page allows, with letters of one size.
-#
-# Horizontal coordinates are in percent of the width, vertical ones in pixels. Colours come from the
-# page's style sheet, by the classes `grid`, `bar`, `open`, `dot`, `bound`, `curve` and `band`.
-
 
 #: The approximate number of marks on an axis.
 _MARKS = 5
@@ -57,14 +55,14 @@ class Axis:
 
 
 def around(values: Sequence[float]) -> tuple[float, float]:
-    """Bounds around the values, with 5 % of room at both sides."""
+    """Return bounds around the values, with 5 % of room at both sides."""
     low, high = min(values), max(values)
     room = 0.05 * (high - low) or 1.0
     return low - room, high + room
 
 
 class Plane:
-    """The plane of a plot, `height` pixels high, with marks and their numbers at both axes.
+    """The area of a plot, `height` pixels high, with marks and their numbers at both axes.
 
     Points above or below it are drawn at its edge.
     """
@@ -93,7 +91,7 @@ class Plane:
             yield text(x, self.height - _BOTTOM + 14, label, _anchor(x))
 
     def level(self, kind: str, value: float, label: str) -> Iterator[str]:
-        """A line at any number, with a label where curves that begin at 0 seldom are."""
+        """A level line at any number, with a label beside the place where curves begin."""
         y = self._up.at(value)
         yield line(kind, (0, y), (100, y))
         yield text(_ASIDE, y - 8 if y > _TOP + 16 else y + 10, label, "start")
@@ -114,7 +112,7 @@ class Plane:
         return self._up.at(min(max(value, self._up.low), self._up.high))
 
     def _drawn(self, tag: str, kind: str, points: Iterable[Point]) -> str:
-        """A shape of points, which cannot be in percent: it is in an image that is stretched."""
+        """A shape of points, in an image that is stretched: points cannot be in percent."""
         scale = _FINE / 100
         places = " ".join(
             f"{self._across.at(x) * scale:.1f},{self._inside(y):.1f}" for x, y in points
@@ -160,6 +158,7 @@ def _anchor(x: float) -> str:
     return "start" if x < _NEAR else "end" if x > 100 - _NEAR else "middle"
 
 
+#: The height of a plot of ratings, in pixels.
 _HEIGHT = 280
 #: The style sheet has this many colours for versions, `v0` to `v3`; further ones repeat them.
 COLOURS = 4
@@ -174,7 +173,7 @@ _TIME_FORMATS = (
 
 
 def rating_plot(histories: Iterable[Sequence[RatingPoint]]) -> Markup:
-    """An SVG of ratings over time with error bands; empty if all are of one moment."""
+    """Return an SVG of ratings over time with error bands; empty if all have the same time."""
     curves = list(histories)
     points = [point for each in curves for point in each]
     times = [point.at for point in points]
@@ -190,7 +189,7 @@ def rating_plot(histories: Iterable[Sequence[RatingPoint]]) -> Markup:
 
 
 def _rating_range(curves: Sequence[Sequence[RatingPoint]]) -> tuple[float, float]:
-    """A range with all ratings and the later error bands: the first ones are too wide to show."""
+    """Return a range with all ratings and the later error bands: the first ones are too wide."""
     ratings = [each.rating for curve in curves for each in curve]
     later = [each for curve in curves for each in curve[len(curve) // 3 :]]
     errors = [end for each in later for end in (each.rating - each.error, each.rating + each.error)]

@@ -1,4 +1,4 @@
-"""Sequential tests of two players: whether one is stronger by elo1, or only by elo0.
+"""Sequential tests of two players: whether one is stronger by elo1 or only by elo0.
 
 The generalized sequential probability ratio test, as in fishtest and fastchess. The score of a pair
 of matches is 0, 1/4, 1/2, 3/4 or 1 of its points. Each hypothesis gives an Elo; among the
@@ -20,7 +20,7 @@ from playout.ratings.evidence import NELO_PER_DEVIATION, scores_of
 from playout.ratings.pairs import Pair, PairScore
 
 Floats = NDArray[np.float64]
-#: The count of a score that never happened, as in fishtest and fastchess.
+#: The count that stands for a score that never occurred, as in fishtest and fastchess.
 NEVER = 1e-3
 #: Iterations end at this change, or after this many steps.
 _ROOT_CHANGE, _ROOT_STEPS = 1e-14, 100
@@ -49,7 +49,7 @@ class Verdict(NamedTuple):
 
 
 def bounds(test: Sprt) -> Bounds:
-    """Wald's bounds for errors of alpha (elo1 accepted, elo0 true) and beta (the other way)."""
+    """Return Wald's bounds for the errors alpha (elo1 accepted, elo0 true) and beta (reverse)."""
     return Bounds(
         math.log(test.beta / (1 - test.alpha)),
         math.log((1 - test.beta) / test.alpha),
@@ -57,7 +57,7 @@ def bounds(test: Sprt) -> Bounds:
 
 
 def llrs(frequencies: ArrayLike, test: Sprt) -> Floats:
-    """The LLR of each row of frequencies (n by 5 or n by 3, those of the lowest score first).
+    """Return the LLR of each row of frequencies (n by 5 or n by 3, the lowest score first).
 
     The score is the mean of the distribution in the "logistic" model, and in the "normalized" one
     its distance from 1/2 in standard deviations, as in fishtest (`LLRcalc.py`) and fastchess
@@ -72,14 +72,14 @@ def llrs(frequencies: ArrayLike, test: Sprt) -> Floats:
 
 
 def curve(played: Iterable[tuple[Pair, PairScore]], test: Sprt) -> list[float]:
-    """The LLR after each pair. `played` is in schedule order and between entrants 0 and 1."""
+    """Return the LLR after each pair. `played` is in schedule order, between entrants 0 and 1."""
     points = np.array([score.total for score in scores_of(0, played)])
     happened = 2 * points[:, np.newaxis] == np.arange(5)
     return [float(each) for each in llrs(np.cumsum(happened, axis=0), test)]
 
 
 def verdict(curve: Sequence[float], test: Sprt) -> Verdict:
-    """The result that follows from the LLR after each pair."""
+    """Return the result that follows from the LLR after each pair."""
     lower, upper = bounds(test)
     for pairs, each in enumerate(curve, 1):
         if each <= lower:
@@ -90,7 +90,7 @@ def verdict(curve: Sequence[float], test: Sprt) -> Verdict:
 
 
 def _likeliest(shares: Floats, elo: float, model: str) -> Floats:
-    """In each row, the likeliest distribution with this Elo."""
+    """Return in each row the likeliest distribution with this Elo."""
     if model == "logistic":
         return _with_mean(shares, 1 / (1 + 10 ** (-elo / 400)))
     games_each = shares.shape[1] // 2
@@ -98,7 +98,7 @@ def _likeliest(shares: Floats, elo: float, model: str) -> Floats:
 
 
 def _with_mean(shares: Floats, mean: float) -> Floats:
-    """Van den Bergh, *Comments on normalized Elo*, proposition 1.1.
+    """Return those with this mean: Van den Bergh, *Comments on normalized Elo*, proposition 1.1.
 
     https://www.cantate.be/Fishtest/normalized_elo_practical.pdf
     """
@@ -107,7 +107,7 @@ def _with_mean(shares: Floats, mean: float) -> Floats:
 
 
 def _with_distance(shares: Floats, distance: float) -> Floats:
-    """The mean is 1/2 plus `distance` standard deviations: section 4.1 of the same paper."""
+    """Return those with a mean of 1/2 plus `distance` standard deviations: section 4.1 there."""
     scores = np.linspace(0, 1, shares.shape[1])
     found = np.broadcast_to(_any_with_distance(scores, distance), shares.shape)
     for _ in range(_STEPS):
@@ -124,7 +124,7 @@ def _with_distance(shares: Floats, distance: float) -> Floats:
 
 
 def _any_with_distance(scores: Floats, distance: float) -> Floats:
-    """A distribution to start from: uniform, with more of the best or of the worst score.
+    """Return a distribution to start from: uniform, with more of the best or of the worst score.
 
     The paper starts from the uniform distribution, from which the iteration fails if `distance` is
     large: beyond 231 normalized Elo for pairs. With an additional share w at one end, the square of
@@ -140,13 +140,13 @@ def _any_with_distance(scores: Floats, distance: float) -> Floats:
 
 
 def _tilted(shares: Floats, values: Floats) -> Floats:
-    """In each row, the likeliest distribution for which `values` have the mean 0.
+    """Return in each row the likeliest distribution for which `values` have the mean 0.
 
     With p the shares and a the values, it is p / (1 + θ a), with θ such that the sum of
     p a / (1 + θ a) is 0. The sum falls from +∞ to -∞ between two poles. Newton's method finds the
     root; a step that would leave the interval is replaced by halving it. The method is applied to
     the sum times the distances from both poles, which is nearly linear even if the root is close to
-    a pole, as it is when a score never happened.
+    a pole, as it is when a score never occurred.
     """
     low, high = -1 / values.max(axis=1), -1 / values.min(axis=1)
     left, right, theta = _INSIDE * low, _INSIDE * high, np.zeros(len(shares))

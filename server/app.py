@@ -59,7 +59,7 @@ from playout.server.runtime.scheduler import LoopScheduler
 from playout.server.storage import Database, StorageError
 from playout.server.storage.client import StorageClient
 from playout.server.storage.engine import first_line
-from playout.server.storage.ladders import stored_ladders
+from playout.server.storage.stored_ladders import stored_ladders
 from playout.server.web.api import Api, error_as_json
 from playout.server.web.archive import Archive
 from playout.server.web.http import HandlerResource

@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 
 from playout.commands.subprocesses import LogFolder
-from playout.server.organizer.accounts import prepare_accounts
 from playout.server.organizer.local_server import LocalServer, LocalServerError
+from playout.server.organizer.tournament_accounts import prepare_accounts
 
 #: The accounts of the referee, who is an administrator, and of the bot.
 REFEREE, BOT = "referee", "bot"

@@ -12,15 +12,15 @@ from twisted.python.failure import Failure
 
 from playout.commands.identity import HELLO, Identity, Login
 from playout.games import IllegalAction, State
-from playout.players.engines.original_messages import (
+from playout.players.engines.original_json import (
     ClientFault,
     IllegalMessage,
+    OriginalRules,
     answer_of,
     message,
     position_fields,
     result_fields,
 )
-from playout.players.engines.original_rules import OriginalRules
 from playout.protocol.connection import ServerConnection
 from playout.protocol.messages import (
     Analysis,

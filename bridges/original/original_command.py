@@ -16,7 +16,7 @@ from playout.bridges.original.bridged_match import BridgedMatch, ClientLine
 from playout.commands.connect_options import ServerAddress, server_option
 from playout.commands.identity import Identity, random_name, software
 from playout.games import SpecError
-from playout.players.engines.original_rules import RULES, OriginalRules, rules_named
+from playout.players.engines.original_json import RULES, OriginalRules, rules_named
 from playout.protocol.endpoints import endpoint, spelled, why_not_listening
 from playout.protocol.messages import ChallengeBot, Seek
 from playout.protocol.time_control import TimeControlError, parse_time_control

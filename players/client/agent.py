@@ -11,10 +11,10 @@ from playout.commands.identity import HELLO, Identity, Login
 from playout.games import IllegalAction, SpecError, State
 from playout.games.core import plugins
 from playout.players.client.active_match import ActiveMatch, MoveQuery, ResultCounts, TakeOvers
-from playout.players.client.console import PlayerConsole
 from playout.players.client.match_driver import MatchDriver
 from playout.players.client.offers import OfferAnswers
 from playout.players.client.play_request import PlayRequest
+from playout.players.client.player_console import PlayerConsole
 from playout.players.core.player import Player
 from playout.protocol.connection import ServerConnection
 from playout.protocol.messages import (

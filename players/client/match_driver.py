@@ -15,7 +15,7 @@ from twisted.python.failure import Failure
 from playout.games import State
 from playout.players.client import report
 from playout.players.client.active_match import ActiveMatch, Doing, MoveQuery, ResultCounts, Step
-from playout.players.client.console import PlayerConsole
+from playout.players.client.player_console import PlayerConsole
 from playout.players.core.budget import limit_for_move
 from playout.players.core.player import (
     Cancelled,

@@ -6,7 +6,7 @@ A program declines draws. It agrees to takebacks if it was started so, as the bo
 from __future__ import annotations
 
 from playout.players.client.active_match import ActiveMatch
-from playout.players.client.console import PlayerConsole
+from playout.players.client.player_console import PlayerConsole
 from playout.players.core.player import MatchRequest
 from playout.protocol.connection import ServerConnection
 from playout.protocol.messages import (

@@ -30,9 +30,9 @@ from playout.commands.progress import doing
 from playout.games.core import spec
 from playout.players.client.active_match import ResultCounts
 from playout.players.client.agent import Agent
-from playout.players.client.console import PlayerConsole
 from playout.players.client.play_request import PlayRequest
 from playout.players.client.player_cache import PlayerCache
+from playout.players.client.player_console import PlayerConsole
 from playout.players.client.player_options import described, game_list
 from playout.players.client.trees import FORMATS, TreeFile
 from playout.players.core import rendering

@@ -1,8 +1,13 @@
-"""Engines: programs of others that play through a protocol of theirs.
+"""Engines, in both directions: programs that play here, and our players in other programs.
 
-The player `engine(name=...)` is in `players/engine.py`. `config` reads `engines.toml`; `process`
-runs an engine and, through `guard`, ends whatever it leaves behind; `client` is what all protocols
-have in common. `gtp`, `uci`, `gomocup` and `original` are protocols, `lines` is ours for scripts.
-`vertices` names cells as engines do. `original_rules` and `original_messages` are what the original
-system says, also for `bridges/original`.
+The player `engine(name=...)` of `players/engine.py` plays with a program that `engines.toml`
+describes (`config`). `process` runs the program and, with `guard`, ends whatever it leaves behind.
+`client` is the base of the clients, one for each protocol: `gtp_client`, `uci_client`,
+`gomocup_client`, `original_client`, and `lines_client` for scripts.
+
+The command `playout-engine` makes a player an engine: `gtp_engine` or `gomocup_engine`, with
+`line_input` for their commands and `local_match` for the match.
+
+Both directions share `vertices`, the names of cells; of GTP `gtp_text`, `gtp_games`, `gtp_clock`
+and `gtp_analysis`; and `original_json`, which `bridges/original` uses, too.
 """

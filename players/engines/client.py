@@ -1,29 +1,17 @@
-"""What the clients of all protocols have in common: an engine that plays one game."""
+"""The base class of the clients of engines, and helpers that several protocols need."""
 
 from __future__ import annotations
 
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from playout.games import Game, State
 from playout.players.core.player import Limit, MatchClock, PlayResult, TimeLeft
 from playout.players.engines.config import EngineConfig
 from playout.players.engines.process import PING_S, EngineError, EngineProcess
-
-# Evaluations of engines as win rates.
-
-
-def win_rate(centipawns: float) -> float:
-    """Return a win rate from 0 to 1 for an evaluation in hundredths of a pawn.
-
-    The expectation of the Elo model, 1 / (1 + 10^(-centipawns / 400)).
-    """
-    bounded = max(-10_000.0, min(10_000.0, centipawns))
-    return float(1 / (1 + 10.0 ** (-bounded / 400)))
-
 
 #: Seconds after a player's time for a move is up, until an engine counts as hanging.
 MARGIN_S = 10.0
@@ -150,6 +138,30 @@ def move_deadline(limit: Limit, seat: int) -> float:
 def is_short(limit: Limit, config: EngineConfig) -> bool:
     """Whether a move has less time than the engine can be limited to."""
     return limit.seconds is not None and limit.seconds < config.short_s
+
+
+def win_rate(centipawns: float) -> float:
+    """Return a win rate from 0 to 1 for an evaluation in hundredths of a pawn.
+
+    The expectation of the Elo model, 1 / (1 + 10^(-centipawns / 400)).
+    """
+    bounded = max(-10_000.0, min(10_000.0, centipawns))
+    return float(1 / (1 + 10.0 ** (-bounded / 400)))
+
+
+def legal_line(
+    game: Game, state: State, names: Iterable[str], action_of: Callable[[State, str], int | None]
+) -> Iterator[int]:
+    """Yield the actions of a line of moves from a state, up to the first that is not legal.
+
+    `action_of` returns the legal action of a name in a state, None if there is none.
+    """
+    for name in names:
+        action = action_of(state, name)
+        if action is None:
+            return
+        yield action
+        state = game.next_state(state, action)
 
 
 def shown(answer: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
-from playout.games import Game
+from playout.games import Game, State
 from playout.games.core import spec
 from playout.players.core.player import Info, Limit, PlayResult
 from playout.players.engines.client import (
@@ -14,6 +14,7 @@ from playout.players.engines.client import (
     Position,
     clock_of,
     is_short,
+    legal_line,
     move_deadline,
     win_rate,
 )
@@ -169,20 +170,15 @@ class GomocupClient(EngineClient):
         if "Eval" not in counts:
             return None
         lines = _BEST_LINE.findall(text)
+        names = lines[-1].split() if lines else ()
         return Info(
             simulations=max(0, counts.get("Node", 0)),
             depth=max(0, counts.get("Depth", 0)),
             win_rate=win_rate(counts["Eval"]),
-            pv=tuple(self._variation(position, lines[-1].split() if lines else ())),
+            pv=tuple(legal_line(self.game, position.states[-1], names, self._named_action)),
         )
 
-    def _variation(self, position: Position, names: Iterable[str]) -> Iterator[int]:
-        """The moves of a principal variation, as far as they are legal; columns include I."""
-        state = position.states[-1]
-        for name in names:
-            row, column = self._size - int(name[1:]), ord(name[0]) - ord("A")
-            action = action_at(self.game.view(state), row * self._size + column)
-            if action is None:
-                return
-            yield action
-            state = self.game.next_state(state, action)
+    def _named_action(self, state: State, name: str) -> int | None:
+        """The action of a move in a principal variation, as A1; the columns include I."""
+        row, column = self._size - int(name[1:]), ord(name[0]) - ord("A")
+        return action_at(self.game.view(state), row * self._size + column)

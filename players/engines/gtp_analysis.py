@@ -1,19 +1,33 @@
-"""Reads what lz-genmove_analyze and kata-genmove_analyze report about a search."""
+"""Analyses of a search in GTP: read from engines that play here, and written by our own engine.
+
+`lz-genmove_analyze` of Leela Zero and `kata-genmove_analyze` of KataGo report the moves of a search
+as they think. A report is one line, with `info move D4 visits 123 winrate 5321 order 0 pv D4 Q16`
+for each move, the most visited first. Win rates are those of the player to move: from 0 to 1 in
+KataGo, in ten-thousandths in Leela Zero and here. Sabaki and Lizzie read them.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from playout.games import Game, IllegalAction, State
 from playout.players.core.player import ActionStats, Info
-from playout.players.engines.client import Position
+from playout.players.engines.client import Position, legal_line
 from playout.players.engines.gtp_games import GtpBoard
 from playout.players.engines.gtp_text import COLOURS, GtpError, seat_of, whole_number
 
-#: Most moves of a principal variation.
+#: Most moves of a principal variation that are read.
 _LONGEST = 60
+#: Most moves in a line that is written.
+MOST_MOVES = 50
+#: The time between two lines, in hundredths of a second: if the other program does not give it, and
+#: the least, because a report takes a millisecond or more.
+DEFAULT_INTERVAL, LEAST_INTERVAL = 50, 10
+#: The unit of win rates in ten-thousandths.
+_WHOLE = 10_000
+_MOST = 10**6
 _MOVE = re.compile(r"(?:^|\s)info (?=move )")
 _PAIR = re.compile(r"(move|visits|winrate)\s+(\S+)")
 _VARIATION = re.compile(r"\bpv((?:\s+(?:pass|[A-Za-z]\d+))+)", re.IGNORECASE)
@@ -22,10 +36,7 @@ _VARIATION = re.compile(r"\bpv((?:\s+(?:pass|[A-Za-z]\d+))+)", re.IGNORECASE)
 def analysis(
     game: Game, board: GtpBoard, position: Position, reports: Sequence[str]
 ) -> Info | None:
-    """Return the analysis of the last report, without what it cannot read; None if that is all.
-
-    Win rates are from 0 to 1 in KataGo, and in ten-thousandths in Leela Zero.
-    """
+    """Return the analysis of the last report; None if nothing in it can be read."""
     state = position.states[-1]
     found: list[tuple[ActionStats, tuple[int, ...]]] = []
     for text in filter(None, _MOVE.split(reports[-1])):
@@ -36,8 +47,10 @@ def analysis(
         except (KeyError, ValueError):
             continue
         if action is not None and visits >= 0 and 0 <= win_rate <= 1:
+            variation = _VARIATION.search(text)
+            names = variation[1].split()[:_LONGEST] if variation else ()
             stats = ActionStats(action, visits, visits * win_rate)
-            found.append((stats, tuple(_variation(game, board, state, text))))
+            found.append((stats, tuple(legal_line(game, state, names, board.action))))
     if not found:
         return None
     found.sort(key=lambda each: -each[0].visits)
@@ -52,35 +65,8 @@ def analysis(
 
 
 def _fraction(text: str) -> float:
-    """A win rate from 0 to 1. Raises ValueError."""
-    return float(text) if "." in text or text == "1" else int(text) / 10_000
-
-
-def _variation(game: Game, board: GtpBoard, state: State, text: str) -> Iterator[int]:
-    """The moves of a principal variation, as far as they are legal."""
-    variation = _VARIATION.search(text)
-    for word in variation[1].split()[:_LONGEST] if variation else ():
-        action = board.action(state, word)
-        if action is None:
-            return
-        yield action
-        state = game.next_state(state, action)
-
-
-# The analysis of a position as Leela Zero writes it, which Sabaki and Lizzie read.
-#
-# A line has `info move D4 visits 123 winrate 5321 order 0 pv D4 Q16` for each move, the most
-# visited first; `winrate` is in hundredths of a per cent, for the player to move.
-
-
-#: The name of an action in a position.
-Namer = Callable[[State, int], str]
-
-#: The most moves of a line.
-MOST_MOVES = 50
-#: The time between two lines, in hundredths of a second: if the other program does not give it, and
-#: the least, because a report takes a millisecond or more.
-DEFAULT_INTERVAL, LEAST_INTERVAL = 50, 10
+    """Return a win rate from 0 to 1. Raises ValueError."""
+    return float(text) if "." in text or text == "1" else int(text) / _WHOLE
 
 
 class AnalysisRequest(NamedTuple):
@@ -106,13 +92,13 @@ def parse_request(arguments: list[str]) -> AnalysisRequest:
     if words and words[0].lower() in ("b", "w", *COLOURS.values()):
         seat = seat_of(words.pop(0))
     if words and words[0].isdecimal():
-        interval = _interval(words.pop(0))
+        interval = whole_number(words.pop(0), 1, _MOST)
     while words:
         match words:
             case ["interval", value, *rest]:
-                interval = _interval(value)
+                interval = whole_number(value, 1, _MOST)
             case ["maxmoves", value, *rest]:
-                most = whole_number(value, 1, 10**6)
+                most = whole_number(value, 1, _MOST)
             case ["minmoves", _, *rest]:
                 pass
             case _:
@@ -125,7 +111,7 @@ def parse_request(arguments: list[str]) -> AnalysisRequest:
     return AnalysisRequest(seat, seconds, min(most, MOST_MOVES))
 
 
-def info_line(game: Game, state: State, info: Info, name: Namer, most: int) -> str:
+def info_line(game: Game, board: GtpBoard, state: State, info: Info, most: int) -> str:
     """Return the line for an analysis of `state`; "" if it says nothing about any move."""
     known = info.actions or [
         ActionStats(action, info.simulations, info.win_rate * info.simulations)
@@ -136,23 +122,19 @@ def info_line(game: Game, state: State, info: Info, name: Namer, most: int) -> s
         moves = info.pv if info.pv[:1] == (each.action,) else (each.action,)
         rate = each.win_rate if each.visits else info.win_rate
         parts.append(
-            f"info move {name(state, each.action)} visits {each.visits} "
-            f"winrate {round(10000 * rate)} order {order} "
-            f"pv {' '.join(_line(game, state, moves, name))}"
+            f"info move {board.name(state, each.action)} visits {each.visits} "
+            f"winrate {round(_WHOLE * rate)} order {order} "
+            f"pv {' '.join(_names(game, board, state, moves))}"
         )
     return " ".join(parts)
 
 
-def _interval(text: str) -> int:
-    return whole_number(text, 1, 10**6)
-
-
-def _line(game: Game, state: State, actions: tuple[int, ...], name: Namer) -> Iterator[str]:
+def _names(game: Game, board: GtpBoard, state: State, actions: tuple[int, ...]) -> Iterator[str]:
     """Yield the names of successive moves, as far as they are legal."""
     for action in actions:
         try:
             after = game.next_state(state, action)
         except IllegalAction:
             return
-        yield name(state, action)
+        yield board.name(state, action)
         state = after

@@ -18,10 +18,10 @@ from playout.players.engines.client import EngineClient, Position, clock_of, is_
 from playout.players.engines.config import EngineConfig
 from playout.players.engines.gtp_analysis import analysis
 from playout.players.engines.gtp_games import PASS, board_of
+from playout.players.engines.gtp_text import COLOURS
 from playout.players.engines.process import EngineError
 
 _ANSWER = re.compile(r"([=?])(\d*)[ \t]*(.*)")
-_COLOURS = ("b", "w")
 #: Hundredths of a second between two reports of an analysis.
 _REPORT_CS = 50
 
@@ -34,7 +34,7 @@ class GtpClient(EngineClient):
     """Plays a game with a GTP engine."""
 
     def __init__(self, config: EngineConfig, game: Game, cancelled: threading.Event) -> None:
-        """Raises ValueError for a game that GTP cannot express."""
+        """Raises SpecError for a game that GTP cannot express."""
         self._board = board_of(game, config.first_row)
         self._commands: tuple[str, ...] = ()
         self._number = 0
@@ -57,7 +57,7 @@ class GtpClient(EngineClient):
         names = [self._ask(each, deadline) for each in ("name", "version")]
         self.title = " ".join(filter(None, (" ".join(each.split()) for each in names)))
         self._set_options(self.config.options, deadline)
-        self._ask(f"boardsize {self._board.size}", deadline)
+        self._ask(f"boardsize {self._board.vertices.rows}", deadline)
         if self._board.komi is not None and "komi" in self._commands:
             self._ask(f"komi {self._board.komi:g}", deadline)
 
@@ -76,7 +76,7 @@ class GtpClient(EngineClient):
     def choose(self, position: Position, limit: Limit) -> PlayResult:
         self._tell_moves(position)
         self._tell_time(limit, position.seat)
-        colour = _COLOURS[position.seat - 1]
+        colour = _letter(position.seat)
         report = next((each for each in ("kata-genmove_analyze", "lz-genmove_analyze")
                        if each in self._commands), None)  # fmt: skip
         command = f"{report} {colour} {_REPORT_CS}" if report else f"genmove {colour}"
@@ -120,7 +120,7 @@ class GtpClient(EngineClient):
         """Tell the engine the moves from number `first` on."""
         for ply in range(first, len(position.moves)):
             state, action = position.states[ply], position.moves[ply]
-            colour, name = _COLOURS[state[0] - 1], self._board.name(state, action)
+            colour, name = _letter(state[0]), self._board.name(state, action)
             if name != PASS:
                 self._ask(f"play {colour} {name}", self.ping_deadline())
             elif self._takes_passes:
@@ -151,7 +151,7 @@ class GtpClient(EngineClient):
         if "time_left" in self._commands:
             for each in (3 - seat, seat):
                 left = gtp_clock.time_left(clock, clock.left[each - 1], self._time_settings)
-                self._ask(f"time_left {_COLOURS[each - 1]} {left}", self.ping_deadline())
+                self._ask(f"time_left {_letter(each)} {left}", self.ping_deadline())
 
     # Commands.
 
@@ -190,3 +190,8 @@ class GtpClient(EngineClient):
                 lines.append(line)
             if found[2] in ("", str(number)):
                 return found[1] == "?", "\n".join(lines).strip()
+
+
+def _letter(seat: int) -> str:
+    """Return the colour of a seat as commands name it."""
+    return COLOURS[seat][0]

@@ -1,4 +1,10 @@
-"""The clock of a GTP engine: what the other program says of the time, as the limit for a move."""
+"""Clocks in GTP: told to an engine that plays here, and heard by our own engine.
+
+GTP has whole seconds: main time, and then stones to play in a period. `kgs-time_settings` adds
+periods as Playout has them, `kata-time_settings` increments. To an engine without these commands,
+several periods are told as main time and one period, and an increment as a period for one stone,
+whose first is part of the main time.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +16,9 @@ from playout.players.core.player import Limit, MatchClock, TimeLeft
 from playout.players.engines.gtp_text import GtpError, seconds, whole_number
 from playout.protocol.messages import ClockState, TimeControl
 
-# Clocks as GTP has them: in whole seconds, as main time and stones to play in a period.
-#
-# `kgs-time_settings` adds periods as Playout has them, `kata-time_settings` increments; for an
-# engine without these, several periods are main time and one period, and an increment is a period
-# for one stone, whose first is part of the main time.
-
-
 _KGS, _KATA, _PLAIN = "kgs-time_settings", "kata-time_settings", "time_settings"
+#: The highest number of stones or periods.
+_MOST = 10**6
 
 
 def settings(clock: MatchClock, commands: Container[str]) -> str:
@@ -63,20 +64,18 @@ def _whole(seconds: float) -> int:
     return max(1, math.floor(seconds))
 
 
-_MOST = 10**6
-
-
 class GtpClock:
-    """Time settings, and the time that each seat has left.
+    """The time settings that our engine was sent, and the time that each seat has left.
 
-    `time_left` is believed when it comes. Without it, the time of the own moves is subtracted: some
-    programs, such as gogui-twogtp, send the settings only.
+    `time_left` is taken over when it comes. Without it, the time of the own moves is subtracted:
+    some programs, such as gogui-twogtp, send the settings only.
     """
 
     def __init__(self) -> None:
         self._control: TimeControl | None = None
         self._left: dict[int, ClockState] = {}
-        self._canadian = False  # whether an overtime is shared by several moves
+        #: Whether an overtime is shared by several moves.
+        self._canadian = False
 
     def restart(self) -> None:
         """Give both seats the full time, for a new match."""
@@ -87,11 +86,8 @@ class GtpClock:
 
         An overtime without stones means no limit, and so does no time at all.
         """
-        main_s, overtime_s, number = (
-            seconds(main),
-            seconds(overtime),
-            whole_number(stones, 0, _MOST),
-        )
+        main_s, overtime_s = seconds(main), seconds(overtime)
+        number = whole_number(stones, 0, _MOST)
         if overtime_s and number:
             self._use(TimeControl(main_s, 0.0, 1, overtime_s / number), canadian=True)
         else:

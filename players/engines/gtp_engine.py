@@ -19,14 +19,7 @@ from playout.games.core import spec
 from playout.players.core.player import Cancelled, Limit, PlayerError, PlayResult, Resigned
 from playout.players.engines import gtp_analysis
 from playout.players.engines.gtp_clock import GtpClock
-from playout.players.engines.gtp_games import (
-    PASS,
-    require_vertices,
-    resized,
-    vertex_of,
-    vertices_of,
-    with_komi,
-)
+from playout.players.engines.gtp_games import PASS, ClickedBoard, resized, with_komi
 from playout.players.engines.gtp_text import (
     COLOURS,
     GtpCommand,
@@ -41,7 +34,7 @@ from playout.players.engines.gtp_text import (
 )
 from playout.players.engines.line_input import LineInput, Stops
 from playout.players.engines.local_match import LocalMatch
-from playout.players.engines.vertices import VertexError, action_at
+from playout.players.engines.vertices import VertexError
 
 #: What GoGui offers in its menu of analyses.
 _GOGUI_ANALYSES = (
@@ -68,7 +61,7 @@ class GtpServer:
 
     def __init__(self, game: Game, wanted: spec.Spec, lines: LineInput) -> None:
         """Load the player. Raises SpecError if the player or the game cannot be used with GTP."""
-        require_vertices(game)
+        self._board = ClickedBoard(game)
         self._wanted = wanted
         self._lines = lines
         self._match = LocalMatch(game, wanted)
@@ -152,9 +145,7 @@ class GtpServer:
         numbers = [whole_number(side, 1, 1000) for side in sides]
         game = resized(self._match.game, numbers)
         if game is not self._match.game:
-            match = LocalMatch(game, self._wanted)
-            self._match.close()
-            self._match = match
+            self._use(LocalMatch(game, self._wanted))
         return self._clear_board()
 
     @_command("clear_board")
@@ -168,10 +159,13 @@ class GtpServer:
     def _komi(self, komi: str) -> str:
         game = with_komi(self._match.game, komi)
         if game is not self._match.game:
-            match = self._match.replayed(game)
-            self._match.close()
-            self._match = match
+            self._use(self._match.replayed(game))
         return ""
+
+    def _use(self, match: LocalMatch) -> None:
+        """Go on with a match of another game."""
+        self._match.close()
+        self._match, self._board = match, ClickedBoard(match.game)
 
     @_command("play", "COLOUR VERTEX")
     def _play(self, colour: str, vertex: str) -> str:
@@ -183,10 +177,9 @@ class GtpServer:
             raise GtpError("illegal move: the game is over")
         self._require_turn(seat, "illegal move: ")
         try:
-            cell = None if vertex.lower() == PASS else vertices_of(self._match.game).cell(vertex)
+            action = self._board.action_at(self._match.state, self._board.cell(vertex))
         except VertexError as error:
             raise GtpError(f"illegal move: {error}") from error
-        action = action_at(self._view, cell)
         if action is None:
             raise GtpError(f"illegal move: {vertex} is not possible here")
         self._match.play(action)
@@ -211,7 +204,7 @@ class GtpServer:
             seat = self._match.mover
             to_move = f"{COLOURS[seat]} ({'XO'[seat - 1]}) to move"
         note = f"\n{self._view.note}" if self._view.note else ""
-        board = board_with_vertices(self._view, vertices_of(self._match.game))
+        board = board_with_vertices(self._view, self._board.vertices)
         return f"\n{board}\n{to_move}{note}"
 
     @_command("final_score")
@@ -235,7 +228,7 @@ class GtpServer:
     @_command("gogui-rules_board")
     def _rules_board(self) -> str:
         rows = rows_of_stones(self._view)  # here the highest row comes first
-        return "\n".join(reversed(rows) if vertices_of(self._match.game).from_top else rows)
+        return "\n".join(reversed(rows) if self._board.vertices.from_top else rows)
 
     @_command("gogui-rules_side_to_move")
     def _side_to_move(self) -> str:
@@ -244,7 +237,7 @@ class GtpServer:
     @_command("gogui-rules_legal_moves")
     def _legal_moves(self) -> str:
         state = self._match.state
-        return " ".join(vertex_of(self._match.game, state, each) for each in self._view.clicks)
+        return " ".join(self._board.name(state, each) for each in self._view.clicks)
 
     @_command("gogui-rules_final_result")
     def _final_result(self) -> str:
@@ -318,7 +311,7 @@ class GtpServer:
             return "resign", None
         finally:
             self._clock.used(seat, time.monotonic() - started)
-        vertex = vertex_of(self._match.game, self._match.state, result.action)
+        vertex = self._board.name(self._match.state, result.action)
         self._match.play(result.action)
         return vertex, result
 
@@ -335,10 +328,7 @@ class GtpServer:
     def _info_line(self, state: State, result: PlayResult, most: int) -> str:
         if not result.info:
             return ""
-        game = self._match.game
-        return gtp_analysis.info_line(
-            game, state, result.info, lambda at, action: vertex_of(game, at, action), most
-        )
+        return gtp_analysis.info_line(self._match.game, self._board, state, result.info, most)
 
     @property
     def _view(self) -> BoardView:

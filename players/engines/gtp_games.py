@@ -1,8 +1,11 @@
-"""What GTP can say of a game: the names of its moves, and its sizes."""
+"""Games as GTP knows them: the names of their moves, and their variants by size and komi.
+
+A move is a vertex or `pass`. A `GtpBoard` translates, for engines that play here as for programs to
+which a player of Playout is an engine; the latter may ask for another size or komi.
+"""
 
 from __future__ import annotations
 
-import functools
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -19,62 +22,65 @@ from playout.players.engines.vertices import (
     has_single_clicks,
 )
 
-# Moves as GTP writes them: vertices and `pass`.
-
-
 PASS = "pass"
 
 
 class GtpBoard(ABC):
     """The moves of one game in GTP."""
 
-    #: Rows and columns.
-    size: int
+    vertices: GtpVertices
     #: The points that the second player has in addition; None if the game has none.
     komi: float | None = None
 
-    @abstractmethod
     def name(self, state: State, action: int) -> str:
         """Return the name of a legal action."""
+        cell = self._cell_of(state, action)
+        return PASS if cell is None else self.vertices.name(cell)
 
-    @abstractmethod
-    def action(self, state: State, name: str) -> int | None:
-        """Return the legal action of that name, in upper or lower case; None if there is none."""
-
-
-def board_of(game: Game, first_row: str = "") -> GtpBoard:
-    """Return the board of a game, with its row 1 at the top or the bottom.
-
-    By default it is where it is usual for the game. Raises ValueError for a game that GTP cannot
-    express.
-    """
-    given = spec.parse(str(game))
-    if given.name == "open_spiel" and given.options.get("game") == "go":
-        return _OpenSpielGo(game)
-    return _ClickedBoard(game, first_row or ("top" if given.name in FROM_TOP else "bottom"))
-
-
-class _ClickedBoard(GtpBoard):
-    """A square board of a game in which a move is a click on one cell, or a pass."""
-
-    def __init__(self, game: Game, first_row: str) -> None:
-        view = game.view(game.initial_state())
-        if view.rows != view.columns or not view.rows or not has_single_clicks(view):
-            raise ValueError(f"GTP needs a square board, and moves of one cell: not {game}")
-        self._game = game
-        self._vertices = GtpVertices(view.rows, view.columns, from_top=first_row == "top")
-        self.size, self.komi = view.rows, game.komi
-
-    def name(self, state: State, action: int) -> str:
-        cell = cell_of(self._game.view(state), action)
-        return PASS if cell is None else self._vertices.name(cell)
+    def cell(self, name: str) -> int | None:
+        """Return the cell of a name, None for a pass; case does not matter. Raises VertexError."""
+        return None if name.lower() == PASS else self.vertices.cell(name)
 
     def action(self, state: State, name: str) -> int | None:
+        """Return the legal action of a name, None if there is none; case does not matter."""
         try:
-            cell = None if name.lower() == PASS else self._vertices.cell(name)
+            return self.action_at(state, self.cell(name))
         except VertexError:
             return None
+
+    @abstractmethod
+    def action_at(self, state: State, cell: int | None) -> int | None:
+        """Return the legal action on a cell, or the pass for None; None if it is not legal."""
+
+    @abstractmethod
+    def _cell_of(self, state: State, action: int) -> int | None:
+        """Return the cell of a legal action; None for a pass."""
+
+
+class ClickedBoard(GtpBoard):
+    """The board of a game in which a move is a click on one cell, or a pass."""
+
+    def __init__(self, game: Game, first_row: str = "") -> None:
+        """`first_row` is where row 1 is: top, bottom, or "" for what is usual at the game.
+
+        Raises SpecError for a game that GTP cannot express.
+        """
+        view = game.view(game.initial_state())
+        if not view.rows or not has_single_clicks(view):
+            raise SpecError(f"{game} cannot be played with GTP: its moves are not single cells")
+        usual = "top" if spec.parse(str(game)).name in FROM_TOP else "bottom"
+        try:
+            self.vertices = GtpVertices(view.rows, view.columns, (first_row or usual) == "top")
+        except VertexError as error:
+            raise SpecError(f"{game} cannot be played with GTP: {error}") from error
+        self.komi = game.komi
+        self._game = game
+
+    def action_at(self, state: State, cell: int | None) -> int | None:
         return action_at(self._game.view(state), cell)
+
+    def _cell_of(self, state: State, action: int) -> int | None:
+        return cell_of(self._game.view(state), action)
 
 
 class _OpenSpielGo(GtpBoard):
@@ -83,30 +89,31 @@ class _OpenSpielGo(GtpBoard):
     def __init__(self, game: Any) -> None:
         self._game = game
         parameters = game.peer.get_parameters()
-        self.size, self.komi = parameters["board_size"], parameters["komi"]
+        size, self.komi = parameters["board_size"], parameters["komi"]
         # A view has row 1 at the top: as if the board were turned over.
-        self._vertices = GtpVertices(self.size, self.size, from_top=True)
+        self.vertices = GtpVertices(size, size, from_top=True)
+        self._pass = size**2
 
-    def name(self, state: State, action: int) -> str:
-        return PASS if action == self.size**2 else self._vertices.name(action)
-
-    def action(self, state: State, name: str) -> int | None:
-        try:
-            action = self.size**2 if name.lower() == PASS else self._vertices.cell(name)
-        except VertexError:
-            return None
+    def action_at(self, state: State, cell: int | None) -> int | None:
+        action = self._pass if cell is None else cell
         return action if action in self._game.legal_actions(state) else None
 
+    def _cell_of(self, state: State, action: int) -> int | None:
+        return None if action == self._pass else action
 
-def require_vertices(game: Game) -> None:
-    """Raise SpecError unless GTP can name the moves of a game."""
-    view = game.view(game.initial_state())
-    if not has_single_clicks(view):
-        raise SpecError(f"{game} cannot be played with GTP: its moves are not single cells")
-    try:
-        vertices_of(game)
-    except VertexError as error:
-        raise SpecError(f"{game} cannot be played with GTP: {error}") from error
+
+def board_of(game: Game, first_row: str = "") -> GtpBoard:
+    """Return the board of a game that engines play, whose row 1 may be at the top or the bottom.
+
+    Raises SpecError for a game that GTP cannot express, or that is not on a square board.
+    """
+    given = spec.parse(str(game))
+    if given.name == "open_spiel" and given.options.get("game") == "go":
+        return _OpenSpielGo(game)
+    board = ClickedBoard(game, first_row)
+    if board.vertices.rows != board.vertices.columns:
+        raise SpecError(f"{game} cannot be played with GTP engines: its board is not square")
+    return board
 
 
 def resized(game: Game, sides: list[int]) -> Game:
@@ -120,20 +127,18 @@ def resized(game: Game, sides: list[int]) -> Game:
         raise GtpError("syntax error: expected boardsize SIZE or boardsize COLUMNS ROWS")
     if (columns, rows) == (view.columns, view.rows) or sides == [max(view.columns, view.rows)]:
         return game
-    given = spec.parse(str(game))
-    known = {each.name for each in games.describe(given.name).parameters}
-    changed: dict[str, str] = {}
+    known = {each.name for each in games.describe(spec.parse(str(game)).name).parameters}
+    changes: dict[str, object] = {}
     if "size" in known and columns == rows:
-        changed = {"size": str(rows)}
+        changes = {"size": rows}
     elif {"m", "n"} <= known:
-        changed = {"m": str(columns), "n": str(rows)}
-    options = {**given.options, **changed}
+        changes = {"m": columns, "n": rows}
     try:
-        other = games.load(f"{given.name}({','.join(f'{k}={v}' for k, v in options.items())})")
-        require_vertices(other)
+        other = _changed(game, **changes)
+        ClickedBoard(other)
     except SpecError as error:
         raise GtpError(f"unacceptable size: {error}") from error
-    if not changed:
+    if not changes:
         raise GtpError(f"unacceptable size: {game} has {view.columns} columns, {view.rows} rows")
     return other
 
@@ -149,22 +154,14 @@ def with_komi(game: Game, komi: str) -> Game:
         raise GtpError(f"expected a number, not {komi!r}") from None
     if game.komi in (None, wanted):
         return game
-    given = spec.parse(str(game))
-    options = {**given.options, "komi": str(wanted)}
     try:
-        return games.load(f"{given.name}({','.join(f'{k}={v}' for k, v in options.items())})")
+        return _changed(game, komi=wanted)
     except SpecError as error:
         raise GtpError(f"unacceptable komi: {error}") from error
 
 
-def vertex_of(game: Game, state: State, action: int) -> str:
-    """Return an action as GTP writes it: a vertex, or pass."""
-    cell = cell_of(game.view(state), action)
-    return PASS if cell is None else vertices_of(game).name(cell)
-
-
-@functools.cache
-def vertices_of(game: Game) -> GtpVertices:
-    """Return the names of the cells of a game. Raises VertexError if its board is too large."""
-    view = game.view(game.initial_state())
-    return GtpVertices(view.rows, view.columns, from_top=spec.parse(str(game)).name in FROM_TOP)
+def _changed(game: Game, **changes: object) -> Game:
+    """Return the game with other values of some parameters. Raises SpecError."""
+    given = spec.parse(str(game))
+    options = ",".join(f"{key}={value}" for key, value in {**given.options, **changes}.items())
+    return games.load(f"{given.name}({options})")

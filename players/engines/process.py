@@ -20,6 +20,7 @@ from typing import IO
 
 from platformdirs import user_log_path
 
+from playout.commands.subprocesses import others_environment
 from playout.players.core.player import Cancelled, PlayerError
 from playout.players.engines import guard
 from playout.players.engines.config import EngineConfig, search_path
@@ -74,7 +75,7 @@ class EngineProcess:
                 stdout=subprocess.PIPE,
                 stderr=self._log,
                 cwd=config.folder,
-                env=_environment(),
+                env=others_environment() | {"PATH": search_path()},
                 process_group=0,
                 pass_fds=(control, self._log.fileno()),
                 bufsize=0,
@@ -247,12 +248,6 @@ def _ready(descriptor: int, event: int, seconds: float) -> bool:
     poll = select.poll()
     poll.register(descriptor, event)
     return bool(poll.poll(max(0.0, seconds) * 1000))
-
-
-def _environment() -> dict[str, str]:
-    """The environment of an engine: no variable with a token, and the folders of games."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("PLAYOUT_")}
-    return kept | {"PATH": search_path()}
 
 
 def _how_it_ended(code: int) -> str:

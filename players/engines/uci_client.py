@@ -5,14 +5,21 @@ from __future__ import annotations
 import math
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from playout.games import Game, State
 from playout.games.core import spec
 from playout.players.core.player import Cancelled, Info, Limit, PlayResult
-from playout.players.engines.client import EngineClient, Position, is_short, move_deadline, win_rate
+from playout.players.engines.client import (
+    EngineClient,
+    Position,
+    is_short,
+    legal_line,
+    move_deadline,
+    win_rate,
+)
 from playout.players.engines.config import EngineConfig, Options
 from playout.players.engines.process import EngineError
 
@@ -57,15 +64,6 @@ class UciMoves:
         """Return the legal action of that name; None if there is none."""
         legal = self._game.legal_actions(state)
         return next((each for each in legal if self.name(state, each) == name), None)
-
-    def actions(self, state: State, names: Iterable[str]) -> Iterator[int]:
-        """Yield the actions of a line of moves from a state, as far as they are legal."""
-        for name in names:
-            action = self.action(state, name)
-            if action is None:
-                return
-            yield action
-            state = self._game.next_state(state, action)
 
 
 def _chess(game: Any, state: State, action: int) -> str:
@@ -264,7 +262,7 @@ class UciClient(EngineClient):
             simulations=counts.get("nodes", 0),
             depth=counts.get("depth", 0),
             win_rate=win_rate(score),
-            pv=tuple(self._moves.actions(position.states[-1], variation)),
+            pv=tuple(legal_line(self.game, position.states[-1], variation, self._moves.action)),
         )
 
     def _stop(self) -> None:

@@ -34,7 +34,7 @@ from playout.server.ladder.standings import LadderTable, LadderTerms, ladder_tab
 from playout.server.ladder.state import restore_ladder
 from playout.server.model.records import StoredMatch
 from playout.server.storage import Database
-from playout.server.storage.ladders import stored_ladders
+from playout.server.storage.stored_ladders import stored_ladders
 from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.measure import span_s, thinking_s
 from testbed.server_process import KillableServer

@@ -1,7 +1,7 @@
 """The options and the subcommands of `playout-server`."""
 
-from playout.server.cli.accounts import accounts
-from playout.server.cli.database import backup
-from playout.server.cli.export import export, import_
+from playout.server.cli.account_commands import accounts
+from playout.server.cli.database_commands import backup
+from playout.server.cli.export_commands import export, import_
 
 __all__ = ["accounts", "backup", "export", "import_"]

@@ -190,7 +190,7 @@ def result(fixture: Fixture) -> str:
     """The result of a match that has ended, as a line of text."""
     first, second = fixture.players
     reason = fixture.reason.value.replace("_", " ") if fixture.reason else ""
-    how = f"({reason}), {counted(fixture.plies, 'ply').replace('plys', 'plies')}"
+    how = f"({reason}), {counted(fixture.plies, 'ply')}"
     if fixture.winner in (1, 2):
         winner, loser = (first, second) if fixture.winner == 1 else (second, first)
         outcome = f"{winner} beat {loser} {how}"

@@ -1,13 +1,17 @@
-"""Launches a tournament on the server that the options choose, and shows its report at the end."""
+"""Launches a tournament on the server and the cluster that the options choose.
+
+At the end it shows the report.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import math
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,28 +19,30 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from sqlalchemy.exc import SQLAlchemyError
 
+from playout.cluster.cluster_options import require_dask
 from playout.commands.connect_options import ServerAddress
 from playout.commands.subprocesses import LogFolder
 from playout.protocol.messages import Tournament
 from playout.protocol.tournament_spec import Entrant, TournamentSpec, dumps
-from playout.server.cli.database import opened
+from playout.server.cli.database_commands import opened
 from playout.server.model.records import StoredMatch
-from playout.server.organizer import cores, estimate, stored_tournaments
-from playout.server.organizer.accounts import (
+from playout.server.organizer import cores, estimate
+from playout.server.organizer.console import busy, display
+from playout.server.organizer.entrants import LocalEntrants, RunnerCalls
+from playout.server.organizer.local_server import LocalServer, LocalServerError
+from playout.server.organizer.match_files import FindMatch, MatchFile, MatchFiles
+from playout.server.organizer.progress import TournamentProgress, stored_progress, stored_tournament
+from playout.server.organizer.runner import Runner, RunRequest
+from playout.server.organizer.supervisor import NOTHING, starter
+from playout.server.organizer.tournament_accounts import (
     organizer_hello,
     organizer_name,
     organizers_token,
     prepare_accounts,
 )
-from playout.server.organizer.console import busy, display
-from playout.server.organizer.entrants import LocalEntrants, RunnerCalls
-from playout.server.organizer.local_server import LocalServer, LocalServerError
-from playout.server.organizer.match_files import FindMatch, MatchFile, MatchFiles
-from playout.server.organizer.progress import TournamentProgress
-from playout.server.organizer.runner import Runner, RunRequest
-from playout.server.organizer.supervisor import NOTHING, starter
 from playout.server.storage import Database, StorageError
 from playout.server.tournament.report import writer
+from playout.server.tournament.spec_parser import ClusterSettings
 
 if TYPE_CHECKING:  # it imports Dask, which is optional
     from playout.server.organizer.cluster.cluster import Cluster
@@ -65,6 +71,22 @@ class ServerChoice:
     pgn: Path | None = None
     jsonl: Path | None = None
     dask: str | None = None
+
+
+@contextlib.contextmanager
+def chosen_cluster(address: str | None, settings: ClusterSettings) -> Iterator[Cluster | None]:
+    """Open the cluster at an address, or that of the settings; yield None if neither has one.
+
+    It is closed at the end of the block. Raises ClickException.
+    """
+    address = address or settings.dask
+    if address is None:
+        yield None
+        return
+    require_dask()
+    module = importlib.import_module("playout.server.organizer.cluster.cluster")
+    with module.opened(address, settings.files) as cluster:
+        yield cluster
 
 
 class _Server(NamedTuple):
@@ -252,7 +274,7 @@ def _with_database(request: RunRequest, url: str) -> RunRequest:
 
     def stored(tournament: str) -> TournamentProgress:
         with opened(url) as database:
-            return stored_tournaments.progress(stored_tournaments.find(database, tournament))
+            return stored_progress(stored_tournament(database, tournament))
 
     return replace(request, created=created, stored=stored, abandoned=abandoned)
 

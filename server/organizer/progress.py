@@ -1,15 +1,21 @@
-"""The state of a tournament, from the events that the server sends."""
+"""The state of a tournament, from the events that the server sends or from a database."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+import click
+
+from playout import games
 from playout.protocol.messages import Fixture, Tournament
-from playout.protocol.tournament_spec import TournamentSpec
+from playout.protocol.tournament_spec import TournamentSpec, loads
+from playout.ratings.openings import OpeningError
 from playout.ratings.pairs import Key
+from playout.server.model.records import StoredTournament
+from playout.server.storage import Database
 from playout.server.tournament.report import Report
 from playout.server.tournament.results import Results
-from playout.server.tournament.state import key_of
+from playout.server.tournament.state import fixtures_of, key_of
 
 
 class TournamentProgress:
@@ -113,3 +119,36 @@ class TournamentProgress:
         if fixture.attempt == attempt and fixture.winner and fixture.leg not in legs:
             legs.add(fixture.leg)
             self.ended += 1
+
+
+def stored_tournament(database: Database, tournament: str | None) -> StoredTournament:
+    """The tournament of that id, or the latest, with its matches. Raises ClickException."""
+    known = [each.created.tournament for each in database.tournaments()]
+    if not known:
+        raise click.ClickException(f"there is no tournament in {database.shown}")
+    stored = database.tournament(tournament or known[-1])
+    if stored is None:
+        raise click.ClickException(
+            f"there is no tournament {tournament!r} in {database.shown}; see: "
+            "playout-tournament list"
+        )
+    return stored
+
+
+def stored_progress(stored: StoredTournament) -> TournamentProgress:
+    """The state of a stored tournament. Raises ClickException if this version cannot read it."""
+    created = stored.created
+    event = Tournament(
+        tournament=created.tournament,
+        spec=loads(created.spec),
+        over=stored.ended is not None,
+        withdrawn=stored.withdrawn,
+    )
+    found = TournamentProgress(event, created.at)
+    try:
+        for fixture in fixtures_of(stored):
+            found.put(fixture)
+    except (games.SpecError, OpeningError, ValueError) as error:
+        text = f"tournament {created.tournament} cannot be read: {error}"
+        raise click.ClickException(text) from error
+    return found

@@ -33,12 +33,12 @@ from playout.protocol.messages import (
     Withdraw,
 )
 from playout.protocol.tournament_spec import TournamentSpec
-from playout.server.organizer.accounts import TEMPORARY, refusal
 from playout.server.organizer.adjudicator import Adjudicator
 from playout.server.organizer.console import TournamentDisplay
 from playout.server.organizer.entrants import Entrants, EntrantsFactory, RunnerCalls
 from playout.server.organizer.local_server import LocalServer, LocalServerError
 from playout.server.organizer.progress import TournamentProgress
+from playout.server.organizer.tournament_accounts import TEMPORARY, refusal
 
 # Describes the tournament that `playout-tournament` runs.
 

@@ -17,7 +17,7 @@ import click
 
 from playout import games
 from playout.commands import toml_table
-from playout.commands.subprocesses import own, own_environment, usable_cores
+from playout.commands.subprocesses import own_environment, usable_cores
 from playout.commands.toml_table import Check, Faults, TomlSyntaxError
 from playout.protocol import versions
 from playout.protocol.codec import ADMINISTRATORS_FRAME, encode
@@ -25,6 +25,7 @@ from playout.protocol.messages import CreateTournament
 from playout.protocol.tournament_spec import Entrant, TournamentSpec
 from playout.protocol.versions import files_in, installed
 from playout.server.organizer import estimate
+from playout.server.organizer.supervisor import player_words
 from playout.server.tournament import spec_parser
 from playout.server.tournament.spec_parser import ClusterSettings
 from playout.server.tournament.spec_validation import MOST_ENTRANTS, MOST_GAMES
@@ -75,11 +76,7 @@ def _missing(command: str, folder: Path) -> str | None:
 
 def _check_player(entrant: Entrant, games: Sequence[str], folder: Path) -> EntrantCheck:
     """Whether a player can play these games."""
-    warm = [word for game in games for word in ("--warm", game)]
-    options = ("--tournament", "any", "--check", *warm)
-    words = own(
-        "playout.players.client.player_command:main", *options, "--", "any", entrant.player or ""
-    )
+    words = player_words(entrant.player or "", games, "--tournament", "any", "--check")
     try:
         done = _run(words, folder)
         if done.returncode < 0:  # it was killed: no fault of the player

@@ -60,12 +60,8 @@ def starter(spec: TournamentSpec, folder: Path, address: tuple[str, int], tourna
         if token := tokens.get(entrant.name):
             variables["PLAYOUT_TOKEN"] = token
         if entrant.player is not None:
-            warm = [word for game in spec.games for word in ("--warm", game)]
-            options = ("--quiet", "--retry-s", str(_RETRY_S), *warm)
-            # Options end at `--`: a player's name may look like one.
-            words = own(
-                "playout.players.client.player_command:main", *options, "--", "any", entrant.player
-            )
+            options = ("--quiet", "--retry-s", str(_RETRY_S))
+            words = player_words(entrant.player, spec.games, *options)
             environment = own_environment() | variables
         else:
             words = shlex.split(entrant.command or "")
@@ -73,6 +69,14 @@ def starter(spec: TournamentSpec, folder: Path, address: tuple[str, int], tourna
         return Program(words, folder, environment, niceness=PLAYER_NICENESS).start(log)
 
     return start
+
+
+def player_words(player: str, games: Iterable[str], *options: str) -> list[str]:
+    """Return the words of `playout-player` for a player of a tournament with these games."""
+    warm = [word for game in games for word in ("--warm", game)]
+    # Options end at `--`: a player's name may look like one.
+    words = (*options, *warm, "--", "any", player)
+    return own("playout.players.client.player_command:main", *words)
 
 
 class EntrantProcess:

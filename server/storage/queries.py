@@ -17,7 +17,6 @@ from playout.protocol.names import skeleton
 from playout.protocol.tournament_spec import TournamentSpec, loads
 from playout.ratings.leaderboard import Leaderboard, NotedRating, RatingPoint
 from playout.server.model.records import Account, StoredMatch, StoredTournament
-from playout.server.storage import match_list
 from playout.server.storage.database import Database
 from playout.server.storage.results import (
     ALL,
@@ -29,6 +28,9 @@ from playout.server.storage.results import (
     ResultPage,
     TournamentRow,
     linked,
+    match_branches,
+    match_count,
+    match_page,
     result_page,
 )
 from playout.server.storage.rows import account_of, match_ended_of, match_started_of, tournament_of
@@ -75,17 +77,17 @@ class Reader:
         """Return a page of the matches that have ended, the latest first."""
         with self._database.connect() as connection:
             account = _account_like(connection, chosen.player) if chosen.player else None
-            branches = match_list.branches(chosen, account)
-            total = sum(connection.scalars(match_list.count(each)).one() for each in branches)
+            branches = match_branches(chosen, account)
+            total = sum(connection.scalars(match_count(each)).one() for each in branches)
             first = per_page * (page - 1)
             rows: Sequence[sa.Row[Any]] = ()
             if first < total:
-                rows = connection.execute(match_list.part(branches, first, per_page)).all()
+                rows = connection.execute(match_page(branches, first, per_page)).all()
         return result_page([_match_row(row) for row in rows], page, per_page, total)
 
     def latest_matches(self, most: int) -> list[MatchRow]:
         """Return the matches that ended last, which takes no longer with more of them."""
-        latest = match_list.part(match_list.branches(ALL, None), 0, most)
+        latest = match_page(match_branches(ALL, None), 0, most)
         with self._database.connect() as connection:
             return [_match_row(row) for row in connection.execute(latest)]
 

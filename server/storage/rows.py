@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -50,21 +51,22 @@ _decode_analysis = msgspec.json.Decoder(Analysis).decode
 _NO_CLOCKS: Any = (ClockState(None, None),) * 2  # type: ignore[arg-type]
 
 
-def _columns_of(table: sa.Table) -> Any:
-    """Return a class for rows of a table: a field a column, None by default where it may be."""
+@cache
+def columns_of(table: sa.Table) -> Any:
+    """Return the class for rows of a table: one field for each column.
+
+    A column that may be null is None by default.
+    """
     names = {column: sys.intern(str(column.name)) for column in table.columns}  # found faster
     fields = [(name, Any, None) if c.nullable else (name, Any) for c, name in names.items()]
     return defstruct(f"{table.name}_columns", fields, kw_only=True, gc=False)
 
 
-AccountColumns = _columns_of(accounts)
-MatchColumns = _columns_of(matches)
-MoveColumns = _columns_of(moves)
-TournamentColumns = _columns_of(tournaments)
-WithdrawalColumns = _columns_of(withdrawals)
-LadderRatingColumns = _columns_of(ladder_ratings)
-LeaderboardColumns = _columns_of(leaderboards)
-RatingPointColumns = _columns_of(rating_points)
+_AccountColumns = columns_of(accounts)
+_MatchColumns = columns_of(matches)
+_MoveColumns = columns_of(moves)
+_TournamentColumns = columns_of(tournaments)
+_WithdrawalColumns = columns_of(withdrawals)
 
 
 class TakebackValues(Struct, kw_only=True, gc=False):
@@ -106,7 +108,7 @@ class TournamentEndValues(Struct, kw_only=True, gc=False):
 
 def account_row(account: Account) -> Any:
     """Return a row of `accounts`, at revision 0."""
-    return AccountColumns(
+    return _AccountColumns(
         id=account.id,
         name=account.name,
         skeleton=skeleton(account.name),
@@ -125,7 +127,7 @@ def _match_row(started: MatchStarted) -> Any:
     first_bot, second_bot = started.bots
     ladder = started.ladder
     first_version, second_version = ladder.versions if ladder else (None, None)
-    return MatchColumns(
+    return _MatchColumns(
         id=started.match,
         game=started.game,
         first=first,
@@ -154,7 +156,7 @@ def _match_row(started: MatchStarted) -> Any:
 
 def _move_row(move: MovePlayed) -> Any:
     first, second = move.clocks or _NO_CLOCKS
-    return MoveColumns(
+    return _MoveColumns(
         match=move.match,
         ply=move.ply,
         seat=move.seat,
@@ -190,13 +192,13 @@ def _match_end(ended: MatchEnded) -> MatchEndValues:
 
 
 def _tournament_row(created: TournamentCreated) -> Any:
-    return TournamentColumns(
+    return _TournamentColumns(
         id=created.tournament, name=created.name, spec=created.spec, started_at=created.at
     )
 
 
 def _withdrawal_row(withdrawn: EntrantWithdrawn) -> Any:
-    return WithdrawalColumns(
+    return _WithdrawalColumns(
         tournament=withdrawn.tournament,
         number=withdrawn.number,
         entrant=withdrawn.entrant,
@@ -204,16 +206,10 @@ def _withdrawal_row(withdrawn: EntrantWithdrawn) -> Any:
     )
 
 
-def _ladder_rating_row(rating: LadderRating) -> Any:
-    return LadderRatingColumns(**structs.asdict(rating))
-
-
-def _leaderboard_row(board: StoredLeaderboard) -> Any:
-    return LeaderboardColumns(**structs.asdict(board))
-
-
-def _rating_point_row(point: StoredRatingPoint) -> Any:
-    return RatingPointColumns(**structs.asdict(point))
+def _same_columns(table: sa.Table) -> Callable[[Any], Any]:
+    """Return the function that makes rows of records whose fields are the table's columns."""
+    columns = columns_of(table)
+    return lambda record: columns(**structs.asdict(record))
 
 
 def _tournament_end(ended: TournamentEnded) -> TournamentEndValues:
@@ -231,9 +227,9 @@ ROW_OF: dict[type[Record], Callable[[Any], Any]] = {
     SeatTakenOver: _take_over,
     MatchEnded: _match_end,
     TournamentEnded: _tournament_end,
-    LadderRating: _ladder_rating_row,
-    StoredLeaderboard: _leaderboard_row,
-    StoredRatingPoint: _rating_point_row,
+    LadderRating: _same_columns(ladder_ratings),
+    StoredLeaderboard: _same_columns(leaderboards),
+    StoredRatingPoint: _same_columns(rating_points),
 }
 
 

@@ -109,7 +109,7 @@ IMPORTED = and_(
 _partial_index("matches_unfinished", matches.c.ended_at.is_(None), matches.c.id)
 _partial_index("matches_ladder", matches.c.ladder_pair.is_not(None), matches.c.ladder_pair)
 Index("matches_tournament", matches.c.tournament, matches.c.ended_at)
-# For lists of matches, with all columns by which they are chosen and ordered: see match_list.
+# For lists of matches, with all columns by which they are chosen and ordered: see `results`.
 Index("matches_ended", matches.c.ended_at, matches.c.id, matches.c.winner)
 Index("matches_game", matches.c.game, matches.c.ended_at, matches.c.id, matches.c.winner)
 for _seat, _other in (("first", "second"), ("second", "first")):

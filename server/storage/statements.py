@@ -25,18 +25,11 @@ from playout.server.model.records import (
     TournamentEnded,
 )
 from playout.server.storage.rows import (
-    AccountColumns,
-    LadderRatingColumns,
-    LeaderboardColumns,
-    MatchColumns,
     MatchEndValues,
-    MoveColumns,
-    RatingPointColumns,
     TakebackValues,
     TakeOverValues,
-    TournamentColumns,
     TournamentEndValues,
-    WithdrawalColumns,
+    columns_of,
 )
 from playout.server.storage.schema import (
     accounts,
@@ -95,31 +88,33 @@ def writes(kind: str, dialect: sa.Dialect) -> dict[type[Record], tuple[Write, ..
     together have the moves before the takeback.
     """
 
-    def add(table: sa.Table, row: type[Struct]) -> tuple[Write, ...]:
-        return (Write(insert(kind, table).on_conflict_do_nothing(), row, dialect),)
+    def add(table: sa.Table) -> tuple[Write, ...]:
+        statement = insert(kind, table).on_conflict_do_nothing()
+        return (Write(statement, columns_of(table), dialect),)
 
-    def put(table: sa.Table, row: type[Struct]) -> tuple[Write, ...]:
+    def put(table: sa.Table) -> tuple[Write, ...]:
         added = insert(kind, table)
         key = [column.name for column in table.primary_key]
         changed = {c.name: added.excluded[c.name] for c in table.columns if not c.primary_key}
-        return (Write(added.on_conflict_do_update(index_elements=key, set_=changed), row, dialect),)
+        statement = added.on_conflict_do_update(index_elements=key, set_=changed)
+        return (Write(statement, columns_of(table), dialect),)
 
     return {
-        Account: add(accounts, AccountColumns),
-        TournamentCreated: add(tournaments, TournamentColumns),
-        MatchStarted: add(matches, MatchColumns),
-        MovePlayed: add(moves, MoveColumns),
+        Account: add(accounts),
+        TournamentCreated: add(tournaments),
+        MatchStarted: add(matches),
+        MovePlayed: add(moves),
         MovesTakenBack: (Write(_TAKE_BACK, TakebackValues, dialect),),
-        EntrantWithdrawn: add(withdrawals, WithdrawalColumns),
+        EntrantWithdrawn: add(withdrawals),
         SeatTakenOver: (Write(_TAKE_OVER, TakeOverValues, dialect),),
         # The totals before the end: a match that has ended already is not counted again.
         MatchEnded: tuple(
             Write(statement, MatchEndValues, dialect)
             for statement in (_count_result(kind, 1), _count_result(kind, 2), _END_MATCH)
         ),
-        LadderRating: add(ladder_ratings, LadderRatingColumns),
-        StoredLeaderboard: put(leaderboards, LeaderboardColumns),
-        StoredRatingPoint: add(rating_points, RatingPointColumns),
+        LadderRating: add(ladder_ratings),
+        StoredLeaderboard: put(leaderboards),
+        StoredRatingPoint: add(rating_points),
         TournamentEnded: (Write(_END_TOURNAMENT, TournamentEndValues, dialect),),
     }
 

@@ -18,7 +18,7 @@ from playout.ratings import bradley_terry, evidence, sprt
 from playout.ratings.pairs import Key, PairScore
 from playout.server.tournament import formats
 from playout.server.tournament.formats import Format
-from playout.server.tournament.report import (
+from playout.server.tournament.report.values import (
     BracketRound,
     CrosstableCell,
     Estimate,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from playout.server.organizer.accounts import prepare_accounts
+from playout.server.organizer.tournament_accounts import prepare_accounts
 from support.browser import BrowserSite, BrowserUsers, running_site
 from support.raw_client import RawClient
 

@@ -87,7 +87,7 @@ def test_a_training_whose_results_never_come_ends(
     with pytest.raises(TrainingError, match="cannot play one: its result is lost"):
         wait_until(lambda: idle(tasks), "the end", PATIENCE_S)
     assert len(said) == 2
-    assert {"it has not come within 1e-09 s" in line for line in said} == {True}
+    assert {"it was not received within 1e-09 s" in line for line in said} == {True}
 
 
 def begun(run: str, attempt: int) -> str:

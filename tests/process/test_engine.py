@@ -14,6 +14,7 @@ from playout import games, players
 from playout.games import Game, SpecError, State
 from playout.players import Cancelled, Limit, MatchClock, Player, PlayerError, TimeLeft
 from playout.players.engines import client, process
+from playout.players.engines.client import legal_line
 from playout.players.engines.uci_client import UciMoves
 from support.engines import TinyEngine
 from support.waiting import PATIENCE_S, wait_until
@@ -26,7 +27,11 @@ _PAWNS = "a2a3", "a7a6", "b2b3", "b7b6"
 MOVES = {
     "gtp": [0, 1, 2, 3],
     "gomocup": [0, 1, 2, 3],
-    "uci": list(UciMoves(BREAKTHROUGH).actions(BREAKTHROUGH.initial_state(), _PAWNS)),
+    "uci": list(
+        legal_line(
+            BREAKTHROUGH, BREAKTHROUGH.initial_state(), _PAWNS, UciMoves(BREAKTHROUGH).action
+        )
+    ),
 }
 LIMIT = Limit(seconds=5.0)
 #: No time for a move, so that the engine hangs as soon as the margin is over.

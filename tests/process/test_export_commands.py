@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 from msgspec import structs
 
-from playout.server.cli.database import opened
-from playout.server.cli.export import export, import_
+from playout.server.cli.database_commands import opened
+from playout.server.cli.export_commands import export, import_
 from playout.server.export import jsonl, pgn, sgf
 from playout.server.model.records import Account, StoredMatch
 from playout.server.storage.queries import Reader

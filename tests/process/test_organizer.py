@@ -22,7 +22,7 @@ import trustme
 from playout.protocol.codec import ADMINISTRATORS_FRAME
 from playout.protocol.tournament_spec import loads
 from playout.server.organizer import spec_file
-from playout.server.organizer.accounts import prepare_accounts
+from playout.server.organizer.tournament_accounts import prepare_accounts
 from playout.server.storage import Database
 from support.commands import RunningServer, finish, run, running_server, start
 from support.organizer import SPEC, book_of_openings

@@ -12,7 +12,7 @@ import pytest
 from playout.protocol.messages import Reason
 from playout.protocol.tournament_spec import TournamentSpec, dumps
 from playout.protocol.versions import of_command
-from playout.server.cli.database import opened
+from playout.server.cli.database_commands import opened
 from playout.server.model.records import (
     MatchEnded,
     MatchStarted,

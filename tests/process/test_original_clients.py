@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from playout.bridges.original.bridged_match import MAX_LINE
-from playout.players.engines.original_rules import RULES
+from playout.players.engines.original_json import RULES
 from support.boards_package import write_package
 from support.commands import Command, RunningServer, finish, invoke, running_server, start
 from support.original_boards import BOARDS, NATIVE

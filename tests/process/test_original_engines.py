@@ -15,8 +15,8 @@ from playout.games import Game, SpecError, State
 from playout.players import Cancelled, Limit, MatchClock, Player, PlayerError, TimeLeft
 from playout.players.engines import client, process
 from playout.players.engines.client import Position
-from playout.players.engines.original import move_seconds
-from playout.players.engines.original_rules import rules_named
+from playout.players.engines.original_client import move_seconds
+from playout.players.engines.original_json import rules_named
 from support.engines import TinyEngine
 from support.original_boards import BOARDS
 from support.waiting import PATIENCE_S, wait_until

@@ -198,7 +198,7 @@ def test_a_server_that_always_hangs_up_is_not_called_for_ever(host: Host) -> Non
             connection.say("error", code="too_many", text="there is no room")
     code, output = finish(player)
     assert code == 1
-    assert output.splitlines()[-1] == "The server hangs up: there is no room"
+    assert output.splitlines()[-1] == "The server closes the connection: there is no room"
 
 
 # TLS.

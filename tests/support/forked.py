@@ -55,7 +55,7 @@ _SEARCHES = (
     "playout.players.uct",
     "playout.ratings.openings",
 )
-_STORAGE = ("playout.server.storage.database", "playout.server.storage.writer", "alembic.command")
+_STORAGE = ("playout.server.storage.storage_process", "alembic.command")
 #: `multiprocessing` reads the exit code of a process only once, which two threads may do at a time.
 _lock = Lock()
 

@@ -13,7 +13,7 @@ from playout.server.core.assembly import make_hub
 from playout.server.core.handlers.ladders import Ladder
 from playout.server.model.records import Account, MatchEnded
 from playout.server.storage import Database
-from playout.server.storage.ladders import stored_ladders
+from playout.server.storage.stored_ladders import stored_ladders
 from support.hub_harness import EPOCH, HubHarness, MemoryClient
 from support.tournaments import TOKEN
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from distributed import Worker
 
-from playout.cluster import faults, on_worker
+from playout.cluster import on_worker, worker_checks
 from playout.cluster.connection import DaskConnection
 from playout.players.nets.backends import EXTRAS, installed
 from playout.players.training.settings import ProcessSettings
@@ -64,7 +64,7 @@ def check(
 
     Raises OSError.
     """
-    other = faults.other_software(connection, workers, _EXTRAS)
+    other = worker_checks.other_software(connection, workers, _EXTRAS)
     able = [address for address, fault in other.items() if not fault]
     answers = connection.run(ask, workers=able)
     found = [
@@ -74,7 +74,7 @@ def check(
         for address, fault in sorted(other.items())
     ]
     good = [each.address for each in found if each.cores]
-    failed = faults.not_offered(connection, on_worker.TRAINING_CORES, good, _EXTRAS)
+    failed = worker_checks.not_offered(connection, on_worker.TRAINING_CORES, good, _EXTRAS)
     return [
         replace(each, cores=0, faults=(failed[each.address],)) if each.address in failed else each
         for each in found
@@ -84,18 +84,18 @@ def check(
 def table(workers: Sequence[TrainingWorker]) -> str:
     """The workers with their faults, one a line; empty if there are no faults."""
     rows = [(each.address, each.host, fault) for each in workers for fault in each.faults]
-    return faults.table(rows) if rows else ""
+    return worker_checks.fault_table(rows) if rows else ""
 
 
 def _checked(address: str, answer: object, settings: ProcessSettings) -> TrainingWorker:
     if not isinstance(answer, Installation):
-        return TrainingWorker(address, "", 0, (faults.no_answer(answer, _EXTRAS),))
+        return TrainingWorker(address, "", 0, (worker_checks.no_answer(answer, _EXTRAS),))
     found = tuple(_faults(answer, settings))
     return TrainingWorker(address, answer.host, 0 if found else answer.cores, found)
 
 
 def _faults(answer: Installation, settings: ProcessSettings) -> Iterator[str]:
-    if other := faults.other_sources(answer.code):
+    if other := worker_checks.other_sources(answer.code):
         yield other
     wanted = [settings.backend] if settings.backend != "auto" else list(EXTRAS)
     if not answer.has_onnx or not set(wanted) & set(answer.backends):

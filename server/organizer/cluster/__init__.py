@@ -1,17 +1,16 @@
 """Entrants on the workers of a Dask cluster.
 
-The server and the runner stay on their machine. On the workers, a task is a *core set*: it holds as
+The server and the runner stay on their machine. A task on a worker is a *core set*: it holds as
 many cores as a match needs, and keeps one process of each entrant running there. The processes
-connect to the server, which lets those of one core set play against each other. Dask decides on
-which worker a core set is, and moves it when the worker is lost.
+connect to the server, which pairs those of one core set with each other. Dask decides which worker
+has a core set, and moves it when the worker is lost.
 
-    job           what a core set is to do: a value that travels to the worker
-    core_set      the task, on the worker
-    worker_check  whether a worker can run entrants: on the worker
-    preflight     the table of what is wrong with which worker, before the first match
-    dask_entrants keeps all core sets submitted; the counterpart of `local_entrants`
-    options       the cluster that the option and the settings of the file choose
+    job            the order for a core set: a value that is sent to the worker
+    core_set       the task, on the worker
+    preflight      checks of workers before the first match, and the table of their faults
+    dask_entrants  keeps all core sets submitted; the counterpart of `LocalEntrants`
+    cluster        the cluster of one tournament, from its start to its end
 
-The connection to Dask is in `playout.server.cluster`. Only the modules that run with a cluster
-import Dask: it is optional.
+The connection to Dask is in `playout.cluster`. Only the modules that run with a cluster import
+Dask: it is optional.
 """

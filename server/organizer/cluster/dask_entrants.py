@@ -1,23 +1,29 @@
-"""Entrants on the workers of a Dask cluster: keeps all core sets of a tournament submitted."""
+"""Entrants on the workers of a Dask cluster: keeps all core sets of a tournament submitted.
+
+It also reports to the server where the entrants run, for the tournament's page and for the records
+of matches.
+"""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import structs
 
 from playout.cluster.connection import DaskConnection, Message
 from playout.cluster.worker_checks import WorkerChecks
 from playout.commands.restarts import Restarts
-from playout.commands.text import counted
-from playout.protocol.messages import Fixture, ReportCluster, Tournament
+from playout.commands.text import counted, plain
+from playout.protocol.messages import ClusterWorker, Fixture, ReportCluster, Tournament
 from playout.protocol.tournament_spec import Openings
 from playout.server.organizer import estimate
 from playout.server.organizer.cluster import core_set, preflight
 from playout.server.organizer.cluster.job import ClusterJob
 from playout.server.organizer.cluster.preflight import CheckedWorker
-from playout.server.organizer.cluster.server_report import ClusterReporter, report
 from playout.server.organizer.entrants import RunnerCalls, may_have_crashed, remaining
 from playout.server.organizer.progress import TournamentProgress
 from playout.server.organizer.supervisor import BACK_OFF
@@ -27,6 +33,56 @@ _ABORT_AGAIN_S = 1.0
 #: Seconds that the workers may take to end all processes, and between two looks whether they have.
 _STOP_S, _PAUSE_S = 5.0, 0.05
 _LOST = "the worker with its players was lost"
+#: Seconds between two reports to the server: after a change, and without one, which a server needs
+#: that was started again.
+_CHANGED_S, _UNCHANGED_S = 0.5, 10.0
+#: The most workers in a report, and characters of a host's name.
+_MOST_WORKERS, _LONGEST_HOST = 1024, 64
+
+
+def cluster_report(
+    tournament: str,
+    workers: Iterable[tuple[CheckedWorker, Iterable[int]]],
+    *,
+    waiting: int,
+    matches_per_hour: float | None,
+    dashboard: str | None,
+) -> ReportCluster:
+    """The message about the workers, each with the core sets that run there."""
+    return ReportCluster(
+        id="report_cluster",
+        tournament=tournament,
+        workers=tuple(_worker(*each) for each in workers)[:_MOST_WORKERS],
+        waiting=waiting,
+        matches_per_hour=matches_per_hour,
+        dashboard=dashboard,
+    )
+
+
+class ClusterReporter:
+    """Sends the reports that are due."""
+
+    def __init__(self, send: Callable[[ReportCluster], None]) -> None:
+        self._send = send
+        self._sent: ReportCluster | None = None
+        self._sent_at = -math.inf
+
+    def poll(self, present: ReportCluster, now: float) -> None:
+        """Send the present report if it is due; the rate alone is no change."""
+        steady = structs.replace(present, matches_per_hour=None)
+        if now >= self._sent_at + (_UNCHANGED_S if steady == self._sent else _CHANGED_S):
+            self._sent, self._sent_at = steady, now
+            self._send(present)
+
+
+def _worker(worker: CheckedWorker, core_sets: Iterable[int]) -> ClusterWorker:
+    answer = worker.answer
+    return ClusterWorker(
+        host=plain(answer.host if answer else worker.address)[:_LONGEST_HOST],
+        cores=worker.cores,
+        speed=answer.speed if answer else None,
+        core_sets=tuple(core_sets),
+    )
 
 
 @dataclass
@@ -165,7 +221,7 @@ class DaskEntrants:
         for each in self._core_sets.values():
             if each.worker is not None:
                 places.setdefault(each.worker, []).append(each.number)
-        return report(
+        return cluster_report(
             self._job.tournament,
             [(each, places.get(each.address, ())) for each in self._workers.values()],
             waiting=self._waiting,

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from distributed import Worker
 
-from playout.cluster import faults, on_worker
+from playout.cluster import on_worker, worker_checks
 from playout.cluster.connection import DaskConnection
 from playout.protocol import versions
 from playout.server.organizer.cluster.core_set import unreachable
@@ -25,8 +25,7 @@ from playout.server.tournament.results import SLOW
 
 # What a worker is asked before it gets entrants; these functions run on the worker.
 #
-# It has the Python and the Playout of the runner: `playout.cluster.faults` has asked for that
-# first.
+# It has the Python and the Playout of the runner: `worker_checks` has asked for that first.
 
 
 #: Seconds in which the server must answer.
@@ -121,7 +120,7 @@ def check(
 
     Raises OSError.
     """
-    other = faults.other_software(connection, workers)
+    other = worker_checks.other_software(connection, workers)
     able = [address for address, fault in other.items() if not fault]
     began = time.time()
     answers = connection.run(ask, job.outline, workers=able)
@@ -133,9 +132,9 @@ def check(
             wrong = tuple(_faults(answer, job, began, ended))
             found.append(CheckedWorker(address, answer, wrong))
         else:
-            found.append(CheckedWorker(address, None, (fault or faults.no_answer(answer),)))
+            found.append(CheckedWorker(address, None, (fault or worker_checks.no_answer(answer),)))
     good = [each.address for each in found if each.cores]
-    failed = faults.not_offered(connection, on_worker.ENTRANT_CORES, good)
+    failed = worker_checks.not_offered(connection, on_worker.ENTRANT_CORES, good)
     return [
         replace(each, faults=(failed[each.address],)) if each.address in failed else each
         for each in found
@@ -143,7 +142,7 @@ def check(
 
 
 def _faults(answer: WorkerAnswer, job: ClusterJob, began: float, ended: float) -> Iterator[str]:
-    if other := faults.other_sources(answer.code):
+    if other := worker_checks.other_sources(answer.code):
         yield other
     for program in answer.missing:
         yield f"there is no program {program!r} that can be run: install it there"
@@ -166,7 +165,7 @@ def table(workers: Sequence[CheckedWorker]) -> str:
         for each in workers
         for fault in each.faults
     ]
-    return faults.table(rows) if rows else ""
+    return worker_checks.fault_table(rows) if rows else ""
 
 
 def slow_workers(workers: Sequence[CheckedWorker]) -> list[str]:

@@ -11,14 +11,14 @@ import click
 from playout.commands.connect_options import ServerAddress
 from playout.protocol.connection import ServerConnection
 from playout.protocol.messages import EndTournament, Error, Event, Hello, Ok, Welcome
-from playout.server.cli.database import opened
+from playout.server.cli.database_commands import opened
 from playout.server.model.records import Record, TournamentEnded, match_without_result
-from playout.server.organizer import stored_tournaments
-from playout.server.organizer.accounts import organizer_hello, organizers_token, refusal
 from playout.server.organizer.commands.tournament_options import (
     database_option,
     remote_server_options,
 )
+from playout.server.organizer.progress import stored_tournament
+from playout.server.organizer.tournament_accounts import organizer_hello, organizers_token, refusal
 from playout.server.storage.engine import InUse
 
 # Asks a server to end a tournament, and waits for the answer.
@@ -126,7 +126,7 @@ def conclude(
 def _conclude_in_database(tournament: str, url: str) -> None:
     """End a tournament in a database that no server uses. Raises ClickException."""
     with opened(url) as database:
-        stored = stored_tournaments.find(database, tournament)
+        stored = stored_tournament(database, tournament)
         if stored.ended:
             raise click.ClickException(f"tournament {tournament} is over already")
         try:

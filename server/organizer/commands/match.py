@@ -11,10 +11,9 @@ import click
 
 from playout.protocol.names import LONGEST
 from playout.server.organizer import spec_file
-from playout.server.organizer.cluster.dask_options import chosen_cluster
 from playout.server.organizer.commands.tournament_options import database_option, server_options
 from playout.server.organizer.console import CHECKING, busy
-from playout.server.organizer.launch import ServerChoice, launch, notes
+from playout.server.organizer.launch import ServerChoice, chosen_cluster, launch, notes
 from playout.server.organizer.runner import RunRequest
 from playout.server.tournament.spec_parser import ClusterSettings
 

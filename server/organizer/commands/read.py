@@ -14,13 +14,14 @@ from rich.table import Table
 
 from playout.commands.text import utc
 from playout.protocol.tournament_spec import loads
-from playout.server.cli.database import opened
+from playout.server.cli.database_commands import opened
+from playout.server.cli.export_commands import write_matches
 from playout.server.export import FORMATS as MATCH_FORMATS
-from playout.server.export import writer as match_writer
 from playout.server.model.records import StoredTournament
-from playout.server.organizer import estimate, spec_file, stored_tournaments
+from playout.server.organizer import estimate, spec_file
 from playout.server.organizer.commands.tournament_options import database_option, spec_argument
 from playout.server.organizer.console import CHECKING, busy
+from playout.server.organizer.progress import stored_progress, stored_tournament
 from playout.server.tournament.report import FORMATS, writer
 
 _REPORT_EPILOG = """
@@ -87,7 +88,7 @@ def status(tournament: str | None, database: str) -> None:
     if not stored.ended:
         click.echo(f"If it is not running, go on with: playout-tournament resume "
                    f"{created.tournament}")  # fmt: skip
-    report = stored_tournaments.progress(stored).report()
+    report = stored_progress(stored).report()
     standings = replace(report, crosstable=(), los=(), endings=())
     click.echo(f"\n{writer('text')(standings)}", nl=False)
 
@@ -107,7 +108,7 @@ def status(tournament: str | None, database: str) -> None:
 def report(tournament: str | None, format_: str, output: IO[str], database: str) -> None:
     """Write the report on the tournament ID, or on the latest."""
     write = writer(format_)
-    output.write(write(stored_tournaments.progress(_stored(database, tournament)).report()))
+    output.write(write(stored_progress(_stored(database, tournament)).report()))
 
 
 @click.command(epilog=_EXPORT_EPILOG)
@@ -127,20 +128,13 @@ def export(tournament: str | None, format_: str, output: IO[str], database: str)
 
     Matches that cannot be written in the format are named and left out; the exit code is 1 then.
     """
-    write = match_writer(format_)
-    failed = 0
-    for each in _stored(database, tournament).matches:
-        try:
-            output.write(write(each))
-        except ValueError as error:
-            failed += 1
-            click.echo(f"match {each.started.match} is left out: {error}", err=True)
+    _, failed = write_matches(_stored(database, tournament).matches, format_, output)
     sys.exit(1 if failed else 0)
 
 
 def _stored(database: str, tournament: str | None) -> StoredTournament:
     with opened(database) as found:
-        return stored_tournaments.find(found, tournament)
+        return stored_tournament(found, tournament)
 
 
 def _state(stored: StoredTournament) -> str:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from playout.protocol.tournament_spec import TournamentSpec, loads
-from playout.server.cli.database import opened
-from playout.server.organizer import spec_file, stored_tournaments
-from playout.server.organizer.cluster.dask_options import chosen_cluster
+from playout.server.cli.database_commands import opened
+from playout.server.organizer import spec_file
 from playout.server.organizer.commands.tournament_options import (
     database_option,
     server_options,
     spec_argument,
 )
 from playout.server.organizer.console import CHECKING, busy
-from playout.server.organizer.launch import ServerChoice, launch, notes
+from playout.server.organizer.launch import ServerChoice, chosen_cluster, launch, notes
+from playout.server.organizer.progress import stored_progress, stored_tournament
 from playout.server.organizer.runner import RunRequest
 from playout.server.tournament.report import writer
 from playout.server.tournament.spec_parser import ClusterSettings
@@ -110,11 +110,11 @@ def _resume(
         _resume_remote(tournament, given, choice, folder, cluster)
         return
     with opened(choice.database) as database:
-        stored = stored_tournaments.find(database, tournament)
+        stored = stored_tournament(database, tournament)
     spec, tournament = loads(stored.created.spec), stored.created.tournament
     if stored.ended:
         click.echo(f"Tournament {tournament} is over.\n")
-        click.echo(writer("text")(stored_tournaments.progress(stored).report()), nl=False)
+        click.echo(writer("text")(stored_progress(stored).report()), nl=False)
         return
     if given and (fields := spec_file.differences(given, spec)):
         raise click.ClickException(

@@ -31,7 +31,6 @@ class Gauntlet(Format):
         return [(0, other) for other in range(1, self.entrants)]
 
     def schedule(self, results: PairScores, withdrawn: Sequence[int]) -> Iterator[Pair]:
-        """All known pairs, with those that cannot be played any more."""
         return (
             pair
             for again in range(self.rounds)

@@ -56,12 +56,10 @@ class Knockout(Format):
         return [Bye(1, one, 0) for one, other in paired if other >= self.entrants]
 
     def winner(self, results: PairScores, withdrawn: Sequence[int] = ()) -> int | None:
-        """The entrant that is left at the end, None while that is not known."""
         (left,) = finished(self._play(results, withdrawn))[-1]
         return left
 
     def bracket(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[list[int | None]]:
-        """The entrants of each round by their seats; those of neighbouring seats meet."""
         return [
             [None if one is None or one >= self.entrants else one for one in seats]
             for seats in finished(self._play(results, withdrawn))
@@ -76,7 +74,6 @@ class Knockout(Format):
     def schedule(
         self, results: PairScores, withdrawn: Sequence[int]
     ) -> Generator[Pair, None, object]:
-        """All known pairs, with those that cannot be played any more."""
         return self._play(results, withdrawn)
 
     def _play(

@@ -21,7 +21,6 @@ class MatchFormat(Format):
         return games * rounds
 
     def schedule(self, results: PairScores, withdrawn: Sequence[int]) -> Iterator[Pair]:
-        """All known pairs, with those that cannot be played any more."""
         return self._rounds(0, self.rounds)
 
     def _rounds(self, first: int, end: int) -> Iterator[Pair]:

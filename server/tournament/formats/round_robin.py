@@ -24,7 +24,6 @@ class RoundRobin(Format):
         return entrants * (entrants - 1) // 2 * games * rounds
 
     def schedule(self, results: PairScores, withdrawn: Sequence[int]) -> Iterator[Pair]:
-        """All known pairs, with those that cannot be played any more."""
         turns = self.entrants - 1 + self.entrants % 2
         return (
             pair

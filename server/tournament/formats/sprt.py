@@ -27,7 +27,6 @@ class Sequential(MatchFormat):
         return games * AHEAD
 
     def knows_more(self, known: int, results: PairScores) -> bool:
-        """Whether the next rounds have become known."""
         return known < self._known_rounds(results) * len(self.games)
 
     def more(self, known: int, results: PairScores) -> Iterator[Pair]:
@@ -39,7 +38,6 @@ class Sequential(MatchFormat):
         return CountRange(1, self.rounds * len(self.games) or None)
 
     def schedule(self, results: PairScores, withdrawn: Sequence[int]) -> Iterator[Pair]:
-        """All known pairs, with those that cannot be played any more."""
         return self._rounds(0, self._known_rounds(results))
 
     def _known_rounds(self, results: PairScores) -> int:

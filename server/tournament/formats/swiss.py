@@ -102,11 +102,9 @@ class Swiss(Format):
         return None if withdrawn else self.pair_count().least
 
     def byes(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[Bye]:
-        """The byes of the rounds that are paired."""
         return [each for each in self._play(results, withdrawn) if isinstance(each, Bye)]
 
     def schedule(self, results: PairScores, withdrawn: Sequence[int]) -> Iterator[Pair | None]:
-        """All known pairs, with those that cannot be played any more, and None after a step."""
         played = self._play(results, withdrawn)
         return (each for each in played if not isinstance(each, Bye))
 

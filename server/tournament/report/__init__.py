@@ -1,54 +1,24 @@
 """Reports of tournaments, for people and for programs.
 
-`values` has the numbers, `tables` arranges them, `charts` draws them, and each other module writes
-one format.
+`values` has the numbers, `words` and `tables` arrange them as text, `charts` draws them. `writers`
+and `html` write the formats.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from playout.server.tournament.report import as_csv, as_json, html, markdown, text
-from playout.server.tournament.report.values import (
-    BracketRound,
-    CrosstableCell,
-    Estimate,
-    HeadToHead,
-    MatchCounts,
-    Meeting,
-    PairCounts,
-    Report,
-    ReportEntrant,
-    ReportRound,
-    ReportSetting,
-    SequentialTest,
-    Standing,
-)
+from playout.server.tournament.report import html, writers
+from playout.server.tournament.report.values import Report
 
-__all__ = [
-    "FORMATS",
-    "BracketRound",
-    "CrosstableCell",
-    "Estimate",
-    "HeadToHead",
-    "MatchCounts",
-    "Meeting",
-    "PairCounts",
-    "Report",
-    "ReportEntrant",
-    "ReportRound",
-    "ReportSetting",
-    "SequentialTest",
-    "Standing",
-    "writer",
-]
+__all__ = ["FORMATS", "Report", "writer"]
 
 _WRITERS: dict[str, Callable[[Report], str]] = {
-    "text": text.write,
-    "json": as_json.write,
-    "csv": as_csv.write,
-    "crosstable": as_csv.write_crosstable,
-    "markdown": markdown.write,
+    "text": writers.as_text,
+    "json": writers.as_json,
+    "csv": writers.as_csv,
+    "crosstable": writers.crosstable_as_csv,
+    "markdown": writers.as_markdown,
     "html": html.write,
 }
 

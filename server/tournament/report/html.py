@@ -8,9 +8,9 @@ from html import escape
 from playout.commands.html_page import page, section, shown
 from playout.server.tournament.report import charts
 from playout.server.tournament.report.charts import bracket
-from playout.server.tournament.report.headline import headline
 from playout.server.tournament.report.tables import CellEntrants, TextTable, summary, tables
 from playout.server.tournament.report.values import Report
+from playout.server.tournament.report.words import headline
 
 #: The address of a page on the entrants of a cell; empty without one.
 Link = Callable[[CellEntrants], str]

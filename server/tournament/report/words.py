@@ -1,10 +1,17 @@
-"""Numbers of a report as text for people."""
+"""A report in words: its numbers as text, and the answer of the tournament in one sentence."""
 
 from __future__ import annotations
 
-from playout.commands.text import UNKNOWN
+from playout.commands.text import UNKNOWN, percent
 from playout.protocol.time_control import decimal
-from playout.server.tournament.report.values import CrosstableCell, Estimate, MatchCounts
+from playout.server.tournament.report.values import (
+    CrosstableCell,
+    Estimate,
+    HeadToHead,
+    MatchCounts,
+    Report,
+    SequentialTest,
+)
 
 
 def elo(estimate: Estimate) -> str:
@@ -25,3 +32,70 @@ def cell(cell: CrosstableCell) -> str:
 def won_tied_lost(counts: MatchCounts) -> str:
     """Wins, ties and losses, as in `+3 =1 -2`; empty without matches."""
     return f"+{counts.won} ={counts.tied} -{counts.lost}" if counts.matches else ""
+
+
+def headline(report: Report) -> str:
+    """Return who is stronger, or who has won or leads; empty before the first result."""
+    if len(report.entrants) == 2 and report.head_to_head:
+        return _of_two(report, report.head_to_head[0])
+    return _of_many(report)
+
+
+def _of_two(report: Report, both: HeadToHead) -> str:
+    if not both.pairs.count:
+        return ""
+    first, second = report.entrants[both.first].name, report.entrants[both.second].name
+    sign = _sign(both.elo)
+    if sign < 0:
+        text = f"{second} is stronger than {first}"
+    elif sign > 0:
+        text = f"{first} is stronger than {second}"
+    else:
+        text = f"{first} and {second} cannot be told apart"
+    difference = f"{elo(_turned(both.elo) if sign < 0 else both.elo)} Elo"
+    verdict = f"; {_of_test(both.test)}" if both.test else ""
+    return f"{text}: {difference}{verdict}"
+
+
+def _of_test(test: SequentialTest) -> str:
+    elo0, elo1 = decimal(test.elo0), decimal(test.elo1)
+    if test.accepted is None:
+        return f"the test of {elo0} against {elo1} {test.model} Elo is undecided"
+    accepted, rejected = (elo0, elo1) if test.accepted == "H0" else (elo1, elo0)
+    return f"the test accepts {accepted} {test.model} Elo against {rejected}"
+
+
+def _of_many(report: Report) -> str:
+    best = [report.entrants[each.entrant].name for each in report.standings if each.place == 1]
+    if not best or not any(each.counts.matches for each in report.standings):
+        return ""
+    is_over = report.winner is not None or (
+        report.pairs is not None and report.done >= report.pairs
+    )
+    if len(best) > 1:
+        verb = "share" if is_over else "are level in"
+        return f"{', '.join(best[:-1])} and {best[-1]} {verb} the first place"
+    text = f"{best[0]} {'won' if is_over else 'leads'}"
+    if not report.los or len(report.standings) < 2:
+        return text
+    first, second = (each.entrant for each in report.standings[:2])
+    los, rival = report.los[first][second], report.entrants[second].name
+    if los is None:
+        return text
+    return f"{text}; likelihood that it is stronger than {rival}, the next: {percent(los)}"
+
+
+def _sign(lead: Estimate) -> int:
+    """Return which of two is stronger, 1 or -1 for the second; 0 if zero is within the error."""
+    if lead.value is not None and lead.error is not None:
+        return (lead.value > lead.error) - (lead.value < -lead.error)
+    is_above = lead.low is not None and lead.low > 0
+    is_below = lead.high is not None and lead.high < 0
+    return int(is_above) - int(is_below)
+
+
+def _turned(lead: Estimate) -> Estimate:
+    """Return the estimate from the side of the other."""
+    numbers = (lead.value, lead.low, lead.high)
+    value, low, high = (None if each is None else -each for each in numbers)
+    return Estimate(value, lead.error, high, low)

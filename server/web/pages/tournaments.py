@@ -14,8 +14,8 @@ from twisted.web import http
 from playout.protocol.messages import ClusterWorker, ReportCluster
 from playout.server.storage.results import MatchFilter, MatchRow, ResultPage
 from playout.server.tournament.report import Report, html
-from playout.server.tournament.report.headline import headline
 from playout.server.tournament.report.tables import CellEntrants, summary
+from playout.server.tournament.report.words import headline
 from playout.server.web.archive import Archive, TournamentRecord, UnreadableTournament
 from playout.server.web.http import (
     HTML,

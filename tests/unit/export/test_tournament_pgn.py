@@ -19,7 +19,7 @@ import pytest
 from playout.protocol.tournament_spec import Entrant, Openings
 from playout.server.export import pgn
 from playout.server.storage import Database
-from playout.server.tournament.report import HeadToHead
+from playout.server.tournament.report.values import HeadToHead
 from playout.server.tournament.results import Results
 from playout.server.tournament.state import restore_tournament
 from support.played_tournaments import store_tournaments

@@ -15,7 +15,7 @@ from playout import games, players
 from playout.games import Game, IllegalAction, SpecError
 from playout.games.core import plugins
 from playout.games.original import BoardError, Original
-from playout.players.engines.original_rules import rules_named
+from playout.players.engines.original_json import rules_named
 from support import scale
 from support.boards_package import write_package
 from support.original_boards import BOARDS, CountdownBoard

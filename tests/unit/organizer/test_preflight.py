@@ -61,7 +61,7 @@ def checked(**given: FakeWorker) -> list[preflight.CheckedWorker]:
             "it cannot connect to the server at 10.1.2.3:4242 (Connection refused): use a server",
         ),
         (answered(time=NOW + 3600), "its clock is 60 minutes ahead: set it"),
-        (FakeWorker(ModuleNotFoundError("no", name="server")), "Playout is not installed there"),
+        (FakeWorker(ModuleNotFoundError("no", name="playout")), "Playout is not installed there"),
         (FakeWorker(AttributeError("no ask")), "it has another version of Playout (no ask)"),
         (FakeWorker(TimeoutError("no answer")), "it cannot be checked: no answer"),
         (FakeWorker(GOOD, TimeoutError("too late")), "it cannot be checked: too late"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
+from playout import players
 from playout.protocol.tournament_spec import Entrant
 from playout.server.organizer import spec_file
 from support.organizer import SPEC
@@ -28,10 +28,10 @@ def test_what_is_installed_is_what_is_in_the_files(
 ) -> None:
     first = spec_file.installed.__wrapped__()
     assert first == spec_file.installed.__wrapped__()
-    (tmp_path / "players").mkdir()
-    (tmp_path / "players" / "__init__.py").write_text("# another")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "players", raising=False)
+    (tmp_path / "another.py").touch()
+    assert players.__spec__
+    folders = [*players.__path__, str(tmp_path)]
+    monkeypatch.setattr(players.__spec__, "submodule_search_locations", folders)
     assert spec_file.installed.__wrapped__() != first
 
 

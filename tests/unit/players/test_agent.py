@@ -33,9 +33,9 @@ from playout.players import (
 )
 from playout.players.client.active_match import STEPS, Doing, MoveQuery
 from playout.players.client.agent import Agent
-from playout.players.client.console import PlayerConsole
 from playout.players.client.play_request import PlayRequest
 from playout.players.client.player_cache import PlayerCache
+from playout.players.client.player_console import PlayerConsole
 from playout.players.client.trees import TreeFile
 from playout.protocol.messages import (
     Abort,

@@ -89,5 +89,5 @@ def test_a_match_may_have_two_time_controls() -> None:
     assert spell_time_controls(parse_time_controls("60+1 | 60+1.0")) == "60+1"
     assert parse_time_controls("none") is None
     assert spell_time_controls(None) == "none"
-    with pytest.raises(TimeControlError, match="both players have one"):
+    with pytest.raises(TimeControlError, match="either both players have one"):
         parse_time_controls("60+1 | none")

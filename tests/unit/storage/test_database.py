@@ -37,7 +37,7 @@ from playout.server.storage import Database, StorageError, engine
 from playout.server.storage.engine import UnstorableError, without_power_cuts
 from playout.server.storage.ipc import decode_records, encode_records
 from playout.server.storage.schema import metadata, player_totals
-from playout.server.storage.writer import Writer
+from playout.server.storage.storage_process import Writer
 from support.match_records import GAME, match_records
 from support.waiting import wait_until
 from testbed.postgres import Postgres

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from playout.commands.text import UNKNOWN
-from playout.server.tournament.report import (
-    FORMATS,
+from playout.server.tournament.report import FORMATS, charts, html, writer
+from playout.server.tournament.report.values import (
     CrosstableCell,
     Estimate,
     HeadToHead,
@@ -28,9 +28,6 @@ from playout.server.tournament.report import (
     ReportEntrant,
     SequentialTest,
     Standing,
-    charts,
-    html,
-    writer,
 )
 from support.scale import repetitions
 

@@ -11,8 +11,10 @@ import pytest
 from playout.protocol.messages import Fixture, Reason
 from playout.protocol.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
 from playout.server.tournament import formats
-from playout.server.tournament.report import (
-    FORMATS,
+from playout.server.tournament.report import FORMATS, writer
+from playout.server.tournament.report.charts import bracket
+from playout.server.tournament.report.tables import tables
+from playout.server.tournament.report.values import (
     CrosstableCell,
     MatchCounts,
     Meeting,
@@ -20,11 +22,8 @@ from playout.server.tournament.report import (
     Report,
     ReportEntrant,
     ReportSetting,
-    writer,
 )
-from playout.server.tournament.report.charts import bracket
-from playout.server.tournament.report.headline import headline
-from playout.server.tournament.report.tables import tables
+from playout.server.tournament.report.words import headline
 from playout.server.tournament.results import Results
 from support.fixtures import fixture, pair, spec
 

@@ -147,7 +147,7 @@ def test_a_player_that_thinks_in_threads_needs_as_many_cores() -> None:
             "python 'my_bot",
             "14: command: cannot be split into words as a sh",
         ),
-        ("python my_bot.py", "", "14: command: must be 1 to 1000 characters that can be seen"),
+        ("python my_bot.py", "", "14: command: must be 1 to 1000 visible characters"),
         (
             "command",
             "player = 'uct'\ncommand",
@@ -171,8 +171,12 @@ def test_a_player_that_thinks_in_threads_needs_as_many_cores() -> None:
             "rounds = 7",
             "7: Cannot overwrite a value (the key is there twice): rounds = ",
         ),
-        ("seed = 7", "seed = " + 5000 * "7", "1: a number with thousands of digits, or no UTF-8"),
-        ("seed = 7", "seed = " + 5000 * "[", "1: lists and tables are too deep in each other"),
+        (
+            "seed = 7",
+            "seed = " + 5000 * "7",
+            "1: a number with thousands of digits, or text that is not UTF-8",
+        ),
+        ("seed = 7", "seed = " + 5000 * "[", "1: lists and tables are nested too deeply"),
         ('version = "2.1"\n', 'version = """', "15: Unterminated string"),
     ],
 )

@@ -38,8 +38,8 @@ def test_a_specification_of_each_format_is_valid(name: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"name": ""}, "name: must be 1 to 200 characters that can be seen"),
-        ({"name": "a\x00b"}, "name: must be 1 to 200 characters that can be seen"),
+        ({"name": ""}, "name: must be 1 to 200 visible characters"),
+        ({"name": "a\x00b"}, "name: must be 1 to 200 visible characters"),
         ({"games": ()}, "games: must be a list of one or more, not an empty list"),
         ({"games": ("nim", "shogi")}, "games[1]: unknown game 'shogi'"),
         ({"games": ("nim", "nim")}, "games[1]: nim is there twice"),
@@ -70,7 +70,7 @@ def test_a_specification_of_each_format_is_valid(name: str) -> None:
             with_second(name="Ann"),
             "entrants[1].name: 'Ann' is taken: another entrant has this name",
         ),
-        (with_second(version=" "), "entrants[1].version: must be 1 to 64 characters that can be"),
+        (with_second(version=" "), "entrants[1].version: must be 1 to 64 visible characters"),
         (
             with_second(command="./bot"),
             "entrants[1].command: an entrant has a player or a command, not both",
@@ -113,10 +113,10 @@ def test_a_specification_of_each_format_is_valid(name: str) -> None:
             "adjudication.max_plies: must be a whole number from 0 to 1000000, not",
         ),
         (with_second(player="uct(c=\0)"), "entrants[1].player: cannot read 'uct(c=\\x00)'"),
-        (with_second(version="a\0"), "entrants[1].version: must be 1 to 64 characters that can be"),
+        (with_second(version="a\0"), "entrants[1].version: must be 1 to 64 visible characters"),
         (
             with_second(player=None, command="a\0"),
-            "entrants[1].command: must be 1 to 1000 characters that can be seen",
+            "entrants[1].command: must be 1 to 1000 visible characters",
         ),
         ({"openings": Openings(plies=60)}, "openings.plies: nim lasts at most 15 plies"),
         (

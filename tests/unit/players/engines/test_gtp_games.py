@@ -14,7 +14,7 @@ from playout.players.engines.gtp_games import board_of
 def test_go_has_a_size_a_komi_and_the_bottom_row_first(spec: str) -> None:
     game = games.load(spec)
     board, state = board_of(game), game.initial_state()
-    assert (board.size, board.komi) == (9, 6.5)
+    assert (board.vertices.rows, board.vertices.columns, board.komi) == (9, 9, 6.5)
     assert board.name(state, 0) == "A1"
     assert board.name(state, 8) == "J1"
     assert board.action(state, "j9") == 80

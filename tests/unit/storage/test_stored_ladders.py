@@ -8,8 +8,8 @@ from playout.ratings.leaderboard import RatingPoint
 from playout.server.ladder.state import LadderPlayer, OwedMatch, StoredLadder, StoredResult
 from playout.server.model.records import Account, LadderMatch, LadderRating, Record
 from playout.server.storage import Database
-from playout.server.storage.ladders import stored_ladders
 from playout.server.storage.queries import Reader
+from playout.server.storage.stored_ladders import stored_ladders
 from support.match_records import GAME, match_records
 
 ANN, NEW, BOB = (

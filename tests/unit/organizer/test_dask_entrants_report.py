@@ -7,15 +7,15 @@ import pytest
 pytest.importorskip("distributed")
 
 from playout.protocol.messages import ClusterWorker, ReportCluster
+from playout.server.organizer.cluster.dask_entrants import ClusterReporter, cluster_report
 from playout.server.organizer.cluster.preflight import CheckedWorker, WorkerAnswer
-from playout.server.organizer.cluster.server_report import ClusterReporter, report
 
 
 def report_of(waiting: int = 0, rate: float | None = None) -> ReportCluster:
     good = CheckedWorker("tcp://1", WorkerAnswer("lab1", "x", 0.0, (), "", 800.0, 4), ())
     faulty = CheckedWorker("tcp://2", None, ("it has no Playout",))
     workers = [(good, (1, 2)), (faulty, ())]
-    return report("t", workers, waiting=waiting, matches_per_hour=rate, dashboard=None)
+    return cluster_report("t", workers, waiting=waiting, matches_per_hour=rate, dashboard=None)
 
 
 def test_a_report_has_each_worker_with_its_core_sets() -> None:

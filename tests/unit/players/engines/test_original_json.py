@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from playout.games import IllegalAction, SpecError
-from playout.players.engines.original_rules import RULES, UnknownAction, rules_named
+from playout.players.engines.original_json import RULES, UnknownAction, rules_named
 from support import scale
 from support.original_boards import BOARDS, NATIVE
 

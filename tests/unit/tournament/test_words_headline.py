@@ -1,4 +1,4 @@
-"""playout.server.tournament.report.headline: the answer of a tournament in one sentence."""
+"""playout.server.tournament.report.words: the answer of a tournament in one sentence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Literal
 
 import pytest
 
-from playout.server.tournament.report.headline import headline
 from playout.server.tournament.report.values import (
     Estimate,
     HeadToHead,
@@ -18,6 +17,7 @@ from playout.server.tournament.report.values import (
     SequentialTest,
     Standing,
 )
+from playout.server.tournament.report.words import headline
 
 TEST = SequentialTest(0, 20, 0.05, 0.05, "normalized", -2.94, 2.94)
 

@@ -8,7 +8,7 @@ import pytest
 
 from playout.server.core.accounts import digest
 from playout.server.model.records import Account
-from playout.server.organizer.accounts import organizer_name, prepare_accounts
+from playout.server.organizer.tournament_accounts import organizer_name, prepare_accounts
 from playout.server.storage import Database, StorageError
 
 
@@ -42,7 +42,7 @@ def test_an_account_that_is_there_is_taken_over_with_its_name(tmp_path: Path) ->
 def test_a_database_that_a_server_uses_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("playout.server.organizer.accounts._PATIENCE_S", 0.2)
+    monkeypatch.setattr("playout.server.organizer.tournament_accounts._PATIENCE_S", 0.2)
     url = f"sqlite:///{tmp_path}/t.db"
     used = Database(url)
     used.migrate()

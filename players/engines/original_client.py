@@ -16,15 +16,15 @@ from playout.games import Game, State
 from playout.players.core.player import Info, Limit, PlayResult, actions_between
 from playout.players.engines.client import EngineClient, Position, move_deadline, shown
 from playout.players.engines.config import EngineConfig
-from playout.players.engines.original_messages import (
+from playout.players.engines.original_json import (
     ClientFault,
     IllegalMessage,
     answer_of,
     message,
     position_fields,
     result_fields,
+    rules_named,
 )
-from playout.players.engines.original_rules import rules_named
 from playout.players.engines.process import ConnectingProcess, EngineError, EngineProcess
 from playout.protocol.messages import Analysis
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from playout.protocol.names import BadName, normalised
-from playout.server.cli.database import opened
+from playout.server.cli.database_commands import opened
 from playout.server.cli.server_options import its_database_option
 from playout.server.core.accounts import Directory, digest
 from playout.server.model.records import Account

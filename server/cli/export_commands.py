@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import IO
 
 import click
 from rich.console import Console
 
-from playout.server.cli.database import opened
+from playout.server.cli.database_commands import opened
 from playout.server.cli.server_options import its_database_option
 from playout.server.export import FORMATS, jsonl, writer
 from playout.server.model.records import StoredMatch
@@ -58,24 +58,40 @@ def export(
 
     A match that cannot be written in this format is reported and left out; the exit code is then 1.
     """
-    write = writer(format_)
-    written = failed = 0
     with opened(database) as archive, _Progress("written") as progress:
         start = since.replace(tzinfo=UTC).timestamp() if since else None
-        for stored in archive.matches(match=match, game=game, player=player, since=start):
-            try:
-                text = write(stored)
-            except ValueError as error:
-                failed += 1
-                _say(f"match {stored.started.match} is left out: {error}")
-                continue
-            file.write(text)
-            written += 1
-            progress.show(written)
+        matches = archive.matches(match=match, game=game, player=player, since=start)
+        written, failed = write_matches(matches, format_, file, progress.show)
     if match and not written + failed:
         raise click.ClickException(f"there is no match {match!r} that meets the conditions")
     _say(f"{_counted(written)} written" + (f", {failed} left out" if failed else ""))
     sys.exit(1 if failed else 0)
+
+
+def write_matches(
+    matches: Iterable[StoredMatch],
+    format_: str,
+    file: IO[str],
+    show: Callable[[int], None] = lambda written: None,
+) -> tuple[int, int]:
+    """Write matches to a file; return how many were written, and how many were left out.
+
+    Those that cannot be written in the format are left out, and reported on standard error. `show`
+    is called after each match with the number of those written so far.
+    """
+    write = writer(format_)
+    written = failed = 0
+    for stored in matches:
+        try:
+            text = write(stored)
+        except ValueError as error:
+            failed += 1
+            click.echo(f"match {stored.started.match} is left out: {error}", err=True)
+            continue
+        file.write(text)
+        written += 1
+        show(written)
+    return written, failed
 
 
 @click.command("import", context_settings={"help_option_names": ["-h", "--help"]})
