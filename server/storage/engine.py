@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
+import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -120,7 +122,23 @@ def make_private(path: Path) -> None:
     elif not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent}")
     if not path.exists():
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        _create(path)
+
+
+def _create(path: Path) -> None:
+    """Create an empty SQLite file that has a write-ahead log, unless it exists. Raises OSError.
+
+    Others see the file when it is complete: SQLite does not wait for other connections to change
+    the journal mode, and of several processes that started at once one failed with "database is
+    locked".
+    """
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
+        new = Path(folder) / path.name
+        os.close(os.open(new, os.O_CREAT | os.O_RDWR, 0o600))
+        with contextlib.closing(sqlite3.connect(new)) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+        with contextlib.suppress(FileExistsError):
+            os.link(new, path)
 
 
 def identity_of(path: Path) -> FileIdentity | None:

@@ -21,7 +21,7 @@ from playout.server.storage.results import (
     ResultPage,
     TournamentRow,
 )
-from playout.server.tournament import report
+from playout.server.tournament.report import values as report
 from playout.server.web.api import (
     Api,
     BotResponse,
