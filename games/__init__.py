@@ -32,6 +32,7 @@ from playout.games.core.game import (
     checked,
     square_name,
 )
+from playout.games.core.grid import GridGame
 from playout.games.core.kernels import Board, Kernels, Vector, helper, kernel
 from playout.games.core.spec import SpecError
 from playout.games.core.symmetries import Symmetry
@@ -44,6 +45,7 @@ __all__ = [
     "BoardView",
     "Description",
     "Game",
+    "GridGame",
     "IllegalAction",
     "KernelGame",
     "Kernels",

@@ -6,13 +6,14 @@ moves, then that to which it moves, then that of the arrow. These are three move
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import ClassVar
 
 from playout.games import (
     Board,
     BoardView,
-    KernelGame,
+    GridGame,
     Kernels,
     SpecError,
     State,
@@ -20,10 +21,8 @@ from playout.games import (
     Vector,
     helper,
     kernel,
-    square_name,
 )
 from playout.games.core.random import GAMMA, Rng, below
-from playout.games.core.symmetries import of_grid
 
 SIZES = (6, 8, 10)
 QUEENS = 4
@@ -225,7 +224,7 @@ def read(state: Vector, board: Board) -> None:
 _NOTES = ("to choose a queen", "to move the queen", "to shoot an arrow")
 
 
-class Amazons(KernelGame):
+class Amazons(GridGame):
     """Move a queen and block a cell; a player who cannot move loses."""
 
     about = (
@@ -243,12 +242,15 @@ class Amazons(KernelGame):
     )
     variants: ClassVar = {"size=6": "A short match, to learn the game."}
 
+    look: ClassVar = {"piece": "figure", "surface": "checkered"}
+    upward = True
+
     kernels = Kernels(start, legal, play, playout, write, read)
 
     def __init__(self, size: int = 10) -> None:
         if size not in SIZES:
             raise SpecError(f"amazons: size must be 6, 8 or 10, not {size}")
-        self.size = size
+        self.rows = self.columns = size
         super().__init__(
             (size,),
             board=_PLACES + _AREA,
@@ -259,29 +261,15 @@ class Amazons(KernelGame):
 
     @functools.cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
-        return tuple(
-            Symmetry(cells, cells)
-            for cells in of_grid(self.size, self.size)
-            if cells[1] < self.size  # the others exchange the players
-        )
+        # The others exchange the players.
+        return tuple(each for each in super().symmetries if each.cells[1] < self.columns)
 
-    def action_name(self, state: State, action: int) -> str:
-        row, column = divmod(action, self.size)
-        return square_name(self.size - 1 - row, column)
+    def note(self, state: State) -> str:
+        return "" if state[1] else _NOTES[state[-2]]
 
     def view(self, state: State) -> BoardView:
-        cells, actions = state[2:-2], self.legal_actions(state)
-        kinds = [("", "queen", "queen", "arrow")[each] for each in cells]
-        for action in actions:
+        view = super().view(state)
+        kinds = [("", "queen", "queen", "arrow")[each] for each in view.cells]
+        for action in view.clicks:
             kinds[action] = "arrow" if state[-2] == SHOOT else "queen"
-        return BoardView(
-            self.size,
-            self.size,
-            cells,
-            {action: (action,) for action in actions},
-            piece="figure",
-            kinds=tuple(kinds),
-            surface="checkered",
-            note="" if state[1] else _NOTES[state[-2]],
-            row_names=tuple(str(self.size - row) for row in range(self.size)),
-        )
+        return dataclasses.replace(view, kinds=tuple(kinds))

@@ -11,23 +11,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from playout.games import (
-    Board,
-    BoardView,
-    KernelGame,
-    Kernels,
-    State,
-    Symmetry,
-    Vector,
-    checked,
-    helper,
-    kernel,
-    square_name,
+from playout.games import Board, GridGame, Kernels, State, Vector, checked, helper, kernel
+from playout.games.core.bits import (
+    bit_of,
+    cell_of,
+    count,
+    grid,
+    lowest,
+    nth,
+    read_owners,
+    spread,
+    write_owners,
 )
-from playout.games.core.bits import count, lowest, nth
-from playout.games.core.lines import spread
+from playout.games.core.kernels import outcome_of
 from playout.games.core.random import GAMMA, Rng, below
-from playout.games.core.symmetries import of_clicks
 
 # board: player, outcome, pieces of player 1, pieces of player 2, size, plies since the last new
 # piece, the cells in play. Pieces are the bits of a word, eight per row for every size: cell (row,
@@ -49,18 +46,6 @@ def jumps(piece: np.uint64, empty: np.uint64) -> np.uint64:
 
 
 @helper
-def bit_of(cell: int, size: int) -> int:
-    """Return the number of the bit of a cell."""
-    return cell // size * 8 + cell % size
-
-
-@helper
-def cell_of(bit: int, size: int) -> int:
-    """Return the cell of a bit."""
-    return (bit >> 3) * size + (bit & 7)
-
-
-@helper
 def sides(board: Board) -> tuple[np.uint64, np.uint64, np.uint64]:
     """Return the pieces of the player to move, those of the opponent, and the empty cells."""
     own, other = np.uint64(board[1 + board[0]]), np.uint64(board[4 - board[0]])
@@ -76,7 +61,7 @@ def set_outcome(board: Board) -> None:
         if board[_QUIET] >= QUIET_PLIES:
             board[1] = -1
     else:
-        board[1] = -1 if first == second else 1 if first > second else 2
+        board[1] = outcome_of(first - second)
 
 
 @kernel
@@ -85,10 +70,7 @@ def start(board: Board, params: Vector) -> None:
     board[0] = 1
     board[1] = board[_QUIET] = 0
     board[_SIZE] = size
-    cells = _0
-    for cell in range(size * size):
-        cells |= _1 << np.uint64(bit_of(cell, size))
-    board[_CELLS] = np.int64(cells)
+    board[_CELLS] = grid(size, size)
     last = size - 1
     board[2] = np.int64(_1 | _1 << np.uint64(9 * last))
     board[3] = np.int64(_1 << np.uint64(last) | _1 << np.uint64(8 * last))
@@ -191,26 +173,18 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
 @kernel
 def write(board: Board, state: Vector) -> None:
     state[:2] = board[:2]
-    size = board[_SIZE]
-    for cell in range(size * size):
-        bit = bit_of(cell, size)
-        state[2 + cell] = (board[2] >> bit & 1) + 2 * (board[3] >> bit & 1)
-    state[2 + size * size] = board[_QUIET]
+    write_owners(board[2], board[3], board[_SIZE], 8, state[2:-1])
+    state[-1] = board[_QUIET]
 
 
 @kernel
 def read(state: Vector, board: Board) -> None:
     board[:2] = state[:2]
-    board[2] = board[3] = 0
-    size = board[_SIZE]
-    for cell in range(size * size):
-        owner = state[2 + cell]
-        if owner == 1 or owner == 2:
-            board[1 + owner] |= 1 << bit_of(cell, size)
-    board[_QUIET] = min(max(0, state[2 + size * size]), QUIET_PLIES)
+    board[2], board[3] = read_owners(state[2:-1], board[_SIZE], 8)
+    board[_QUIET] = min(max(0, state[-1]), QUIET_PLIES)
 
 
-class Ataxx(KernelGame):
+class Ataxx(GridGame):
     """Put pieces beside the own ones or jump, and capture all pieces around; the majority wins."""
 
     about = (
@@ -231,10 +205,14 @@ class Ataxx(KernelGame):
         "size=5": "A short match.",
     }
 
+    look: ClassVar = {"piece": "disc"}
+    upward = True
+    pass_name = "pass"
+
     kernels = Kernels(start, legal, play, playout, write, read)
 
     def __init__(self, size: int = 7) -> None:
-        self.size = checked("ataxx", "size", size, 3, MAX_SIDE)
+        self.rows = self.columns = checked("ataxx", "size", size, 3, MAX_SIDE)
         cells = size * size
         # Pieces are never removed, so all but four cells can get a new piece.
         super().__init__(
@@ -248,31 +226,12 @@ class Ataxx(KernelGame):
     @functools.cached_property
     def action_cells(self) -> tuple[tuple[int, ...], ...]:
         """For each action the cells from which and to which it leads; one cell for a new piece."""
-        cells = range(self.size**2)
+        cells = range(self.rows * self.columns)
         moves = (((begin, to) if begin != to else (to,)) for begin in cells for to in cells)
         return (*moves, ())
 
-    @functools.cached_property
-    def symmetries(self) -> tuple[Symmetry, ...]:
-        return of_clicks(self.size, self.size, self.action_cells)
-
-    def action_name(self, state: State, action: int) -> str:
-        places = [divmod(cell, self.size) for cell in self.action_cells[action]]
-        # The highest row is the first one.
-        return "".join(square_name(self.size - 1 - row, column) for row, column in places) or "pass"
-
-    def view(self, state: State) -> BoardView:
-        clicks = {action: self.action_cells[action] for action in self.legal_actions(state)}
-        pieces, quiet = state[2:-1], state[-1]
-        note = f"pieces {pieces.count(1)}-{pieces.count(2)}"
-        if quiet >= QUIET_PLIES // 2:
-            note += f", {quiet} of {QUIET_PLIES} moves without a new piece"
-        return BoardView(
-            self.size,
-            self.size,
-            pieces,
-            clicks,
-            piece="disc",
-            note=note + (", pass" if () in clicks.values() else ""),
-            row_names=tuple(str(self.size - row) for row in range(self.size)),
-        )
+    def note(self, state: State) -> str:
+        pieces, quiet = self.cells(state), state[-1]
+        late = f", {quiet} of {QUIET_PLIES} moves without a new piece"
+        counted = f"pieces {pieces.count(1)}-{pieces.count(2)}"
+        return counted + (late if quiet >= QUIET_PLIES // 2 else "")

@@ -12,22 +12,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from playout.games import (
-    Board,
-    BoardView,
-    KernelGame,
-    Kernels,
-    State,
-    Symmetry,
-    Vector,
-    checked,
-    helper,
-    kernel,
-    square_name,
-)
-from playout.games.core.bits import count, lowest, nth
-from playout.games.core.kernels import inlined
-from playout.games.core.moves import cells_of_moves, symmetries_of_moves
+from playout.games import Board, GridGame, Kernels, State, Symmetry, Vector, checked, helper, kernel
+from playout.games.core.bits import count, grid, lowest, nth, read_owners, write_owners
+from playout.games.core.grid import cells_of_moves
+from playout.games.core.kernels import inlined, insert
 from playout.games.core.random import GAMMA, Rng, below
 
 # board: player, outcome, pieces of player 1, pieces of player 2, rows, columns, the cells in play.
@@ -156,17 +144,10 @@ def start(board: Board, params: Vector) -> None:
     board[0] = 1
     board[1] = 0
     board[_ROWS], board[_COLUMNS] = rows, columns
-    row = _ROW >> np.uint64(8 - columns)
-    cells = _0
-    for each in range(rows):
-        cells |= row << np.uint64(8 * each)
-    board[_CELLS] = np.int64(cells)
+    board[_CELLS] = grid(rows, columns)
     home = 2 if rows >= 6 else 1
-    first = second = _0
-    for each in range(home):
-        first |= row << np.uint64(8 * each)
-        second |= row << np.uint64(8 * (rows - 1 - each))
-    board[2], board[3] = np.int64(first), np.int64(second)
+    board[2] = grid(home, columns)
+    board[3] = board[2] << 8 * (rows - home)
 
 
 @kernel
@@ -232,11 +213,7 @@ def sensible(board: Board, actions: Vector) -> int:
         if targets >> np.uint64(8 * row + column) & _1:
             # Captures first, then those that are the furthest ahead.
             promise = (action & 1) * MAX_SIDE + (row if player == 1 else rows - 1 - row)
-            place = kept
-            while place > 0 and actions[place - 1] >> 16 < promise:
-                actions[place] = actions[place - 1]
-                place -= 1
-            actions[place] = promise << 16 | action
+            insert(actions, kept, -promise << 16 | action)
             kept += 1
     for i in range(kept):
         actions[i] &= 0xFFFF
@@ -246,27 +223,16 @@ def sensible(board: Board, actions: Vector) -> int:
 @kernel
 def write(board: Board, state: Vector) -> None:
     state[:2] = board[:2]
-    columns = board[_COLUMNS]
-    for row in range(board[_ROWS]):
-        for column in range(columns):
-            bit = 8 * row + column
-            cell = (board[2] >> bit & 1) + 2 * (board[3] >> bit & 1)
-            state[2 + row * columns + column] = cell
+    write_owners(board[2], board[3], board[_COLUMNS], 8, state[2:])
 
 
 @kernel
 def read(state: Vector, board: Board) -> None:
     board[:2] = state[:2]
-    board[2] = board[3] = 0
-    columns = board[_COLUMNS]
-    for row in range(board[_ROWS]):
-        for column in range(columns):
-            cell = state[2 + row * columns + column]
-            if cell == 1 or cell == 2:
-                board[1 + cell] |= 1 << (8 * row + column)
+    board[2], board[3] = read_owners(state[2:], board[_COLUMNS], 8)
 
 
-class Breakthrough(KernelGame):
+class Breakthrough(GridGame):
     """Take one piece to the opposite edge of the board."""
 
     about = (
@@ -288,6 +254,8 @@ class Breakthrough(KernelGame):
     variants: ClassVar = {
         "rows=6,columns=6": "A short match on a small board.",
     }
+
+    look: ClassVar = {"piece": "disc", "surface": "checkered"}
 
     kernels = Kernels(start, legal, play, playout, write, read, decisive, sensible)
 
@@ -312,15 +280,7 @@ class Breakthrough(KernelGame):
 
     @functools.cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
-        found = symmetries_of_moves(self.rows, self.columns, _STEPS, kinds=2)
-        return tuple(each for each in found if each.cells[0] < self.columns)  # what is up stays up
+        return tuple(each for each in super().symmetries if each.cells[0] < self.columns)  # upright
 
     def action_name(self, state: State, action: int) -> str:
-        names = [square_name(*divmod(cell, self.columns)) for cell in self.action_cells[action]]
-        return ("x" if action % 2 else "").join(names)
-
-    def view(self, state: State) -> BoardView:
-        clicks = {a: self.action_cells[a] for a in self.legal_actions(state)}
-        return BoardView(
-            self.rows, self.columns, state[2:], clicks, piece="disc", surface="checkered"
-        )
+        return ("x" if action % 2 else "").join(map(self.cell_name, self.action_cells[action]))

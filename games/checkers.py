@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from playout.games import Board, BoardView, KernelGame, Kernels, State, Vector, helper, kernel
-from playout.games.core.bits import count, lowest, without_lowest
+from playout.games.core.bits import count, lowest, without_lowest, write_owners
 from playout.games.core.random import GAMMA, Rng, below
 
 SIDE = 8
@@ -153,9 +153,9 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
 @kernel
 def write(board: Board, state: Vector) -> None:
     state[:2] = board[:2]
+    write_owners(board[2], board[3], SIDE, SIDE, state[2 : 2 + CELLS])
     for cell in range(CELLS):
-        owner = (board[2] >> cell & 1) + 2 * (board[3] >> cell & 1)
-        state[2 + cell] = owner + 2 * (board[_KINGS] >> cell & 1)
+        state[2 + cell] += 2 * (board[_KINGS] >> cell & 1)
     state[2 + CELLS] = lowest(board[_JUMPER]) if board[_JUMPER] else NOBODY
     state[3 + CELLS] = board[_QUIET]
 

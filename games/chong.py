@@ -23,10 +23,11 @@ from playout.games import (
     helper,
     kernel,
 )
-from playout.games.core.bits import count, lowest, nth, without_lowest
+from playout.games.core.bits import count, lowest, nth, without_lowest, write_bits
 from playout.games.core.kernels import inlined_helper
 from playout.games.core.playouts import random_playout
 from playout.games.core.random import Rng, below
+from playout.games.core.repetition import count_again, forget, remember, visits
 from playout.games.core.symmetries import identity
 
 SIDE = 8
@@ -106,13 +107,9 @@ def stone_cells(board: Board) -> int:
 
 
 @helper
-def is_visited_again(board: Board) -> bool:
-    """Return whether the position has been there VISITS times, with the same player to move."""
-    position = board[_PAWN] * CELLS + board[_PAWN + 1]
-    visits = 1
-    for i in range(_HISTORY + board[_EARLIER] - 2, _HISTORY - 1, -2):
-        visits += board[i] == position
-    return visits >= VISITS
+def position_of(board: Board) -> int:
+    """Return the number of the position among those since the last stone."""
+    return board[_PAWN] * CELLS + board[_PAWN + 1]
 
 
 @helper
@@ -122,16 +119,14 @@ def advance(board: Board, action: int) -> None:
     board[0] = 2 - player
     if action >= CELLS:
         board[_STONES + player] |= 1 << action - CELLS
-        for i in range(_HISTORY, _HISTORY + board[_EARLIER]):
-            board[i] = 0
-        board[_EARLIER] = 0
+        forget(board, _EARLIER, _HISTORY)
         return
-    board[_HISTORY + board[_EARLIER]] = board[_PAWN] * CELLS + board[_PAWN + 1]
-    board[_EARLIER] += 1
+    remember(board, _EARLIER, _HISTORY, position_of(board))
     board[_PAWN + player] = action
+    earlier = visits(board, _EARLIER, _HISTORY, position_of(board), 2)
     if action // SIDE == (SIDE - 1) * (1 - player):
         board[1] = player + 1
-    elif board[_EARLIER] >= QUIET_PLIES or is_visited_again(board):
+    elif board[_EARLIER] >= QUIET_PLIES or earlier + 1 >= VISITS:
         board[1] = -1
 
 
@@ -146,15 +141,8 @@ def start(board: Board, params: Vector) -> None:
 def legal(board: Board, actions: Vector) -> int:
     if board[1]:
         return 0
-    n = first = 0
-    for cells in (pawn_targets(board), stone_cells(board)):
-        left = cells
-        while left:
-            actions[n] = first + lowest(left)
-            left = without_lowest(left)
-            n += 1
-        first = CELLS
-    return n
+    n = write_bits(pawn_targets(board), 0, actions, 0)
+    return write_bits(stone_cells(board), CELLS, actions, n)
 
 
 @kernel
@@ -199,10 +187,8 @@ def read(state: Vector, board: Board) -> None:
         elif 3 <= piece <= 4:
             board[_PAWN + piece - 3] = cell
     board[_HISTORY:] = state[2 + CELLS :]
-    board[_EARLIER] = 0
     most = QUIET_PLIES if board[1] else QUIET_PLIES - 1  # while the game goes on, there is room
-    while board[_EARLIER] < most and board[_HISTORY + board[_EARLIER]]:
-        board[_EARLIER] += 1
+    count_again(board, _EARLIER, _HISTORY, most)
 
 
 class Chong(KernelGame):

@@ -9,21 +9,9 @@ from __future__ import annotations
 import functools
 from typing import ClassVar
 
-from playout.games import (
-    Board,
-    BoardView,
-    KernelGame,
-    Kernels,
-    State,
-    Symmetry,
-    Vector,
-    checked,
-    helper,
-    kernel,
-    square_name,
-)
+from playout.games import Board, GridGame, Kernels, Vector, checked, helper, kernel
 from playout.games.core.bits import count, lowest, nth
-from playout.games.core.moves import cells_of_moves, symmetries_of_moves
+from playout.games.core.grid import cells_of_moves
 from playout.games.core.random import GAMMA, Rng, below
 
 # board: the header below, then two words for each player: the pieces of rows 0 to 4 and of rows 5
@@ -212,7 +200,7 @@ def read(state: Vector, board: Board) -> None:
                 add(board, cell, row * _STRIDE + column)
 
 
-class Clobber(KernelGame):
+class Clobber(GridGame):
     """Move onto a neighbouring piece of the opponent; a player without a move loses."""
 
     about = (
@@ -234,6 +222,8 @@ class Clobber(KernelGame):
         "rows=10,columns=10": "The board of computer tournaments.",
     }
 
+    look: ClassVar = {"piece": "disc"}
+
     kernels = Kernels(start, legal, play, playout, write, read)
 
     def __init__(self, rows: int = 5, columns: int = 6) -> None:
@@ -252,15 +242,3 @@ class Clobber(KernelGame):
     def action_cells(self) -> tuple[tuple[int, ...], ...]:
         """For each action, the cells from which and to which it moves a piece."""
         return cells_of_moves(self.rows, self.columns, _STEPS)
-
-    @functools.cached_property
-    def symmetries(self) -> tuple[Symmetry, ...]:
-        return symmetries_of_moves(self.rows, self.columns, _STEPS)
-
-    def action_name(self, state: State, action: int) -> str:
-        cells = self.action_cells[action]
-        return "".join(square_name(*divmod(cell, self.columns)) for cell in cells)
-
-    def view(self, state: State) -> BoardView:
-        clicks = {a: self.action_cells[a] for a in self.legal_actions(state)}
-        return BoardView(self.rows, self.columns, state[2:], clicks, piece="disc")

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import functools
 
-import numpy as np
-from numba.cpython.unsafe.numbers import trailing_zeros
-
 from playout.games import (
     Board,
     BoardView,
@@ -18,6 +15,8 @@ from playout.games import (
     helper,
     kernel,
 )
+from playout.games.core.bits import count, lowest, nth
+from playout.games.core.kernels import insert
 from playout.games.core.lines import rows_of_pieces
 from playout.games.core.random import GAMMA, Rng, below
 from playout.games.core.symmetries import identity
@@ -66,24 +65,6 @@ def completions(discs: int) -> int:
         pair = discs >> stride & discs >> 2 * stride
         cells |= pair & (discs >> 3 * stride | discs << stride)
     return cells & _CELLS
-
-
-@helper
-def count(cells: int) -> int:
-    """Return how many bits are set."""
-    n = 0
-    while cells:
-        cells &= cells - 1
-        n += 1
-    return n
-
-
-@helper
-def nth_bit(cells: int, n: int) -> int:
-    """Return the n-th bit that is set, counted from 0."""
-    for _ in range(n):
-        cells &= cells - 1
-    return cells & -cells
 
 
 @helper
@@ -180,10 +161,10 @@ def decisive(board: Board, rng: Rng, trace: Vector) -> int:
         room = (own | other) + _FEET & _CELLS
         cells = worth_playing(own, other, room)
         state += GAMMA
-        disc = nth_bit(cells, below(state, count(cells)))
-        trace[ply] = np.int64(trailing_zeros(disc)) // _STRIDE
+        cell = nth(cells, below(state, count(cells)))
+        trace[ply] = cell // _STRIDE
         ply += 1
-        own |= disc
+        own |= 1 << cell
         if has_four(own):
             outcome = player
         elif own | other == _CELLS:
@@ -208,14 +189,10 @@ def sensible(board: Board, actions: Vector) -> int:
     while cells:
         disc = cells & -cells
         cells ^= disc
-        column = np.int64(trailing_zeros(disc)) // _STRIDE
+        column = lowest(disc) // _STRIDE
         # More threats first; with equal threats, the more central column first.
         promise = 8 * count(completions(own | disc) & ~taken) - abs(column - COLUMNS // 2)
-        place = n
-        while place > 0 and actions[place - 1] >> 8 < promise:
-            actions[place] = actions[place - 1]
-            place -= 1
-        actions[place] = promise << 8 | column
+        insert(actions, n, -promise << 8 | column)
         n += 1
     for i in range(n):
         actions[i] &= 255

@@ -5,6 +5,7 @@ Actions are numbered as in OpenSpiel: the horizontal lines row by row, then the 
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterator
 from typing import ClassVar
@@ -12,18 +13,16 @@ from typing import ClassVar
 from playout.games import (
     Board,
     BoardView,
-    KernelGame,
+    GridGame,
     Kernels,
     State,
-    Symmetry,
     Vector,
     checked,
     helper,
     kernel,
-    square_name,
 )
+from playout.games.core.kernels import outcome_of
 from playout.games.core.random import GAMMA, Rng, below
-from playout.games.core.symmetries import of_placements
 
 MAX_SIDE = 7
 BOXES = MAX_SIDE * MAX_SIDE
@@ -73,8 +72,7 @@ def draw_line(board: Board, line: int) -> None:
     if closed == 0:
         board[0] = 3 - player
     if board[_FREE] == 0:
-        lead = board[_POINTS] - board[_POINTS + 1]
-        board[1] = -1 if lead == 0 else 1 if lead > 0 else 2
+        board[1] = outcome_of(board[_POINTS] - board[_POINTS + 1])
 
 
 @kernel
@@ -147,7 +145,11 @@ def read(state: Vector, board: Board) -> None:
             board[_POINTS + owner - 1] += 1
 
 
-class DotsAndBoxes(KernelGame):
+#: The kinds of the cells of the view in even and odd rows and columns.
+_KINDS = (("dot", "horizontal line"), ("vertical line", "box"))
+
+
+class DotsAndBoxes(GridGame):
     """Draw lines between dots; a player who closes a box has it, and draws again."""
 
     about = (
@@ -166,11 +168,13 @@ class DotsAndBoxes(KernelGame):
     )
     variants: ClassVar = {"rows=3,columns=3": "A short match, to learn the game."}
 
+    look: ClassVar = {"surface": "blank"}
+
     kernels = Kernels(start, legal, play, playout, write, read)
 
     def __init__(self, rows: int = 5, columns: int = 5) -> None:
-        self.rows = checked("dots_and_boxes", "rows", rows, 1, MAX_SIDE)
-        self.columns = checked("dots_and_boxes", "columns", columns, 1, MAX_SIDE)
+        checked("dots_and_boxes", "rows", rows, 1, MAX_SIDE)
+        checked("dots_and_boxes", "columns", columns, 1, MAX_SIDE)
         lines = rows * (columns + 1) + (rows + 1) * columns
         super().__init__(
             (rows, columns),
@@ -179,8 +183,8 @@ class DotsAndBoxes(KernelGame):
             actions=lines,
             plies=lines,
         )
-        #: The rows and columns of the view, in which dots, lines and boxes have a cell each.
-        self._height, self._width = 2 * rows + 1, 2 * columns + 1
+        # In the view, dots, lines and boxes have a cell each.
+        self.rows, self.columns = 2 * rows + 1, 2 * columns + 1
 
     @functools.cached_property
     def action_cells(self) -> tuple[tuple[int, ...], ...]:
@@ -189,38 +193,37 @@ class DotsAndBoxes(KernelGame):
 
     def _cells(self, row: int, column: int) -> Iterator[int]:
         """Yield the cells of every other row and column of the view, from these on."""
-        for down in range(row, self._height, 2):
-            yield from range(down * self._width + column, (down + 1) * self._width, 2)
+        for down in range(row, self.rows, 2):
+            yield from range(down * self.columns + column, (down + 1) * self.columns, 2)
 
-    @functools.cached_property
-    def symmetries(self) -> tuple[Symmetry, ...]:
-        return of_placements(self._height, self._width, [cell for (cell,) in self.action_cells])
+    def _boxes(self, state: State) -> State:
+        """Return the owner of each box, 0 for none."""
+        return state[2 + self.num_actions :]
 
     def lead(self, state: State) -> float:
-        boxes = state[2 + self.num_actions :]
-        return float(boxes.count(1) - boxes.count(2))
+        return float(self._boxes(state).count(1) - self._boxes(state).count(2))
 
-    def action_name(self, state: State, action: int) -> str:
-        return square_name(*divmod(self.action_cells[action][0], self._width))
+    def cells(self, state: State) -> tuple[int, ...]:
+        cells = [0] * (self.rows * self.columns)
+        for cell in self._cells(0, 0):
+            cells[cell] = 3
+        for (cell,), drawn in zip(self.action_cells, state[2 : 2 + self.num_actions], strict=True):
+            cells[cell] = 3 if drawn else 0
+        for cell, owner in zip(self._cells(1, 1), self._boxes(state), strict=True):
+            cells[cell] = owner
+        return tuple(cells)
+
+    def note(self, state: State) -> str:
+        return f"boxes {self._boxes(state).count(1)}-{self._boxes(state).count(2)}"
+
+    @functools.cached_property
+    def _kinds(self) -> list[str]:
+        """The kind of the piece on each cell of the view when all lines are drawn."""
+        rows, columns = range(self.rows), range(self.columns)
+        return [_KINDS[row % 2][column % 2] for row in rows for column in columns]
 
     def view(self, state: State) -> BoardView:
-        lines, boxes = state[2 : 2 + self.num_actions], state[2 + self.num_actions :]
-        cells, kinds = [0] * (self._height * self._width), [""] * (self._height * self._width)
-        for cell in self._cells(0, 0):
-            cells[cell], kinds[cell] = 3, "dot"
-        for (cell,), drawn in zip(self.action_cells, lines, strict=True):
-            cells[cell] = 3 if drawn else 0
-            kinds[cell] = "vertical line" if cell // self._width % 2 else "horizontal line"
-        for cell, owner in zip(self._cells(1, 1), boxes, strict=True):
-            if owner:
-                cells[cell], kinds[cell] = owner, "box"
-        return BoardView(
-            self._height,
-            self._width,
-            tuple(cells),
-            {action: self.action_cells[action] for action in self.legal_actions(state)},
-            piece="mark",
-            kinds=tuple(kinds),
-            surface="blank",
-            note=f"boxes {boxes.count(1)}-{boxes.count(2)}",
-        )
+        view, kinds = super().view(state), self._kinds.copy()
+        for cell in self._cells(1, 1):
+            kinds[cell] = "box" if view.cells[cell] else ""
+        return dataclasses.replace(view, kinds=tuple(kinds))

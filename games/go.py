@@ -5,11 +5,11 @@ An action is a point, row by row from the bottom left, or the last number for a 
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import ClassVar
 
-from playout.games import BoardView, KernelGame, Kernels, SpecError, State, Symmetry, checked
-from playout.games.core.symmetries import of_placements
+from playout.games import BoardView, GridGame, Kernels, SpecError, State, checked
 from playout.games.goban.heavy import heavy, playout
 from playout.games.goban.points import MAX_SIDE, board_words
 from playout.games.goban.position import area_lead, legal, play, read, start, write
@@ -22,7 +22,7 @@ LETTERS = "ABCDEFGHJKLMNOPQRST"
 MAX_KOMI = MAX_SIDE**2
 
 
-class Go(KernelGame):
+class Go(GridGame):
     """Surround more points than the opponent: Go with area scoring (Tromp-Taylor)."""
 
     about = (
@@ -54,11 +54,15 @@ class Go(KernelGame):
         "size=19": "The full board.",
     }
 
+    look: ClassVar = {"piece": "stone", "surface": "wood"}
+    upward = True
+    pass_name = "pass"
+
     kernels = Kernels(start, legal, play, playout, write, read, heavy=heavy, prior=prior)
     komi: float
 
     def __init__(self, size: int = 9, komi: float = 7.5, superko: bool = False) -> None:
-        self.size = checked("go", "size", size, 2, MAX_SIDE)
+        self.size = self.rows = self.columns = checked("go", "size", size, 2, MAX_SIDE)
         cells = size * size
         self.komi = checked("go", "komi", komi, -MAX_KOMI, MAX_KOMI)
         if 2 * komi != int(2 * komi):
@@ -72,33 +76,19 @@ class Go(KernelGame):
         )
 
     @functools.cached_property
-    def symmetries(self) -> tuple[Symmetry, ...]:
-        cells = [self._cell(action) for action in range(self.size**2)]
-        return of_placements(self.size, self.size, cells, passes=1)
+    def action_cells(self) -> tuple[tuple[int, ...], ...]:
+        """For each action, the cell of its point; () for a pass."""
+        return (*((self._cell(action),) for action in range(self.size**2)), ())
 
-    def action_name(self, state: State, action: int) -> str:
-        if action == self.size**2:
-            return "pass"
-        row, column = divmod(action, self.size)
-        return f"{LETTERS[column]}{row + 1}"
+    def cell_name(self, cell: int) -> str:
+        return f"{LETTERS[cell % self.size]}{self.size - cell // self.size}"
+
+    def cells(self, state: State) -> tuple[int, ...]:
+        return tuple(state[5 + self._cell(cell)] for cell in range(self.size**2))
 
     def view(self, state: State) -> BoardView:
-        size = self.size
-        stones = state[5 : 5 + size * size]
-        cells = [stones[self._cell(cell)] for cell in range(size * size)]
-        actions = self.legal_actions(state)
-        clicks = {a: (self._cell(a),) if a < size * size else () for a in actions}
-        return BoardView(
-            size,
-            size,
-            tuple(cells),
-            clicks,
-            piece="stone",
-            surface="wood",
-            note=self._note(state),
-            column_names=tuple(LETTERS[:size]),
-            row_names=tuple(str(row) for row in range(size, 0, -1)),
-        )
+        names = tuple(LETTERS[: self.size])
+        return dataclasses.replace(super().view(state), column_names=names)
 
     def lead(self, state: State) -> float:
         return float(area_lead(self.board(state))) - self.komi
@@ -108,7 +98,7 @@ class Go(KernelGame):
         row, column = divmod(action, self.size)
         return (self.size - 1 - row) * self.size + column
 
-    def _note(self, state: State) -> str:
+    def note(self, state: State) -> str:
         if state[1] < 0:
             return "a position was repeated" if self.lead(state) else "both have the same points"
         if state[1]:

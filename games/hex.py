@@ -8,20 +8,8 @@ from __future__ import annotations
 import functools
 from typing import ClassVar
 
-from playout.games import (
-    Board,
-    BoardView,
-    KernelGame,
-    Kernels,
-    State,
-    Symmetry,
-    Vector,
-    checked,
-    helper,
-    kernel,
-    square_name,
-)
-from playout.games.core.bits import lowest
+from playout.games import Board, GridGame, Kernels, State, Symmetry, Vector, checked, helper, kernel
+from playout.games.core.bits import lowest, write_bits
 from playout.games.core.kernels import inlined
 from playout.games.core.playouts import shuffled_playout
 from playout.games.core.random import GAMMA, Rng, below
@@ -135,11 +123,7 @@ def legal(board: Board, actions: Vector) -> int:
     size = board[_SIZE]
     n = 0
     for row in range(size):
-        empty = board[_EMPTY + row]
-        while empty:
-            actions[n] = row * size + lowest(empty)
-            empty &= empty - 1
-            n += 1
+        n = write_bits(board[_EMPTY + row], row * size, actions, n)
     if board[_SWAP] and board[_STONES] == 1 and board[0] == 2:
         actions[n] = size * size
         n += 1
@@ -198,7 +182,7 @@ def read(state: Vector, board: Board) -> None:
             put(board, cell, action)
 
 
-class Hex(KernelGame):
+class Hex(GridGame):
     """Connect your two opposite edges of a rhombus of hexagons."""
 
     about = (
@@ -223,10 +207,13 @@ class Hex(KernelGame):
         "swap=true": "The second player may take over the first stone.",
     }
 
+    look: ClassVar = {"geometry": "hex", "piece": "stone", "edges": (1, 2, 1, 2)}
+    pass_name = "swap"
+
     kernels = Kernels(start, legal, play, playout, write, read)
 
     def __init__(self, size: int = 11, swap: bool = False) -> None:
-        self.size = checked("hex", "size", size, 1, MAX_SIDE)
+        self.size = self.rows = self.columns = checked("hex", "size", size, 1, MAX_SIDE)
         self.swap = swap
         cells = size * size
         words = _EMPTY + size + 4 * (size + 2)
@@ -258,24 +245,8 @@ class Hex(KernelGame):
         half_turn = Symmetry(turned, turned + tuple(range(cells, self.num_actions)))
         return tuple(dict.fromkeys((identity(cells, self.num_actions), half_turn)))
 
-    def action_name(self, state: State, action: int) -> str:
-        if action == self.size**2:
-            return "swap"
-        return square_name(*divmod(action, self.size))
-
-    def view(self, state: State) -> BoardView:
-        cells = self.size**2
-        clicks = {a: (a,) if a < cells else () for a in self.legal_actions(state)}
-        return BoardView(
-            self.size,
-            self.size,
-            state[2:],
-            clicks,
-            geometry="hex",
-            piece="stone",
-            edges=(1, 2, 1, 2),
-            winning=self._chain(state[2:], state[1]) if state[1] else (),
-        )
+    def winning(self, state: State) -> tuple[int, ...]:
+        return self._chain(self.cells(state), state[1]) if state[1] else ()
 
     def _chain(self, cells: State, winner: int) -> tuple[int, ...]:
         """Return the cells of a shortest chain between the edges of the winner."""

@@ -22,15 +22,20 @@ from playout.games import (
     helper,
     kernel,
 )
-from playout.games.core.kernels import inlined_helper
-from playout.games.core.pits import pit_name, pits_view, read_counts
+from playout.games.core.kernels import inlined_helper, outcome_of
+from playout.games.core.pits import (
+    MAX_HOUSES,
+    MAX_SEEDS,
+    PARAMETERS,
+    pit_name,
+    pits_view,
+    read_counts,
+)
 from playout.games.core.playouts import random_playout
 from playout.games.core.random import Rng, below
 
 # board: player, outcome, pits of each player, all seeds, then those in each pit and store
 _HOUSES, _TOTAL, _PITS = 2, 3, 4
-
-MAX_HOUSES = MAX_SEEDS = 6
 
 
 @helper
@@ -62,7 +67,7 @@ def set_outcome(board: Board) -> None:
     for place in range(_PITS, len(board)):
         is_first = _PITS < place <= store_of(board, 1)
         lead += board[place] if is_first else -board[place]
-    board[1] = -1 if lead == 0 else 1 if lead > 0 else 2
+    board[1] = outcome_of(lead)
 
 
 @kernel
@@ -151,10 +156,7 @@ class Kalah(KernelGame):
         "with those. When a player has no seeds in the pits, the opponent gets all seeds that are "
         "left, and the player with more seeds wins."
     )
-    about_parameters: ClassVar = {
-        "houses": f"pits of each player, 1 to {MAX_HOUSES}",
-        "seeds": f"seeds in each pit at the start, 1 to {MAX_SEEDS}",
-    }
+    about_parameters: ClassVar = PARAMETERS
     first_steps = (
         "Click one of your pits, in the lower row if you move first, to sow its seeds. A pit "
         "whose last seed falls into your store gives you another move: in the first move, "

@@ -8,25 +8,15 @@ without a capture, where OpenSpiel has a limit of 1,000 moves in all.
 from __future__ import annotations
 
 import functools
+from typing import ClassVar
 
 import numpy as np
 
-from playout.games import (
-    Board,
-    BoardView,
-    KernelGame,
-    Kernels,
-    State,
-    Symmetry,
-    Vector,
-    helper,
-    kernel,
-    square_name,
-)
-from playout.games.core.bits import count, nth
-from playout.games.core.lines import spread
+from playout.games import Board, GridGame, Kernels, State, Symmetry, Vector, helper, kernel
+from playout.games.core.bits import count, nth, read_owners, spread, write_owners
+from playout.games.core.kernels import insert
 from playout.games.core.random import GAMMA, Rng, below
-from playout.games.core.symmetries import of_clicks
+from playout.games.core.repetition import count_again, forget, remember, visits
 
 SIDE = 8
 CELLS = SIDE * SIDE
@@ -110,34 +100,15 @@ def number(board: Board) -> int:
 
 
 @helper
-def forget(board: Board) -> None:
-    """Remove the earlier positions from the board."""
-    for i in range(_HISTORY, _HISTORY + board[_EARLIER]):
-        board[i] = 0
-    board[_EARLIER] = 0
-
-
-@helper
-def is_repeated(board: Board) -> bool:
-    """Return whether the position was there before, whoever is to move."""
-    position = number(board)
-    visits = 0
-    for i in range(_HISTORY, _HISTORY + board[_EARLIER]):
-        visits += board[i] == position
-    return visits > 0
-
-
-@helper
 def advance(board: Board, cell: int, target: int) -> None:
     """Move a piece, and set the outcome if the game is over."""
     player = board[0]
     own, other = np.uint64(board[1 + player]), np.uint64(board[4 - player])
     to = _1 << np.uint64(target)
     if other & to:
-        forget(board)
+        forget(board, _EARLIER, _HISTORY)
     else:
-        board[_HISTORY + board[_EARLIER]] = number(board)
-        board[_EARLIER] += 1
+        remember(board, _EARLIER, _HISTORY, number(board))
     own ^= to | _1 << np.uint64(cell)
     other &= ~to
     board[1 + player], board[4 - player] = np.int64(own), np.int64(other)
@@ -146,10 +117,10 @@ def advance(board: Board, cell: int, target: int) -> None:
         board[1] = player
     elif is_connected(other):
         board[1] = 3 - player
-    elif board[_EARLIER] >= QUIET_PLIES or is_repeated(board):
+    elif board[_EARLIER] >= QUIET_PLIES or visits(board, _EARLIER, _HISTORY, number(board), 1):
         board[1] = -1
     if board[1]:
-        forget(board)
+        forget(board, _EARLIER, _HISTORY)
 
 
 @kernel
@@ -171,12 +142,7 @@ def legal(board: Board, actions: Vector) -> int:
                 target = target_of(own, other, cell, direction)
                 if target >= 0:
                     capture = other >> np.uint64(target) & _1 != _0
-                    action = (cell * CELLS + target) * 2 + capture
-                    place = n
-                    while place > 0 and actions[place - 1] > action:
-                        actions[place] = actions[place - 1]
-                        place -= 1
-                    actions[place] = action
+                    insert(actions, n, (cell * CELLS + target) * 2 + capture)
                     n += 1
     return n
 
@@ -209,26 +175,19 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
 @kernel
 def write(board: Board, state: Vector) -> None:
     state[:2] = board[:2]
-    for cell in range(CELLS):
-        state[2 + cell] = (board[2] >> cell & 1) + 2 * (board[3] >> cell & 1)
+    write_owners(board[2], board[3], SIDE, SIDE, state[2 : 2 + CELLS])
     state[2 + CELLS :] = board[_HISTORY:]
 
 
 @kernel
 def read(state: Vector, board: Board) -> None:
     board[:2] = state[:2]
-    board[2] = board[3] = 0
-    for cell in range(CELLS):
-        owner = state[2 + cell]
-        if owner == 1 or owner == 2:
-            board[1 + owner] |= 1 << cell
+    board[2], board[3] = read_owners(state[2 : 2 + CELLS], SIDE, SIDE)
     board[_HISTORY:] = state[2 + CELLS :]
-    board[_EARLIER] = 0
-    while board[_EARLIER] < QUIET_PLIES - 1 and board[_HISTORY + board[_EARLIER]]:
-        board[_EARLIER] += 1
+    count_again(board, _EARLIER, _HISTORY, QUIET_PLIES - 1)
 
 
-class LinesOfAction(KernelGame):
+class LinesOfAction(GridGame):
     """Bring all own pieces together; a piece moves as far as there are pieces on its line."""
 
     about = (
@@ -244,6 +203,10 @@ class LinesOfAction(KernelGame):
         "connected. Pieces in the middle are easier to connect than those at the edge, and a "
         "wall of pieces keeps the opponent apart."
     )
+
+    rows = columns = SIDE
+    look: ClassVar = {"piece": "disc", "surface": "checkered"}
+    upward = True
 
     kernels = Kernels(start, legal, play, playout, write, read)
 
@@ -263,27 +226,14 @@ class LinesOfAction(KernelGame):
 
     @functools.cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
-        return tuple(
-            Symmetry(each.cells, tuple(2 * a + kind for a in each.actions for kind in (0, 1)))
-            for each in of_clicks(SIDE, SIDE, self.action_cells[::2])
-            if each.cells[1] // SIDE in (0, SIDE - 1)  # the others exchange the players
-        )
+        # The others exchange the players.
+        return tuple(each for each in super().symmetries if each.cells[1] // SIDE in (0, SIDE - 1))
 
     def action_name(self, state: State, action: int) -> str:
-        begin, target = divmod(action >> 1, CELLS)
-        names = [square_name(*divmod(cell, SIDE)) for cell in (begin, target)]
-        return ("x" if action % 2 else "").join(names)
+        return ("x" if action % 2 else "").join(map(self.cell_name, self.action_cells[action]))
 
-    def view(self, state: State) -> BoardView:
-        return BoardView(
-            SIDE,
-            SIDE,
-            tuple(state[2 + _drawn(cell)] for cell in range(CELLS)),
-            {action: self.action_cells[action] for action in self.legal_actions(state)},
-            piece="disc",
-            surface="checkered",
-            row_names=tuple(str(SIDE - row) for row in range(SIDE)),
-        )
+    def cells(self, state: State) -> tuple[int, ...]:
+        return tuple(state[2 + _drawn(cell)] for cell in range(CELLS))
 
 
 def _drawn(cell: int) -> int:

@@ -8,27 +8,12 @@ from __future__ import annotations
 import functools
 from typing import ClassVar
 
-import numpy as np
-from numba.cpython.unsafe.numbers import trailing_zeros
-
-from playout.games import (
-    Board,
-    BoardView,
-    KernelGame,
-    Kernels,
-    State,
-    Symmetry,
-    Vector,
-    checked,
-    helper,
-    kernel,
-    square_name,
-)
+from playout.games import Board, GridGame, Kernels, State, Vector, checked, helper, kernel
+from playout.games.core.bits import lowest, write_bits
 from playout.games.core.kernels import inlined, inlined_helper, uncompiled
 from playout.games.core.lines import rows_of_pieces
 from playout.games.core.playouts import shuffled_playout
 from playout.games.core.random import GAMMA, Rng, below
-from playout.games.core.symmetries import of_placements
 
 # board: the header below, then for each player the lines of all four directions, a word each:
 # rows, columns, falling diagonals, rising diagonals. A stone is one bit in each of its four lines,
@@ -183,12 +168,12 @@ def winning_cell(board: Board, player: int) -> int:
     lines = lines_of(m, n)
     rows = board[_NOTED + player - 1]
     while rows:
-        row = np.int64(trailing_zeros(rows))
+        row = lowest(rows)
         rows &= rows - 1
         places = board[_LINES + 2 * lines + (player - 1) * n + row]
         places &= ~(board[_LINES + row] | board[_LINES + lines + row])
         while places:
-            action = row * m + np.int64(trailing_zeros(places))
+            action = row * m + lowest(places)
             if board[_EXACT] == 0 or wins_with(board, player, action):
                 return action
             places &= places - 1
@@ -216,16 +201,14 @@ def start(board: Board, params: Vector) -> None:
 
 @kernel
 def legal(board: Board, actions: Vector) -> int:
-    count = 0
-    if board[1] == 0:
-        m, n = board[_M], board[_N]
-        for row in range(n):
-            taken = board[_LINES + row] | board[_LINES + lines_of(m, n) + row]
-            for column in range(m):
-                if not taken >> column & 1:
-                    actions[count] = row * m + column
-                    count += 1
-    return count
+    if board[1]:
+        return 0
+    m, n = board[_M], board[_N]
+    end = 0
+    for row in range(n):
+        taken = board[_LINES + row] | board[_LINES + lines_of(m, n) + row]
+        end = write_bits((1 << m) - 1 & ~taken, row * m, actions, end)
+    return end
 
 
 @kernel
@@ -309,7 +292,7 @@ def read(state: Vector, board: Board) -> None:
     note_all(board)
 
 
-class MNK(KernelGame):
+class MNK(GridGame):
     """k in a row on a board of m columns and n rows."""
 
     about = (
@@ -332,47 +315,36 @@ class MNK(KernelGame):
         "m=6,n=6,k=4": "The game of the net that comes with Playout.",
     }
 
+    look: ClassVar = {"piece": "stone", "surface": "wood"}
+
     kernels = Kernels(start, legal, play, playout, write, read, decisive)
 
     def __init__(self, m: int = 15, n: int = 15, k: int = 5, exact: bool = False) -> None:
         checked("mnk", "m", m, 1, MAX_SIDE)
         checked("mnk", "n", n, 1, MAX_SIDE)
         checked("mnk", "k", k, 1, max(m, n))
-        self.m, self.n, self.k, self.exact = m, n, k, exact
+        self.columns, self.rows, self.k, self.exact = m, n, k, exact
         size = _LINES + 2 * uncompiled(lines_of)(m, n) + 2 * n
         super().__init__((m, n, k, exact), board=size, state=2 + m * n, actions=m * n, plies=m * n)
 
     @functools.cached_property
     def neighbours(self) -> tuple[tuple[int, ...], ...]:
         """For each action, the actions at most two cells away; stones there affect each other."""
-        cells = [divmod(action, self.m) for action in range(self.m * self.n)]
+        cells = [divmod(action, self.columns) for action in range(self.num_actions)]
         return tuple(
             tuple(
-                other * self.m + column
-                for other in range(max(0, row - 2), min(self.n, row + 3))
-                for column in range(max(0, centre - 2), min(self.m, centre + 3))
+                other * self.columns + column
+                for other in range(max(0, row - 2), min(self.rows, row + 3))
+                for column in range(max(0, centre - 2), min(self.columns, centre + 3))
                 if (other, column) != (row, centre)
             )
             for row, centre in cells
         )
 
-    @functools.cached_property
-    def symmetries(self) -> tuple[Symmetry, ...]:
-        return of_placements(self.n, self.m, range(self.num_actions))
+    def note(self, state: State) -> str:
+        return f"{self.k} in a row" if state[1] > 0 else ""
 
-    def action_name(self, state: State, action: int) -> str:
-        return square_name(*divmod(action, self.m))
-
-    def view(self, state: State) -> BoardView:
-        clicks = {action: (action,) for action in self.legal_actions(state)}
-        won, most = state[1] > 0, self.k if self.exact else None
-        return BoardView(
-            self.n,
-            self.m,
-            state[2:],
-            clicks,
-            piece="stone",
-            surface="wood",
-            note=f"{self.k} in a row" if won else "",
-            winning=rows_of_pieces(state[2:], self.m, state[1], self.k, most) if won else (),
-        )
+    def winning(self, state: State) -> tuple[int, ...]:
+        most = self.k if self.exact else None
+        won = state[1] > 0
+        return rows_of_pieces(state[2:], self.columns, state[1], self.k, most) if won else ()

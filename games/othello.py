@@ -1,47 +1,47 @@
 """Othello. Actions are the cells, row by row, and size² is a pass, as in OpenSpiel.
 
-The game ends when neither player can move. With passes=false it ends as soon as the player to move
-cannot, an older rule. The player with more discs wins.
+The game ends when neither player can move, or with passes=false, an older rule, as soon as the
+player to move cannot. The player with more discs wins.
 
-Boards up to 8x8 are words of bits, larger ones arrays of cells: see `playout.games.othello`.
+Boards up to 8x8 are words of bits; larger ones are arrays of cells, with functions of their own.
 """
 
 from __future__ import annotations
 
-import functools
 from typing import ClassVar
 
 import numpy as np
 
 from playout.games import (
     Board,
-    BoardView,
-    KernelGame,
+    GridGame,
     Kernels,
     SpecError,
     State,
-    Symmetry,
     Vector,
     checked,
     helper,
     kernel,
-    square_name,
 )
-from playout.games.core.bits import count, lowest, nth
+from playout.games.core.bits import (
+    bit_of,
+    cell_of,
+    count,
+    grid,
+    lowest,
+    nth,
+    read_owners,
+    write_owners,
+)
+from playout.games.core.kernels import outcome_of
 from playout.games.core.random import GAMMA, Rng, below
-from playout.games.core.symmetries import of_placements
 
-# The board of Othello for compiled code.
+# board: player, outcome, discs of player 1, discs of player 2, size, 1 if players pass, the cells
+# in play. Discs are the bits of a word, eight per row for every size: cell (row, column) is bit
+# 8 * row + column. Words are stored as int64 and processed as uint64.
 #
-# After the player to move and the outcome come the discs of player 1, those of player 2, the size,
-# whether players pass, and the cells in play. Discs are the bits of a word, eight per row for every
-# size: cell (row, column) is bit 8 * row + column. Words are stored as int64 and processed as
-# uint64.
-#
-# Boards above 8x8 keep the cells of a state instead, after these numbers, with an empty border:
-# cell (row, column) is number `FIRST + row * STRIDE + column`.
-
-
+# Boards above 8x8 have the cells of a state after these numbers instead, with an empty border: cell
+# (row, column) is number FIRST + row * STRIDE + column.
 SIZE, PASSES, CELLS = 4, 5, 6
 
 MAX_SIDE = 16
@@ -50,15 +50,7 @@ SMALL = 8
 STRIDE = MAX_SIDE + 2
 FIRST = 7 + STRIDE + 1
 
-
-@helper
-def winner(lead: int) -> int:
-    """Return the outcome of a finished game; player 1 has `lead` discs more than player 2."""
-    return -1 if lead == 0 else 1 if lead > 0 else 2
-
-
-# Othello on boards above 8x8, which are arrays of cells.
-
+# Boards above 8x8.
 
 _WAYS = np.array([-STRIDE - 1, -STRIDE, -STRIDE + 1, -1, 1, STRIDE - 1, STRIDE, STRIDE + 1])
 
@@ -127,7 +119,7 @@ def play_cells(board: Board, action: int) -> None:
     for cell in range(size * size):
         owner = board[place_of(cell, size)]
         lead += (owner == 1) - (owner == 2)
-    board[1] = winner(lead)
+    board[1] = outcome_of(lead)
 
 
 @helper
@@ -149,10 +141,9 @@ def playout_cells(board: Board, rng: Rng, trace: Vector) -> int:
     return ply
 
 
-# Lines of discs in words of bits, eight per row: moves and turned discs of Othello up to 8x8.
+# Boards up to 8x8.
 
-
-_0 = np.uint64(0)
+_0, _1 = np.uint64(0), np.uint64(1)
 #: The step in each direction, and the cells that a line may cross without leaving its row.
 _STEPS = tuple(np.uint64(step) for step in (1, 8, 7, 9))
 _INNER = np.uint64(0x7E7E7E7E7E7E7E7E)
@@ -224,15 +215,6 @@ def flips(disc: np.uint64, own: np.uint64, other: np.uint64) -> np.uint64:
     )
 
 
-_1 = np.uint64(1)
-
-
-@helper
-def bit_of(cell: int, size: int) -> int:
-    """Return the number of the bit of a cell."""
-    return cell if size == 8 else cell // size * 8 + cell % size
-
-
 @helper
 def set_outcome(board: Board) -> None:
     """Set the outcome of a board if the game is over."""
@@ -241,7 +223,7 @@ def set_outcome(board: Board) -> None:
     if mobility(own, other, cells):
         return
     if not board[PASSES] or not mobility(other, own, cells):
-        board[1] = winner(count(board[2]) - count(board[3]))
+        board[1] = outcome_of(count(board[2]) - count(board[3]))
 
 
 @kernel
@@ -257,11 +239,7 @@ def start(board: Board, params: Vector) -> None:
         board[middle] = board[middle + STRIDE + 1] = 2
         board[middle + 1] = board[middle + STRIDE] = 1
         return
-    cells = _0
-    for row in range(size):
-        for column in range(size):
-            cells |= _1 << np.uint64(8 * row + column)
-    board[CELLS] = np.int64(cells)
+    board[CELLS] = grid(size, size)
     board[2] = 1 << (8 * low + low + 1) | 1 << (8 * (low + 1) + low)
     board[3] = 1 << (8 * low + low) | 1 << (8 * (low + 1) + low + 1)
 
@@ -280,7 +258,7 @@ def legal(board: Board, actions: Vector) -> int:
         while moves:
             bit = lowest(moves)
             moves &= moves - _1
-            actions[n] = (bit >> 3) * size + (bit & 7)
+            actions[n] = cell_of(bit, size)
             n += 1
     if n == 0:
         actions[0] = size * size
@@ -323,7 +301,7 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
             state += GAMMA
             bit = nth(moves, below(state, count(moves)))
             disc = _1 << np.uint64(bit)
-            trace[ply] = (bit >> 3) * size + (bit & 7)
+            trace[ply] = cell_of(bit, size)
             turned = flips(disc, own, other)
             own |= disc | turned
             other &= ~turned
@@ -338,7 +316,7 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
     rng[0] = state
     board[0] = player
     board[1 + player], board[4 - player] = np.int64(own), np.int64(other)
-    board[1] = winner(count(board[2]) - count(board[3]))
+    board[1] = outcome_of(count(board[2]) - count(board[3]))
     return ply
 
 
@@ -346,28 +324,26 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
 def write(board: Board, state: Vector) -> None:
     state[:2] = board[:2]
     size = board[SIZE]
-    for cell in range(size * size):
-        if size > SMALL:
+    if size > SMALL:
+        for cell in range(size * size):
             state[2 + cell] = board[place_of(cell, size)]
-        else:
-            bit = bit_of(cell, size)
-            state[2 + cell] = (board[2] >> bit & 1) + 2 * (board[3] >> bit & 1)
+    else:
+        write_owners(board[2], board[3], size, 8, state[2:])
 
 
 @kernel
 def read(state: Vector, board: Board) -> None:
     board[:2] = state[:2]
-    board[2] = board[3] = 0
     size = board[SIZE]
-    for cell in range(size * size):
-        owner = state[2 + cell] if 1 <= state[2 + cell] <= 2 else 0
-        if size > SMALL:
-            board[place_of(cell, size)] = owner
-        elif owner:
-            board[1 + owner] |= 1 << bit_of(cell, size)
+    if size > SMALL:
+        for cell in range(size * size):
+            owner = state[2 + cell]
+            board[place_of(cell, size)] = owner if 1 <= owner <= 2 else 0
+    else:
+        board[2], board[3] = read_owners(state[2:], size, 8)
 
 
-class Othello(KernelGame):
+class Othello(GridGame):
     """Enclose the opponent's discs to turn them; the player with more at the end wins."""
 
     about = (
@@ -391,12 +367,15 @@ class Othello(KernelGame):
         "passes=false": "The game is over as soon as a player cannot move.",
     }
 
+    look: ClassVar = {"piece": "disc", "surface": "green"}
+    pass_name = "pass"
+
     kernels = Kernels(start, legal, play, playout, write, read)
 
     def __init__(self, size: int = 8, passes: bool = True) -> None:
         if checked("othello", "size", size, 4, MAX_SIDE) % 2:
             raise SpecError(f"othello: size is an even number from 4 to {MAX_SIDE}, not {size}")
-        self.size = size
+        self.rows = self.columns = size
         cells = size * size
         # There is a move between two passes: two passes in a row would have ended the game.
         plies = 2 * (cells - 4)
@@ -408,20 +387,6 @@ class Othello(KernelGame):
             plies=plies,
         )
 
-    @functools.cached_property
-    def symmetries(self) -> tuple[Symmetry, ...]:
-        return of_placements(self.size, self.size, range(self.size**2), passes=1)
-
-    def action_name(self, state: State, action: int) -> str:
-        if action == self.size**2:
-            return "pass"
-        return square_name(*divmod(action, self.size))
-
-    def view(self, state: State) -> BoardView:
-        actions = self.legal_actions(state)
-        clicks = {a: (a,) if a < self.size**2 else () for a in actions}
-        discs = [state[2:].count(player) for player in (1, 2)]
-        note = f"discs {discs[0]}-{discs[1]}" + (", pass" if () in clicks.values() else "")
-        return BoardView(
-            self.size, self.size, state[2:], clicks, piece="disc", surface="green", note=note
-        )
+    def note(self, state: State) -> str:
+        first, second = (self.cells(state).count(player) for player in (1, 2))
+        return f"discs {first}-{second}"

@@ -23,13 +23,20 @@ from playout.games import (
     helper,
     kernel,
 )
-from playout.games.core.bits import count, nth
-from playout.games.core.kernels import inlined_helper
-from playout.games.core.pits import pit_name, pits_view, read_counts
+from playout.games.core.bits import count, nth, write_bits
+from playout.games.core.kernels import inlined_helper, outcome_of
+from playout.games.core.pits import (
+    MAX_HOUSES,
+    MAX_SEEDS,
+    PARAMETERS,
+    pit_name,
+    pits_view,
+    read_counts,
+)
 from playout.games.core.playouts import random_playout
 from playout.games.core.random import Rng, below
+from playout.games.core.repetition import count_again, forget, remember, visits
 
-MAX_HOUSES = MAX_SEEDS = 6
 #: Moves in a row without a capture that end the game.
 QUIET_PLIES = 300
 
@@ -94,23 +101,9 @@ def movable(board: Board) -> int:
 
 
 @helper
-def forget(board: Board) -> None:
-    """Remove the earlier positions from the board."""
-    begin = scores_at(board) + 2
-    for i in range(begin, begin + board[_EARLIER]):
-        board[i] = 0
-    board[_EARLIER] = 0
-
-
-@helper
-def is_repeated(board: Board) -> bool:
-    """Return whether the position was there before, with the same player to move."""
-    begin = scores_at(board) + 2
-    position = number(board)
-    visits = 0
-    for i in range(begin + board[_EARLIER] - 2, begin - 1, -2):
-        visits += board[i] == position
-    return visits > 0
+def history_at(board: Board) -> int:
+    """Return where the earlier positions are."""
+    return _PITS + 2 * board[_HOUSES] + 2
 
 
 @helper
@@ -148,9 +141,8 @@ def finish(board: Board) -> None:
     for player in (1, 2):
         board[scores + player - 1] += seeds_of(board, player)
     board[_PITS:scores] = 0
-    forget(board)
-    lead = board[scores] - board[scores + 1]
-    board[1] = -1 if lead == 0 else 1 if lead > 0 else 2
+    forget(board, _EARLIER, history_at(board))
+    board[1] = outcome_of(board[scores] - board[scores + 1])
 
 
 @kernel
@@ -167,27 +159,20 @@ def start(board: Board, params: Vector) -> None:
 def legal(board: Board, actions: Vector) -> int:
     if board[1]:
         return 0
-    pits = movable(board)
-    n = 0
-    for pit in range(board[_HOUSES]):
-        if pits >> pit & 1:
-            actions[n] = pit
-            n += 1
-    return n
+    return write_bits(movable(board), 0, actions, 0)
 
 
 @kernel
 def play(board: Board, action: int) -> None:
-    scores, half = scores_at(board), board[_TOTAL] // 2
-    board[scores + 2 + board[_EARLIER]] = number(board)
-    board[_EARLIER] += 1
+    scores, history, half = scores_at(board), history_at(board), board[_TOTAL] // 2
+    remember(board, _EARLIER, history, number(board))
     if capture(board, sow(board, (board[0] - 1) * board[_HOUSES] + action)):
-        forget(board)
+        forget(board, _EARLIER, history)
     board[0] = 3 - board[0]
     first, second = board[scores], board[scores + 1]
     decided = first > half or second > half or first == second == half
-    quiet = board[_EARLIER] >= QUIET_PLIES or is_repeated(board)
-    if decided or quiet or movable(board) == 0:
+    repeated = visits(board, _EARLIER, history, number(board), 2) > 0
+    if decided or repeated or board[_EARLIER] >= QUIET_PLIES or movable(board) == 0:
         finish(board)
 
 
@@ -212,12 +197,10 @@ def write(board: Board, state: Vector) -> None:
 @kernel
 def read(state: Vector, board: Board) -> None:
     board[:2] = state[:2]
-    begin = scores_at(board) + 2
-    board[begin:] = state[2 + begin - _PITS :]
-    read_counts(state[2:], board[_PITS:begin], board[_TOTAL])
-    board[_EARLIER] = 0
-    while board[_EARLIER] < QUIET_PLIES - 1 and board[begin + board[_EARLIER]]:
-        board[_EARLIER] += 1
+    history = history_at(board)
+    board[history:] = state[2 + history - _PITS :]
+    read_counts(state[2:], board[_PITS:history], board[_TOTAL])
+    count_again(board, _EARLIER, history, QUIET_PLIES - 1)
 
 
 class Oware(KernelGame):
@@ -234,10 +217,7 @@ class Oware(KernelGame):
         f"move, if a position repeats, or after {QUIET_PLIES} moves without a capture, each player "
         "gets the seeds in the own row."
     )
-    about_parameters: ClassVar = {
-        "houses": f"pits of each player, 1 to {MAX_HOUSES}",
-        "seeds": f"seeds in each pit at the start, 1 to {MAX_SEEDS}",
-    }
+    about_parameters: ClassVar = PARAMETERS
     first_steps = (
         "Click one of your pits, in the lower row if you move first, to sow its seeds. Aim "
         "the last seed at a pit of the opponent that has one or two. Pits with three or more "

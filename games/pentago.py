@@ -7,26 +7,15 @@ upper left one (0) and the others clockwise; clockwise is 1, and 0 for the oppos
 from __future__ import annotations
 
 import functools
+from typing import ClassVar
 
 import numpy as np
 
-from playout.games import (
-    Board,
-    BoardView,
-    KernelGame,
-    Kernels,
-    State,
-    Symmetry,
-    Vector,
-    helper,
-    kernel,
-    square_name,
-)
+from playout.games import Board, GridGame, Kernels, Vector, helper, kernel
 from playout.games.core.bits import count, nth
 from playout.games.core.kernels import inlined_helper
 from playout.games.core.playouts import random_playout
 from playout.games.core.random import Rng, below
-from playout.games.core.symmetries import of_clicks
 
 SIDE = 6
 CELLS = SIDE * SIDE
@@ -166,7 +155,7 @@ _CORNERS = tuple(
 )
 
 
-class Pentago(KernelGame):
+class Pentago(GridGame):
     """Put a stone and turn a quarter of the board; five in a row win."""
 
     about = (
@@ -181,6 +170,9 @@ class Pentago(KernelGame):
         "there are safe."
     )
 
+    rows = columns = SIDE
+    look: ClassVar = {"piece": "disc", "block": SIDE // 2}
+
     kernels = Kernels(start, legal, play, playout, write, read)
 
     def __init__(self) -> None:
@@ -190,14 +182,3 @@ class Pentago(KernelGame):
     def action_cells(self) -> tuple[tuple[int, ...], ...]:
         """For each action, the cell of the stone, and the corner that is turned to another."""
         return tuple((cell, *corners) for cell in range(CELLS) for corners in _CORNERS)
-
-    @functools.cached_property
-    def symmetries(self) -> tuple[Symmetry, ...]:
-        return of_clicks(SIDE, SIDE, self.action_cells)
-
-    def action_name(self, state: State, action: int) -> str:
-        return "".join(square_name(*divmod(cell, SIDE)) for cell in self.action_cells[action])
-
-    def view(self, state: State) -> BoardView:
-        clicks = {action: self.action_cells[action] for action in self.legal_actions(state)}
-        return BoardView(SIDE, SIDE, state[2:], clicks, piece="disc", block=SIDE // 2)

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 
-from playout.games import (
-    Board,
-    BoardView,
-    KernelGame,
-    Kernels,
-    State,
-    Symmetry,
-    Vector,
-    helper,
-    kernel,
-    square_name,
-)
+from playout.games import Board, GridGame, Kernels, State, Vector, helper, kernel
+from playout.games.core.bits import read_owners, write_owners
 from playout.games.core.lines import rows_of_pieces
 from playout.games.core.random import GAMMA, Rng, below
-from playout.games.core.symmetries import of_placements
 
 LINES = (0o7, 0o70, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)
 FULL = 0o777
@@ -91,21 +78,16 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
 @kernel
 def write(board: Board, state: Vector) -> None:
     state[:2] = board[:2]
-    for cell in range(9):
-        state[2 + cell] = (board[2] >> cell & 1) + 2 * (board[3] >> cell & 1)
+    write_owners(board[2], board[3], 3, 3, state[2:])
 
 
 @kernel
 def read(state: Vector, board: Board) -> None:
     board[:2] = state[:2]
-    board[2] = board[3] = 0
-    for cell in range(9):
-        owner = state[2 + cell]
-        if owner == 1 or owner == 2:
-            board[1 + owner] |= 1 << cell
+    board[2], board[3] = read_owners(state[2:], 3, 3)
 
 
-class TicTacToe(KernelGame):
+class TicTacToe(GridGame):
     """Three in a row on a board of three by three."""
 
     about = (
@@ -118,25 +100,15 @@ class TicTacToe(KernelGame):
         "corners."
     )
 
+    rows = columns = 3
+
     kernels = Kernels(start, legal, play, playout, write, read)
 
     def __init__(self) -> None:
         super().__init__(board=4, state=11, actions=9, plies=9)
 
-    @functools.cached_property
-    def symmetries(self) -> tuple[Symmetry, ...]:
-        return of_placements(3, 3, range(9))
+    def note(self, state: State) -> str:
+        return "three in a row" if state[1] > 0 else ""
 
-    def action_name(self, state: State, action: int) -> str:
-        return square_name(*divmod(action, 3))
-
-    def view(self, state: State) -> BoardView:
-        won = state[1] > 0
-        return BoardView(
-            3,
-            3,
-            state[2:],
-            {a: (a,) for a in self.legal_actions(state)},
-            note="three in a row" if won else "",
-            winning=rows_of_pieces(state[2:], 3, state[1], 3) if won else (),
-        )
+    def winning(self, state: State) -> tuple[int, ...]:
+        return rows_of_pieces(self.cells(state), 3, state[1], 3) if state[1] > 0 else ()

@@ -6,26 +6,16 @@ if that board is won or full, the opponent may play in any other.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 
 import numpy as np
 
-from playout.games import (
-    Board,
-    BoardView,
-    KernelGame,
-    Kernels,
-    State,
-    Symmetry,
-    Vector,
-    helper,
-    kernel,
-    square_name,
-)
+from playout.games import Board, BoardView, GridGame, Kernels, State, Vector, helper, kernel
+from playout.games.core.bits import read_owners, write_bits, write_owners
 from playout.games.core.kernels import inlined_helper
 from playout.games.core.playouts import random_playout
 from playout.games.core.random import Rng, below
-from playout.games.core.symmetries import of_placements
 from playout.games.tic_tac_toe import FULL, WINS
 
 ANYWHERE = 9
@@ -93,11 +83,7 @@ def legal(board: Board, actions: Vector) -> int:
     first, last = (0, 9) if forced == ANYWHERE else (forced, forced + 1)
     n = 0
     for inner in range(first, last):
-        cells = empty_cells(board, inner)
-        for cell in range(9):
-            if cells >> cell & 1:
-                actions[n] = 9 * inner + cell
-                n += 1
+        n = write_bits(empty_cells(board, inner), 9 * inner, actions, n)
     return n
 
 
@@ -133,9 +119,8 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
 def write(board: Board, state: Vector) -> None:
     state[:2] = board[:2]
     for inner in range(9):
-        first, second = board[_CELLS + inner], board[_CELLS + 9 + inner]
-        for cell in range(9):
-            state[2 + 9 * inner + cell] = (first >> cell & 1) + 2 * (second >> cell & 1)
+        cells = state[2 + 9 * inner : 11 + 9 * inner]
+        write_owners(board[_CELLS + inner], board[_CELLS + 9 + inner], 3, 3, cells)
     state[83] = board[_FORCED]
 
 
@@ -153,15 +138,11 @@ def read(state: Vector, board: Board) -> None:
 @kernel
 def blocks(state: Vector, winners: Vector) -> None:
     for inner in range(9):
-        first, second = 0, 0
-        for cell in range(9):
-            owner = state[2 + 9 * inner + cell]
-            first |= (owner == 1) << cell
-            second |= (owner == 2) << cell
+        first, second = read_owners(state[2 + 9 * inner : 11 + 9 * inner], 3, 3)
         winners[inner] = 1 if WINS[first] else 2 if WINS[second] else 0
 
 
-class UltimateTicTacToe(KernelGame):
+class UltimateTicTacToe(GridGame):
     """Nine boards of tic-tac-toe; each move decides the board of the opponent's next move."""
 
     about = (
@@ -177,30 +158,32 @@ class UltimateTicTacToe(KernelGame):
         "so look where each move sends the opponent."
     )
 
+    rows = columns = 9
+
     kernels = Kernels(start, legal, play, playout, write, read, blocks=blocks)
 
     def __init__(self) -> None:
         super().__init__(board=24, state=84, actions=81, plies=81)
 
     @functools.cached_property
-    def symmetries(self) -> tuple[Symmetry, ...]:
-        return of_placements(9, 9, [_place(action) for action in range(81)])
+    def action_cells(self) -> tuple[tuple[int, ...], ...]:
+        return tuple((_place(action),) for action in range(81))
 
-    def action_name(self, state: State, action: int) -> str:
-        return square_name(*divmod(_place(action), 9))
-
-    def view(self, state: State) -> BoardView:
+    def cells(self, state: State) -> tuple[int, ...]:
         cells = [0] * 81
         for action in range(81):
             cells[_place(action)] = state[2 + action]
-        clicks = {action: (_place(action),) for action in self.legal_actions(state)}
-        forced = state[83]
-        where = "anywhere" if forced == ANYWHERE else f"on board {_BOARDS[forced]}"
-        note = "" if state[1] else f"to move {where}"
+        return tuple(cells)
+
+    def note(self, state: State) -> str:
+        where = "anywhere" if state[83] == ANYWHERE else f"on board {_BOARDS[state[83]]}"
+        return "" if state[1] else f"to move {where}"
+
+    def view(self, state: State) -> BoardView:
         winners = np.empty(9, dtype=np.int64)
         blocks(np.array(state), winners)
         won = tuple(winners.tolist())
-        return BoardView(9, 9, tuple(cells), clicks, block=3, blocks=won, note=note)
+        return dataclasses.replace(super().view(state), block=3, blocks=won)
 
 
 def _place(action: int) -> int:

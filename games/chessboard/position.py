@@ -50,7 +50,7 @@ from playout.games.chessboard.squares import (
     source_of,
 )
 from playout.games.core.bits import count, lowest, nth
-from playout.games.core.kernels import Board, Vector, helper, inlined_helper, kernel
+from playout.games.core.kernels import Board, Vector, helper, inlined_helper, insert, kernel
 from playout.games.core.random import GAMMA, Rng, below
 
 _MIX_1, _MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
@@ -269,17 +269,6 @@ def move_to(board: Board, action: int, key: int) -> int:
     return key
 
 
-@helper
-def sort(actions: Vector, n: int) -> None:
-    """Sort the first elements of a vector: those of few pieces, so that few places are wrong."""
-    for i in range(1, n):
-        action, place = actions[i], i
-        while place > 0 and actions[place - 1] > action:
-            actions[place] = actions[place - 1]
-            place -= 1
-        actions[place] = action
-
-
 @kernel
 def legal(board: Board, actions: Vector) -> int:
     if board[1]:
@@ -287,8 +276,8 @@ def legal(board: Board, actions: Vector) -> int:
     moves = legal_moves(board)
     n = how_many(moves)
     for pick in range(n):
-        actions[n - 1 - pick] = chosen(board, moves, pick)
-    sort(actions, n)
+        # From the last one on: those of few pieces are out of place then.
+        insert(actions, pick, chosen(board, moves, n - 1 - pick))
     return n
 
 

@@ -1,6 +1,6 @@
-"""Sets of cells as the bits of a word: the operations that games share, for compiled code.
+"""Sets of cells as the bits of words: the operations that games share, for compiled code.
 
-A word is int64 or uint64; `without_lowest` is for int64 only.
+A word is int64 or uint64; `without_lowest` is for int64 only, and `spread` for uint64 only.
 """
 
 from __future__ import annotations
@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-from playout.games.core.kernels import helper
+from playout.games.core.kernels import Vector, helper
 
-_1 = np.uint64(1)
+_1, _8 = np.uint64(1), np.uint64(8)
+_LEFT, _RIGHT = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 
 
 @helper
@@ -43,3 +44,74 @@ def nth(cells: int | np.uint64, n: int) -> int:
     for _ in range(n):
         rest &= rest - _1
     return np.int64(trailing_zeros(rest))  # type: ignore[return-value]
+
+
+@helper
+def write_bits(cells: int | np.uint64, first: int, actions: Vector, n: int) -> int:
+    """Write `first` plus the number of each bit that is set to actions[n:]; return their end."""
+    rest = np.uint64(cells)
+    while rest:
+        actions[n] = first + lowest(rest)
+        rest &= rest - _1
+        n += 1
+    return n
+
+
+# Boards with eight bits a row, for every number of columns up to eight.
+
+
+@helper
+def bit_of(cell: int, columns: int) -> int:
+    """Return the number of the bit of a cell."""
+    return cell if columns == 8 else cell // columns * 8 + cell % columns
+
+
+@helper
+def cell_of(bit: int, columns: int) -> int:
+    """Return the cell of a bit, both counted from 0."""
+    return (bit >> 3) * columns + (bit & 7)
+
+
+@helper
+def grid(rows: int, columns: int) -> int:
+    """Return all cells of a grid."""
+    cells = 0
+    for row in range(rows):
+        cells |= (1 << columns) - 1 << 8 * row
+    return cells
+
+
+@helper
+def spread(cells: np.uint64) -> np.uint64:
+    """Return the cells and all beside them, in the eight directions."""
+    rows = cells | (cells & ~_RIGHT) << _1 | (cells & ~_LEFT) >> _1
+    return rows | rows << _8 | rows >> _8
+
+
+# The cells of a state.
+
+
+@helper
+def write_owners(first: int, second: int, columns: int, stride: int, cells: Vector) -> None:
+    """Write the number of the player on each cell, row by row, 0 for none.
+
+    `first` and `second` have the pieces of the players; a row of cells takes `stride` bits.
+    """
+    for row in range(len(cells) // columns):
+        for column in range(columns):
+            bit = row * stride + column
+            cells[row * columns + column] = (first >> bit & 1) + 2 * (second >> bit & 1)
+
+
+@helper
+def read_owners(cells: Vector, columns: int, stride: int) -> tuple[int, int]:
+    """Return the pieces of player 1 and of player 2; the reverse of `write_owners`."""
+    first = second = 0
+    for row in range(len(cells) // columns):
+        for column in range(columns):
+            owner, bit = cells[row * columns + column], 1 << row * stride + column
+            if owner == 1:
+                first |= bit
+            elif owner == 2:
+                second |= bit
+    return first, second

@@ -115,6 +115,21 @@ def at(board: Board, index: int) -> int:
     return board[np.uint64(index)]
 
 
+@helper
+def outcome_of(lead: int) -> int:
+    """Return the outcome of a finished game in which player 1 is ahead by `lead`."""
+    return -1 if lead == 0 else 1 if lead > 0 else 2
+
+
+@helper
+def insert(actions: Vector, n: int, action: int) -> None:
+    """Insert an action into the first `n` of `actions`, which are ascending."""
+    while n > 0 and actions[n - 1] > action:
+        actions[n] = actions[n - 1]
+        n -= 1
+    actions[n] = action
+
+
 def inlined(function: F) -> F:
     """Inline a step of a compiled loop: no arguments are passed, no references are counted."""
     return numba.njit(inline="always", error_model="numpy")(function)

@@ -4,24 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
-from playout.games.core.kernels import helper
-
-# The cells beside others, in words with eight bits in a row, for compiled code.
-
-
-_1, _8 = np.uint64(1), np.uint64(8)
-_LEFT, _RIGHT = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
-
-
-@helper
-def spread(cells: np.uint64) -> np.uint64:
-    """Return the cells and all that are beside them, in the eight directions."""
-    rows = cells | (cells & ~_RIGHT) << _1 | (cells & ~_LEFT) >> _1
-    return rows | rows << _8 | rows >> _8
-
-
 #: Right, down, and the two diagonals, as rows and columns.
 _DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 

@@ -12,12 +12,17 @@ from collections.abc import Mapping, Sequence
 from playout.games.core.kernels import Vector, helper
 from playout.games.core.view import BoardView
 
-# Counts in a state: the seeds in pits and the chips in heaps.
+MAX_HOUSES = MAX_SEEDS = 6
+#: The parameters of these games, for their `about_parameters`.
+PARAMETERS = {
+    "houses": f"pits of each player, 1 to {MAX_HOUSES}",
+    "seeds": f"seeds in each pit at the start, 1 to {MAX_SEEDS}",
+}
 
 
 @helper
 def read_counts(numbers: Vector, counts: Vector, most: int) -> None:
-    """Set `counts` to the numbers of a state, which together are at most `most`.
+    """Set the seeds in pits, or chips in heaps, to the numbers of a state: `most` in all, at most.
 
     In an invalid state, negative numbers and what exceeds `most` are left out: playouts from there
     end as early as from any other position.

@@ -26,23 +26,6 @@ def identity(cells: int, actions: int) -> Symmetry:
     return Symmetry(tuple(range(cells)), tuple(range(actions)))
 
 
-def of_placements(
-    rows: int, columns: int, cell_of: Sequence[int], *, passes: int = 0
-) -> tuple[Symmetry, ...]:
-    """Return the symmetries of a game whose actions put a piece on a cell of a grid.
-
-    `cell_of` has the cell of each action; `passes` more actions follow that no symmetry changes.
-    There are eight symmetries of a square grid and four of an oblong one, fewer of a single row or
-    column; the identity is the first.
-    """
-    action_of = {cell: action for action, cell in enumerate(cell_of)}
-    unchanged = tuple(range(len(cell_of), len(cell_of) + passes))
-    return tuple(
-        Symmetry(cells, tuple(action_of[cells[cell]] for cell in cell_of) + unchanged)
-        for cells in of_grid(rows, columns)
-    )
-
-
 def of_grid(rows: int, columns: int) -> tuple[tuple[int, ...], ...]:
     """Return the permutations of the cells, counted row by row, without repetitions."""
     grid = [divmod(cell, columns) for cell in range(rows * columns)]
@@ -66,17 +49,27 @@ def _cell(row: int, column: int, rows: int, columns: int, down: bool, across: bo
 
 
 def of_clicks(rows: int, columns: int, clicks: Sequence[tuple[int, ...]]) -> tuple[Symmetry, ...]:
-    """Return the symmetries of a grid where the cells of each action name it, the identity first.
+    """Return the symmetries of a grid that map the cells of actions to those of actions.
 
-    `clicks` has the cells for each action; those of a pass are ().
+    `clicks` has the cells for each action; the identity is the first symmetry. Of several actions
+    with the same cells, such as captures and other moves, the first becomes the first, and so on.
     """
-    action_of = {cells: action for action, cells in enumerate(clicks)}
-    return tuple(
-        Symmetry(
-            cells, tuple(action_of[tuple(cells[each] for each in clicked)] for clicked in clicks)
-        )
-        for cells in of_grid(rows, columns)
-    )
+    places: dict[tuple[int, ...], list[int]] = {}
+    rank = []  # of each action among those with the same cells
+    for action, clicked in enumerate(clicks):
+        alike = places.setdefault(clicked, [])
+        rank.append(len(alike))
+        alike.append(action)
+    found = []
+    for cells in of_grid(rows, columns):
+        images = [tuple(cells[each] for each in clicked) for clicked in clicks]
+        if all(
+            len(places.get(image, ())) == len(places[clicked])
+            for image, clicked in zip(images, clicks, strict=True)
+        ):
+            actions = tuple(places[image][n] for image, n in zip(images, rank, strict=True))
+            found.append(Symmetry(cells, actions))
+    return tuple(found)
 
 
 def of_triples(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from playout.games.core.kernels import Board, Vector, at, helper, inlined_helper, kernel
+from playout.games.core.kernels import Board, Vector, at, helper, inlined_helper, kernel, outcome_of
 from playout.games.goban.points import (
     BLACK,
     BORDER,
@@ -193,10 +193,7 @@ def _region_lead(board: Board, point: int) -> int:
 @helper
 def outcome_by_area(board: Board) -> int:
     """Return the outcome of a match that is over: 1, 2, or -1 for a tie."""
-    lead = 2 * area_lead(board) - board[KOMI]
-    if lead == 0:
-        return -1
-    return 1 if lead > 0 else 2
+    return outcome_of(2 * area_lead(board) - board[KOMI])
 
 
 @kernel
