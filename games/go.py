@@ -57,6 +57,7 @@ class Go(GridGame):
     look: ClassVar = {"piece": "stone", "surface": "wood"}
     upward = True
     pass_name = "pass"
+    sgf_number = 1
 
     kernels = Kernels(start, legal, play, playout, write, read, heavy=heavy, prior=prior)
     komi: float

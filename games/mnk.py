@@ -316,6 +316,7 @@ class MNK(GridGame):
     }
 
     look: ClassVar = {"piece": "stone", "surface": "wood"}
+    sgf_number = 4  # that of gomoku
 
     kernels = Kernels(start, legal, play, playout, write, read, decisive)
 

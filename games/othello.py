@@ -369,6 +369,7 @@ class Othello(GridGame):
 
     look: ClassVar = {"piece": "disc", "surface": "green"}
     pass_name = "pass"
+    sgf_number = 2
 
     kernels = Kernels(start, legal, play, playout, write, read)
 

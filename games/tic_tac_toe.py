@@ -101,6 +101,7 @@ class TicTacToe(GridGame):
     )
 
     rows = columns = 3
+    sgf_number = 4  # that of gomoku
 
     kernels = Kernels(start, legal, play, playout, write, read)
 

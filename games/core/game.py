@@ -48,6 +48,9 @@ class Game(ABC):
     #: Well-known variants: their parameters, such as `size=9`, and what they are, in a sentence.
     variants: ClassVar[Mapping[str, str]] = {}
 
+    #: The number of the game in SGF files, property GM, for a game that has one.
+    sgf_number: ClassVar[int | None] = None
+
     #: The points that player 2 has in addition, for a game that has such points.
     komi: float | None = None
 

@@ -13,7 +13,6 @@ from itertools import pairwise
 
 from playout.commands.text import filled, plain, utc
 from playout.games import TIE, BoardView, Game
-from playout.games.core import spec
 from playout.protocol.messages import Reason, TimeControl
 from playout.protocol.time_control import decimal, shown_s, spell_time_controls
 from playout.server.export.replay import Replay, replay
@@ -21,9 +20,6 @@ from playout.server.model.records import MatchEnded, MatchStarted, MovePlayed, S
 
 _LETTERS = string.ascii_letters  # a is the first column or row, A the 27th
 _COLOURS = {1: "B", 2: "W"}
-
-#: SGF's numbers for games; 4 is gomoku and its kin. Without one, readers think of go.
-_NUMBERS = {"go": 1, "othello": 2, "gomoku": 4, "mnk": 4, "tic_tac_toe": 4}
 
 _HOW = {
     Reason.RESIGNATION: "R",
@@ -100,11 +96,11 @@ def _letters(cell: int, view: BoardView) -> str:
 
 def _root(stored: StoredMatch, replayed: Replay, view: BoardView) -> Iterator[tuple[str, str]]:
     """The properties of the root node, in their order."""
-    started, name = stored.started, spec.parse(stored.started.game).name
+    started = stored.started
     yield "FF", "4"
     yield "CA", "UTF-8"
-    if name in _NUMBERS:
-        yield "GM", str(_NUMBERS[name])
+    if replayed.game.sgf_number is not None:  # without it, readers assume go
+        yield "GM", str(replayed.game.sgf_number)
     yield "SZ", str(view.rows) if view.rows == view.columns else f"{view.columns}:{view.rows}"
     yield "RU", _escaped(started.game)
     yield "GN", _escaped(started.match)

@@ -33,59 +33,31 @@ from support.browser import (
     tab_to,
 )
 from support.scale import repetitions
-from support.variants import seen
+from support.variants import SMALL, seen, small
 from testbed.machine import reserve_port
 
-#: Small parameters of each game, so that whole matches are short.
-GAMES: dict[str, dict[str, int | str]] = {
-    "tic_tac_toe": {},
-    "nim": {},
-    "connect_four": {},
-    "othello": {"size": 4},
-    "mnk": {"m": 5, "n": 4, "k": 3},
-    "gomoku": {"size": 5, "connect": 4},
-    "go": {"size": 3},
-    "ultimate_tic_tac_toe": {},
-    "checkers": {},
-    "chess": {},
-    "chong": {},
-    "draughts": {},
-    "hex": {"size": 4},
-    "breakthrough": {"rows": 4, "columns": 3},
-    "clobber": {"rows": 2, "columns": 4},
-    "ataxx": {"size": 3},
-    "lines_of_action": {},
-    "amazons": {"size": 6},
-    "dots_and_boxes": {"rows": 2, "columns": 2},
-    "pentago": {},
-    "havannah": {"size": 3},
-    "y": {"size": 3},
-    "kalah": {"houses": 3, "seeds": 2},
-    "oware": {"houses": 3, "seeds": 2},
-    "open_spiel": {"game": "clobber", "rows": 2, "columns": 4},
-}
-
-
-#: Games whose matches are so long that they are played to their end only with `--slow`.
-LONG = {"amazons", "checkers", "chess", "chong", "draughts", "lines_of_action"}
+#: Matches of more plies than this are played to their end only with `--slow`.
+LONG = 100
 #: One game of each kind of board and of moves, which the usual tests play by keyboard: cells and a
 #: pass, moves of two cells, hexagons, pieces that fall, pits, a heap, and moves without cells.
 KINDS = ["go", "clobber", "hex", "connect_four", "kalah", "nim", "open_spiel"]
 
 
-def test_all_games_are_played() -> None:
-    assert sorted(GAMES) == sorted(games.names())
+def most_plies(game: str) -> int:
+    """Return how many plies of a match are played at most."""
+    is_long = games.load(small(game)).max_plies > LONG
+    return repetitions(1000, short=12) if is_long else 1000
 
 
 @pytest.mark.timeout(3600 if scale.slow else 300)
-@pytest.mark.parametrize("game", seen(GAMES))
+@pytest.mark.parametrize("game", seen(games.names()))
 def test_a_whole_match_is_played_by_clicking(
     people: BrowserUsers, site: BrowserSite, game: str
 ) -> None:
     # Drawing transitions takes a sixth of the processor time; matches by keyboard have them.
     page = people.come(reduced_motion="reduce")
-    match = start_match(page, game, **GAMES[game])
-    play_on(page, random.Random(1), repetitions(1000, short=12) if game in LONG else 1000)
+    match = start_match(page, game, **SMALL.get(game, {}))
+    play_on(page, random.Random(1), most_plies(game))
     if my_turn(page):
         page.get_by_role("button", name="Resign").click()
         page.locator("#resign-dialog").get_by_role("button", name="Resign").click()
@@ -97,18 +69,16 @@ def test_a_whole_match_is_played_by_clicking(
 
 
 @pytest.mark.timeout(3600 if scale.slow else 300)
-@pytest.mark.parametrize("game", list(GAMES) if scale.slow else KINDS)
+@pytest.mark.parametrize("game", games.names() if scale.slow else KINDS)
 def test_a_whole_match_is_begun_and_played_by_keyboard_alone(
     people: BrowserUsers, site: BrowserSite, game: str
 ) -> None:
-    parameters = ",".join(f"{name}={value}" for name, value in GAMES[game].items())
-    page = people.come(f"/?game={game}({parameters})" if parameters else f"/?game={game}")
+    page = people.come(f"/?game={small(game)}")
     expect(page.locator("#new-bots")).to_contain_text("random")
     tab_to(page, page.locator("#new .primary").element_handle())
     page.keyboard.press("Enter")
     match = arrive(page)
-    draw, some = random.Random(1), game in LONG and not scale.slow
-    play_on_by_keyboard(page, draw, 12 if some else 1000)
+    play_on_by_keyboard(page, random.Random(1), most_plies(game))
     if my_turn(page):
         resign_by_keyboard(page)
     record = site.stored(match)

@@ -48,6 +48,32 @@ VARIANTS = [
 ]
 
 
+#: Parameters with which matches are short, for tests in a browser; other games have their defaults.
+SMALL: dict[str, dict[str, int | str]] = {
+    "othello": {"size": 4},
+    "mnk": {"m": 5, "n": 4, "k": 3},
+    "gomoku": {"size": 5, "connect": 4},
+    "go": {"size": 3},
+    "hex": {"size": 4},
+    "breakthrough": {"rows": 4, "columns": 3},
+    "clobber": {"rows": 3, "columns": 4},
+    "ataxx": {"size": 4},
+    "amazons": {"size": 6},
+    "dots_and_boxes": {"rows": 2, "columns": 2},
+    "havannah": {"size": 3},
+    "y": {"size": 3},
+    "kalah": {"houses": 3, "seeds": 2},
+    "oware": {"houses": 3, "seeds": 2},
+    "open_spiel": {"game": "clobber", "rows": 3, "columns": 4},
+}
+
+
+def small(name: str) -> str:
+    """Return the specification of a game with small parameters."""
+    parameters = ",".join(f"{key}={value}" for key, value in SMALL.get(name, {}).items())
+    return f"{name}({parameters})" if parameters else name
+
+
 #: Each game once; required parameters have their first choice.
 EXAMPLES = [games.describe(name).example for name in games.names()]
 #: The games whose rules are compiled, without those of other libraries.
