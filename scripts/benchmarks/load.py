@@ -1,11 +1,11 @@
 """A storing server under load: latency, moves per second, memory, many idle connections.
 
-The server, its storage process, and this process with all players share the machine's cores as the
-system schedules them. *Steady* is many matches at once with one move per second each. *As fast as
+The system schedules the server, its storage process, and this process with all players on the
+cores of the machine. *Steady* is many matches at once with one move per second each. *As fast as
 possible* is compared with a Twisted process that unpacks, packs and forwards each frame to both
-players, under the same traffic, in turns within a round. *Memory* is the growth of the server's
-memory. *Idle connections* have sent `hello` and nothing more, while others play; rounds with and
-without them alternate.
+players: both get the same traffic, in turns within a round. *Memory* is the growth of the server's
+memory. *Idle connections* have sent `hello` and nothing more, while other clients play; rounds with
+and without them alternate.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import contextlib
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 
 from testbed.bench import Bench, Column, ResultTable, Target
+from testbed.machine import resident_kib
 from testbed.measure import Sample, median_interval, percentile
-from testbed.paced_matches import PacedLoad, kib_a_match, kib_a_session, pace
 from testbed.server_process import (
     NOTHING_STORED,
     REPACKING_RELAY,
@@ -28,7 +29,25 @@ from testbed.server_process import (
     serving,
     stored,
 )
-from testbed.traffic import Dialogue, Load, RelayDialogue, connected, drive
+from testbed.traffic import (
+    Dialogue,
+    Load,
+    Message,
+    PacedLoad,
+    PairedDialogue,
+    RelayDialogue,
+    TrafficPlayer,
+    busy,
+    connected,
+    cpu_us,
+    drive,
+    latency_ms,
+    pace,
+    playing,
+    rates,
+    replies,
+    speed,
+)
 
 STEADY_GAME = "connect_four"
 FAST_GAMES = ("connect_four", "tic_tac_toe")
@@ -88,13 +107,9 @@ IDLE = (
 def run(bench: Bench) -> list[ResultTable]:
     """Return four tables: steady, as fast as possible, memory, idle connections."""
     allow_connections(bench.pick(6000, 1500))
-    parts: dict[str, Callable[[Bench], ResultTable]] = {
-        "steady": _steady,
-        "as fast as possible": _fast,
-        "memory": _memory,
-        "idle connections": _idle_connections,
-    }
-    return [parts[name](bench) for name in bench.track(list(parts))]
+    return bench.tables(
+        steady=_steady, fast=_fast, memory=_memory, idle_connections=_idle_connections
+    )
 
 
 @contextlib.contextmanager
@@ -122,7 +137,7 @@ def _steady(bench: Bench) -> ResultTable:
                 matches=matches,
                 moves=paced.moves,
                 **_punctual(paced),
-                **_busy([paced]),
+                **busy([paced]),
             )
     return table
 
@@ -160,13 +175,13 @@ def _fast(bench: Bench) -> ResultTable:
                 for stores, server in servers.items():
                     taken[stores].append(_driven(server, Dialogue(game), seconds))
                 taken["relay"].append(_driven(relay, RelayDialogue(game), seconds))
-            bare = _rates(taken["relay"])
+            bare = rates(taken["relay"])
             for stores in servers:
                 target = SHARE if stores != "nothing" else None
-                ratio = _rates(taken[stores]).over(bare)
+                ratio = rates(taken[stores]).over(bare)
                 process = f"server, {stores}"
-                table.add(target, game=game, process=process, ratio=ratio, **_speed(taken[stores]))
-            table.add(game=game, process="relay", **_speed(taken["relay"]))
+                table.add(target, game=game, process=process, ratio=ratio, **speed(taken[stores]))
+            table.add(game=game, process="relay", **speed(taken["relay"]))
     return table
 
 
@@ -178,10 +193,10 @@ def _driven(served: ServerProcess, dialogue: Dialogue, seconds: float) -> Load:
 def _memory(bench: Bench) -> ResultTable:
     table = ResultTable("Resident memory of the server", MEMORY)
     for what, kib_each, count in (
-        ("a session", kib_a_session, bench.pick(5000, 500)),
-        ("a match", kib_a_match, bench.pick(2000, 500)),
+        ("a session", _kib_a_session, bench.pick(5000, 500)),
+        ("a match", _kib_a_match, bench.pick(2000, 500)),
     ):
-        # New servers for each: reused memory would hide the growth.
+        # Each is measured on new servers: reused memory would hide the growth.
         with _stores() as servers:
             for stores, server in servers.items():
                 kib = kib_each(server, count)
@@ -200,10 +215,10 @@ def _idle_connections(bench: Bench) -> ResultTable:
             with connected(server, Dialogue(STEADY_GAME), idle):
                 within.append(_driven(server, Dialogue(STEADY_GAME), seconds))
     for what, of, target in (
-        ("moves/s", _rates, AS_MANY),
-        ("server's CPU, µs per move", _cpu_us, AS_SOON),
-        ("latency, ms", _latency_ms(50), AS_SOON),
-        ("99 %", _latency_ms(99), AS_SOON),
+        ("moves/s", rates, AS_MANY),
+        ("server's CPU, µs per move", cpu_us, AS_SOON),
+        ("latency, ms", partial(latency_ms, percent=50), AS_SOON),
+        ("99 %", partial(latency_ms, percent=99), AS_SOON),
     ):
         ratio = of(within).over(of(without))
         low, high = median_interval(ratio)
@@ -219,31 +234,51 @@ def _idle_connections(bench: Bench) -> ResultTable:
     return table
 
 
-def _speed(loads: list[Load]) -> dict[str, Sample]:
-    return {
-        "moves": _rates(loads),
-        "cpu_us": _cpu_us(loads),
-        **_busy(loads),
-        "p50_ms": _latency_ms(50)(loads),
-        "p99_ms": _latency_ms(99)(loads),
-    }
+# The growth of the server's memory by sessions and by matches.
 
 
-def _busy(loads: list[Load] | list[PacedLoad]) -> dict[str, Sample]:
-    return {
-        "loop_busy": Sample(load.loop_s / load.seconds for load in loads),
-        "storage_busy": Sample(load.storage_s / load.seconds for load in loads),
-        "players_busy": Sample(load.client_s / load.seconds for load in loads),
-    }
+#: Greatest number of matches that two sessions may play at once.
+TOGETHER = 100
+#: Moves per match, after which the players wait: no match of the game can be over by then.
+PLIES = 6
+#: After this many seconds without a message, all messages have arrived.
+QUIET_S = 0.5
 
 
-def _rates(loads: list[Load]) -> Sample:
-    return Sample(load.moves / load.seconds for load in loads)
+class StoppingDialogue(PairedDialogue):
+    """The dialogue of two players that play many matches, and stop at a ply."""
+
+    def seek(self, player: TrafficPlayer) -> Message:
+        """Seek the neighbour, for all matches at once."""
+        return super().seek(player) | {"matches": TOGETHER}
+
+    def answer(self, player: TrafficPlayer, message: Message) -> Message | None:
+        """Answer with moves up to ply PLIES."""
+        reply = super().answer(player, message)
+        return reply if reply and reply["ply"] < PLIES else None
 
 
-def _cpu_us(loads: list[Load]) -> Sample:
-    return Sample(load.server_s / load.moves * 1e6 for load in loads)
+def _kib_a_session(served: ServerProcess, sessions: int) -> float:
+    """Return the KiB per idle session, its connection included."""
+    # The first ones, with which the server allocates what it needs once, do not count.
+    with connected(served, Dialogue(STEADY_GAME), TOGETHER):
+        before = resident_kib(served.pid)
+        with connected(served, Dialogue(STEADY_GAME), sessions):
+            return (resident_kib(served.pid) - before) / sessions
 
 
-def _latency_ms(percent: float) -> Callable[[list[Load]], Sample]:
-    return lambda loads: Sample(percentile(load.latencies_s, percent) * 1e3 for load in loads)
+def _kib_a_match(served: ServerProcess, matches: int) -> float:
+    """Return the KiB per match with a few moves; the few sessions do not matter."""
+    with _resident_kib(served, TOGETHER) as before, _resident_kib(served, matches) as after:
+        return (after - before) / matches
+
+
+@contextlib.contextmanager
+def _resident_kib(served: ServerProcess, matches: int) -> Iterator[int]:
+    """Yield the memory of the server while that many more matches run."""
+    dialogue = StoppingDialogue(STEADY_GAME)
+    with playing(served, dialogue, 2 * matches // TOGETHER) as selector:
+        while selector.select(QUIET_S):
+            for player, reply, now in replies(selector, dialogue, 0.0, lambda latency_s: None):
+                player.send(reply, now)
+        yield resident_kib(served.pid)

@@ -1,18 +1,17 @@
 """How long each request holds the server's event loop, at its limits, legal and illegal.
 
-While the loop is held, no move of anybody is announced. For each type of request, the largest legal
+While the loop is held, the server announces no moves. For each type of request, the largest legal
 instance is built: with the most matches, openings or entrants that the limits allow, or on a server
-with hundreds of sessions. The illegal instance is a frame of the greatest length, with what takes
-longest to decode in a field of that request, as MessagePack and as JSON. What takes longer than a
-slice is done in slices, and the longest one counts. The time is the processor's; see
-`testbed.request_timing`.
+with hundreds of sessions. The illegal instance is a frame of the greatest length, with the value
+that takes longest to decode in a field of that request, as MessagePack and as JSON. Long work is
+done in slices, and the longest slice counts. The time is the processor's; see `testbed.timed_hub`.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -56,7 +55,7 @@ from playout.server.runtime import process
 from playout.server.tournament.formats.swiss import MOST_ROUNDS
 from playout.server.tournament.spec_validation import MOST_ENTRANTS
 from testbed.bench import Bench, Column, ResultTable, Target
-from testbed.request_timing import TimedHub
+from testbed.timed_hub import TimedHub
 
 LONGEST_MS = Target("worst_ms", at_most=20)
 COLUMNS = (
@@ -70,13 +69,19 @@ LARGEST = "gomoku(size=19)"
 CROWD = 500
 MATCHES = 100
 
+E = TypeVar("E", bound=Event)
+
 
 class Instance(NamedTuple):
-    """A hub that is ready for the request, who sends it, and its frame."""
+    """A hub that is ready for a request, the connection of the sender, and the request."""
 
     hub: TimedHub
     sender: int
     request: Request
+
+
+#: Builds an instance.
+Make = Callable[[Bench], Instance]
 
 
 def run(bench: Bench) -> list[ResultTable]:
@@ -87,29 +92,24 @@ def run(bench: Bench) -> list[ResultTable]:
     games.load(LARGEST)
     table = ResultTable("How long a request holds the event loop", COLUMNS)
     process.exclude_existing_objects()
-    for name in bench.track(list(LEGAL)):
-        made = LEGAL[name]
-        worst_s = max(_legal_s(made(bench)) for _ in range(rounds))
-        table.add(LONGEST_MS, request=name.partition(":")[0], instance=_about(made),
-                  worst_ms=1000 * worst_s)  # fmt: skip
-    for kind in bench.track(REQUESTS):
+    for about, make in bench.track(LEGAL, label=lambda legal: legal[0]):
+        worst_s, tag = max(_legal(make(bench)) for _ in range(rounds))
+        table.add(LONGEST_MS, request=tag, instance=about, worst_ms=1000 * worst_s)
+    for kind in bench.track(REQUESTS, label=lambda kind: kind.tag()):
         for form, json in (("MessagePack", False), ("JSON", True)):
             worst_s = max(_illegal_s(kind, json=json) for _ in range(rounds))
-            table.add(LONGEST_MS, request=kind.tag(), instance=f"illegal, {form}",
-                      worst_ms=1000 * worst_s)  # fmt: skip
+            instance = f"illegal, {form}"
+            table.add(LONGEST_MS, request=kind.tag(), instance=instance, worst_ms=1000 * worst_s)
     return [table]
 
 
-def _about(made: Callable[[Bench], Instance]) -> str:
-    return (made.__doc__ or "").partition("\n")[0].removesuffix(".")
-
-
-def _legal_s(instance: Instance) -> float:
+def _legal(instance: Instance) -> tuple[float, str]:
+    """Return the seconds for a legal request, and its type."""
     hub, sender, request = instance
     seconds = hub.time(sender, encode(request))
     codes = {each.code for each in hub.events if isinstance(each, Error)}
     assert codes <= {Code.BAD_TOURNAMENT, Code.KICKED}, codes
-    return seconds
+    return seconds, request.tag()
 
 
 def _illegal_s(kind: type[Request], *, json: bool) -> float:
@@ -129,7 +129,16 @@ def _illegal_s(kind: type[Request], *, json: bool) -> float:
 # The largest legal instances.
 
 
+def _by_player(hub: TimedHub, request: Request) -> Instance:
+    return Instance(hub, hub.client("Ann"), request)
+
+
+def _by_administrator(hub: TimedHub, request: Request) -> Instance:
+    return Instance(hub, hub.client("Zoe", administrator=True), request)
+
+
 def _crowded(bench: Bench) -> TimedHub:
+    """Return a hub with many sessions, each with a seek that fits no other."""
     hub = TimedHub()
     for number in range(bench.pick(CROWD, 100)):
         client = hub.client(f"crowd {number}", account=True)
@@ -138,7 +147,7 @@ def _crowded(bench: Bench) -> TimedHub:
 
 
 def _playing(hub: TimedHub, **hello: bool) -> tuple[int, int, list[Started]]:
-    """Return two connections, and their matches as the second one was told."""
+    """Return two connections, and their matches as the second one was sent them."""
     first, second = (hub.client(name, account=True, **hello) for name in ("Ann", "Bob"))
     hub.ask(first, Seek(game=LARGEST, seat=1, matches=MATCHES))
     events = hub.ask(second, Seek(game=LARGEST, seat=2, matches=MATCHES))
@@ -147,12 +156,11 @@ def _playing(hub: TimedHub, **hello: bool) -> tuple[int, int, list[Started]]:
     return first, second, started
 
 
-def _one(events: list[Event], kind: type[Event]) -> Event:
+def _one(events: list[Event], kind: type[E]) -> E:
     return next(each for each in events if isinstance(each, kind))
 
 
 def _hello(bench: Bench) -> Instance:
-    """100 matches are resumed, with views."""
     hub = TimedHub()
     first, *_ = _playing(hub, views=True, legal_actions=True)
     hub.disconnect(first)
@@ -162,55 +170,37 @@ def _hello(bench: Bench) -> Instance:
 
 
 def _seek(bench: Bench) -> Instance:
-    """100 matches begin at once, with views."""
     hub = TimedHub()
     first, second = (hub.client(name, views=True, legal_actions=True) for name in ("Ann", "Bob"))
     hub.ask(first, Seek(game=LARGEST, matches=MATCHES))
     return Instance(hub, second, Seek(game=LARGEST, matches=MATCHES))
 
 
-def _seek_alone(bench: Bench) -> Instance:
-    """Among 500 seeks that do not fit."""
-    hub = _crowded(bench)
-    return Instance(hub, hub.client("Ann"), Seek(game=LARGEST, clock="60+1"))
-
-
 def _cancel(bench: Bench) -> Instance:
-    """Among 500 seeks."""
     hub = _crowded(bench)
     number = hub.client("Ann")
     seeking = _one(hub.ask(number, Seek(game=LARGEST, opponent="Bob")), Seeking)
-    assert isinstance(seeking, Seeking)
     return Instance(hub, number, Cancel(seek=seeking.seek))
 
 
 def _move(bench: Bench) -> Instance:
-    """The only match, with views, and an analysis at its limits."""
     hub = TimedHub()
     first, second = (hub.client(name, views=True, legal_actions=True) for name in ("Ann", "Bob"))
     hub.ask(first, Seek(game=LARGEST, seat=1))
-    started = _one(hub.ask(second, Seek(game=LARGEST, seat=2)), Started)
-    assert isinstance(started, Started)
-    hub.ask(hub.client("Eve", role="spectator", views=True), Watch(match=started.match))
+    match = _one(hub.ask(second, Seek(game=LARGEST, seat=2)), Started).match
+    hub.ask(hub.client("Eve", role="spectator", views=True), Watch(match=match))
     actions = tuple((action % 361, 10**6, 0.5) for action in range(400))
     info = Analysis(win_rate=0.5, pv=tuple(range(100)), actions=actions)
-    return Instance(hub, first, Move(match=started.match, ply=0, action=0, info=info))
+    return Instance(hub, first, Move(match=match, ply=0, action=0, info=info))
 
 
 def _resign(bench: Bench) -> Instance:
-    """One of 100 matches."""
     hub = TimedHub()
     first, _, started = _playing(hub)
     return Instance(hub, first, Resign(match=started[0].match))
 
 
-def _ping(bench: Bench) -> Instance:
-    """Among 500 sessions."""
-    return Instance(hub := _crowded(bench), hub.client("Ann"), Ping(id=1))
-
-
 def _take_over(bench: Bench) -> Instance:
-    """One of 100 matches, with views."""
     hub = TimedHub()
     first, _, started = _playing(hub)
     other = hub.client("Ann", account=True, views=True)
@@ -220,31 +210,17 @@ def _take_over(bench: Bench) -> Instance:
 
 
 def _challenge_bot(bench: Bench) -> Instance:
-    """Of a game that is not loaded yet."""
     hub = TimedHub(bots=4, offered=parse_offered_bots(["random"]))  # type: ignore[arg-type]
-    return Instance(hub, hub.client("Ann"), ChallengeBot(player="random", game=LARGEST))
+    return _by_player(hub, ChallengeBot(player="random", game=LARGEST))
 
 
 def _analyse(bench: Bench) -> Instance:
-    """Of a long match, while 100 matches are played."""
     hub = TimedHub(offered=parse_offered_bots(["uct"]))  # type: ignore[arg-type]
     _playing(hub)
-    moves = tuple(range(361))
-    return Instance(hub, hub.client("Zoe"), Analyse(game=LARGEST, moves=moves))
-
-
-def _list(bench: Bench) -> Instance:
-    """Among 500 sessions and seeks."""
-    return Instance(hub := _crowded(bench), hub.client("Ann"), List())
-
-
-def _subscribe_lobby(bench: Bench) -> Instance:
-    """Among 500 sessions and seeks."""
-    return Instance(hub := _crowded(bench), hub.client("Ann"), SubscribeLobby())
+    return Instance(hub, hub.client("Zoe"), Analyse(game=LARGEST, moves=tuple(range(361))))
 
 
 def _watch(bench: Bench) -> Instance:
-    """A match of the largest board, with views."""
     hub = TimedHub()
     _, _, started = _playing(hub)
     watcher = hub.client("Eve", role="spectator", views=True, legal_actions=True)
@@ -252,7 +228,6 @@ def _watch(bench: Bench) -> Instance:
 
 
 def _unwatch(bench: Bench) -> Instance:
-    """One of 100 matches."""
     hub, watcher, request = _watch(bench)
     assert isinstance(request, Watch)
     hub.ask(watcher, request)
@@ -268,65 +243,36 @@ def _spec(name: str, entrants: int, **fields: object) -> TournamentSpec:
     return TournamentSpec(name, format=name, entrants=_entrants(entrants), **values)  # type: ignore[arg-type]
 
 
+SWISS = _spec("swiss", MOST_ENTRANTS, rounds=MOST_ROUNDS)
+LONG_MATCH = _spec("match", 2, rounds=20_000)
+
+
 def _created(spec: TournamentSpec) -> tuple[TimedHub, int, str]:
     """Return a hub, the connection of an administrator, and the tournament's id."""
     hub = TimedHub()
-    boss = hub.client("Zoe", administrator=True)
-    tournament = _one(hub.ask(boss, CreateTournament(spec=spec)), Tournament)
-    assert isinstance(tournament, Tournament)
-    return hub, boss, tournament.tournament
+    administrator = hub.client("Zoe", administrator=True)
+    events = hub.ask(administrator, CreateTournament(spec=spec))
+    return hub, administrator, _one(events, Tournament).tournament
 
 
-def _create(spec: TournamentSpec) -> Instance:
-    hub = TimedHub()
-    return Instance(hub, hub.client("Zoe", administrator=True), CreateTournament(spec=spec))
-
-
-def _create_entrants(bench: Bench) -> Instance:
-    """Round robin with 200 entrants."""
-    return _create(_spec("round_robin", 200))
-
-
-def _create_swiss(bench: Bench) -> Instance:
-    """Swiss with 256 entrants, 16 rounds."""
-    return _create(_spec("swiss", MOST_ENTRANTS, rounds=MOST_ROUNDS))
-
-
-def _create_knockout(bench: Bench) -> Instance:
-    """Knockout with 256 entrants."""
-    return _create(_spec("knockout", MOST_ENTRANTS))
-
-
-def _create_wrong(bench: Bench) -> Instance:
-    """Refused: an anchor that is none of 256 entrants."""
-    return _create(_spec("knockout", MOST_ENTRANTS, anchor="entrant number 256"))
-
-
-def _create_match(bench: Bench) -> Instance:
-    """Match of 20,000 rounds with openings of 100 plies."""
-    return _create(_spec("match", 2, rounds=20_000, openings=Openings(plies=100)))
-
-
-def _create_without_openings(bench: Bench) -> Instance:
-    """Nim, of which no opening is balanced."""
-    return _create(_spec("match", 2, games=("nim",), openings=Openings(plies=12)))
+def _create(name: str, entrants: int, **fields: object) -> Make:
+    """Return a function that builds the request for a tournament."""
+    request = CreateTournament(spec=_spec(name, entrants, **fields))
+    return lambda bench: _by_administrator(TimedHub(), request)
 
 
 def _create_openings(bench: Bench) -> Instance:
-    """14,000 openings of eight plies."""
-    return _create_book(tuple(itertools.islice(_openings(), bench.pick(14_000, 500))))
+    openings = tuple(itertools.islice(_openings(), bench.pick(14_000, 500)))
+    return _create_book(openings)(bench)
 
 
 def _create_short_openings(bench: Bench) -> Instance:
-    """60,000 openings of one ply."""
-    return _create_book(((3,),) * bench.pick(60_000, 500))
+    return _create_book(((3,),) * bench.pick(60_000, 500))(bench)
 
 
-def _create_book(lines: tuple[tuple[int, ...], ...]) -> Instance:
-    spec = _spec(
-        "match", 2, games=("connect_four",), openings=Openings(lines={"connect_four": lines})
-    )
-    return _create(spec)
+def _create_book(lines: tuple[tuple[int, ...], ...]) -> Make:
+    openings = Openings(lines={"connect_four": lines})
+    return _create("match", 2, games=("connect_four",), openings=openings)
 
 
 def _openings() -> Iterator[tuple[int, ...]]:
@@ -337,17 +283,16 @@ def _openings() -> Iterator[tuple[int, ...]]:
 
 
 def _joined(spec: TournamentSpec, entrants: int) -> tuple[TimedHub, int, str, list[Event]]:
-    """Return what `_created` does, and the events when so many entrants have joined."""
-    hub, boss, tournament = _created(spec)
+    """Return the results of `_created`, and the events until that many entrants have joined."""
+    hub, administrator, tournament = _created(spec)
     events: list[Event] = []
     for entrant in spec.entrants[:entrants]:
         number = hub.client(entrant.name, account=True)
         events += hub.ask(number, Join(matches=MATCHES))
-    return hub, boss, tournament, events
+    return hub, administrator, tournament, events
 
 
 def _join(bench: Bench) -> Instance:
-    """100 matches begin, with random openings of 40 plies."""
     spec = _spec("match", 2, rounds=20_000, openings=Openings(plies=40))
     hub, *_ = _joined(spec, 1)
     other = hub.client(spec.entrants[1].name, account=True, views=True)
@@ -355,7 +300,6 @@ def _join(bench: Bench) -> Instance:
 
 
 def _join_in_vain(bench: Bench) -> Instance:
-    """A gauntlet of 19,890 pairs whose first entrant is missing."""
     spec = _spec("gauntlet", MOST_ENTRANTS, rounds=78)
     hub, _, _ = _created(spec)
     for entrant in spec.entrants[1:-1]:
@@ -364,90 +308,94 @@ def _join_in_vain(bench: Bench) -> Instance:
 
 
 def _watch_tournament(bench: Bench) -> Instance:
-    """Of 1,000 matches."""
     spec = _spec("match", 2, rounds=20_000, games=("nim",))
-    hub, boss, tournament, events = _joined(spec, 2)
+    hub, administrator, tournament, events = _joined(spec, 2)
     for _ in range(bench.pick(9, 1)):
-        started = {each.match for each in events if isinstance(each, Started)}
-        events = [event for each in sorted(started) for event in hub.ask(boss, Abort(match=each))]
-    return Instance(
-        hub, hub.client("Eve", role="spectator"), WatchTournament(tournament=tournament)
-    )
+        matches = sorted({each.match for each in events if isinstance(each, Started)})
+        aborted = [hub.ask(administrator, Abort(match=each)) for each in matches]
+        events = [event for each in aborted for event in each]
+    watcher = hub.client("Eve", role="spectator")
+    return Instance(hub, watcher, WatchTournament(tournament=tournament))
 
 
-def _withdraw_swiss(bench: Bench) -> Instance:
-    """From a Swiss with 256 entrants."""
-    spec = _spec("swiss", MOST_ENTRANTS, rounds=MOST_ROUNDS)
-    hub, boss, tournament = _created(spec)
-    return Instance(hub, boss, Withdraw(tournament=tournament, entrant=spec.entrants[1].name))
+def _withdraw(spec: TournamentSpec) -> Make:
+    def make(bench: Bench) -> Instance:
+        hub, administrator, tournament = _created(spec)
+        request = Withdraw(tournament=tournament, entrant=spec.entrants[1].name)
+        return Instance(hub, administrator, request)
 
-
-def _withdraw(bench: Bench) -> Instance:
-    """From a round robin of 19,900 pairs."""
-    spec = _spec("round_robin", 200)
-    hub, boss, tournament = _created(spec)
-    return Instance(hub, boss, Withdraw(tournament=tournament, entrant=spec.entrants[1].name))
+    return make
 
 
 def _end_tournament(bench: Bench) -> Instance:
-    """With 100 running matches."""
-    hub, boss, tournament, _ = _joined(_spec("match", 2, rounds=20_000), 2)
-    return Instance(hub, boss, EndTournament(tournament=tournament))
+    hub, administrator, tournament, _ = _joined(LONG_MATCH, 2)
+    return Instance(hub, administrator, EndTournament(tournament=tournament))
 
 
 def _adjudicate(bench: Bench) -> Instance:
-    """One of 100 matches of a tournament."""
-    hub, boss, _, events = _joined(_spec("match", 2, rounds=20_000), 2)
-    started = _one(events, Started)
-    assert isinstance(started, Started)
-    return Instance(hub, boss, Adjudicate(match=started.match, ply=0, winner=1))
+    hub, administrator, _, events = _joined(LONG_MATCH, 2)
+    match = _one(events, Started).match
+    return Instance(hub, administrator, Adjudicate(match=match, ply=0, winner=1))
 
 
 def _abort(bench: Bench) -> Instance:
-    """One of 100 matches."""
     hub = TimedHub()
     _, _, started = _playing(hub)
-    boss = hub.client("Zoe", administrator=True)
-    return Instance(hub, boss, Abort(match=started[0].match))
+    return _by_administrator(hub, Abort(match=started[0].match))
 
 
 def _kick(bench: Bench) -> Instance:
-    """A player of 100 matches."""
     hub = TimedHub()
     _playing(hub)
-    return Instance(hub, hub.client("Zoe", administrator=True), Kick(name="Ann"))
+    return _by_administrator(hub, Kick(name="Ann"))
 
 
-LEGAL: dict[str, Callable[[Bench], Instance]] = {
-    "hello": _hello,
-    "seek": _seek,
-    "seek: alone": _seek_alone,
-    "cancel": _cancel,
-    "move": _move,
-    "resign": _resign,
-    "ping": _ping,
-    "take_over": _take_over,
-    "challenge_bot": _challenge_bot,
-    "analyse": _analyse,
-    "list": _list,
-    "watch": _watch,
-    "unwatch": _unwatch,
-    "subscribe_lobby": _subscribe_lobby,
-    "join": _join,
-    "join: in vain": _join_in_vain,
-    "watch_tournament": _watch_tournament,
-    "create_tournament: entrants": _create_entrants,
-    "create_tournament: swiss": _create_swiss,
-    "create_tournament: knockout": _create_knockout,
-    "create_tournament: refused": _create_wrong,
-    "create_tournament: rounds": _create_match,
-    "create_tournament: no openings": _create_without_openings,
-    "create_tournament: openings": _create_openings,
-    "create_tournament: short openings": _create_short_openings,
-    "withdraw": _withdraw,
-    "withdraw: swiss": _withdraw_swiss,
-    "end_tournament": _end_tournament,
-    "adjudicate": _adjudicate,
-    "abort": _abort,
-    "kick": _kick,
-}
+#: What is special about an instance, and the function that builds it.
+LEGAL: tuple[tuple[str, Make], ...] = (
+    ("100 matches are resumed, with views", _hello),
+    ("100 matches begin at once, with views", _seek),
+    (
+        "Among 500 seeks that do not fit",
+        lambda bench: _by_player(_crowded(bench), Seek(game=LARGEST, clock="60+1")),
+    ),
+    ("Among 500 seeks", _cancel),
+    ("The only match, with views, and an analysis at its limits", _move),
+    ("One of 100 matches", _resign),
+    ("Among 500 sessions", lambda bench: _by_player(_crowded(bench), Ping(id=1))),
+    ("One of 100 matches, with views", _take_over),
+    ("Of a game that is not loaded yet", _challenge_bot),
+    ("Of a long match, while 100 matches are played", _analyse),
+    ("Among 500 sessions and seeks", lambda bench: _by_player(_crowded(bench), List())),
+    ("A match of the largest board, with views", _watch),
+    ("One of 100 matches", _unwatch),
+    ("Among 500 sessions and seeks", lambda bench: _by_player(_crowded(bench), SubscribeLobby())),
+    ("100 matches begin, with random openings of 40 plies", _join),
+    ("A gauntlet of 19,890 pairs whose first entrant is missing", _join_in_vain),
+    ("Of 1,000 matches", _watch_tournament),
+    ("Round robin with 200 entrants", _create("round_robin", 200)),
+    (
+        "Swiss with 256 entrants, 16 rounds",
+        _create("swiss", MOST_ENTRANTS, rounds=MOST_ROUNDS),
+    ),
+    ("Knockout with 256 entrants", _create("knockout", MOST_ENTRANTS)),
+    (
+        "Refused: an anchor that is none of 256 entrants",
+        _create("knockout", MOST_ENTRANTS, anchor="entrant number 256"),
+    ),
+    (
+        "Match of 20,000 rounds with openings of 100 plies",
+        _create("match", 2, rounds=20_000, openings=Openings(plies=100)),
+    ),
+    (
+        "Nim, of which no opening is balanced",
+        _create("match", 2, games=("nim",), openings=Openings(plies=12)),
+    ),
+    ("14,000 openings of eight plies", _create_openings),
+    ("60,000 openings of one ply", _create_short_openings),
+    ("From a round robin of 19,900 pairs", _withdraw(_spec("round_robin", 200))),
+    ("From a Swiss with 256 entrants", _withdraw(SWISS)),
+    ("With 100 running matches", _end_tournament),
+    ("One of 100 matches of a tournament", _adjudicate),
+    ("One of 100 matches", _abort),
+    ("A player of 100 matches", _kick),
+)

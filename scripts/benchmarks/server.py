@@ -2,11 +2,11 @@
 
 In process: the frame of a move is decoded, the hub checks and applies the move, and its messages to
 both players are encoded; microseconds, the median over the moves of random matches. Both players
-have requested legal actions, and the moves have ids, which is the most work; `plain` is without
-either. The lower bound is the codec alone: unpack the move, pack the same answers.
+request legal actions, and the moves have ids, which is the most work; `plain` is without either.
+The lower bound is the codec alone: unpack the move, pack the same answers.
 
 Over TCP: a `playout-server` process, and many matches at once that this process plays at random.
-The lower bound is a Twisted process that forwards each frame to both players, under the same
+The lower bound is a Twisted process that forwards each frame to both players, with the same
 traffic. With many matches, latency is mostly queueing; with one, it is the latency of a move.
 """
 
@@ -20,14 +20,13 @@ import time
 import msgspec
 
 from playout.protocol.codec import decode_request, encode
-from playout.protocol.messages import Hello, Move, Request, Seek, Started
-from playout.server.core.assembly import make_hub
+from playout.protocol.messages import Move, Seek, Started
 from playout.server.core.effects import Effect, Send, Store
-from playout.server.core.policy import Policy
 from testbed.bench import Bench, Column, ResultTable, Target
-from testbed.measure import GAMES, Sample, percentile
+from testbed.measure import GAMES, Sample
 from testbed.server_process import NOTHING_STORED, RELAY, UNLIMITED, serving
-from testbed.traffic import Dialogue, Load, RelayDialogue, drive
+from testbed.timed_hub import TimedHub
+from testbed.traffic import Dialogue, RelayDialogue, drive, rates, speed
 
 # The time of the server's work for a move, step by step, without sockets.
 
@@ -37,20 +36,16 @@ STEPS = ("decode_us", "hub_us", "encode_us", "total_us", "codec_us")
 
 
 class HubTiming:
-    """Times a hub with two players, called as `playout.server.net.driver` calls it."""
+    """Times a hub with two players, which is called as `playout.server.net.driver` calls it."""
 
     def __init__(self, game: str, *, full: bool) -> None:
         """With `full`, the players request legal actions and their moves have ids."""
         self._game = game
         self._full = full
-        self._hub = make_hub(Policy(messages_per_s=0), random.Random(1))
-        self._now = itertools.count(1.0, 0.001)
+        self._timed = TimedHub()
         self._choose = random.Random(1).choice
-        for number in (1, 2):
-            self._hub.connect(number, "127.0.0.1", 0.0)
-            name = f"player {number}"
-            hello = Hello(protocol_min=1, protocol_max=1, name=name, guest=True, legal_actions=full)
-            self._ask(number, hello)
+        for number in (1, 2):  # each sits in the seat with the number of its connection
+            self._timed.client(f"player {number}", legal_actions=full)
 
     def medians(self, moves: int) -> dict[str, float]:
         """Return the median microseconds of each step, over random matches of `moves` moves."""
@@ -61,11 +56,10 @@ class HubTiming:
         return {step: statistics.median(us) for step, us in zip(STEPS, columns, strict=True)}
 
     def _match(self) -> list[tuple[float, ...]]:
-        self._ask(1, Seek(game=self._game, seat=1))
-        started = self._ask(2, Seek(game=self._game, seat=2))
-        messages = [effect.message for effect in started if isinstance(effect, Send)]
-        match_id = next(each.match for each in messages if isinstance(each, Started))
-        match, taken = self._hub.rooms[match_id].match, []
+        self._timed.ask(1, Seek(game=self._game, seat=1))
+        events = self._timed.ask(2, Seek(game=self._game, seat=2))
+        match_id = next(each.match for each in events if isinstance(each, Started))
+        match, taken = self._timed.hub.rooms[match_id].match, []
         while match.to_move:
             action = self._choose(match.game.legal_actions(match.state))
             request_id = match.ply if self._full else None
@@ -74,11 +68,12 @@ class HubTiming:
         return taken
 
     def _move(self, seat: int, frame: bytes) -> tuple[float, ...]:
-        clock, now = time.perf_counter, next(self._now)
+        clock = time.perf_counter
+        self._timed.now += 0.001
         began = clock()
         request = decode_request(frame)
         decoded = clock()
-        effects = self._stored(self._hub.receive(seat, request, now), now)
+        effects = self._stored(self._timed.hub.receive(seat, request, self._timed.now))
         refereed = clock()
         for effect in effects:
             if isinstance(effect, Send):
@@ -93,14 +88,12 @@ class HubTiming:
         steps = (decoded - began, refereed - decoded, encoded - refereed, encoded - began)
         return tuple(seconds * 1e6 for seconds in (*steps, packed - bare))
 
-    def _ask(self, number: int, request: Request) -> list[Effect]:
-        now = next(self._now)
-        return self._stored(self._hub.receive(number, request, now), now)
-
-    def _stored(self, effects: list[Effect], now: float) -> list[Effect]:
+    def _stored(self, effects: list[Effect]) -> list[Effect]:
         """Return all effects, as if the requested storage were done at once."""
         numbers = [effect.number for effect in effects if isinstance(effect, Store)]
-        return effects + self._hub.committed(numbers[-1], now) if numbers else effects
+        if not numbers:
+            return effects
+        return effects + self._timed.hub.committed(numbers[-1], self._timed.now)
 
 
 TARGET = Target("total_us", at_most=100.0)
@@ -166,22 +159,7 @@ def _over_tcp(bench: Bench) -> ResultTable:
                 for _ in range(rounds)
             ]
             ours, bare = (list(loads) for loads in zip(*measured, strict=True))
-            ratio = _rates(ours).over(_rates(bare))
-            table.add(game=game, matches=matches, process="server", **_cells(ours), ratio=ratio)
-            table.add(game=game, matches=matches, process="relay", **_cells(bare))
+            ratio = rates(ours).over(rates(bare))
+            table.add(game=game, matches=matches, process="server", **speed(ours), ratio=ratio)
+            table.add(game=game, matches=matches, process="relay", **speed(bare))
     return table
-
-
-def _rates(loads: list[Load]) -> Sample:
-    return Sample(load.moves / load.seconds for load in loads)
-
-
-def _cells(loads: list[Load]) -> dict[str, Sample]:
-    return {
-        "moves": _rates(loads),
-        "cpu_us": Sample(load.server_s / load.moves * 1e6 for load in loads),
-        "busy": Sample(load.server_s / load.seconds for load in loads),
-        "players_busy": Sample(load.client_s / load.seconds for load in loads),
-        "p50_ms": Sample(percentile(load.latencies_s, 50) * 1e3 for load in loads),
-        "p99_ms": Sample(percentile(load.latencies_s, 99) * 1e3 for load in loads),
-    }

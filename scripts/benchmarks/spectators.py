@@ -13,16 +13,23 @@ the mover's own copy of its update.
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
 import random
+import re
 import selectors
+import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from multiprocessing.connection import Connection
+from typing import Any
 
 from testbed.bench import Bench, Column, ResultTable, Target
-from testbed.measure import Sample, percentile
-from testbed.paced_matches import PairedDialogue, pace
+from testbed.machine import Helper, Report, helper
+from testbed.measure import Sample
 from testbed.server_process import (
     PAGE,
     UNLIMITED,
@@ -31,8 +38,19 @@ from testbed.server_process import (
     serving,
     stored,
 )
-from testbed.spectators import SpectatorReport, Spectators, watching
-from testbed.traffic import SILENCE_S, Message, TrafficPlayer, playing, replies
+from testbed.traffic import (
+    AT_ONCE,
+    EFFECTS,
+    SILENCE_S,
+    Load,
+    Message,
+    PairedDialogue,
+    TrafficPlayer,
+    effects,
+    pace,
+    playing,
+    replies,
+)
 
 #: A full row hardly ever happens, so that a match has 361 moves.
 GAME = "mnk(m=19,n=19,k=19)"
@@ -48,12 +66,9 @@ TARGET = Target("ratio", at_most=2.0)
 COLUMNS = (
     Column("players", "players"),
     Column("watch", "spectators"),
-    Column("latency", "latency"),
-    Column("without_ms", "without, ms", ".2f"),
-    Column("within_ms", "with, ms", ".2f"),
-    Column("ratio", "ratio", ".2f"),
+    *EFFECTS,
     Column("moves", "moves per round"),
-    Column("told", "updates in all"),
+    Column("updates", "updates in all"),
     Column("kib", "KiB per update", ".2f"),
 )
 
@@ -66,7 +81,7 @@ class Scene:
     watch: str
     count: int
     matches: int
-    play: Callable[[ServerProcess, Spectators | None], list[float]]
+    play: Callable[[ServerProcess, Spectators | None], Load]
 
 
 def run(bench: Bench) -> list[ResultTable]:
@@ -97,34 +112,27 @@ def run(bench: Bench) -> list[ResultTable]:
 
 
 def _measure(rounds: int, table: ResultTable, served: ServerProcess, scene: Scene) -> None:
-    without, within, seen = list[list[float]](), list[list[float]](), list[SpectatorReport]()
+    without, within, seen = list[Load](), list[Load](), list[SpectatorReport]()
     for _ in range(rounds):
         without.append(scene.play(served, None))
         with watching(served.page, scene.count, scene.matches) as spectators:
             within.append(scene.play(served, spectators))
-            seen.append(spectators.finish())
-    for percent in (50, 99):
-        bare, watched = _latency_ms(without, percent), _latency_ms(within, percent)
+            spectators.ask("finish")
+            seen.append(spectators.answer())
+    for cells in effects(without, within).values():
         table.add(
             None if "fast" in scene.players else TARGET,
             players=scene.players,
             watch=scene.watch,
-            latency=f"{percent} %",
-            without_ms=bare,
-            within_ms=watched,
-            ratio=watched.over(bare),
-            moves=Sample(map(len, within)),
-            told=Sample(each.moves for each in seen),
-            kib=Sample(each.kib / each.moves for each in seen),
+            **cells,
+            moves=Sample(load.moves for load in within),
+            updates=Sample(each.updates for each in seen),
+            kib=Sample(each.kib / each.updates for each in seen),
         )
 
 
-def _latency_ms(rounds: list[list[float]], percent: float) -> Sample:
-    return Sample(percentile(latencies_s, percent) * 1e3 for latencies_s in rounds)
-
-
 class _AnalysisDialogue(PairedDialogue):
-    """A paired dialogue whose moves have an analysis, as those of bots."""
+    """A paired dialogue in which moves have an analysis, as those of bots."""
 
     def move(self, match: str, ply: int, actions: Sequence[int]) -> Message:
         """Return a random legal move with an analysis."""
@@ -140,22 +148,22 @@ def _match(
     pace_s: tuple[float, float] | None,
     served: ServerProcess,
     spectators: Spectators | None,
-) -> list[float]:
-    """Return the latencies of `moves` moves of one match; they start when all spectators watch."""
-    latencies_s: list[float] = []
+) -> Load:
+    """Play `moves` moves of one match, from when all spectators watch it."""
+    load = Load()
     draw = random.Random(1)
     with playing(served, _AnalysisDialogue(GAME), 2) as selector:
-        turns = _turns(selector, latencies_s)
+        turns = _turns(selector, load.latencies_s)
         player, move = next(turns)
         if spectators:
-            spectators.watch()
+            spectators.ask("watch")
             spectators.answer()
         for _ in range(moves):
             if pace_s:
                 time.sleep(draw.uniform(*pace_s))
             player.send(move, time.perf_counter())
             player, move = next(turns)
-    return latencies_s
+    return load
 
 
 def _turns(
@@ -175,11 +183,188 @@ def _turns(
             yield turn
 
 
-def _lobby(seconds: float, served: ServerProcess, spectators: Spectators | None) -> list[float]:
-    """Return the latencies of many matches, which the spectators watch soon after their start."""
+def _lobby(seconds: float, served: ServerProcess, spectators: Spectators | None) -> Load:
+    """Play many matches, which the spectators watch soon after their start."""
     if spectators:
-        spectators.watch()
+        spectators.ask("watch")
     paced = pace(served, GAME, BOARDS, seconds)
     if spectators:
         spectators.answer()
-    return paced.latencies_s
+    return paced
+
+
+# Spectators over WebSocket, in a process of their own. They check that no update is missing.
+
+
+#: After this many seconds without a message, all messages have arrived.
+QUIET_S = 1.0
+NICE = 19
+
+_UPDATE = re.compile(rb'"type":"update","match":"(\w+)","ply":(\d+),')
+#: Bytes kept between reads: no more than a match of _UPDATE has, so that an update that arrives in
+#: two pieces is found once.
+_TAIL = 60
+
+
+@dataclass
+class SpectatorReport(Report):
+    """Updates that the spectators received in all, the data, and the number of matches."""
+
+    updates: int = 0
+    kib: float = 0.0
+    matches: int = 0
+
+
+Spectators = Helper[SpectatorReport]
+
+
+@contextlib.contextmanager
+def watching(page: int, count: int, matches: int) -> Iterator[Spectators]:
+    """Connect `count` spectators until the end of the block.
+
+    At the word "watch" each of them watches that many matches as soon as enough run, and they
+    answer. At "finish" they read the rest, and report; a missed update is a fault.
+    """
+    arguments = page, count, matches
+    with helper("the spectators", _run, *arguments, answer_s=3 * SILENCE_S) as spectators:
+        spectators.answer()  # all are connected
+        yield spectators
+
+
+@dataclass
+class _Spectator:
+    connection: socket.socket
+    tail: bytes = b""
+    size: int = 0
+    started: int = 0
+    #: For each match, the first ply received and the next one expected.
+    plies: dict[bytes, list[int]] = field(default_factory=dict)
+    missed: int = 0
+
+    def send(self, **message: Any) -> None:
+        """Send a message in a WebSocket frame with a mask of zeros."""
+        payload = json.dumps(message).encode()
+        size = len(payload)
+        length = bytes([0x80 | size]) if size < 126 else b"\xfe" + size.to_bytes(2, "big")
+        self.connection.sendall(b"\x81" + length + bytes(4) + payload)
+
+    def until(self, expected: bytes) -> bytes:
+        """Read until `expected`, which is not an update, and return the data."""
+        received = b""
+        while expected not in received:
+            received += self._read()
+        return received
+
+    def receive(self) -> None:
+        """Read the data that has arrived, and check the plies of its updates."""
+        data = self.tail + self._read()
+        end = 0
+        for found in _UPDATE.finditer(data):
+            end = found.end()
+            ply = int(found[2])
+            span = self.plies.setdefault(found[1], [ply, ply])
+            self.missed += ply != span[1]
+            span[1] = ply + 1
+        self.tail = data[max(end, len(data) - _TAIL) :]
+
+    def _read(self) -> bytes:
+        data = self.connection.recv(2**18)
+        if not data:
+            raise EOFError("the server has closed a connection")
+        self.size += len(data)
+        return data
+
+
+def _run(page: int, count: int, matches: int, pipe: Connection) -> None:
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    os.setpriority(os.PRIO_PROCESS, 0, NICE)
+    with contextlib.ExitStack() as stack:
+        spectators = _connect(page, count, stack)
+        pipe.send(SpectatorReport())
+        pipe.recv()
+        _watch(spectators, matches)
+        pipe.send(SpectatorReport(matches=matches))
+        pipe.send(_read_on(spectators, pipe))
+        pipe.recv()
+
+
+def _connect(page: int, count: int, stack: contextlib.ExitStack) -> list[_Spectator]:
+    spectators: list[_Spectator] = []
+    while len(spectators) < count:
+        newcomers = []
+        for number in range(len(spectators), min(count, len(spectators) + AT_ONCE)):
+            socket_ = stack.enter_context(socket.create_connection(("127.0.0.1", page)))
+            socket_.settimeout(SILENCE_S)
+            spectator = _Spectator(socket_)
+            newcomers.append(spectator)
+            socket_.sendall(_UPGRADE)
+            spectator.send(
+                type="hello",
+                protocol_min=1,
+                protocol_max=1,
+                name=f"spectator {number}",
+                role="spectator",
+                guest=True,
+                views=True,
+            )
+        for spectator in newcomers:
+            spectator.until(b'"type":"welcome"')
+        spectators += newcomers
+    return spectators
+
+
+_UPGRADE = (
+    b"GET /socket HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
+
+
+def _watch(spectators: list[_Spectator], matches: int) -> None:
+    """Let all spectators watch all matches, as soon as enough run."""
+    first = spectators[0]
+    found: list[str] = []
+    while len(found) < matches:
+        first.send(type="list", id=0)
+        first.send(type="ping", id=0)
+        listing = first.until(b'"type":"pong","re":0')
+        running = listing[listing.index(b'"matches":') :]
+        found = [each.decode() for each in re.findall(rb'"match":"(\w+)"', running)]
+    for spectator in spectators:
+        for match in found[:matches]:
+            spectator.send(type="watch", match=match)
+        spectator.send(type="ping", id="watches")
+        received = spectator.until(b'"re":"watches"')
+        spectator.tail = received[received.rindex(b'"re":"watches"') :]
+        spectator.started = received.count(b'"type":"started"')
+
+
+def _read_on(spectators: list[_Spectator], pipe: Connection) -> SpectatorReport:
+    """Read all messages until the word to finish, and return the report."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(pipe, selectors.EVENT_READ)
+        for spectator in spectators:
+            selector.register(spectator.connection, selectors.EVENT_READ, spectator)
+        finishing = False
+        while ready := selector.select(QUIET_S if finishing else None):
+            for key, _ in ready:
+                if key.data:
+                    key.data.receive()
+                else:
+                    pipe.recv()
+                    finishing = True
+                    selector.unregister(pipe)
+    return _report(spectators)
+
+
+def _report(spectators: list[_Spectator]) -> SpectatorReport:
+    """Return the report. Raises AssertionError if a spectator missed a move."""
+    last = {match: span[1] for match, span in spectators[0].plies.items()}
+    for spectator in spectators:
+        assert not spectator.missed, f"{spectator.missed} moves were missing or out of order"
+        ends = {match: span[1] for match, span in spectator.plies.items()}
+        assert ends == last, "the spectators received different numbers of moves"
+    return SpectatorReport(
+        updates=sum(after - before for s in spectators for before, after in s.plies.values()),
+        kib=sum(spectator.size for spectator in spectators) / 1024,
+        matches=len(last),
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -187,6 +187,10 @@ class Bench:
         """Return `full`, or with --quick `quick`."""
         return quick if self.quick else full
 
+    def tables(self, **parts: Callable[[Bench], ResultTable]) -> list[ResultTable]:
+        """Return the tables of the parts of a benchmark, which are functions by name."""
+        return [parts[name](self) for name in self.track(list(parts))]
+
     def can_play(self, player: str, game: str) -> bool:
         """Return whether a player with these options exists; if not, print the reason."""
         try:
@@ -196,11 +200,12 @@ class Bench:
             return False
         return True
 
-    def track(self, things: Sequence[T]) -> Iterator[T]:
-        """Yield each of `things`, and show on standard error which it is and how many are left."""
+    def track(self, things: Sequence[T], label: Callable[[T], object] | None = None) -> Iterator[T]:
+        """Yield each of `things`; show its label and the number left on standard error."""
+        label = label or _label
         if not sys.stderr.isatty():
             for thing in things:
-                click.echo(f"{self.name}: {_label(thing)} ...", err=True)
+                click.echo(f"{self.name}: {label(thing)} ...", err=True)
                 yield thing
             return
         columns = (
@@ -212,7 +217,7 @@ class Bench:
         with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
             task = progress.add_task(self.name, total=len(things))
             for thing in things:
-                progress.update(task, description=f"{self.name}: {_label(thing)}")
+                progress.update(task, description=f"{self.name}: {label(thing)}")
                 yield thing
                 progress.advance(task)
 

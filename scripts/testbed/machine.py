@@ -1,4 +1,4 @@
-"""Facts about the machine and the software of a benchmark, and the resources of processes."""
+"""The machine and the software of a benchmark, and processes: resources, load, helpers."""
 
 from __future__ import annotations
 
@@ -12,21 +12,25 @@ import socket
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+import click
 
 _PACKAGES = ("playout", "numba", "numpy", "open_spiel", "twisted", "msgspec", "msgpack")
-#: Ports below those that Linux assigns to outgoing connections: while no process listens on one of
-#: the latter, a client that retries may be assigned the port that it calls, and reach itself.
+#: Ports below those that Linux assigns to outgoing connections. A client that retries to connect to
+#: one of the latter, on which no process listens, may be assigned this port and reach itself.
 _LISTENING = range(10_000, 32_000)
-#: Open as long as this process runs; see `reserve_port`.
+#: Sockets that stay open while this process runs; see `reserve_port`.
 _reservations: list[socket.socket] = []
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
-#: The kind of CPU clock in the identifier of the clock of a process: clock_getcpuclockid(3).
+#: The kind of clock in the identifier of a process's CPU clock: see clock_getcpuclockid(3).
 _SCHEDULED = 2
 
 
@@ -74,7 +78,7 @@ def headline(document: dict[str, Any]) -> str:
 def cores_apart(pid: int) -> Iterator[None]:
     """Pin this process to one core and the process `pid` to the others, until the end of the block.
 
-    Otherwise both may share a core: Linux often wakes the receiver of a message on the sender's.
+    Otherwise Linux often wakes the receiver of a message on the core of the sender.
     """
     cores = os.sched_getaffinity(0)
     mine = {min(cores)}
@@ -87,14 +91,13 @@ def cores_apart(pid: int) -> Iterator[None]:
 
 
 def processor_seconds(pid: int, *, loop: bool = False) -> float:
-    """Return the CPU seconds of a process so far, in user and in system mode.
+    """Return the CPU seconds of a process and its children so far, in user and in system mode.
 
-    Its child processes are included. With `loop`, only its main thread counts, which runs the event
-    loop of a server.
+    With `loop`, only its main thread counts, which runs the event loop of a server.
     """
     if loop:
         return _ticks(f"/proc/{pid}/task/{pid}/stat") / _TICKS_A_SECOND
-    return sum(map(own_processor_seconds, _family(pid)))
+    return sum(map(own_processor_seconds, [pid, *children(pid)]))
 
 
 def own_processor_seconds(pid: int) -> float:
@@ -104,14 +107,15 @@ def own_processor_seconds(pid: int) -> float:
 
 def resident_kib(pid: int | None = None) -> int:
     """Return the resident memory (VmRSS) of a process, by default this one, and its children."""
-    return sum(_resident_kib(each) for each in _family(pid or os.getpid()))
+    pid = pid or os.getpid()
+    return sum(map(_resident_kib, [pid, *children(pid)]))
 
 
 def reserve_port() -> int:
-    """Return a port for a server that may be stopped and started again on it.
+    """Return a free port for a server that may be stopped and started again on it.
 
-    No server listens on the port, and no other process that calls this function is given it as long
-    as this process runs: the reservation is a name among the abstract Unix sockets of Linux.
+    While this process runs, no other call of this function, in any process, returns the same port:
+    the reservation is a name among the abstract Unix sockets of Linux.
     """
     while True:
         port = random.choice(_LISTENING)
@@ -125,12 +129,6 @@ def reserve_port() -> int:
         else:
             _reservations.append(reservation)
             return port
-
-
-def _family(pid: int) -> list[int]:
-    """Return a process and the children of its main thread, which start no others here."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return [pid, *map(int, children.split())]
 
 
 def _ticks(stat: str) -> int:
@@ -154,7 +152,7 @@ def _processor() -> str:
 # Load on all cores, by processes that never wait.
 
 
-#: A program that runs until its parent process ends, for whatever reason.
+#: A program that runs until its parent process ends.
 SPIN = """
 import os
 parent = os.getppid()
@@ -183,15 +181,15 @@ def _spinning() -> Iterator[None]:
             process.kill()
 
 
-# Which program of Playout a process runs, by what Linux tells of it in /proc.
+# The program that a process runs, and its child processes, as Linux shows them in /proc.
 
 
-#: Linux keeps so many characters of a name.
+#: Characters of a process's name that Linux keeps.
 _LENGTH = 15
 
 
 def set_name(module: str) -> None:
-    """Name this process, which is a copy of another and has its command line, by a module."""
+    """Name this process after a module: a copy of a process has the command line of the other."""
     Path("/proc/self/comm").write_text(module[:_LENGTH])
 
 
@@ -209,7 +207,7 @@ def runs(process: int, module: str) -> bool:
 
 
 def children(process: int) -> list[int]:
-    """Return the processes that a process has started and has not waited for; [] if it is gone."""
+    """Return the child processes of a process; none if it has ended."""
     with contextlib.suppress(OSError):
         tasks = list(Path(f"/proc/{process}/task").iterdir())
         listed = [Path(task, "children").read_text().split() for task in tasks]
@@ -217,7 +215,68 @@ def children(process: int) -> list[int]:
     return []
 
 
-# A helper process with a pipe to it, for work that must not share the benchmark's process.
+# Helper processes, for work that must not share the process of the benchmark.
+
+
+@dataclass
+class Report:
+    """What a helper process reports; `fault` describes a failure, or is empty."""
+
+    fault: str = ""
+
+
+R = TypeVar("R", bound=Report)
+
+
+class Helper(Generic[R]):
+    """A helper process, which is sent words and answers with reports."""
+
+    def __init__(self, name: str, pipe: Connection, answer_s: float) -> None:
+        self._name = name
+        self._pipe = pipe
+        self._answer_s = answer_s
+
+    def ask(self, word: str) -> None:
+        """Send it a word."""
+        self._pipe.send(word)
+
+    def answer(self) -> R:
+        """Return its next report. Raises ClickException for a fault, or without an answer."""
+        report = self.report()
+        if report.fault:
+            raise click.ClickException(f"{self._name}: {report.fault}")
+        return report
+
+    def report(self) -> R:
+        """Return its next report, with a fault or without. Raises ClickException without any."""
+        with contextlib.suppress(EOFError):
+            if self._pipe.poll(self._answer_s):
+                report: R = self._pipe.recv()
+                return report
+        raise click.ClickException(f"{self._name} do not answer")
+
+
+@contextlib.contextmanager
+def helper(
+    name: str,
+    run: Callable[..., None],
+    *arguments: object,
+    answer_s: float,
+    method: str = "spawn",
+) -> Iterator[Helper[Any]]:
+    """Call `run(*arguments, pipe)` in a process until the end of the block.
+
+    It must answer within `answer_s` seconds. An exception is its last report.
+    """
+    with piped_process(_reporting, run, *arguments, method=method) as pipe:
+        yield Helper(name, pipe, answer_s)
+
+
+def _reporting(run: Callable[..., None], *arguments: Any) -> None:
+    try:
+        run(*arguments)
+    except Exception:
+        arguments[-1].send(Report(traceback.format_exc()))
 
 
 @contextlib.contextmanager
@@ -226,14 +285,14 @@ def piped_process(
 ) -> Iterator[Connection]:
     """Call `run(*arguments, pipe)` in a process until the end of the block; yield our end.
 
-    `method`: how multiprocessing starts the process.
+    `method`: the way in which multiprocessing starts the process.
     """
     context = multiprocessing.get_context(method)
     here, there = context.Pipe()
     process = context.Process(  # type: ignore[attr-defined]
         target=run, args=(*arguments, there), daemon=True
     )
-    # A terminal sends Ctrl-C to all its processes; the helper inherits that it is ignored.
+    # A terminal sends Ctrl-C to all its processes; the new one inherits that it is ignored.
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         process.start()

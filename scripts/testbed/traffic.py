@@ -1,7 +1,8 @@
-"""Many players at once as a load on a server.
+"""Many players at once as a load on a server, and measurements of the server meanwhile.
 
 The players run in this process with as little work as possible: one select, one read and one
-decoded map per frame, and a random legal action as the answer.
+decoded map per frame, and a random legal action as the answer. They play as fast as possible
+(`drive`), or at moments that do not depend on the speed of the server (`pace`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from typing import Any
 import click
 import msgpack
 
+from testbed.bench import Cell, Column
 from testbed.machine import cores_apart, processor_seconds
+from testbed.measure import Sample, percentile
 from testbed.server_process import ServerProcess
 
 Message = dict[str, Any]
@@ -136,19 +139,24 @@ class TrafficPlayer:
         return message
 
     def received(self) -> Iterator[Message]:
-        """Yield the messages of one read. Raises ClickException at the end of the connection."""
+        """Return the messages of one read. Raises ClickException at the end of the connection."""
         data = self.connection.recv(65536)
         if not data:
             raise click.ClickException("the server ended a connection")
-        data = self.unread + data
-        start = 0
-        while len(data) >= start + 4:
-            end = start + 4 + int.from_bytes(data[start : start + 4], "big")
-            if len(data) < end:
-                break
-            yield msgpack.unpackb(data[start + 4 : end])
-            start = end
-        self.unread = data[start:]
+        payloads, self.unread = split(self.unread + data)
+        return map(msgpack.unpackb, payloads)
+
+
+def split(data: bytes) -> tuple[list[bytes], bytes]:
+    """Return the payloads of the complete frames in the data, and the bytes after them."""
+    payloads, start = [], 0
+    while len(data) >= start + 4:
+        end = start + 4 + int.from_bytes(data[start : start + 4], "big")
+        if len(data) < end:
+            break
+        payloads.append(data[start + 4 : end])
+        start = end
+    return payloads, data[start:]
 
 
 @dataclass
@@ -156,8 +164,8 @@ class Load:
     """The measurement of a load over `seconds`."""
 
     seconds: float = 0.0
-    #: CPU seconds of the server, of its main thread, of its other threads and its storage process,
-    #: and of this process.
+    #: CPU seconds of the server, of its main thread, of the rest (other threads and the storage
+    #: process), and of this process.
     server_s: float = 0.0
     loop_s: float = 0.0
     storage_s: float = 0.0
@@ -169,6 +177,65 @@ class Load:
     def moves(self) -> int:
         """Number of moves that were answered."""
         return len(self.latencies_s)
+
+
+def rates(loads: Sequence[Load]) -> Sample:
+    """Return the moves per second of each load."""
+    return Sample(load.moves / load.seconds for load in loads)
+
+
+def cpu_us(loads: Sequence[Load]) -> Sample:
+    """Return the CPU time of the server per move in each load, in microseconds."""
+    return Sample(load.server_s / load.moves * 1e6 for load in loads)
+
+
+def latency_ms(loads: Sequence[Load], percent: float) -> Sample:
+    """Return a percentile of the latencies of each load, in milliseconds."""
+    return Sample(percentile(load.latencies_s, percent) * 1e3 for load in loads)
+
+
+def busy(loads: Sequence[Load]) -> dict[str, Sample]:
+    """Return the cells with the load of the server's threads and of this process."""
+    return {
+        "loop_busy": Sample(load.loop_s / load.seconds for load in loads),
+        "storage_busy": Sample(load.storage_s / load.seconds for load in loads),
+        "players_busy": Sample(load.client_s / load.seconds for load in loads),
+    }
+
+
+def speed(loads: Sequence[Load]) -> dict[str, Sample]:
+    """Return the cells with moves per second, CPU time, load and latency."""
+    return {
+        "moves": rates(loads),
+        "cpu_us": cpu_us(loads),
+        "busy": Sample(load.server_s / load.seconds for load in loads),
+        **busy(loads),
+        "p50_ms": latency_ms(loads, 50),
+        "p99_ms": latency_ms(loads, 99),
+    }
+
+
+#: The columns that `effects` fills.
+EFFECTS = (
+    Column("latency", "latency"),
+    Column("without_ms", "without, ms", ".2f"),
+    Column("within_ms", "with, ms", ".2f"),
+    Column("ratio", "ratio", ".2f"),
+)
+
+
+def effects(without: Sequence[Load], within: Sequence[Load]) -> dict[int, dict[str, Cell]]:
+    """Return the cells about the latency in rounds without and with something, by percentile."""
+    found: dict[int, dict[str, Cell]] = {}
+    for percent in (50, 99):
+        bare, disturbed = latency_ms(without, percent), latency_ms(within, percent)
+        found[percent] = {
+            "latency": f"{percent} %",
+            "without_ms": bare,
+            "within_ms": disturbed,
+            "ratio": disturbed.over(bare),
+        }
+    return found
 
 
 def drive(
@@ -213,9 +280,8 @@ def connected(
             newcomers = [_connect(served, number, stack) for number in numbers]
             dialogue.greet(newcomers)
             for player in newcomers:
-                player.connection.settimeout(
-                    None
-                )  # with one, each read and write is two system calls
+                # With a timeout, each read and write would be two system calls.
+                player.connection.settimeout(None)
             players += newcomers
         yield players
 
@@ -230,7 +296,7 @@ def measured(served: ServerProcess, load: Load) -> Iterator[None]:
     load.client_s = time.process_time() - started[1]
     load.server_s = processor_seconds(served.pid) - server_s
     load.loop_s = processor_seconds(served.pid, loop=True) - loop_s
-    load.storage_s = max(0.0, load.server_s - load.loop_s)  # both were read at different times
+    load.storage_s = max(0.0, load.server_s - load.loop_s)  # they were not read at the same time
 
 
 def replies(
@@ -273,3 +339,97 @@ def _exchange(
         now = time.perf_counter()
         if now - received_at > SILENCE_S:
             raise click.ClickException(f"no message of the server for {SILENCE_S:g} seconds")
+
+
+# Many matches at a steady pace: one move per second each, or more, at fixed moments.
+
+
+#: Seconds before the measurement of paced matches starts.
+PACED_WARM_UP_S = 3.0
+
+
+class PairedDialogue(Dialogue):
+    """A dialogue in which the same two players meet again and again, in the same seats."""
+
+    def seek(self, player: TrafficPlayer) -> Message:
+        """Return a seek for the neighbouring player only."""
+        first = player.number % 2 == 0
+        partner = int(player.name.split()[1]) + (1 if first else -1)
+        return self._seek | {"seat": 1 if first else 2, "opponent": f"player {partner}"}
+
+
+@dataclass
+class PacedLoad(Load):
+    """The measurement of a paced load, including the punctuality of this process."""
+
+    #: Delay of each move after its moment.
+    late_s: list[float] = field(default_factory=list)
+    #: Moments without a move: the match has ended, or its last move has no answer yet.
+    empty: int = 0
+
+
+def pace(
+    served: ServerProcess,
+    game: str,
+    matches: int,
+    seconds: float,
+    *,
+    move_s: float = 1.0,
+    dialogue: PairedDialogue | None = None,
+) -> PacedLoad:
+    """Play `matches` matches at once, with `move_s` seconds from a move of each to the next.
+
+    The moves of all matches are spread evenly over this time.
+    """
+    dialogue = dialogue or PairedDialogue(game)
+    with playing(served, dialogue, 2 * matches) as selector:
+        pacer = _Pacer(selector, dialogue, matches, move_s)
+        pacer.run(PACED_WARM_UP_S, PacedLoad())
+        paced = PacedLoad()
+        with measured(served, paced):
+            pacer.run(seconds, paced)
+        return paced
+
+
+class _Pacer:
+    """Holds each move until the next moment of its match."""
+
+    def __init__(
+        self, selector: selectors.BaseSelector, dialogue: Dialogue, matches: int, move_s: float
+    ) -> None:
+        self._selector = selector
+        self._dialogue = dialogue
+        self._matches = matches
+        self._step_s = move_s / matches
+        self._held: dict[int, tuple[TrafficPlayer, Message]] = {}
+        self._next = 0  # the match with the next moment
+        self._moment = time.perf_counter()
+
+    def run(self, seconds: float, paced: PacedLoad) -> None:
+        """Send moves for that many seconds, and record them in `paced`."""
+        until = self._moment + seconds
+        while self._moment < until:
+            self._listen(paced)
+            while self._moment <= (now := time.perf_counter()):
+                self._move(now, paced)
+
+    def _listen(self, paced: PacedLoad) -> None:
+        """Receive messages until the next moment."""
+        wait_s = max(0.0, self._moment - time.perf_counter())
+        record = paced.latencies_s.append
+        for player, reply, now in replies(self._selector, self._dialogue, wait_s, record):
+            if reply["type"] == "move":
+                self._held[player.number // 2] = player, reply
+            else:
+                player.send(reply, now)
+
+    def _move(self, now: float, paced: PacedLoad) -> None:
+        """Send the move of the match whose moment has come, if there is one."""
+        if held := self._held.pop(self._next, None):
+            player, move = held
+            player.send(move, now)
+            paced.late_s.append(now - self._moment)
+        else:
+            paced.empty += 1
+        self._next = (self._next + 1) % self._matches
+        self._moment += self._step_s

@@ -1,9 +1,9 @@
-"""How long a request holds the server's event loop: its longest call of the hub, without sockets.
+"""A hub without sockets that measures how long a request holds the server's event loop.
 
-A request leads to a call of the hub, and perhaps to more of them later: slices of its work, and the
-confirmation that its records are stored. Each call is timed with the codec's work for it, as
-`playout.server.net.driver` does it, in seconds that the processor spends on it: those can be
-compared on a machine that does other work too.
+A request leads to a call of the hub, and perhaps to more calls later: slices of its work, and the
+confirmation that its records are stored. Each call is timed with the work of the codec for it, as
+`playout.server.net.driver` does it. The time is that of the processor, so that it can be compared
+on a machine with other work.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from playout.server.core.policy import Policy
 from playout.server.model.records import Account
 
 TOKEN = "0" * 32
-#: Calls that come within this time after a request are counted as its work.
+#: Calls within this time after a request count as its work.
 SOON_S = 0.01
 
 
@@ -36,10 +36,9 @@ class TimedHub:
         self.longest_s = 0.0
         self._alarm: float | None = None
         self._connections = 0
-        #: By connection, what resumes its session.
+        #: The token that resumes the session, by connection.
         self.tokens: dict[int, str] = {}
-        self._administrators: set[int] = set()
-        #: What was sent because of the last request, to anybody.
+        #: The messages that the last request led to, to all clients.
         self.events: list[Event] = []
 
     def connect(self) -> int:
@@ -63,8 +62,6 @@ class TimedHub:
             )
             self._do(lambda: self.hub.account_changed(known, self.now))
             hello["token"] = TOKEN
-        if administrator:
-            self._administrators.add(number)
         fields = {"guest": "token" not in hello} | hello
         request = Hello(protocol_min=1, protocol_max=1, name=name, **fields)  # type: ignore[arg-type]
         for event in self.ask(number, request):
@@ -73,7 +70,7 @@ class TimedHub:
         return number
 
     def ask(self, number: int, request: Request) -> list[Event]:
-        """Send a request, and return all events that it led to, to anybody."""
+        """Send a request, and return the messages that it led to, to all clients."""
         self.events = []
         self._do(lambda: self.hub.receive(number, request, self.now))
         self._settle()
@@ -85,7 +82,7 @@ class TimedHub:
 
     def time(self, number: int, frame: bytes, *, json: bool = False) -> float:
         """Return the longest time in seconds that a frame holds the loop."""
-        gc.collect()  # what earlier hubs have left
+        gc.collect()  # removes earlier hubs
         self.longest_s, self.events = 0.0, []
         decode = decode_json_request if json else decode_request
 
@@ -106,7 +103,7 @@ class TimedHub:
         self._settle()
 
     def _settle(self) -> None:
-        """Call the hub as long as it wants to be called soon."""
+        """Call the hub while it asks for a call soon."""
         while self._alarm is not None and self._alarm <= self.now + SOON_S:
             self.now, self._alarm = max(self.now, self._alarm), None
             self._do(lambda: self.hub.wake(self.now))
