@@ -1,5 +1,5 @@
-"""Programs that make Playout usable from elsewhere, and programs of others usable here.
+"""Bridges between Playout and other programs, one in each folder.
 
-Each folder is one bridge. A bridge may use players, games, and of the server its messages, its
-client and its runtime; nothing imports a bridge except the entry points of the commands.
+Only the entry points of the commands import a bridge. Of the server, only `comply` imports modules,
+for a private server.
 """

@@ -1,4 +1,4 @@
-"""The command `playout-bridge`: a group whose subcommands are imported when they are used."""
+"""The command `playout-bridge`, whose subcommands are imported when they are used."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 import click
 
-#: The module of each subcommand, in which it is called `command`.
+#: The module of each subcommand, which defines it as `command`.
 _MODULES = {
     "comply": "playout.bridges.comply.comply_command",
     "json": "playout.bridges.original.original_command",
@@ -26,7 +26,7 @@ Examples:
 
 
 class _Bridges(click.Group):
-    """Finds its subcommands in `_MODULES`: each imports what only it needs."""
+    """Finds its subcommands in `_MODULES`."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return sorted(_MODULES)

@@ -1,4 +1,4 @@
-"""An engine of others as a player: a program that speaks a protocol of `players.engines`."""
+"""An engine as a player: a program that speaks a protocol of `players.engines`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Engine(Player):
         self._client: EngineClient | None = None
         self._is_new_match = True
         self._has_warned = False
-        #: The positions of the match, and its winner when it is over.
+        #: The positions of the match, and its winner once it is over.
         self._states: Sequence[State] = ()
         self._winner: int | None = None
         #: Held while the engine is used: a match may end while it thinks, in another thread.
@@ -105,7 +105,7 @@ class Engine(Player):
         self._tell_result()
 
     def _tell_result(self) -> None:
-        """Tell the engine how its match has ended, if it has, unless another thread will."""
+        """Tell the engine the end of its match, unless another thread is using the engine."""
         if self._winner is None or not self._in_use.acquire(blocking=False):
             return
         try:
@@ -134,7 +134,7 @@ class Engine(Player):
         self._is_new_match = True
 
     def _warn_of_short_moves(self, limit: Limit) -> None:
-        """Tell the user, once, that the engine cannot be limited to the time that it has."""
+        """Tell the user, once, that the engine cannot be limited to its time."""
         if not self._has_warned and is_short(limit, self._config) and not self._config.short:
             self._has_warned = True
             print(
@@ -146,7 +146,7 @@ class Engine(Player):
             )
 
     def _ready(self) -> EngineClient:
-        """The client of an engine that waits for commands; it is started again if need be."""
+        """Return the client of an engine that waits for commands; start it again if necessary."""
         if self._client:
             try:
                 self._client.settle()
@@ -162,13 +162,13 @@ class Engine(Player):
 
 
 def _moves(game: Game, states: Sequence[State], limit: Limit) -> tuple[int, ...]:
-    """The actions between the states: those of the limit, or found by trying the legal ones."""
+    """Return the actions between the states: those of the limit, or found by trial."""
     if limit.moves is not None and len(limit.moves) == len(states) - 1:
         return limit.moves
     return actions_between(game, states)
 
 
 def _version(title: str, engine: config.EngineConfig) -> str:
-    """The engine's name and version, and a digest of how it is started."""
+    """Return the engine's name and version, and a digest of its command and options."""
     digest = hashlib.sha256("\0".join(engine.digest_words).encode()).hexdigest()
     return f"{title[:50]} {digest[:6]}"

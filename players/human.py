@@ -38,8 +38,8 @@ class Interrupted(Exception):
 class Terminal:
     """Reads lines from standard input; another thread can interrupt the wait.
 
-    A blocking read cannot be interrupted from another thread. So `ask` waits for input or for a
-    byte in a pipe, which `interrupt` and `cancel` write.
+    A blocking read cannot be interrupted from another thread. So `ask` waits for input, or for a
+    byte in a pipe that `interrupt` and `cancel` write.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class Terminal:
         return self._take_line()
 
     def wait_for(self, words: Sequence[str]) -> str:
-        """Return the next line of input, when it is one of these words; keep any other for `ask`.
+        """Wait until the next line of input is one of these words, and return it; keep other lines.
 
         Raises Interrupted or Cancelled if it was interrupted.
         """
@@ -79,7 +79,7 @@ class Terminal:
             self._read(more=not end)
 
     def _read(self, *, more: bool = True) -> None:
-        """Wait for an interruption, and for input if `more` of it is of use; read what comes."""
+        """Wait for an interruption, and for input if `more` is useful; read the input."""
         waits = more and not self._has_ended
         ready, _, _ = select.select([self._input] * waits + [self._awake], [], [])
         if self._awake in ready:
@@ -119,7 +119,7 @@ class Human(Player):
         self._terminal = Terminal()
         self._console = rendering.console()
         self._seat = 0
-        #: Whether a move is awaited, or while the opponent thinks a request.
+        #: Whether it waits for a move, or for a request while the opponent thinks.
         self._asking = self._listening = False
         self._warned = False
 
@@ -192,7 +192,7 @@ class Human(Player):
         return False
 
     def _ask(self) -> str:
-        """Return a line of input. The end of the input, or Ctrl-C and yes, resigns."""
+        """Return a line of input. The end of the input resigns, and so does Ctrl-C with yes."""
         try:
             return self._terminal.ask(_PROMPT)
         except EOFError:

@@ -54,7 +54,7 @@ class BotCommand:
 
 
 class BotProcess:
-    """A bot that runs; its children are ended with it."""
+    """A running bot; its children end with it."""
 
     def __init__(self, process: Process, log: Path) -> None:
         self._process = process
@@ -62,7 +62,7 @@ class BotProcess:
 
     @property
     def code(self) -> int | None:
-        """Its exit code, or None while it runs."""
+        """Its exit code, None while it runs."""
         return self._process.poll()
 
     async def exited(self) -> None:
@@ -71,11 +71,11 @@ class BotProcess:
             await asyncio.sleep(_POLL_INTERVAL_S)
 
     def how_it_ended(self) -> str:
-        """In words, of a bot that has exited."""
+        """Return in words how the exited bot has ended."""
         return how_it_ended(self._process)
 
     def tail(self) -> list[str]:
-        """The last lines of its output."""
+        """Return the last lines of its output."""
         with self._log.open("rb") as file:
             return last_lines(file, _TAIL_LINES)
 

@@ -1,4 +1,4 @@
-"""The command `playout-bridge comply`: tests a bot, and prints what it has passed and failed."""
+"""`playout-bridge comply`: tests a bot in all situations, and prints passes and failures."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ from playout.commands import interrupts
 from playout.commands.options import FiniteRange
 from playout.commands.progress import doing
 
-# Puts a bot through situations, one after the other, on one private server.
+#: The last lines of a transcript that are printed.
+_LINES = 14
+_WIDTH = max(len(each.name) for each in SITUATIONS) + 2
 
 
 class BotReferee:
-    """Runs situations, each with a new process of the bot."""
+    """Runs situations one after the other on a private server, each with a new bot process."""
 
     def __init__(self, server: PrivateServer, folder: Path) -> None:
         self._server = server
@@ -36,26 +38,26 @@ class BotReferee:
     async def findings(
         self, terms: ComplyTerms, situations: Iterable[Situation]
     ) -> AsyncGenerator[Finding, None]:
-        """Yield the result of each situation, and at last the bot's own errors in all of them."""
+        """Yield the result of each situation, and then the bot's own errors in all of them."""
         own_errors: list[str] = []
         for situation in situations:
             self._number += 1
             trial = SituationTrial(terms, situation, self._server, self._number)
             finding = await trial.run(self._folder)
-            if finding.problem is None:  # otherwise the problem explains them
+            if finding.problem is None:  # a problem would explain them
                 own_errors += [f"{situation.name}: {error}" for error in finding.own_errors]
             yield finding
         yield Finding(
             OWN_ERRORS,
             "send nothing that the server refuses",
-            "the server refused what it sent" if own_errors else None,
+            "the server refused messages" if own_errors else None,
             transcript=own_errors,
         )
 
 
 @asynccontextmanager
 async def bot_referee(game: str) -> AsyncIterator[BotReferee]:
-    """A referee for a game, with a private server, which is stopped at the end of the block.
+    """Within the block, run a private server for a referee of a game.
 
     Raises ClickException if the server does not start.
     """
@@ -70,10 +72,6 @@ async def bot_referee(game: str) -> AsyncIterator[BotReferee]:
             server.close()
 
 
-#: The last lines of a transcript that are printed.
-_LINES = 14
-_WIDTH = max(len(each.name) for each in (*SITUATIONS,)) + 2
-
 EPILOG = """
 \b
 Examples:
@@ -84,10 +82,10 @@ Examples:
   playout-bridge comply --list          what happens in each situation
 
 In COMMAND, {host}, {port}, {game} and {name} are replaced; {name} is for a
-guest. The environment has PLAYOUT_HOST and PLAYOUT_PORT too, and PLAYOUT_NAME
+guest. The environment also has PLAYOUT_HOST and PLAYOUT_PORT, and PLAYOUT_NAME
 and PLAYOUT_TOKEN of an account; with --tournament also PLAYOUT_TOURNAMENT.
 The bot has to seek a match of {game}, or to join the tournament, and play it.
-Then it may end with exit code 0, or stay for another one.
+Then it may end with exit code 0, or wait for another match.
 
 \b
 Exit codes: 0 all situations were passed, 1 one was failed, 2 bad usage,
@@ -99,7 +97,7 @@ def _list_situations(context: click.Context, _: click.Parameter, wanted: bool) -
     if wanted:
         for each in SITUATIONS:
             click.echo(f"{each.name:{_WIDTH}}{each.about} The bot has to {each.duty}.")
-        click.echo(f"{OWN_ERRORS:{_WIDTH}}In no situation the server refuses what the bot sent.")
+        click.echo(f"{OWN_ERRORS:{_WIDTH}}In no situation the server refuses a message of the bot.")
         context.exit()
 
 
@@ -143,7 +141,7 @@ def _game(context: click.Context, _: click.Parameter, text: str) -> str:
     default=30.0,
     show_default=True,
     type=FiniteRange(0.1),
-    help="Seconds that the bot may be silent while something is expected of it.",
+    help="Longest silence of the bot, in seconds, while it must send a message.",
 )
 @click.option(
     "--transcripts",
@@ -165,8 +163,8 @@ def command(
 ) -> None:
     """Test a bot in any language: run COMMAND through a table of situations, playing GAME.
 
-    A private server is started, and between it and the bot a proxy that cuts the connection,
-    repeats a move, or makes it come too late. The referee plays the other side, at random.
+    A proxy between the bot and a private server cuts the connection, repeats a move, or delays it.
+    The referee plays the other side, at random.
     """
     situations = [each for each in SITUATIONS if not only or each.name in only]
     terms = ComplyTerms(command, game, patience_s, tournament, seed)
@@ -181,7 +179,7 @@ def command(
 
 
 async def _test(terms: ComplyTerms, situations: list[Situation], folder: Path | None) -> bool:
-    """Print the result of each situation as it is known; return whether all were passed."""
+    """Print the result of each situation; return whether all were passed."""
     failed: list[Finding] = []
     async with (
         bot_referee(terms.game) as referee,
@@ -202,7 +200,7 @@ async def _test(terms: ComplyTerms, situations: list[Situation], folder: Path | 
 
 
 def _described(finding: Finding) -> str:
-    """What happened in a situation that the bot has failed."""
+    """Return the end of the transcript of a situation that the bot has failed."""
     left_out = len(finding.transcript) - _LINES
     head = [f"  ... {left_out} lines before: see --transcripts FOLDER"] if left_out > 0 else []
     output = ["The output of the bot ends:", *finding.output] if finding.output else []

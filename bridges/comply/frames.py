@@ -1,4 +1,4 @@
-"""Frames between a bot and the server, with their bodies unchanged, so that faults stay visible."""
+"""Frames between a bot and the server, with unchanged bodies, and the transcript of messages."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ import msgpack
 
 Message = dict[str, Any]
 _LENGTH = struct.Struct(">I")
-#: The longest body that is read; no message of a bot or of the server's in a match is longer.
+#: The longest body that is read; no message in a match is longer.
 _LONGEST = 16 * 2**20
 #: The longest message in a transcript, in characters.
 _SHOWN = 400
-#: Seconds between two parts of a frame: long enough that a bot reads the first one alone.
+#: The last lines of a transcript that are kept: a bot may send messages without end.
+_LINES = 10_000
+#: Seconds between two parts of a frame, so that a bot reads the first one alone.
 _PIECE_S = 0.02
 
 
 class NotAFrame(Exception):
-    """The bytes are no frame; the text tells the author of the bot why."""
+    """The bytes are no frame; the message tells the author of the bot why."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,12 @@ class Frame:
 
     @classmethod
     def of(cls, message: Message) -> Frame:
-        """The frame that holds a message."""
+        """Return the frame of a message."""
         return cls(msgpack.packb(message))
 
     @cached_property
     def message(self) -> Message:
-        """The map that the body holds; an empty map if it holds none."""
+        """The map in the body; an empty map for another body."""
         with contextlib.suppress(ValueError, msgpack.UnpackException, RecursionError):
             message = msgpack.unpackb(self.body)
             if isinstance(message, dict):
@@ -54,7 +56,7 @@ class Frame:
         return self.message.get("type")
 
     def __str__(self) -> str:
-        """The message as JSON, cut after some hundred characters."""
+        """Return the message as JSON, cut after some hundred characters."""
         text = json.dumps(self.message, default=repr) if self.message else repr(self.body)
         return text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."
 
@@ -85,16 +87,9 @@ async def write(stream: asyncio.StreamWriter, frame: Frame, *, in_pieces: bool =
                 await asyncio.sleep(_PIECE_S)
 
 
-# What was said in a situation, for the author of the bot.
-
-
-#: The last lines that are kept: a bot may send messages without end.
-_LINES = 10_000
-
-
 @dataclass
 class Transcript:
-    """The messages between bot and server, and what the referee did, with seconds since the start.
+    """The messages of a situation, and remarks of the referee, with seconds since the start.
 
     `C` is the client, that is the bot, `S` the server, and `--` a remark of the referee.
     """
@@ -111,7 +106,7 @@ class Transcript:
         self._add(f"S: {frame}")
 
     def remark(self, text: str) -> None:
-        """Add what the referee did or saw."""
+        """Add an action or an observation of the referee."""
         self._add(f"-- {text}")
 
     def _add(self, text: str) -> None:

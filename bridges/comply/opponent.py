@@ -1,4 +1,4 @@
-"""The referee's own player, in the seat opposite the bot: plays at random, and ends matches."""
+"""The referee's player, in the seat opposite the bot: plays at random, and ends matches."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Opponent:
         self._task = asyncio.create_task(self._stay_connected())
 
     async def seek(self, seeking: Message, clock: str, seat: int | None) -> None:
-        """Answer the bot's open seek, as the server described it, with this clock and seat."""
+        """Answer the bot's open seek, the event `seeking`, with this clock and seat."""
         await self._welcome
         terms = {"game": seeking["game"], "rated": seeking.get("rated", False), "clock": clock}
         await self._send(terms | {"type": "seek", "seat": seat})
 
     async def tournament(self, game: str, clock: str, entrants: tuple[str, str]) -> None:
-        """Hold a tournament of one pair, in which the first entrant moves first.
+        """Create a tournament of one pair with an opening of two plies.
 
-        It starts with an opening of two plies.
+        The first entrant moves first in the first match.
         """
         await self._welcome
         await self._send({"type": "join"})
@@ -50,7 +50,7 @@ class Opponent:
         await self._send({"type": "abort", "match": match, "text": "the referee tests this"})
 
     async def close(self) -> None:
-        """End the match or the tournament if it is still being played, and disconnect."""
+        """End a running match or tournament, and disconnect."""
         if self._tournament:
             await self._send({"type": "end_tournament", "tournament": self._tournament})
         elif self.started.done() and not self.ended.done():

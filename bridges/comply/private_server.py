@@ -14,15 +14,15 @@ from playout.commands.subprocesses import LogFolder
 from playout.server.organizer.local_server import LocalServer, LocalServerError
 from playout.server.organizer.tournament_accounts import prepare_accounts
 
-#: The accounts of the referee, who is an administrator, and of the bot.
+#: The accounts of the referee, an administrator, and of the bot.
 REFEREE, BOT = "referee", "bot"
 _POLL_INTERVAL_S = 0.05
-#: The rules of all games may have to be compiled first, once on a machine.
+#: Longest time to start: the first start on a machine compiles the rules of all games.
 _START_S = 300.0
 
 
 class PrivateServer:
-    """A server of its own, which can be restarted."""
+    """A server for the test of one bot, which can be restarted."""
 
     def __init__(self, folder: Path, games: Sequence[str] = ()) -> None:
         """Create the database in the folder, with the accounts. Raises ClickException.

@@ -1,4 +1,4 @@
-"""The proxy between the bot and the server, in which a referee sees and changes what is said."""
+"""The proxy between the bot and the server, in which a referee sees and changes messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HOST = "127.0.0.1"
 
 
 class ProxyListener(Protocol):
-    """Is told what happens on the connections of the bot, and decides what is passed on."""
+    """Handles the events on the connections of the bot, and decides which frames are passed on."""
 
     async def from_bot(self, frame: Frame, link: Link) -> None:
         """The bot sent a frame, which is passed on only by `link.to_server`."""
@@ -24,10 +24,10 @@ class ProxyListener(Protocol):
         """The bot was sent a frame."""
 
     def noted(self, text: str) -> None:
-        """Something else happened on a connection."""
+        """Another event on a connection, as text."""
 
     def unreadable(self, reason: str) -> None:
-        """The bot sent bytes that are no frame; `reason` tells its author why."""
+        """The bot sent bytes that are no frame, for this reason."""
 
 
 class Link:
@@ -45,7 +45,7 @@ class Link:
 
     async def to_bot(self, frame: Frame) -> None:
         """Send a frame to the bot, unless the connection is lost."""
-        async with self._writing:  # a frame in pieces takes a while
+        async with self._writing:  # a frame in parts takes some time
             if self.is_open:
                 self._listener.sent(frame)
                 await frames.write(self._bot, frame, in_pieces=self.in_pieces)
@@ -56,7 +56,7 @@ class Link:
             await frames.write(self._server, frame)
 
     def close(self, reason: str) -> None:
-        """Close both connections, if they are open, for a reason that is noted."""
+        """Close both connections, and note the reason if they were open."""
         if self.is_open:
             self._listener.noted(reason)
         self.is_open = False
@@ -92,11 +92,11 @@ class Proxy:
         task.add_done_callback(self._tasks.discard)
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Carry the frames of a connection in both directions until either side ends it."""
+        """Pass on the frames of a connection in both directions until either side closes it."""
         try:
             answers, server = await asyncio.open_connection(*self._address)
         except OSError:
-            self._listener.noted("the bot connects while no server is there")
+            self._listener.noted("the bot connects while the server is stopped")
             writer.close()
             return
         self._listener.noted("the bot connects")

@@ -1,4 +1,4 @@
-"""The situations in which a bot is tested: their table, and what the referee does in each.
+"""The situations in which a bot is tested: their table, and the interference in each.
 
 An `Interference` changes the messages between the bot and the server, or passes them on unchanged.
 """
@@ -20,7 +20,7 @@ _WAIT_S = 0.2
 
 
 class Arbiter(Protocol):
-    """What an interference may do besides changing messages."""
+    """The actions of an interference besides changing messages."""
 
     async def restart_server(self) -> None:
         """Stop the server, and start it again."""
@@ -33,20 +33,20 @@ class Arbiter(Protocol):
 
 
 class Interference:
-    """What is done to the messages of a bot; each method here passes everything on unchanged."""
+    """Changes the messages of a bot; each method here passes messages on unchanged."""
 
     #: The codes of errors that it causes; other errors are the bot's own.
     causes: ClassVar[frozenset[str]] = frozenset()
-    #: Whether connections are lost, after which any request may cross with what happened meanwhile.
+    #: Whether it cuts connections, after which requests may cross with events.
     cuts: ClassVar[bool] = False
-    #: Whether it waits for a moment that a short match may not have.
+    #: Whether it waits for an event that a short match may not have.
     waits: ClassVar[bool] = True
 
     def __init__(self, arbiter: Arbiter) -> None:
         self.arbiter = arbiter
         #: The number of moves that the bot has sent.
         self.moves = 0
-        #: Whether it has done what it is for.
+        #: Whether it has interfered.
         self.done = not self.waits
 
     async def before_match(self, link: Link) -> None:
@@ -70,7 +70,7 @@ class Interference:
 
 
 class Undisturbed(Interference):
-    """Nothing is done to the messages."""
+    """Passes all messages on unchanged."""
 
     waits = False
 
@@ -225,10 +225,10 @@ class ServerRestart(LostMove):
 
 @dataclass(frozen=True)
 class Situation:
-    """A match in which something happens, and how it must end if the bot does what it should.
+    """A match with an interference, and the reason of its end if the bot behaves correctly.
 
-    `about` says what happens, and `duty` what the bot has to do. In a tournament, the first illegal
-    move loses: `ends_in_tournament`.
+    `about` describes the situation, and `duty` the correct behaviour. In a tournament, the first
+    illegal move loses: `ends_in_tournament`.
     """
 
     name: str
@@ -241,7 +241,7 @@ class Situation:
     ends_in_tournament: str | None = None
 
     def end(self, *, tournament: bool) -> str:
-        """The reason with which the match has to end."""
+        """Return the reason with which the match must end."""
         return self.ends_in_tournament or self.ends if tournament else self.ends
 
 
@@ -330,5 +330,5 @@ SITUATIONS = (
         ServerRestart,
     ),
 )
-#: The last row: errors that the bot caused by itself, in any situation.
+#: The name of the last row, the errors that the bot itself caused in any situation.
 OWN_ERRORS = "no errors of its own"

@@ -1,4 +1,4 @@
-"""One situation: starts the bot, plays a match against it, and decides whether it has passed."""
+"""Runs one situation: starts the bot, plays a match against it, and decides whether it passes."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from playout.bridges.comply.situations import Situation
 T = TypeVar("T")
 
 _POLL_INTERVAL_S = 0.05
-#: A situation lasts at most this multiple of the time that a bot may be silent.
+#: The longest duration of a situation, as a multiple of the longest silence of a bot.
 _LONGEST = 20
-#: The bot's own errors that are kept of each situation.
+#: The most errors of the bot that are kept for each situation.
 _ERRORS = 20
 
 
 @dataclass(frozen=True)
 class ComplyTerms:
-    """How bots are tested: their command and game, and how long one may be silent."""
+    """The terms of a test: command, game, and the longest silence of a bot, `patience_s`."""
 
     command: BotCommand
     game: str
@@ -40,7 +40,7 @@ class ComplyTerms:
 class Finding:
     """The result of a situation: `problem` is None if the bot has passed.
 
-    `own_errors` are errors of the server that the bot caused by itself.
+    `own_errors` are errors of the server that the bot itself caused.
     """
 
     situation: str
@@ -52,16 +52,16 @@ class Finding:
 
 
 class NotPassed(Exception):
-    """The bot has failed in a situation; the text says how."""
+    """The bot has failed in a situation; the message says how."""
 
 
 class SituationTrial:
-    """Puts the bot in one situation. It is the listener of the proxy, and its arbiter."""
+    """Runs one situation. It is the proxy's listener, and the interference's arbiter."""
 
     def __init__(
         self, terms: ComplyTerms, situation: Situation, server: PrivateServer, number: int
     ) -> None:
-        """`number` tells the bots' processes apart."""
+        """`number` distinguishes the processes of the bot."""
         loop = asyncio.get_running_loop()
         self._terms, self._situation, self._server = terms, situation, server
         self._name = f"{BOT}-{number}"
@@ -71,7 +71,7 @@ class SituationTrial:
         self._link: Link | None = None
         #: The seek with which the bot waits for an opponent, or the `ok` after its `join`.
         self._waiting: asyncio.Future[Message] = loop.create_future()
-        #: The `ended` that the bot was sent.
+        #: The event `ended` that was sent to the bot.
         self._told: asyncio.Future[Message] = loop.create_future()
         self._unreadable: asyncio.Future[str] = loop.create_future()
         self._messages = 0
@@ -146,7 +146,7 @@ class SituationTrial:
         await self._opponent.seek(waiting, clock, 3 - seat)
 
     def _judge_end(self, ended: Message) -> None:
-        """Raises NotPassed if the match ended otherwise than it should."""
+        """Raise NotPassed if the match ended for another reason than expected."""
         expected = self._situation.end(tournament=self._terms.tournament)
         if ended["reason"] != expected:
             raise NotPassed(
@@ -155,7 +155,7 @@ class SituationTrial:
             )
 
     async def _see_afterwards(self, bot: BotProcess) -> None:
-        """See that the bot ends with exit code 0, or is there for more. Raises NotPassed."""
+        """Check that the bot ends with exit code 0 or answers a ping. Raises NotPassed."""
         messages = self._messages
         if self._link:
             await self._link.to_bot(Frame.of({"type": "ping", "seconds": 60.0}))
@@ -169,7 +169,7 @@ class SituationTrial:
             await asyncio.sleep(_POLL_INTERVAL_S)
 
     async def _unless_it_fails(self, event: Awaitable[T], bot: BotProcess, when: str) -> T | None:
-        """Wait for an event, and return its value; None if the bot was told that all is over.
+        """Wait for an event, and return its value; None if the bot was sent the end of the match.
 
         Raises NotPassed if the program ends, or is silent for too long, or sends no frames.
         """
@@ -194,7 +194,7 @@ class SituationTrial:
                     each.cancel()
 
     async def _silence(self) -> None:
-        """Wait until the bot has said nothing for too long, or said much to no end."""
+        """Wait until the bot is silent for too long, or the situation takes too long."""
         while not self._hangs():
             await asyncio.sleep(_POLL_INTERVAL_S)
 
@@ -210,7 +210,7 @@ class SituationTrial:
     # The proxy's listener.
 
     async def from_bot(self, frame: Frame, link: Link) -> None:
-        """Note a message of the bot, and let the situation interfere."""
+        """Note a message of the bot, and pass it to the interference."""
         self._transcript.client(frame)
         self._heard_at = time.monotonic()
         self._messages += 1
@@ -220,11 +220,11 @@ class SituationTrial:
         await self._interference.from_bot(frame, link)
 
     async def from_server(self, frame: Frame, link: Link) -> None:
-        """Let the situation interfere with a message of the server."""
+        """Pass a message of the server to the interference."""
         await self._interference.from_server(frame, link)
 
     def sent(self, frame: Frame) -> None:
-        """Note what the bot was sent."""
+        """Note a message that was sent to the bot."""
         self._transcript.server(frame)
         message = frame.message
         match message.get("type"):

@@ -1,4 +1,4 @@
-"""A match as an agent is shown it: its board as text, and the names of the legal moves."""
+"""Describes a match to an agent: its board as text, and the names of the legal moves."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class AgentMatch:
     ended: Ended | None = None
     #: The open offers by the seats of their players.
     offers: dict[int, OpenOffer] = field(default_factory=dict)
-    #: What became of the last offer, for the agent.
+    #: The outcome of the last offer, for the agent.
     answer: str = ""
 
     @classmethod
     def of(cls, started: Started) -> AgentMatch:
-        """The match that has started, or is resumed."""
+        """Return the match of an event `started`, also of a resumed one."""
         return cls(
             started,
             len(started.moves),
@@ -58,7 +58,7 @@ class AgentMatch:
         )
 
     def updated(self, update: Update) -> None:
-        """Take a move over; an update that is repeated changes nothing."""
+        """Add a move; a repeated update changes nothing."""
         if update.ply < self.ply:
             return
         self.ply = update.ply + 1
@@ -79,7 +79,7 @@ class AgentMatch:
         self.answer = f"{_NAMED[event.offer]} was {event.how}"
 
     def taken_back(self, event: TakenBack) -> None:
-        """Go back to an earlier position."""
+        """Return to an earlier position."""
         count = self.ply - event.ply
         del self.names[len(self.names) - min(count, len(self.names)) :]
         self.ply, self.to_move, self.state = event.ply, event.to_move, event.state
@@ -91,12 +91,12 @@ class AgentMatch:
 
     @property
     def own_offer(self) -> OpenOffer | None:
-        """The agent's open offer; None if there is none."""
+        """The agent's open offer, or None."""
         return self.offers.get(self.seat)
 
     @property
     def opponents_offer(self) -> OpenOffer | None:
-        """The opponent's open offer; None if there is none."""
+        """The opponent's open offer, or None."""
         return self.offers.get(3 - self.seat)
 
     @property
@@ -107,7 +107,7 @@ class AgentMatch:
 
     @property
     def is_over(self) -> bool:
-        """Whether the server has told the result."""
+        """Whether the server has sent the result."""
         return self.ended is not None
 
     @property
@@ -117,13 +117,13 @@ class AgentMatch:
 
     @property
     def needs_agent(self) -> bool:
-        """Whether it is over, or the agent is to move or may answer an offer."""
+        """Whether the match is over, or the agent is to move or may answer an offer."""
         return self.is_over or self.waits_for_agent or self.opponents_offer is not None
 
     def action(self, move: str) -> int | None:
-        """The action of a legal move's name; None if there is none.
+        """Return the action of a legal move's name, or None.
 
-        Upper and lower case matter only between names that differ in nothing else, as in chess.
+        Case matters only between names that differ in nothing else, as in chess.
         """
         wanted = move.strip()
         if wanted in self.legal_moves:
@@ -132,7 +132,7 @@ class AgentMatch:
         return self.legal_moves[alike[0]] if len(alike) == 1 else None
 
     def described(self) -> dict[str, Any]:
-        """The match for the agent, as JSON."""
+        """Return the match for the agent, as a map for JSON."""
         shown: dict[str, Any] = {
             "match": self.started.match,
             "game": self.started.game,
@@ -168,7 +168,7 @@ class AgentMatch:
         return shown
 
     def _offer(self) -> str:
-        """The open offer, or what became of the last one."""
+        """Return the open offer, or the outcome of the last one."""
         if self.is_over:
             return ""
         if offer := self.opponents_offer:
@@ -184,14 +184,14 @@ class AgentMatch:
 
 
 def _named(moves: tuple[LegalMove, ...] | None, actions: tuple[int, ...] | None) -> dict[str, int]:
-    """The legal actions by name; a game without names has their numbers."""
+    """Return the legal actions by name; a game without names has their numbers."""
     if moves is not None:
         return {move.name: move.action for move in moves}
     return {str(action): action for action in actions or ()}
 
 
 def _rows(board: Board, view: PositionView) -> Iterator[str]:
-    """The lines of a board, with the labels of its columns and rows; hexagons are sheared."""
+    """Yield the lines of a board, with the labels of columns and rows; hexagons are sheared."""
     left = max(map(len, board.row_labels), default=0)
     texts = [cell_text(view, board, cell) for cell in range(len(view.cells))]
     names = () if board.geometry == "hex" else board.cell_labels
@@ -205,7 +205,7 @@ def _rows(board: Board, view: PositionView) -> Iterator[str]:
 
 
 def _legend(board: Board, view: PositionView) -> str:
-    """The meaning of the letters: their players, and the kinds of pieces on the board."""
+    """Return the meaning of the letters: their players, and the kinds of pieces on the board."""
     if view.counts:
         return "names of pits, and their seeds; capital letters are player 1, the others player 2"
     if not any(view.kinds):

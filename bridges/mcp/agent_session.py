@@ -28,22 +28,22 @@ from playout.protocol.messages import (
     Welcome,
 )
 
-#: Longest wait for the answer to a request, and for the connection.
+#: Longest time to wait for an answer, and for the connection.
 _ANSWER_S = 30.0
 
 
 class AgentError(Exception):
-    """A request failed; the text tells the agent why, and what to do."""
+    """A request failed; the message tells the agent why, and what to do."""
 
 
 class AgentSession:
-    """Logs in, keeps the connection, and notes what happens in the matches of this session."""
+    """Logs in, keeps the connection, and follows the matches of this session."""
 
     def __init__(self, identity: Identity, warn: Callable[[str], None]) -> None:
         """`warn` shows a line to the operator of the bridge."""
         #: The last `welcome`; None without a connection.
         self.welcome: Welcome | None = None
-        #: The matches of this session by identifier, also those that are over.
+        #: The matches of this session by identifier, also ended ones.
         self.matches: dict[str, AgentMatch] = {}
         self._connection: ServerConnection
         self._identity = identity
@@ -51,9 +51,9 @@ class AgentSession:
         self._numbers = itertools.count(1)
         self._answers: dict[RequestId, asyncio.Future[Event]] = {}
         self._changed = asyncio.Event()
-        #: Why there will be no connection.
+        #: The reason why no connection is possible.
         self._problem: str | None = None
-        #: What the server last said about a bot that could not be started.
+        #: The last notice of the server, such as that a bot could not be started.
         self.failure: str | None = None
 
     def open(self, connection: ServerConnection) -> None:
@@ -66,7 +66,7 @@ class AgentSession:
         connection.open()
 
     def close(self) -> None:
-        """Resign the matches that are being played, and disconnect."""
+        """Resign the running matches, and disconnect."""
         for match in self.matches.values():
             if not match.is_over:
                 self._connection.send(Resign(match=match.started.match))
@@ -96,7 +96,7 @@ class AgentSession:
         return event
 
     async def until(self, condition: Callable[[], bool], seconds: float) -> bool:
-        """Wait until a condition holds, for some seconds at most; return whether it does."""
+        """Wait until a condition holds, at most some seconds; return whether it holds."""
         give_up_at = time.monotonic() + seconds
         while not condition():
             self._changed.clear()
@@ -109,11 +109,11 @@ class AgentSession:
     # The listener of the connection.
 
     def connected(self) -> None:
-        """Log in; the server is to send views, so that a board can be shown."""
+        """Log in; ask for views, so that a board can be shown."""
         self._login.begin()
 
     def disconnected(self, reason: str) -> None:
-        """Fail what waits for an answer; the connection is being made again."""
+        """Let pending requests fail; the connection is being made again."""
         self.welcome = None
         for answer in self._answers.values():
             if not answer.done():
@@ -121,7 +121,7 @@ class AgentSession:
         self._changed.set()
 
     def retrying(self, server: str, reason: str, patience_s: float) -> None:
-        """Tell the operator that no server is there yet."""
+        """Tell the operator that the server does not answer yet."""
         self._warn(f"There is no server at {server}: {reason}. Trying for {patience_s:g} s ...")
 
     def unreachable(self, reason: str) -> None:
@@ -129,14 +129,14 @@ class AgentSession:
         self.unusable(f"The server cannot be reached: {reason}. Start one with: playout-server")
 
     def unusable(self, reason: str) -> None:
-        """Note why there will be no connection."""
+        """Note why no connection is possible."""
         self._problem, self.welcome = reason, None
         self._warn(reason)
         self._connection.close()
         self._changed.set()
 
     def received(self, event: Event) -> None:
-        """Note an event, and wake what waits for it."""
+        """Handle an event, and wake the tasks that wait."""
         match event:
             case Welcome():
                 self._welcomed(event)
@@ -172,7 +172,7 @@ class AgentSession:
             self.unusable(f"{error.text} ({error.code}). {self._identity.advice(error) or ''}")
 
     def _started(self, started: Started) -> None:
-        """Note a match; of one that is resumed, the names of earlier moves are kept."""
+        """Add a match; a resumed one keeps the names of earlier moves."""
         known = self.matches.get(started.match)
         match = self.matches[started.match] = AgentMatch.of(started)
         if known:

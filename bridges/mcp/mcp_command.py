@@ -1,4 +1,4 @@
-"""The command `playout-bridge mcp`: serves the tools of an agent at its standard streams."""
+"""`playout-bridge mcp`: serves the tools of an agent over its standard streams."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from playout.commands.connect_options import (
 )
 from playout.commands.identity import Identity, random_name, software
 
-#: Seconds in which the last messages are sent.
+#: Seconds for sending the last messages.
 _FAREWELL_S = 0.2
 
 EPILOG = """
@@ -32,8 +32,8 @@ Examples:
   playout-bridge mcp --name Ada            the account Ada, for rated matches
   playout-bridge mcp --host play.example --tls --name Ada
 
-It is started by the program that runs the agent, whose settings have to name
-the command, as in
+The program that runs the agent starts the command. Its settings must have the
+command, as in
 
 \b
   {"mcpServers": {"playout": {"command": "playout-bridge",
@@ -50,8 +50,9 @@ It needs the package mcp: pip install ".[mcp]" in a checkout of Playout
 def command(server: ServerAddress, account: AccountChoice, retry_s: float) -> None:
     """Let a language model play, through the Model Context Protocol (MCP).
 
-    The agent gets the tools list_games, new_match, legal_moves, play, state and resign. When the
-    program that runs it closes the input, the bridge resigns running matches and ends.
+    The agent gets the tools list_games, new_match, legal_moves, play, state, offer, answer_offer
+    and resign. When the program that runs it closes the input, the bridge resigns running matches
+    and ends.
     """
     try:
         tools = importlib.import_module("playout.bridges.mcp.tools")
@@ -96,6 +97,6 @@ def _serve(tools: Any, identity: Identity, server: ServerAddress, retry_s: float
 
 
 def _leave(loop: asyncio.AbstractEventLoop, session: AgentSession, code: int) -> None:
-    """Resign, and exit: the thread that reads the input cannot be stopped otherwise."""
+    """Resign, and exit: the thread that reads the input cannot be stopped in another way."""
     session.close()
     loop.call_later(_FAREWELL_S, os._exit, code)

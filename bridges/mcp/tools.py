@@ -1,4 +1,4 @@
-"""The tools that an agent has: it lists games, plays matches, offers draws, and resigns."""
+"""The tools of an agent: it lists games, plays matches, offers draws, and resigns."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ T = TypeVar("T")
 Described = dict[str, Any]
 
 _INSTRUCTIONS = """\
-Plays board games on a Playout server, against its bots and whoever else is there.
+Plays board games on a Playout server, against its bots and other users.
 Call list_games, then new_match, and then play until the status says that the match is over.
 Your clock runs while you think: new_match and play return the time that is left.
 """
 
 Game = Annotated[str, Field(description="A game of list_games, e.g. othello(size=6)")]
 Match = Annotated[
-    str | None, Field(description="The match; may be left out while you play one only")
+    str | None, Field(description="The match; may be left out while you play only one")
 ]
 Wait = Annotated[
     float, Field(ge=0, le=300, description="Longest time to wait for the opponent, in seconds")
@@ -67,7 +67,7 @@ def agent_server(session: AgentSession) -> MCPServer[Any]:
 
 
 def _with_tool_errors(tool: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
-    """Let the agent read why a request failed."""
+    """Report the failure of a request to the agent."""
 
     @wraps(tool)
     async def call(*arguments: P.args, **named: P.kwargs) -> T:
@@ -146,7 +146,7 @@ class AgentTools:
         return await self._shown(played.started.match, wait_s)
 
     async def state(self, match: Match = None, wait_s: Wait = 0) -> Described:
-        """Return a match, after waiting until it is your move or over."""
+        """Return a match, after waiting until it is your move or the match is over."""
         return await self._shown(self._named(match).started.match, wait_s)
 
     async def offer(
@@ -194,7 +194,7 @@ class AgentTools:
         return resigned.described()
 
     async def _begin(self, request: Seek | ChallengeBot, wait_s: float) -> Described:
-        """Wait for a match that a request leads to; without one, the seek is closed."""
+        """Wait for the match of a request; without one, close the seek."""
         session = self._session
         before = set(session.matches)
         session.failure = None
@@ -210,12 +210,12 @@ class AgentTools:
         bots = ", ".join(bot.name for bot in (await session.ready()).bots)
         raise AgentError(
             session.failure
-            or f"Nobody has sought this match for {wait_s:g} s, so it is sought no longer. "
+            or f"No opponent was found in {wait_s:g} s, and the seek is closed. "
             f"Try again, or play against a bot: {bots or 'there are none'}"
         )
 
     async def _shown(self, match: str, wait_s: float) -> Described:
-        """A match, when it is the agent's move or an offer waits, or it is over, or time is up."""
+        """Return a match when the agent is to move or to answer an offer, or after `wait_s`."""
         matches = self._session.matches
         await self._session.until(lambda: matches[match].needs_agent, wait_s)
         return matches[match].described()
@@ -224,7 +224,7 @@ class AgentTools:
         return [match for match in self._session.matches.values() if not match.is_over]
 
     def _named(self, match: str | None) -> AgentMatch:
-        """The match of that identifier; without one, the only one that is being played."""
+        """Return the match of that identifier; without one, the only running match."""
         matches = self._session.matches
         if match is not None:
             if match not in matches:
@@ -234,7 +234,7 @@ class AgentTools:
         running = self._running() or list(matches.values())[-1:]
         if len(running) != 1:
             known = ", ".join(each.started.match for each in running) or "none; call new_match"
-            raise AgentError(f"Say which match. Your matches: {known}")
+            raise AgentError(f"Name the match. Your matches: {known}")
         return running[0]
 
     def _running_match(self, match: str | None) -> AgentMatch:

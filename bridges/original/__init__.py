@@ -1,6 +1,6 @@
-"""Clients of the system that Playout descends from: boardgame-socketplayer, unmodified.
+"""Clients of the original system, boardgame-socketplayer, from which Playout descends.
 
-They speak JSON, one object a line. `client_line` is the connection to a client, `bridged_match` the
-match that a client plays on a Playout server, `command` the listener. Games and messages are in
-`playout.players.engines`, which runs such clients as engines.
+They run unmodified, and speak JSON, one object a line. `bridged_match` plays the match of a client
+on a Playout server, `original_command` listens for clients. Games and messages are in
+`playout.players.engines.original_json`.
 """

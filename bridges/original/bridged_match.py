@@ -1,4 +1,8 @@
-"""The match of a client of the original system on a Playout server."""
+"""The match of a client of the original system on a Playout server.
+
+`ClientLine` is the connection to the client, with lines of JSON that end in CR LF. `BridgedMatch`
+plays the match.
+"""
 
 from __future__ import annotations
 
@@ -40,17 +44,16 @@ from playout.protocol.messages import (
     Welcome,
 )
 
-# The connection to a client of the original system: lines of JSON, ended by CR LF.
-
-
-#: Bytes of a line, at most: an action with the statistics of a search has some thousands.
+#: The ids of requests; those of moves are their plies.
+_PLAY, _PING, _RESIGN = "play", "ping", "resign"
+#: The most bytes of a line: an action with the statistics of a search has some thousands.
 MAX_LINE = 64 * 1024
-#: Seconds in which a client has to read the last message and hang up.
+#: Seconds in which a client must read the last message and close the connection.
 PATIENCE_S = 5.0
 
 
 class ClientListener(Protocol):
-    """Reacts to what a client does."""
+    """Handles the events of a client's connection."""
 
     def begin(self) -> None:
         """The connection has been made."""
@@ -59,7 +62,7 @@ class ClientListener(Protocol):
         """The client sent a line."""
 
     def fault(self, text: str) -> None:
-        """The client broke the protocol; `text` says how."""
+        """The client has violated the protocol; `text` says how."""
 
     def hung_up(self) -> None:
         """The connection is closed, by either side."""
@@ -68,8 +71,7 @@ class ClientListener(Protocol):
 class ClientLine(LineOnlyReceiver):
     """Sends messages to a client, and passes its lines on until `end`.
 
-    The original client computes for ever if the connection is closed before it was sent a result or
-    a refusal: `end` and `decline` close it.
+    The original client computes for ever if its connection closes before a result or a refusal.
     """
 
     delimiter = b"\n"
@@ -77,7 +79,7 @@ class ClientLine(LineOnlyReceiver):
 
     transport: Any
     listener: ClientListener | None = None
-    #: Why the client is declined at once, instead of having a listener.
+    #: The reason why a client without listener is declined at once.
     refusal = ""
 
     def __init__(self, reactor: Any) -> None:
@@ -91,12 +93,12 @@ class ClientLine(LineOnlyReceiver):
             self.transport.write(message(kind, **fields).encode() + b"\r\n")
 
     def decline(self, text: str) -> None:
-        """Tell the client to leave, and close the connection."""
+        """Decline the client with a text, and close the connection."""
         self.send("decline", message=text)
         self.end()
 
     def end(self) -> None:
-        """Close the connection after everything was sent; cut it if the client does not read."""
+        """Close the connection after everything was sent; abort it if the client does not read."""
         if not self._ended:
             self._ended = True
             self._deadline = self._reactor.callLater(PATIENCE_S, self.transport.abortConnection)
@@ -125,15 +127,11 @@ class ClientLine(LineOnlyReceiver):
             self.listener.hung_up()
 
 
-#: The ids of requests; those of moves are their plies.
-_PLAY, _PING, _RESIGN = "play", "ping", "resign"
-
-
 class BridgedMatch:
     """One client: seeks a match for it, tells it when it is to move, and sends its moves.
 
-    The client is told of a position once: it would think again. Whatever it does wrong ends its own
-    match, by resignation. It is a `ServerListener` and a `ClientListener`.
+    A position is sent once, because the client would think about it again. An error of the client
+    resigns its own match. This is a `ServerListener` and a `ClientListener`.
     """
 
     def __init__(
@@ -146,7 +144,7 @@ class BridgedMatch:
         done: Callable[[BridgedMatch], None],
         show: Callable[[str], None],
     ) -> None:
-        """`done` is called once, when neither connection is open; `show` tells the operator."""
+        """`done` is called once, when both connections are closed; `show` informs the operator."""
         self._reactor = reactor
         self._rules = rules
         self._request = request
@@ -155,11 +153,11 @@ class BridgedMatch:
         self._done = done
         self._show = show
         self._match: Started | None = None
-        #: The server has sent the match on the present connection.
+        #: Whether the server has sent the match on the present connection.
         self._is_current = False
         self._states: list[State] = [rules.game.initial_state()]
         self._moves: list[int] = []
-        #: The ply for which the client was asked, and its answer.
+        #: The ply of the last question to the client, and its answer.
         self._asked = -1
         self._answer: Move | None = None
         self._failed = self._over = False
@@ -170,14 +168,14 @@ class BridgedMatch:
         self._login = Login(self._identity, server, self._reactor.callLater, self.unusable)
 
     def begin(self) -> None:
-        """Connect to the server, when the client has connected."""
+        """Connect to the server: the client has connected."""
         self._server.open()
 
     def stop(self) -> None:
-        """End the match, because the bridge ends."""
+        """End the match, because the bridge stops."""
         self._fail("The bridge has been stopped.")
 
-    # What the client does.
+    # Called by the connection to the client.
 
     def line(self, line: bytes) -> None:
         """Handle a line of the client: its action, if it is to move."""
@@ -195,17 +193,17 @@ class BridgedMatch:
             self._move(action, info)
 
     def fault(self, text: str) -> None:
-        """Tell the client what it did wrong, and give its match up."""
+        """Report an error to the client, and resign its match."""
         self._client.send("error", message=text)
-        self._fail(f"You have broken the protocol: {text}.")
+        self._fail(f"You have violated the protocol: {text}.")
 
     def hung_up(self) -> None:
-        """Resign, as the client cannot come back to its match."""
+        """Resign, as the client cannot return to its match."""
         if not self._over and not self._failed:
-            self._show(f"{self._identity.name} has hung up")
+            self._show(f"{self._identity.name} has closed the connection")
             self._fail("")
 
-    # What the server does.
+    # Called by the connection to the server.
 
     def connected(self) -> None:
         """Log in as a guest."""
@@ -213,11 +211,11 @@ class BridgedMatch:
         self._login.begin()
 
     def disconnected(self, reason: str) -> None:
-        """The connection makes itself anew; the client knows nothing of it."""
+        """Wait for the next connection; the client is not told."""
         self._is_current = False
 
     def retrying(self, server: str, reason: str, patience_s: float) -> None:
-        """Tell the operator that no server is there yet."""
+        """Tell the operator that the server does not answer yet."""
         self._show(f"there is no server at {server}: {reason}; trying again")
 
     def unreachable(self, reason: str) -> None:
@@ -231,7 +229,7 @@ class BridgedMatch:
         self._leave("The server cannot be used.")
 
     def received(self, event: Event) -> None:
-        """React to an event of the server."""
+        """Handle an event of the server."""
         if self._over:
             return
         match event:
@@ -281,7 +279,7 @@ class BridgedMatch:
         self._answer = None
 
     def _advance(self) -> None:
-        """Ask the client for its move, or pass for it, if it is to move."""
+        """If the client is to move, ask it for its move, or pass for it."""
         assert self._match
         game, state, ply = self._rules.game, self._states[-1], len(self._moves)
         if self._failed or game.winner(state) or game.current_player(state) != self._match.seat:
@@ -323,7 +321,7 @@ class BridgedMatch:
     # The end.
 
     def _fail(self, text: str) -> None:
-        """Resign the match, decline the client, and leave when the server has ended the match."""
+        """Resign the match and decline the client; leave when the server has ended the match."""
         if self._failed or self._over:
             return
         self._failed = True
@@ -334,7 +332,7 @@ class BridgedMatch:
             self._server.send(Resign(id=_RESIGN, match=self._match.match))
 
     def _leave(self, text: str) -> None:
-        """Close both connections; `text` is for a client that has no result, if not empty."""
+        """Close both connections; a `text` declines a client without a result."""
         if self._over:
             return
         self._over = True

@@ -21,7 +21,7 @@ from playout.protocol.endpoints import endpoint, spelled, why_not_listening
 from playout.protocol.messages import ChallengeBot, Seek
 from playout.protocol.time_control import TimeControlError, parse_time_control
 
-#: Seconds in which the server has to be reached, at the start of a match and after a loss.
+#: Longest time to reach the server, at the start of a match and after a lost connection.
 PATIENCE_S = 10.0
 
 _EPILOG = f"""
@@ -37,13 +37,13 @@ Examples:
 Games: {", ".join(f"{name} ({each.spec})" for name, each in RULES.items())},
 and original(board=NAME) for each installed Board of the original.
 
-Each client plays one match as a guest, and leaves. It must be given a clock,
-as it knows none: 60/move by default, and it thinks for 30 s by default.
+Each client plays one match as a guest, and leaves. A client knows no clock:
+the clock is 60/move by default, and a client thinks for 30 s by default.
 """
 
 
 class Bridge(Factory):
-    """Plays a match for each client that connects, `clients` at a time at most."""
+    """Plays a match for each client that connects, at most `clients` at a time."""
 
     noisy = False
 
@@ -79,7 +79,7 @@ class Bridge(Factory):
         return client
 
     def stop(self, code: int) -> None:
-        """Resign all matches, tell the clients, and end the program with this exit code."""
+        """Resign all matches, decline the clients, and end the program with this exit code."""
         if self._stopping_with is None and self._matches:
             self._stopping_with = code
             for match in list(self._matches):
@@ -171,11 +171,11 @@ def _rules(game: str) -> OriginalRules:
 
 
 def _check_clock(clock: str) -> None:
-    """Raise UsageError for a clock that a silent client could hold for ever."""
+    """Raise UsageError for a clock that never ends the match of a silent client."""
     try:
         if parse_time_control(clock) is not None:
             return
-        text = "--clock none is not possible: a silent client would keep its match for ever"
+        text = "--clock none is not possible: the match of a silent client would never end"
     except TimeControlError as error:
         text = str(error)
     raise click.UsageError(text)

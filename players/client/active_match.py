@@ -1,4 +1,7 @@
-"""The match of a connected player: what is known of it, and what the player has to do next."""
+"""The match of a connected player: its state, and the next step of the player.
+
+`TakeOvers` finds matches that another process of the account has left, as after a crash.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from playout.protocol.messages import (
 
 
 class Doing(enum.Enum):
-    """What the player's thread does."""
+    """The present activity of the player's thread."""
 
     NOTHING = enum.auto()
     CHOOSING = enum.auto()
@@ -32,7 +35,7 @@ class Doing(enum.Enum):
 
 
 class MoveQuery(enum.Enum):
-    """What the match asks of the player."""
+    """The demand of the match on the player."""
 
     NOTHING = enum.auto()
     CHOICE = enum.auto()
@@ -41,7 +44,7 @@ class MoveQuery(enum.Enum):
 
 
 class Step(enum.Enum):
-    """What follows from the two."""
+    """The next step, which follows from the two."""
 
     WAIT = enum.auto()
     CHOOSE = enum.auto()
@@ -50,7 +53,7 @@ class Step(enum.Enum):
     LEAVE = enum.auto()
 
 
-#: A choice continues while the connection is lost: the match may come back unchanged.
+#: A choice continues while the connection is lost: the match may be unchanged afterwards.
 STEPS: Mapping[tuple[Doing, MoveQuery], Step] = {
     (Doing.NOTHING, MoveQuery.NOTHING): Step.WAIT,
     (Doing.NOTHING, MoveQuery.CHOICE): Step.CHOOSE,
@@ -70,7 +73,7 @@ STEPS: Mapping[tuple[Doing, MoveQuery], Step] = {
 
 @dataclass
 class ActiveMatch:
-    """A match that the player plays, from the player's view."""
+    """A match of the player, as the player knows it."""
 
     started: Started
     player: Player
@@ -80,9 +83,9 @@ class ActiveMatch:
     #: The actions between the states.
     moves: list[int] = field(default_factory=list)
     doing: Doing = Doing.NOTHING
-    #: The ply at which the player began with what it is doing.
+    #: The ply at which the present activity began.
     since: int = 0
-    #: The ply for which the player is done: it has sent a move, or pondered to the end.
+    #: The ply for which the player has finished: it has sent a move, or pondered to the end.
     done: int | None = None
     #: The analysis of the move that was sent last, until the move is played.
     info: Info | None = None
@@ -91,7 +94,7 @@ class ActiveMatch:
     #: Whether the player resigns the match.
     resigned: bool = False
     over: bool = False
-    #: The open offers, by the seat of the player who has made it.
+    #: The open offers, by the seat of the player that made them.
     offers: dict[int, OpenOffer] = field(default_factory=dict)
 
     @property
@@ -116,13 +119,13 @@ class ActiveMatch:
         return self.started.players[2 - self.seat]
 
     def take_back(self, ply: int) -> None:
-        """Forget the moves from number `ply` on, and what the player has done about them."""
+        """Forget the moves from number `ply` on, and the player's work on them."""
         del self.states[ply + 1 :], self.moves[ply:]
         self.done = self.info = None
 
     @property
     def query(self) -> MoveQuery:
-        """What the match asks of the player now."""
+        """The present demand of the match on the player."""
         state = self.states[-1]
         if self.over:
             return MoveQuery.LEAVE
@@ -134,7 +137,7 @@ class ActiveMatch:
 
     @property
     def step(self) -> Step:
-        """What has to be done next."""
+        """The next step of the player's thread."""
         if self.since != self.ply and self.doing in (Doing.CHOOSING, Doing.PONDERING):
             return Step.CANCEL
         return STEPS[self.doing, self.query]
@@ -142,7 +145,7 @@ class ActiveMatch:
 
 @dataclass
 class ResultCounts:
-    """The results of a connected player, and how often its program failed."""
+    """The results of a connected player, and the number of failures of its program."""
 
     won: int = 0
     lost: int = 0
@@ -151,7 +154,7 @@ class ResultCounts:
     faults: int = 0
 
     def count(self, winner: int, seat: int) -> None:
-        """Add a match of the player with that seat; -1 stands for a tie, 0 for no result."""
+        """Count a match of the player in that seat; -1 is a tie, 0 no result."""
         if winner == 0:
             self.void += 1
         elif winner < 0:
@@ -171,15 +174,12 @@ class ResultCounts:
         return f"{self.won} won, {self.lost} lost, {self.tied} tied{void}"
 
 
-# Takes over matches of the same account whose player has disconnected, as after a crash.
-
-
-#: The ids of the requests made here.
+#: The ids of the requests of `TakeOvers`.
 _WATCH, _TAKE_OVER, _UNWATCH = "watch", "take_over", "unwatch"
 
 
 class TakeOvers:
-    """Tries the matches one after the other, until one can be taken over."""
+    """Tries the left matches of the account one after the other, until it takes over one."""
 
     def __init__(
         self,
@@ -188,7 +188,7 @@ class TakeOvers:
         show: Callable[[str], None],
         none_left: Callable[[], None],
     ) -> None:
-        """`admits` tells whether a game can be played; `none_left` is called after the last match.
+        """`admits` says whether a game can be played; `none_left` is called after the last match.
 
         `show` shows a line to the user.
         """
@@ -201,12 +201,12 @@ class TakeOvers:
         self._match: str | None = None
 
     def set_away(self, away: tuple[str, ...]) -> None:
-        """Try these matches from now on, and no others."""
+        """Try these matches from now on, in place of earlier ones."""
         self._away = list(away)
         self._match = None
 
     def next(self) -> None:
-        """Try the next match. It leads to an event `started` with a seat, or to `none_left`."""
+        """Try the next match. The result is an event `started` with a seat, or `none_left`."""
         self._match = self._away.pop(0) if self._away else None
         if self._match is None:
             self._none_left()
@@ -214,7 +214,7 @@ class TakeOvers:
             self.connection.send(Watch(id=_WATCH, match=self._match))
 
     def shown(self, started: Started) -> None:
-        """Take over the match that is being watched, if its game can be played here."""
+        """Take over a watched match, if its game can be played."""
         if started.match != self._match:
             return
         self.connection.send(Unwatch(id=_UNWATCH, match=started.match))
@@ -225,7 +225,7 @@ class TakeOvers:
             self.next()
 
     def refused(self, error: Error) -> bool:
-        """React to a refusal. Returns whether the request was one of this object."""
+        """Handle a refusal. Returns whether the request was made here."""
         if error.re == _UNWATCH:
             return True
         if error.re not in (_WATCH, _TAKE_OVER):

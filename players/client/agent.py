@@ -1,4 +1,4 @@
-"""A connected player: logs in, gets matches, plays them, and returns after a lost connection."""
+"""A connected player: logs in, gets matches, plays them, and reconnects after a loss."""
 
 from __future__ import annotations
 
@@ -39,14 +39,13 @@ from playout.protocol.messages import (
 
 #: The ids of requests.
 _PING, _PLAY = "ping", "play"
-#: Errors caused by messages that crossed; the match itself says what to do next.
+#: Errors that crossing messages cause; the events of the match decide the next step.
 _HARMLESS = (Code.MATCH_OVER, Code.WRONG_PLY)
 #: Refusals of `hello` after which another attempt may succeed.
 _TEMPORARY = (Code.TOO_MANY, Code.CLOSING)
-#: Errors about the whole connection, after which it is kept or made again.
+#: Errors about the whole connection that do not end it for good.
 _PASSING = (Code.TOO_MANY, Code.RATE_LIMITED, Code.TIMEOUT)
-#: Number of first moves in a row that came too late, after which a program leaves; a person leaves
-#: after one.
+#: The missed first moves in a row after which a program leaves; a person leaves after one.
 _MISSED_STARTS = 3
 
 
@@ -76,7 +75,7 @@ class Agent:
         self._offers = OfferAnswers(console, takebacks=request.takebacks)
         self._driver = MatchDriver(reactor, console, self.counts, self._left, self._offers.ask)
         self._takeovers = TakeOvers(reactor, request.admits, console.show, self._send_request)
-        #: The exit code, once the player has been told to leave.
+        #: The exit code, once the player is to leave.
         self._leaving_with: int | None = None
         self._interrupted = False
         #: Whether no match follows this one on the ladder.
@@ -86,7 +85,7 @@ class Agent:
         self._caught_up = False
         self._match: ActiveMatch | None = None
         self._missed_starts = 0
-        #: Events of the next match, which came before the player was done with this one.
+        #: Events of the next match that arrived before the player had finished this one.
         self._later: list[Started | Update | Ended] = []
 
     def use(self, connection: ServerConnection) -> None:
@@ -104,7 +103,7 @@ class Agent:
         self._login.begin()
 
     def disconnected(self, reason: str) -> None:
-        """Tell the user; the connection makes itself anew."""
+        """Tell the user; the connection is being made again."""
         self._caught_up = False
         self._later.clear()
         self._takeovers.set_away(())
@@ -116,7 +115,7 @@ class Agent:
             self._driver.advance(self._match)
 
     def retrying(self, server: str, reason: str, patience_s: float) -> None:
-        """Tell the user that no server is there, and for how long that is tried again."""
+        """Tell the user that the server does not answer, and how long to keep trying."""
         self._console.show(f"There is no server at {server}: {reason}.")
         self._console.show(f"Trying again for {patience_s:g} s (--retry-s) ...")
 
@@ -132,7 +131,7 @@ class Agent:
         self._finish(1)
 
     def received(self, event: Event) -> None:
-        """React to an event of the server."""
+        """Handle an event of the server."""
         match event:
             case Welcome():
                 self._welcomed(event)
@@ -165,7 +164,7 @@ class Agent:
                 self._refused(event)
 
     def interrupt(self) -> None:
-        """React to Ctrl-C: the player may handle it, otherwise leave; a ladder after the match."""
+        """Handle Ctrl-C, unless the player does: leave, but a ladder after the present match."""
         if self._match is not None and self._match.player.interrupt():
             return
         if self._match is None or self._request.leave is None or self._interrupted:
@@ -176,7 +175,7 @@ class Agent:
         self._console.show("Leaving the ladder after this match; Ctrl-C again resigns it ...")
 
     def leave(self, code: int) -> None:
-        """Resign the match and finish; in a tournament another process may continue the match."""
+        """Resign the match and finish, except in a tournament: another process may continue it."""
         continued = self._request.may_be_continued
         if self._match is None or continued or self._leaving_with is not None:
             self._finish(code)
@@ -189,7 +188,7 @@ class Agent:
     # Logging in.
 
     def _welcomed(self, welcome: Welcome) -> None:
-        """Store the token, and ask for an answer that follows all running matches."""
+        """Store the token, and send a ping: its answer follows all running matches."""
         self._server_is_closing = False
         if text := self._login.welcomed(welcome):
             self._console.show(text)
@@ -208,7 +207,7 @@ class Agent:
     # Getting a match.
 
     def _catch_up(self) -> None:
-        """Go on when the server has sent all running matches."""
+        """Continue when the server has sent all running matches."""
         self._caught_up = True
         match = self._match
         if match is None:
@@ -248,13 +247,13 @@ class Agent:
         self._connection.send(structs.replace(self._request.request, id=_PLAY))
 
     def _leave_ladder(self) -> None:
-        """Play no further match than the present one, if that is on a ladder."""
+        """If the present match is on a ladder, play no match after it."""
         if request := self._request.leave:
             self._last_on_ladder = True
             self._connection.send(request)
 
     def _is_of_the_next(self, match_id: str) -> bool:
-        """Whether the match has to wait until the player has stopped thinking about the last."""
+        """Return whether a match must wait until the player stops thinking about the last one."""
         match = self._match
         return match is not None and (match.started.match != match_id or match.over)
 
@@ -264,7 +263,7 @@ class Agent:
         match = self._match
         if match is None:
             match = self._begin(event)
-        elif match.resigned:  # the connection may have been lost before the server knew
+        elif match.resigned:  # the request may have been lost with the connection
             self._driver.resign(match)
         if match is None:
             return
@@ -276,16 +275,16 @@ class Agent:
                 return
         match.clocks = event.clocks
         match.connected = True
-        match.done = match.info = None  # a move may have been lost, too
+        match.done = match.info = None  # a move may have been lost as well
         match.offers.clear()
         for offer in event.offers:
             self._offers.made(match, offer)
         self._driver.advance(match)
 
     def _begin(self, event: Started) -> ActiveMatch | None:
-        """Begin to play a match; None if there is no player for its game.
+        """Begin to play a match; return None if no player can play its game.
 
-        It may have been started by a program that ran before this one.
+        An earlier process may have started it.
         """
         self._console.started(event)
         try:
@@ -322,7 +321,7 @@ class Agent:
     def _append(self, match: ActiveMatch, action: int, state: State | None = None) -> bool:
         """Add a move of the server by the client's rules; return whether they allow it.
 
-        The rules kept here compute the position, as searches trust that it is one of the game's.
+        The client's rules compute the position, because searches need a valid one.
         """
         try:
             after = match.game.next_state(match.states[-1], action)
@@ -359,7 +358,7 @@ class Agent:
         match.offers.clear()
         try:
             if not 0 <= event.ply <= match.ply:
-                raise IllegalAction(f"of {match.ply} moves, {event.ply} are to be left")
+                raise IllegalAction(f"of {match.ply} moves, {event.ply} are to remain")
             _check_same(match.states[event.ply], event.state)
         except IllegalAction as error:
             self._show_other_rules(match.started, error)
@@ -441,10 +440,10 @@ class Agent:
 def _check_same(state: State, of_server: State) -> None:
     """Raise IllegalAction unless the server has the same position."""
     if state != of_server:
-        raise IllegalAction("the position after the last move is another one")
+        raise IllegalAction("the position after the last move is different")
 
 
 def _common(some: Sequence[int], others: Sequence[int]) -> int:
-    """The number of first moves that are the same."""
+    """Return the number of equal moves at the start."""
     pairs = enumerate(zip(some, others, strict=False))
     return next((ply for ply, (one, other) in pairs if one != other), min(len(some), len(others)))

@@ -1,4 +1,4 @@
-"""Runs the player of a match: in a thread, on time, and guarded against its faults."""
+"""Runs the player of a match in a thread, with its time, and handles its failures."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from playout.protocol.messages import Move, Resign
 
 #: The id of the request to resign; those of moves are their plies.
 _RESIGN = "resign"
-#: A choice that takes no longer is made in the reactor's thread: another thread takes 0.15 ms there
-#: and back, and on a busy machine much more.
+#: The longest choice that is made in the reactor's thread: switching to another thread and back
+#: takes 0.15 ms, and much more on a busy machine.
 _SHORT_S = 0.02
 
 
 class MatchDriver:
-    """Lets a player do what its match asks for, and sends its moves."""
+    """Lets a player think as its match demands, and sends its moves."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class MatchDriver:
     ) -> None:
         """`left` is called when a match is over and its player has stopped thinking.
 
-        `ask` sends the server what a player asks for.
+        `ask` sends a player's request to the server.
         """
         self.connection: ServerConnection
         self._reactor = reactor
@@ -59,7 +59,7 @@ class MatchDriver:
         self._ask = ask
 
     def advance(self, match: ActiveMatch) -> None:
-        """Let the player do what the match asks for; to be called when that may have changed."""
+        """Take the next step of the player; to be called after each change of the match."""
         match match.step:
             case Step.CHOOSE:
                 self._choose(match)
@@ -88,7 +88,7 @@ class MatchDriver:
     def take_back(self, match: ActiveMatch, seat: int, ply: int) -> None:
         """Forget the moves from number `ply` on, which `seat` has taken back."""
         match.take_back(ply)
-        if match.step is Step.CANCEL:  # before a person sees the board, and answers
+        if match.step is Step.CANCEL:  # before a person sees the board and answers
             self.advance(match)
         self.notify(match, match.player.taken_back, seat, tuple(match.states))
 
@@ -105,7 +105,7 @@ class MatchDriver:
         self.connection.send(Resign(id=_RESIGN, match=match))
 
     def notify(self, match: ActiveMatch, call: Callable[..., None], *arguments: object) -> None:
-        """Call a method of the player, or show its analysis; if that fails, the player resigns."""
+        """Call a method of the player, or show its analysis; resign if that fails."""
         try:
             call(*arguments)
         except Exception:  # the player may be any program
@@ -142,7 +142,7 @@ class MatchDriver:
         think: Callable[..., Any],
         *arguments: object,
     ) -> None:
-        """Let the player think; its result goes to `done`, in the reactor's thread."""
+        """Let the player think; pass its result to `done` in the reactor's thread."""
         match.doing, match.since = doing, match.ply
         match.player.ready()
         running = run(think, tuple(match.states), *arguments)

@@ -1,6 +1,7 @@
-"""Offers in the match of a connected player: what a person is told, and what a program answers.
+"""Offers in the match of a connected player: shows them to a person, and answers for a program.
 
-A program declines draws. It agrees to takebacks if it was started so, as the bots of a server are.
+A program declines draws. It agrees to takebacks with the option `--takebacks`, as the bots of a
+server do.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from playout.protocol.messages import (
     WithdrawOffer,
 )
 
-#: The id of all requests about offers; their answers are not waited for.
+#: The id of all requests about offers, which wait for no answer.
 _REQUEST = "offer"
 _WANTED = {"draw": "offers a draw", "takeback": "asks to take a move back"}
 _WANT = {"draw": "offer a draw", "takeback": "ask to take a move back"}
@@ -32,7 +33,7 @@ class OfferAnswers:
     """Answers offers of opponents, and makes those of a person."""
 
     def __init__(self, console: PlayerConsole, *, takebacks: bool) -> None:
-        """`takebacks`: whether a program agrees to take moves back."""
+        """`takebacks`: whether a program agrees to takebacks."""
         #: The connection to send requests over, to be set first.
         self.connection: ServerConnection
         self._console = console
@@ -73,7 +74,7 @@ class OfferAnswers:
         return True
 
     def ask(self, match: ActiveMatch, request: MatchRequest) -> None:
-        """Send the request that a player wants to be sent."""
+        """Send the request of a player to the server."""
         match_id = match.started.match
         match request:
             case "draw" | "takeback":

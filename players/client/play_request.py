@@ -1,4 +1,4 @@
-"""What a connected player asks the server for."""
+"""The request of a connected player for matches."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from playout.protocol.messages import ChallengeBot, EnterLadder, Join, LeaveLadd
 class PlayRequest:
     """A request for matches: a seek, a challenge to a bot, a ladder, or joining tournaments.
 
-    `matches` is how many are played; None stands for all that a tournament or ladder assigns.
-    `takebacks`: whether a program agrees when its opponent asks to take a move back.
+    `matches` is their number; None for all that a tournament or ladder assigns. `takebacks`:
+    whether a program agrees when its opponent asks to take a move back.
     """
 
     request: Seek | ChallengeBot | Join | EnterLadder
@@ -26,16 +26,16 @@ class PlayRequest:
 
     @property
     def may_be_continued(self) -> bool:
-        """Whether another process of the account plays on when this one exits."""
+        """Whether another process of the account continues its match when this one exits."""
         return isinstance(self.request, Join)
 
     @property
     def leave(self) -> LeaveLadder | None:
-        """The request by which no more matches begin on a ladder."""
+        """The request after which no more matches begin on a ladder; None elsewhere."""
         return (
             LeaveLadder(game=self.request.game) if isinstance(self.request, EnterLadder) else None
         )
 
     def admits(self, game: str) -> bool:
-        """Whether a match of that game is one of those requested."""
+        """Return whether a match of that game is one of those requested."""
         return isinstance(self.request, Join) or game == self.request.game

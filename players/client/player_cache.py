@@ -1,4 +1,4 @@
-"""Keeps a player for each game between matches."""
+"""Keeps one player for each game between matches."""
 
 from __future__ import annotations
 
@@ -11,43 +11,40 @@ from playout.players.core.player import Player
 
 
 class PlayerCache:
-    """Makes a player for a game when the game is met for the first time."""
+    """Makes the player of a game when it is needed for the first time."""
 
     def __init__(self, wanted: spec.Spec) -> None:
-        """Raises SpecError if there is no such player, or if it has no such options."""
+        """Raises SpecError for an unknown player, or options that it does not have."""
         self.make = players.find(wanted.name)
         self._options = spec.bind(self.make, wanted, skip=1)
         self._wanted = wanted
         self._made: dict[str, Player] = {}
 
     def __call__(self, game: str) -> Player:
-        """The player of this game. Raises SpecError."""
+        """Return the player of this game. Raises SpecError."""
         rules = games.load(game)
         name = str(rules)
         if name not in self._made:
             self._made[name] = players.load(self._wanted, rules)
-            # All imported objects stay. A garbage collection that visits them stops the player for
-            # 60 ms, and on a busy machine for 200 to 330 ms.
+            # Imported objects are never freed. A garbage collection that visits them stops the
+            # player for 60 ms, and on a busy machine for 200 to 330 ms.
             gc.freeze()
         return self._made[name]
 
     @property
     def threads(self) -> int:
-        """The number of threads a player thinks with: its option `threads`, or 1 without one."""
+        """The number of threads of a player: its option `threads`, or 1."""
         option = spec.parameters_of(self.make, skip=1).get("threads")
         threads = self._options.get("threads", option.default if option else None)
         return threads if isinstance(threads, int) else 1
 
     @property
     def version(self) -> str:
-        """The name and version of the program that plays; empty for Playout itself."""
+        """The name and version of an engine; empty for players of Playout."""
         return next((each.version for each in self._made.values() if each.version), "")
 
     def check(self) -> Iterator[str]:
-        """Try the players of all games met so far, and yield lines about them.
-
-        Raises PlayerError.
-        """
+        """Check the players made so far, and yield lines about them. Raises PlayerError."""
         yield f"threads: {self.threads}"
         if self.version:
             yield f"version: {self.version}"

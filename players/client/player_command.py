@@ -1,4 +1,4 @@
-"""The command `playout-player`: its options, and how a player is set up."""
+"""The command `playout-player`: its options, and the setup of a player."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from playout.protocol import versions
 from playout.protocol.messages import ChallengeBot, EnterLadder, Join, Seek
 from playout.protocol.versions import of_spec
 
-#: GAME in a tournament, and the --tournament that stands for all in which the account is entered.
+#: GAME with a tournament or a ladder, and the --tournament for all in which the account is entered.
 ANY = "any"
-#: Options that a tournament or a ladder decides; a tournament also the number of matches.
+#: The options that a tournament or a ladder decides; a tournament also decides --matches.
 _TERMS = ("clock", "opponent", "challenge_bot", "seat", "rated")
 #: Most characters of a name.
 _LONGEST_NAME = 32
@@ -67,11 +67,11 @@ Examples:
   playout-player any uct --ladder connect_four        rated matches without end
   playout-player --options uct                        the options of uct
   playout-player --games                              all games
-  playout-player othello "engine(name=rhino)"         a program of others, of engines.toml
+  playout-player othello "engine(name=rhino)"         an engine that engines.toml describes
   playout-player othello "engine(name=rhino)" --check   is it ready to play?
 
 In a tournament, a player plays until it is stopped. Ctrl-C and SIGTERM
-resign no match then: another player of the same account continues it.
+resign no match there: another player of the same account continues it.
 On a ladder, Ctrl-C leaves after the present match.
 
 \b
@@ -173,8 +173,8 @@ def _show_games(context: click.Context, _: click.Parameter, wanted: bool) -> Non
 @click.option(
     "--check",
     is_flag=True,
-    help="Only check that PLAYER can play GAME, or the games of --warm, and show how many threads "
-    "it thinks with; an engine shows what it is, and plays two moves.",
+    help="Only check that PLAYER can play GAME, or the games of --warm, and show its number of "
+    "threads; an engine also shows its name and version, and plays two moves.",
 )
 @click.option(
     "--engines",
@@ -306,7 +306,7 @@ def _play(
 
 
 def _check(player: str, options: tuple[str, ...], known: tuple[str, ...]) -> None:
-    """Show that the player can play. Raises UsageError, ClickException."""
+    """Check that the player can play. Raises UsageError, ClickException."""
     cache = _player_cache(player, options, known)
     try:
         for line in cache.check():
@@ -318,7 +318,7 @@ def _check(player: str, options: tuple[str, ...], known: tuple[str, ...]) -> Non
 
 
 def _engines_option(player: str, file: Path) -> str:
-    """The option of the player that has the file of --engines. Raises UsageError."""
+    """Return the option of the player for the file of --engines. Raises UsageError."""
     if spec.parse(player).name != "engine":
         raise click.UsageError("--engines is for PLAYER engine(name=...) only")
     return f"file={file}"
@@ -350,7 +350,7 @@ def _match_request(
     seat: Literal[1, 2] | None,
     rated: bool,
 ) -> Seek | ChallengeBot:
-    """The request for a match outside tournaments."""
+    """Return the request for a match outside tournaments."""
     if challenge_bot is not None:
         return ChallengeBot(player=challenge_bot, game=game, clock=clock, rated=rated, seat=seat)
     return Seek(game=game, clock=clock, rated=rated, opponent=opponent, seat=seat)
@@ -365,7 +365,7 @@ def _join(tournament: str) -> Join:
 
 
 def _ladder_name(player: str) -> str:
-    """The name of the account on a ladder: the player's and the user's."""
+    """Return the name of the account on a ladder, from those of the player and the user."""
     label = spec.parse(player).name.split(":")[-1]
     try:
         user = getpass.getuser()
@@ -375,13 +375,13 @@ def _ladder_name(player: str) -> str:
 
 
 def _digest(player: str, options: tuple[str, ...]) -> str:
-    """The version of a player: a digest of everything that decides how it plays."""
+    """Return the version of a player: a digest of everything that decides how it plays."""
     files = versions.files_in(Path.cwd())
     return of_spec(_with_options(player, options), files, versions.installed())
 
 
 def _number(variable: str) -> int | None:
-    """The whole number in a variable of the environment, if there is one."""
+    """Return the whole number in a variable of the environment, or None."""
     value = os.environ.get(variable, "")
     return int(value) if value.isdecimal() else None
 
@@ -393,7 +393,7 @@ def _known_games(
     ladder: str | None,
     warm: tuple[str, ...],
 ) -> tuple[str, ...]:
-    """The games that can be prepared before the first match. Raises UsageError."""
+    """Return the games that can be prepared before the first match. Raises UsageError."""
     if tournament is not None and ladder is not None:
         raise click.UsageError("choose one of --tournament and --ladder")
     if ladder is not None:
@@ -412,7 +412,7 @@ def _known_games(
 
 
 def _require_any(context: click.Context, game: str, given: str, decided: tuple[str, ...]) -> None:
-    """Raises UsageError for another GAME than any, and for options that are decided elsewhere."""
+    """Raise UsageError for a GAME other than any, and for options that are decided elsewhere."""
     kind = given.removeprefix("--")
     if game != ANY:
         raise click.UsageError(
@@ -425,7 +425,7 @@ def _require_any(context: click.Context, game: str, given: str, decided: tuple[s
 
 
 def _require_order(game: str, player: str) -> None:
-    """Raises UsageError if GAME is a player and PLAYER is a game."""
+    """Raise UsageError if GAME is a player and PLAYER is a game."""
 
     def is_one_of(text: str, names: list[str]) -> bool:
         return text.partition("(")[0].strip() in names
@@ -438,7 +438,7 @@ def _require_order(game: str, player: str) -> None:
 
 
 def _player_cache(player: str, options: tuple[str, ...], known: tuple[str, ...]) -> PlayerCache:
-    """The players, prepared for the known games. Raises UsageError."""
+    """Return the players, prepared for the known games. Raises UsageError."""
     _add_current_folder(player)
     try:
         with doing("Preparing the player"):
@@ -459,7 +459,7 @@ def _add_current_folder(player: str) -> None:
 def _tree_file(
     player: type[players.Player], path: Path | None, visits: int | None
 ) -> TreeFile | None:
-    """The file for the search trees. Raises UsageError."""
+    """Return the file for the search trees. Raises UsageError."""
     if path is None:
         if visits is not None:
             raise click.UsageError("--tree-visits needs --tree FILE")
@@ -475,6 +475,6 @@ def _tree_file(
 
 
 def _with_options(player: str, options: tuple[str, ...]) -> spec.Spec:
-    """The player's specification with those options added."""
+    """Return the player's specification with those options added."""
     given = spec.parse(player)
     return spec.Spec(given.name, {**given.options, **spec.parse_options(options)})

@@ -1,4 +1,4 @@
-"""Shows the user what happens to a connected player, and writes its search trees."""
+"""Shows the matches of a connected player to the user, and writes its search trees."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from playout.protocol.messages import Closing, Ended, Error, Seeking, Started
 
 
 class PlayerConsole:
-    """Prints everything that the user is told."""
+    """Prints all messages for the user."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class PlayerConsole:
         self._console.out(text, highlight=False)
 
     def error(self, error: Error, more: str = "") -> None:
-        """Print an error of the server, and what is done about it."""
+        """Print an error of the server, and the reaction to it."""
         self.show(f"The server says: {error.text} ({error.code}){more}")
 
     def closing(self, event: Closing) -> None:
@@ -72,7 +72,7 @@ class PlayerConsole:
             self.show(report.clocks(match.started.players, match.clocks, time_controls))
 
     def move(self, match: ActiveMatch, action: int, after: State) -> None:
-        """Print a move, which leads from the last state of the match to `after`."""
+        """Print a move from the last state of the match to `after`."""
         if self._show_boards and not match.player.human:  # a person sees the board anyway
             game, before = match.game, match.states[-1]
             name = match.started.players[game.current_player(before) - 1]
@@ -82,14 +82,14 @@ class PlayerConsole:
     def analysis(self, player: Player, state: State, info: Info) -> None:
         """Print the analysis of a move, and write the tree.
 
-        To be called once the move was played: until then the player's clock runs.
+        To be called after the move, when the player's clock no longer runs.
         """
         if info.actions and not self._quiet:
             self.show(rendering.analysis(player.game, state, info, self._console.width))
         if self._tree_file:
             try:
                 self._tree_file.write(player, state, info)
-            except OSError as error:  # no fault of the player
+            except OSError as error:  # which is not the player's fault
                 self.show(f"The tree was not written: {error}")
 
     def ended(self, event: Ended) -> None:

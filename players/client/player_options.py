@@ -1,4 +1,4 @@
-"""Describes all games as text: their rules, their parameters and their variants."""
+"""Describes the options of a player as text, and all games with their parameters and variants."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from playout.games.core import spec
 from playout.games.core.description import Parameter
 from playout.players.core.player import Player
 
-# Describes the options of a player as text.
+#: The longest line of the list of games, if possible.
+WIDTH = 80
 
 
 def described(name: str) -> str:
-    """The docstring of a player, and its options with defaults and meanings. Raises SpecError."""
+    """Return a player's docstring and options, with defaults and meanings. Raises SpecError."""
     make = players.find(name)
     meanings = about_options(make)
     rows: list[tuple[str, str, str]] = []
@@ -39,23 +40,20 @@ def described(name: str) -> str:
 
 
 def about_options(make: type[Player]) -> dict[str, str]:
-    """The meanings of a player's options by name, its own before those of its base classes."""
+    """Return the meanings of a player's options, with those of its base classes."""
     return dict(ChainMap(*(dict(vars(base).get("about_options", {})) for base in make.__mro__)))
 
 
 def _docstrings(make: type[Player]) -> Iterator[str]:
-    """The docstrings of a player's class and of the base classes whose options it takes, too."""
+    """Yield the docstrings of a player's class, and of base classes with the same options."""
     options = spec.parameters_of(make, skip=1).keys()
     for base in make.__mro__[: make.__mro__.index(Player)]:
         if base.__doc__ and spec.parameters_of(base, skip=1).keys() <= options:
             yield inspect.cleandoc(base.__doc__)
 
 
-WIDTH = 80
-
-
 def game_list() -> str:
-    """Return the descriptions of all games, in lines of at most WIDTH characters if they fit."""
+    """Return the descriptions of all games, in lines of at most WIDTH characters if possible."""
     return "\n\n".join("\n".join(_lines(games.describe(name))) for name in games.names())
 
 
@@ -71,7 +69,7 @@ def _lines(game: Description) -> Iterator[str]:
 
 
 def _default(parameter: Parameter) -> str:
-    """Return a parameter with its default, as it is written in a specification of the game."""
+    """Return a parameter with its default, as in a specification of the game."""
     default = "" if parameter.default is None else str(parameter.default)
     shown = default.lower() if isinstance(parameter.default, bool) else default
     return f"{parameter.name}={shown}"

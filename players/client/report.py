@@ -1,16 +1,16 @@
-"""What a connected player reports: its analysis to the server, the clocks to the user."""
+"""Reports of a connected player: its analysis for the server, the clocks for the user."""
 
 from __future__ import annotations
 
 from playout.players.core.player import Info
 from playout.protocol.messages import Analysis, ClockState, TimeControl
 
-#: How much of an analysis is sent: moves of the principal variation, and actions.
+#: The most moves of the principal variation, and the most actions, that are sent.
 _PV_LENGTH, _ACTIONS = 20, 50
 
 
 def analysis(info: Info) -> Analysis:
-    """The part of a player's analysis that is sent to the server with the move."""
+    """Return the part of a player's analysis that is sent to the server with the move."""
     return Analysis(
         win_rate=float(info.win_rate),
         simulations=int(info.simulations),
@@ -35,7 +35,7 @@ def clocks(
     states: tuple[ClockState, ClockState],
     time_controls: tuple[TimeControl, TimeControl],
 ) -> str:
-    """A line with the remaining time of both players."""
+    """Return a line with the remaining time of both players."""
     parts = []
     for name, left, time_control in zip(names, states, time_controls, strict=True):
         minutes, seconds = divmod(left.main_s, 60)

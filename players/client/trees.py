@@ -12,7 +12,7 @@ from playout.games import Game, State
 from playout.players.core.player import Info, Node, Player
 from playout.players.core.rendering import PROOFS
 
-#: By default a node is written if it has this share of the visits of the root.
+#: The least share of the root's visits with which a node is written by default.
 LEAST_SHARE = 0.01
 _NOTE = "of the player who makes the move"
 
@@ -40,7 +40,7 @@ class TreeFile:
     def write(self, player: Player, state: State, info: Info | None) -> None:
         """Replace the file by the tree of the player's last choice, made in `state`.
 
-        The file is replaced at once, so that it is always complete. Raises OSError.
+        The file is replaced as a whole, so that it is always complete. Raises OSError.
         """
         visits = sum(each.visits for each in info.actions) if info else 0
         least = max(1, int(LEAST_SHARE * visits)) if self._min_visits is None else self._min_visits
@@ -62,20 +62,20 @@ class _Row:
 
 
 def text(game: Game, state: State, root: Node) -> str:
-    """The tree as text: a line for each node, indented by its depth."""
+    """Return the tree as text: a line for each node, indented by its depth."""
     lines = [f"{game}, player {game.current_player(state)} to move; win rates are {_NOTE}"]
     lines += ["  " * row.depth + ", ".join(_label(row)) for row in _rows(game, state, root)]
     return "\n".join(lines) + "\n"
 
 
 def as_json(game: Game, state: State, root: Node) -> str:
-    """The tree as JSON: the fields of each node, the name of its action and its children."""
+    """Return the tree as JSON: the fields of each node, the name of its action, its children."""
     whole = {"game": str(game), "state": state, "root": _nested(game, state, root)}
     return json.dumps(whole, indent=1) + "\n"
 
 
 def graphviz(game: Game, state: State, root: Node) -> str:
-    """The tree as a graph for Graphviz (`dot`)."""
+    """Return the tree as a graph for Graphviz (`dot`)."""
     title = _dot_quoted(f"{game}: win rates are {_NOTE}")
     lines = ["digraph tree {", f"  graph [label={title}];", "  node [shape=box];"]
     for row in _rows(game, state, root):
@@ -86,7 +86,7 @@ def graphviz(game: Game, state: State, root: Node) -> str:
 
 
 def mermaid(game: Game, state: State, root: Node) -> str:
-    """The tree as a Mermaid flow chart, which many web pages and editors show."""
+    """Return the tree as a Mermaid flow chart, which many web pages and editors show."""
     lines = [f"%% {game}: win rates are {_NOTE}", "flowchart TD"]
     for row in _rows(game, state, root):
         lines.append(f"  n{row.number}[{_mermaid_quoted(*_label(row))}]")
@@ -105,7 +105,7 @@ FORMATS: Mapping[str, Callable[[Game, State, Node], str]] = {
 
 
 def _rows(game: Game, state: State, root: Node) -> Iterator[_Row]:
-    """The root and all nodes below it, each before its children, the most visited first."""
+    """Yield the root and all nodes below it, each before its children, most visited first."""
     waiting: list[tuple[Node, State, int | None, int]] = [(root, state, None, 0)]
     number = 0
     while waiting:
@@ -160,7 +160,7 @@ def _dot_quoted(*lines: str) -> str:
     return '"' + r"\n".join(escaped) + '"'
 
 
-#: Characters with a meaning in a quoted label or in HTML, and their codes.
+#: The codes of characters with a meaning in a quoted label or in HTML.
 _MERMAID = str.maketrans({mark: f"#{ord(mark)};" for mark in "#&\"'`<>\\"})
 
 

@@ -13,7 +13,7 @@ from playout.players.core.player import Limit, MatchClock, PlayResult, TimeLeft
 from playout.players.engines.config import EngineConfig
 from playout.players.engines.process import PING_S, EngineError, EngineProcess
 
-#: Seconds after a player's time for a move is up, until an engine counts as hanging.
+#: Seconds after the end of a player's time until an engine counts as hanging.
 MARGIN_S = 10.0
 #: Longest time for a move without any limit.
 UNLIMITED_S = 600.0
@@ -21,7 +21,7 @@ UNLIMITED_S = 600.0
 
 @dataclass(frozen=True)
 class Position:
-    """The position in which an engine has to move: its match from the first position on."""
+    """The position in which an engine has to move, with its match from the first position on."""
 
     states: Sequence[State]
     moves: tuple[int, ...]
@@ -35,8 +35,8 @@ class Position:
 class EngineClient(ABC):
     """Speaks with an engine through one protocol, about one game.
 
-    All methods but `cancel` are called in one thread at a time. They raise EngineError if the
-    engine cannot be used any longer, and Cancelled if the move is not needed any more.
+    All methods are called in one thread at a time. They raise EngineError if the engine can no
+    longer be used, and Cancelled if the move is no longer needed.
     """
 
     #: The command that makes an engine exit.
@@ -47,7 +47,7 @@ class EngineClient(ABC):
         self.config = config
         self.game = game
         self.cancelled = cancelled
-        #: The engine's name and version, as it says.
+        #: The name and version that the engine reports.
         self.title = config.name
         deadline = time.monotonic() + config.start_s
         self.process = self._launched(deadline)
@@ -71,7 +71,7 @@ class EngineClient(ABC):
 
     @abstractmethod
     def choose(self, position: Position, limit: Limit) -> PlayResult:
-        """Let the engine choose a legal action. Raises also Resigned."""
+        """Let the engine choose a legal action. Also raises Resigned."""
 
     @property
     def ponders(self) -> bool:
@@ -83,10 +83,10 @@ class EngineClient(ABC):
 
     @abstractmethod
     def settle(self) -> None:
-        """Read the rest of an answer that was cancelled."""
+        """Read the rest of a cancelled answer."""
 
     def ended(self, states: Sequence[State], winner: int) -> None:
-        """Tell the engine the end of its match: `winner` is 1, 2, -1 for a tie, 0 for no result."""
+        """Tell the engine the end of its match: `winner` is 1, 2, -1 (a tie), 0 (no result)."""
 
     def describe(self) -> Iterable[str]:
         """Return lines about the engine's abilities, for people."""
@@ -97,17 +97,17 @@ class EngineClient(ABC):
         self.process.close(self.farewell)
 
     def ping_deadline(self) -> float:
-        """The time by which a command has to be answered that is no move."""
+        """Return the time by which a command other than a move must be answered."""
         return time.monotonic() + PING_S
 
     def require_legal(self, action: int | None, position: Position, answer: str) -> int:
-        """Return the action if it is one, and legal. Raises EngineError."""
+        """Return the action if it is legal. Raises EngineError for others, and for None."""
         if action is None or action not in self.game.legal_actions(position.states[-1]):
             raise self.illegal(position, answer)
         return action
 
     def illegal(self, position: Position, answer: str) -> EngineError:
-        """Return the error of an engine whose answer is not legal: it lists what is."""
+        """Return the error of an engine whose answer is not legal, with the legal moves."""
         state = position.states[-1]
         legal = self.game.legal_actions(state)
         names = ", ".join(self.game.action_name(state, each) for each in legal[:20])
@@ -118,7 +118,7 @@ class EngineClient(ABC):
 
 
 def clock_of(limit: Limit) -> MatchClock | None:
-    """The clock of a match; for a limit in seconds one with a period of that length."""
+    """Return the clock of a match; for a limit in seconds, one with a period of that length."""
     if limit.clock or limit.seconds is None:
         return limit.clock
     move = TimeLeft(0.0, 1, limit.seconds)
@@ -126,7 +126,7 @@ def clock_of(limit: Limit) -> MatchClock | None:
 
 
 def move_deadline(limit: Limit, seat: int) -> float:
-    """The time at which an engine counts as hanging that has not chosen a move."""
+    """Return the time after which an engine without a move counts as hanging."""
     clock = clock_of(limit)
     if clock is None:
         return time.monotonic() + UNLIMITED_S
@@ -136,7 +136,7 @@ def move_deadline(limit: Limit, seat: int) -> float:
 
 
 def is_short(limit: Limit, config: EngineConfig) -> bool:
-    """Whether a move has less time than the engine can be limited to."""
+    """Return whether a move has less time than the engine can be limited to."""
     return limit.seconds is not None and limit.seconds < config.short_s
 
 
@@ -165,6 +165,6 @@ def legal_line(
 
 
 def shown(answer: str) -> str:
-    """Return an answer in quotes, as far as it is short and printable."""
+    """Return the beginning of an answer in quotes, with its printable characters."""
     printable = "".join(each if each.isprintable() else "\ufffd" for each in answer[:80])
     return f"'{printable}'"

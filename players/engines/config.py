@@ -1,4 +1,4 @@
-"""Reads `engines.toml`: how the engines of this machine are started, and how they speak."""
+"""Reads `engines.toml`: the commands, protocols and options of the engines of this machine."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from playout.games import Game, SpecError
 from playout.games.core import spec
 
 FILE = "engines.toml"
-#: Seconds that an engine may take to start, by default.
+#: Seconds that an engine may take to start by default.
 START_S = 30.0
-#: Seconds below which an engine cannot be limited by time: GTP has whole seconds.
+#: For each protocol, the least time in seconds to which an engine can be limited: GTP has whole
+#: seconds.
 SHORTEST_S = {"gtp": 1.0, "uci": 0.0, "gomocup": 0.0, "lines": 0.0, "json": 0.0}
 PROTOCOLS = tuple(SHORTEST_S)
 
@@ -35,10 +36,10 @@ Options = Mapping[str, Value]
 class EngineConfig:
     """A table of `engines.toml`.
 
-    `command` is the words of a command, run in `folder`. `options` are sent when the engine has
+    `command` has the words of a command, run in `folder`. `options` are sent when the engine has
     started, `short` before a move of less than `short_s` seconds. `games` restricts the games; ()
-    for all. `variant` is the UCI_Variant, `first_row` where a board's row 1 is in GTP: top, bottom,
-    or "" for what is usual at the game.
+    is all. `variant` is the UCI_Variant. `first_row` is the place of row 1 in GTP: top, bottom, or
+    "" for the usual one of the game.
     """
 
     name: str
@@ -55,14 +56,14 @@ class EngineConfig:
 
     @property
     def digest_words(self) -> tuple[str, ...]:
-        """What decides how the engine plays, as words."""
+        """Everything in the table that decides how the engine plays, as words."""
         options = (*sorted(self.options.items()), self.short_s, *sorted(self.short.items()))
         return (*self.command, self.protocol, self.variant, *map(str, options))
 
     def require_game(self, game: Game) -> None:
-        """Raises SpecError if the engine is not for this game.
+        """Raise SpecError unless `games` has the game, by its name and parameters.
 
-        It is if `games` has the game's name, with no parameters that differ from the game's.
+        A game in `games` need not have all parameters.
         """
         name, options = spec.parse(str(game)).name, _options_of(game)
         allowed = map(spec.parse, self.games)
@@ -73,7 +74,7 @@ class EngineConfig:
             raise SpecError(f"the engine {self.name!r} is for {listed}, not for {game}")
 
     def require_program(self) -> None:
-        """Raises SpecError unless the command can be run on this machine."""
+        """Raise SpecError unless the command can be run on this machine."""
         if not self.folder.is_dir():
             raise SpecError(f"the engine {self.name!r}: there is no folder {self.folder}")
         if shutil.which(self._program, path=search_path()) is None:
@@ -93,10 +94,10 @@ class EngineConfig:
 
 
 def find(name: str, file: str = "") -> EngineConfig:
-    """Return the engine of that name.
+    """Return the engine of that name from `file`. Raises SpecError.
 
-    It is looked for in `file`, or else in `engines.toml` of the current folder, then of the user's
-    configuration folder. Raises SpecError.
+    Without `file`, it is searched in `engines.toml` of the current folder, and then of the user's
+    configuration folder.
     """
     known: list[str] = []
     for path in [Path(file)] if file else default_files():
@@ -114,7 +115,7 @@ def find(name: str, file: str = "") -> EngineConfig:
 
 
 def default_files() -> tuple[Path, Path]:
-    """The files in which engines are looked for, the first one first."""
+    """Return the files in which engines are searched, in this order."""
     return Path(FILE), user_config_path("playout") / FILE
 
 
@@ -136,10 +137,10 @@ def read(path: Path) -> dict[str, EngineConfig]:
 
 
 def _engine(name: str, root: TomlTable, path: Path, faults: Faults) -> EngineConfig:
-    """The engine of a table, or anything if it has faults."""
+    """Return the engine of a table; if that has faults, the result is not used."""
     table = root.table(name, f"the engine {name}")
     if not _NAME.fullmatch(name):
-        table.fault(f"the name {name!r} must be letters of English, digits, - and _, at most 27")
+        table.fault(f"the name {name!r} must be at most 27 letters A-Z, a-z, digits, - and _")
     protocol = table.need("protocol", toml_table.one_of("protocol", PROTOCOLS), "gtp")
     config = EngineConfig(
         name=name,
@@ -161,7 +162,7 @@ def _engine(name: str, root: TomlTable, path: Path, faults: Faults) -> EngineCon
 
 
 def _options(table: TomlTable, key: str) -> Options:
-    """The options in a table within an engine's."""
+    """Return the options in a table within the table of an engine."""
     options: dict[str, Value] = {}
     nothing: dict[str, object] = {}
     for name, value in table.take(key, toml_table.table, nothing).items():
@@ -175,7 +176,7 @@ def _options(table: TomlTable, key: str) -> Options:
 
 
 def _misplaced(config: EngineConfig) -> Iterator[tuple[str, str]]:
-    """The keys that are for another protocol, each with its fault."""
+    """Yield the keys of another protocol, each with its fault."""
     for key, value, protocol in (
         ("variant", config.variant, "uci"),
         ("first_row", config.first_row, "gtp"),
@@ -185,7 +186,7 @@ def _misplaced(config: EngineConfig) -> Iterator[tuple[str, str]]:
 
 
 def _unusable(config: EngineConfig) -> Iterator[tuple[str, str]]:
-    """The keys with which a client of the original system cannot be used, each with its fault."""
+    """Yield the keys that do not fit a client of the original system, each with its fault."""
     if config.protocol != "json":
         return
     if not any("{port}" in word for word in config.command):
@@ -196,19 +197,19 @@ def _unusable(config: EngineConfig) -> Iterator[tuple[str, str]]:
 
 
 def search_path() -> str:
-    """Return the folders in which programs are looked for: also those of games on Debian."""
+    """Return the folders in which programs are searched, also those of games on Debian."""
     return os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/local/games", "/usr/games"])
 
 
 def _options_of(game: Game) -> Mapping[str, str]:
-    """All parameters of a game with their values, as they are spelled."""
+    """Return all parameters of a game with their values as texts."""
     declared = {key: each.default for key, each in spec.parameters_of(type(game)).items()}
     values = {key: spec.spelled(value) for key, value in {**declared, **game.defaults}.items()}
     return {**values, **spec.parse(str(game)).options}
 
 
 def _game(value: object) -> str:
-    """A game, with or without parameters. Raises SpecError."""
+    """Return a game, with or without parameters. Raises SpecError."""
     text = toml_table.text(value)
     name = spec.parse(text).name
     if name not in games.names():

@@ -33,7 +33,7 @@ Exit codes: 0 the other program quit, 1 something failed, 2 bad usage,
 
 
 class _ClearErrors(click.Group):
-    """A group whose commands report invalid specifications as one line."""
+    """A group that reports invalid specifications as one line."""
 
     def invoke(self, context: click.Context) -> Any:
         """Invoke a subcommand. Raises UsageError."""
@@ -42,7 +42,7 @@ class _ClearErrors(click.Group):
                 return super().invoke(context)
         except games.SpecError as error:
             raise click.UsageError(str(error)) from error
-        except BrokenPipeError:  # the other program is gone
+        except BrokenPipeError:  # the other program has exited
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(1) from None
 
@@ -64,10 +64,10 @@ def main() -> None:
     help='The game, with its parameters: "othello(size=6)".',
 )
 def gtp(player: str, game: str) -> None:
-    """Be a GTP engine: for GoGui, Sabaki, and programs that pair engines.
+    """Be a GTP engine for GoGui, Sabaki, and programs that pair engines.
 
-    Any game whose moves are single cells can be played. Programs that send a board size change that
-    of the game where it has such a parameter.
+    It plays games whose moves are single cells. A board size from the other program changes the
+    game if it has such a parameter.
     """
     wanted = _checked(player)
     GtpServer(games.load(game), wanted, _standard_input()).run()
@@ -76,7 +76,7 @@ def gtp(player: str, game: str) -> None:
 @main.command()
 @click.argument("player")
 def gomocup(player: str) -> None:
-    """Be a brain for Piskvork and the managers of Gomocup: gomoku on 5 to 20 rows and columns."""
+    """Be a brain for Piskvork and managers of Gomocup: gomoku on 5 to 20 rows and columns."""
     GomocupBrain(_checked(player), _standard_input()).run()
 
 
@@ -88,5 +88,5 @@ def _checked(player: str) -> spec.Spec:
 
 
 def _standard_input() -> LineInput:
-    """Return the lines of standard input; unbuffered, so that its thread can be left behind."""
+    """Return the lines of standard input, unbuffered, so that its thread need not end."""
     return LineInput(open(0, "rb", buffering=0, closefd=False))

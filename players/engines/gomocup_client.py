@@ -1,4 +1,4 @@
-"""A client of the Gomocup protocol, also called the protocol of Piskvork: five in a row."""
+"""A client of the Gomocup protocol, which is also that of Piskvork, for five in a row."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from playout.players.engines.vertices import VertexError, action_at, cell_at, ce
 _GAMES = ("gomoku", "mnk")
 _ABOUT = re.compile(r'(\w+)\s*=\s*"([^"]*)"')
 _UNLIMITED_MS = 2**31 - 1
-#: What Rapfi writes of its search.
+#: The numbers of a search, as Rapfi writes them.
 _COUNT = re.compile(r"\b(Depth|Eval|Node)\s+(-?\d+)(?:-\d+)?([KMG]?)\b")
 _BEST_LINE = re.compile(r"Bestline((?:\s+[A-Z]\d+)+)")
 _THOUSANDS = {"": 1, "K": 1000, "M": 10**6, "G": 10**9}
 
 
 class GomocupClient(EngineClient):
-    """Plays gomoku with a brain, as engines are called there."""
+    """Plays gomoku with a brain, the term of Gomocup for an engine."""
 
     farewell = "END"
 
@@ -87,7 +87,7 @@ class GomocupClient(EngineClient):
         return PlayResult(action, self._info(position, messages))
 
     def _action(self, position: Position, said: str) -> int | None:
-        """The legal action that an answer names; None if there is none."""
+        """Return the legal action of an answer, or None."""
         try:
             cell = cell_at(said, self._size, self._size)
         except VertexError:
@@ -105,7 +105,7 @@ class GomocupClient(EngineClient):
         self._told = ()
 
     def _send_board(self, position: Position) -> None:
-        """Tell the whole position: each stone with 1 for the engine's own, 2 for the others."""
+        """Send the whole position: each stone with 1 for the engine, 2 for the opponent."""
         self._send("BOARD")
         for ply in range(len(position.moves)):
             is_own = position.states[ply][0] == position.seat
@@ -113,13 +113,13 @@ class GomocupClient(EngineClient):
         self._send("DONE")
 
     def _place(self, position: Position, ply: int) -> str:
-        """The coordinates of a move."""
+        """Return the coordinates of a move."""
         cell = cell_of(self.game.view(position.states[ply]), position.moves[ply])
         assert cell is not None
         return coordinates(cell, self._size)
 
     def _tell_time(self, limit: Limit, seat: int) -> None:
-        """Tell the engine how long it may think, in milliseconds: as a player divides its time."""
+        """Send the time for the move, the match and the rest, in milliseconds."""
         if is_short(limit, self.config) and self.config.short:
             self._inform(self.config.short)
             return
@@ -143,7 +143,7 @@ class GomocupClient(EngineClient):
         self.process.send(f"{line}\r")
 
     def _move(self, deadline: float, messages: list[str]) -> str:
-        """The move that the engine answers, as text; its messages are added."""
+        """Return the move that the engine answers, as text; add its messages."""
         said = self._answer(deadline, messages)
         if said.upper().startswith("SUGGEST "):
             self._send(f"PLAY {said.split(maxsplit=1)[1]}")
@@ -152,7 +152,7 @@ class GomocupClient(EngineClient):
         return said
 
     def _answer(self, deadline: float, messages: list[str]) -> str:
-        """The next line that is an answer. Raises EngineError for UNKNOWN and ERROR."""
+        """Return the next line that is an answer. Raises EngineError for UNKNOWN and ERROR."""
         while True:
             line = self.process.line(deadline).strip()
             kind, _, text = line.partition(" ")
@@ -164,7 +164,7 @@ class GomocupClient(EngineClient):
                 return line
 
     def _info(self, position: Position, messages: Sequence[str]) -> Info | None:
-        """The analysis in the messages, as Rapfi writes it; None if there is none."""
+        """Return the analysis in the messages, as Rapfi writes it, or None."""
         text = "\n".join(messages)
         counts = {key: int(value) * _THOUSANDS[k] for key, value, k in _COUNT.findall(text)}
         if "Eval" not in counts:
@@ -179,6 +179,6 @@ class GomocupClient(EngineClient):
         )
 
     def _named_action(self, state: State, name: str) -> int | None:
-        """The action of a move in a principal variation, as A1; the columns include I."""
+        """Return the action of a move in a principal variation, as A1; columns include I."""
         row, column = self._size - int(name[1:]), ord(name[0]) - ord("A")
         return action_at(self.game.view(state), row * self._size + column)

@@ -1,8 +1,9 @@
-"""A Gomocup brain: the protocol of Piskvork and of the tournaments of gomoku engines.
+"""A Gomocup brain: a player as an engine for Piskvork and the tournaments of gomoku engines.
 
-https://plastovicka.github.io/protocl2en.htm. Lines end in CR LF. A cell is `x,y`, column and row
-from 0 at the top left. Boards have 5 to 20 rows and columns; the rules are five or more in a row
-(`INFO rule 0`) and exactly five (`INFO rule 1`).
+The protocol: https://plastovicka.github.io/protocl2en.htm. Lines end in CR LF. A cell is `x,y`,
+column and row from 0 at the top left. Boards have 5 to 20 rows and columns; the rules are five or
+more in a row (`INFO rule 0`) and exactly five (`INFO rule 1`). INFO also limits the time of the
+brain, and the memory of its process.
 """
 
 from __future__ import annotations
@@ -29,23 +30,38 @@ from playout.players.engines.local_match import LocalMatch
 from playout.players.engines.vertices import VertexError, cell_at, coordinates
 from playout.protocol.messages import ClockState, TimeControl
 
-# A player within a limit of the memory of its whole process.
-
-
 #: The option of players whose memory can be limited.
 OPTION = "memory_mb"
-#: What the process needs beside the interpreter and the search tree, in bytes: a report of the
-#: search, and what Python allocates in the course of a match.
+#: Bytes that the process needs beside the interpreter and the search tree: for a report of the
+#: search, and for objects of Python during a match.
 RESERVE = 32 * 2**20
-#: The memory of a search that shows how much the process takes without its tree.
+#: The memory of a trial search, which shows how much the process takes without its tree.
 _SMALL_MB = 4
+#: The time of a move when the manager asks for moves as fast as possible (`timeout_turn 0`).
+FASTEST_S = 0.02
+#: Seconds that a move takes to the manager, which counts them as part of the turn.
+LAG_S = 0.03
+
+_NUMBERS = ("timeout_turn", "timeout_match", "time_left", "max_memory", "rule")
+_UNLIMITED_MS = 2**31 - 1
+
+#: The smallest board, and the stones in a row that win.
+FIVE = 5
+#: The owners of stones in BOARD.
+OWN, OTHER = 1, 2
+#: The bits of `INFO rule`: exactly five, and rules that Playout does not have. The bit 2, a
+#: continuous game, changes nothing here.
+_EXACT = 1
+_RULES = {4: "renju", 8: "caro"}
+
+_FIELD = re.compile(r"\s*(.*?)\s*,\s*([0-9]{1,2})\s*", re.ASCII)
 
 
 def within_memory(game: Game, wanted: spec.Spec, limit: int) -> LocalMatch:
-    """Return a match whose player leaves the process within `limit` bytes; 0 for no limit.
+    """Return a match whose process stays within `limit` bytes; 0 is no limit.
 
-    The player gets what is left by the interpreter and the compiled search, if it has an option
-    for that. Raises SpecError if that is too little.
+    If the player has an option for its memory, it gets the rest that the interpreter and the
+    compiled search leave. Raises SpecError if that is too little.
     """
     if not limit or OPTION not in spec.parameters_of(find(wanted.name), skip=1):
         return LocalMatch(game, wanted)
@@ -69,26 +85,14 @@ def resident_bytes() -> int:
 
 
 def _limited(wanted: spec.Spec, megabytes: int) -> spec.Spec:
-    """Return the specification with that much memory, unless it has less."""
+    """Return the specification with at most that much memory."""
     given = wanted.options.get(OPTION, "")
     least = min(megabytes, int(given)) if given.isdecimal() else megabytes
     return spec.Spec(wanted.name, {**wanted.options, OPTION: str(least)})
 
 
-# What a Gomocup manager says with INFO: the time of the brain, its memory, and the rules.
-
-
-#: The time of a move when the manager asks for moves as fast as possible (`timeout_turn 0`).
-FASTEST_S = 0.02
-#: The time that a move takes to the manager, in seconds, which managers count as part of the turn.
-LAG_S = 0.03
-
-_NUMBERS = ("timeout_turn", "timeout_match", "time_left", "max_memory", "rule")
-_UNLIMITED_MS = 2**31 - 1
-
-
 class GomocupLimits:
-    """The latest value of each key; times are in milliseconds there."""
+    """The latest value of each key of INFO, with times in milliseconds."""
 
     def __init__(self) -> None:
         self._values: dict[str, int] = {}
@@ -105,7 +109,7 @@ class GomocupLimits:
         return max(0, self._values.get("max_memory", 0))
 
     def set(self, key: str, value: str) -> None:
-        """Store a value; keys that mean nothing here, and values that are no number, are ignored.
+        """Store a value; unknown keys, and values that are no number, are ignored.
 
         The protocol has no answer to INFO.
         """
@@ -123,7 +127,7 @@ class GomocupLimits:
         self._values.pop("time_left", None)
 
     def limit(self, seat: int, ply: int, max_plies: int) -> Limit:
-        """Return the limit for a move: the smaller one of the turn and of the match."""
+        """Return the limit for a move: the smaller of those by the turn and by the match."""
         limits = [self._turn_limit(seat), self._match_limit(seat, ply, max_plies)]
         given = [limit for limit in limits if limit and limit.seconds is not None]
         return min(given, key=lambda limit: limit.seconds or 0.0, default=Limit())
@@ -147,22 +151,12 @@ class GomocupLimits:
         else:
             return None
         control = TimeControl(max(left_s, total_ms / 1000), 0.0, 0, 0.0)
-        left = ClockState(left_s, 0)  # the opponent's is not told
+        left = ClockState(left_s, 0)  # the opponent's is unknown
         return limit_for_move(control, (left, left), seat, lag_s=0.0, ply=ply, max_plies=max_plies)
 
 
-FIVE = 5
-OWN, OTHER = 1, 2
-#: The bits of `INFO rule`: exactly five, and rules that Playout does not have. A continuous game,
-#: 2, changes nothing here.
-_EXACT = 1
-_RULES = {4: "renju", 8: "caro"}
-
-_FIELD = re.compile(r"\s*(.*?)\s*,\s*([0-9]{1,2})\s*", re.ASCII)
-
-
 class GomocupError(ValueError):
-    """Raised for a command that fails; its text is the answer after `ERROR`."""
+    """Raised for a command that fails; the message is the answer after `ERROR`."""
 
 
 class GomocupBrain:
@@ -219,7 +213,7 @@ class GomocupBrain:
         if answer:
             _write(" ".join(answer.split()))
 
-    # Commands, which return their answer.
+    # The commands, which return their answers.
 
     def _about(self, _: str) -> str:
         own = version("playout")
@@ -361,7 +355,9 @@ class GomocupBrain:
             try:
                 return match.choose(limit)
             except Resigned:
-                raise GomocupError("the player resigns, which this protocol cannot say") from None
+                raise GomocupError(
+                    "the player resigns, which this protocol does not have"
+                ) from None
 
     def _message(self, result: PlayResult, state: State) -> str:
         assert result.info

@@ -27,7 +27,7 @@ _REPORT_CS = 50
 
 
 class GtpRefusal(EngineError):
-    """An engine has answered a command with `?`, which it may be asked in another way."""
+    """An engine has refused a command with `?`; another command may do the same."""
 
 
 class GtpClient(EngineClient):
@@ -40,7 +40,7 @@ class GtpClient(EngineClient):
         self._number = 0
         #: The number of a command whose answer was not awaited.
         self._unanswered: int | None = None
-        #: The moves of the match that the engine has been told; None if that is not known.
+        #: The moves of the match that the engine knows; None if that is uncertain.
         self._told: tuple[int, ...] | None = None
         self._takes_passes = True
         self._time_settings = ""
@@ -88,13 +88,13 @@ class GtpClient(EngineClient):
         return PlayResult(action, info)
 
     def _split(self, answer: str) -> tuple[list[str], str]:
-        """The reports and the move in the answer to an analysis."""
+        """Return the reports and the move in the answer to an analysis."""
         lines = answer.splitlines()
         played = next((line for line in reversed(lines) if line.startswith("play ")), "")
         return [line for line in lines if line.startswith("info ")], played.removeprefix("play ")
 
     def _action(self, said: str, position: Position) -> int:
-        """The action that an answer names. Raises Resigned, EngineError."""
+        """Return the action that an answer names. Raises Resigned, EngineError."""
         if said.strip().lower() == "resign":
             raise Resigned
         action = self._board.action(position.states[-1], said.strip())
@@ -103,7 +103,7 @@ class GtpClient(EngineClient):
     # The position.
 
     def _tell_moves(self, position: Position) -> None:
-        """Bring the engine to the position; from the start if it refuses a move."""
+        """Bring the engine to the position, from the start if it refuses a move."""
         told = self._told
         self._told = None
         if told is not None and position.moves[: len(told)] == told:
@@ -128,7 +128,7 @@ class GtpClient(EngineClient):
         self._told = position.moves
 
     def _play_pass(self, colour: str) -> None:
-        """Tell the engine of a pass, unless it takes none, as GRhino: it knows the colours."""
+        """Tell the engine of a pass. Some, such as GRhino, refuse it, and follow the colours."""
         try:
             self._ask(f"play {colour} pass", self.ping_deadline())
         except GtpRefusal:
@@ -177,9 +177,9 @@ class GtpClient(EngineClient):
         return text
 
     def _answer(self, number: int, deadline: float) -> tuple[bool, str]:
-        """The answer to a command: whether it is an error, and its text.
+        """Return the answer to a command: whether it is an error, and its text.
 
-        Lines before it are dropped, as are answers to earlier commands.
+        Earlier lines, and answers to earlier commands, are dropped.
         """
         while True:
             found = _ANSWER.match(self.process.line(deadline))

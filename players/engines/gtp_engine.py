@@ -1,8 +1,8 @@
 """A GTP 2 engine: the commands of the protocol, for a game whose actions are single cells.
 
 Black is seat 1 and moves first; the colours move in turn. Programs for Go end a match by two
-passes, so that after its end `genmove` answers `pass` and `play` accepts it. Searches are stopped
-by the comment `# interrupt`, and analyses by any line; both leave the position as it is.
+passes, so that after its end `genmove` answers `pass` and `play` accepts it. The comment
+`# interrupt` stops a search, and any line stops an analysis; the position does not change.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from playout.players.engines.line_input import LineInput, Stops
 from playout.players.engines.local_match import LocalMatch
 from playout.players.engines.vertices import VertexError
 
-#: What GoGui offers in its menu of analyses.
+#: The menu of analyses in GoGui.
 _GOGUI_ANALYSES = (
     "plist/Legal Moves/gogui-rules_legal_moves",
     "string/Final Result/gogui-rules_final_result",
@@ -93,7 +93,7 @@ class GtpServer:
         _write("\n" if text is None else response(command, text, failed=failed))
 
     def _handled(self, command: GtpCommand) -> str | None:
-        """Return the text of the response; None if it is written, but for the empty line."""
+        """Return the text of the response; None if only its empty line is left to write."""
         if command.name not in _HANDLERS:
             raise GtpError("unknown command")
         method, wanted = _HANDLERS[command.name]
@@ -163,7 +163,7 @@ class GtpServer:
         return ""
 
     def _use(self, match: LocalMatch) -> None:
-        """Go on with a match of another game."""
+        """Continue with a match of another game."""
         self._match.close()
         self._match, self._board = match, ClickedBoard(match.game)
 
@@ -336,7 +336,7 @@ class GtpServer:
 
 
 def interrupts(lines: Sequence[str | None]) -> bool:
-    """Return whether one of these lines is the comment with which GoGui interrupts a command."""
+    """Return whether one of these lines is the comment by which GoGui interrupts a command."""
     return any(line is not None and line.split() == ["#", "interrupt"] for line in lines)
 
 

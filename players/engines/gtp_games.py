@@ -1,7 +1,7 @@
 """Games as GTP knows them: the names of their moves, and their variants by size and komi.
 
-A move is a vertex or `pass`. A `GtpBoard` translates, for engines that play here as for programs to
-which a player of Playout is an engine; the latter may ask for another size or komi.
+A move is a vertex or `pass`. A `GtpBoard` translates moves, for engines that play here and for our
+own engine. Other programs may ask our engine for another size or komi.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The text of GTP 2: commands, responses, colours and boards.
+"""The text of GTP 2: commands, responses, colours, numbers and boards.
 
 http://www.lysator.liu.se/~gunnar/gtp/gtp2-spec-draft2/gtp2-spec.html
 """
@@ -21,7 +21,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 class GtpError(ValueError):
-    """Raised for a command that fails; its text is the response after `?`."""
+    """Raised for a command that fails; the message is the response after `?`."""
 
 
 class GtpCommand(NamedTuple):
@@ -81,7 +81,7 @@ def seconds(text: str) -> float:
 
 
 def rows_of_stones(view: BoardView) -> list[str]:
-    """Return the rows of a board from the top, a character and a blank for each cell."""
+    """Return the rows of a board from the top, with a character for each cell."""
     rows = (
         view.cells[first : first + view.columns]
         for first in range(0, len(view.cells), view.columns)
@@ -90,7 +90,7 @@ def rows_of_stones(view: BoardView) -> list[str]:
 
 
 def board_with_vertices(view: BoardView, vertices: GtpVertices) -> str:
-    """Return the board from its top, with the columns and rows of GTP beside it."""
+    """Return the board from its top, with the columns and rows of GTP at its edges."""
     letters = f"   {' '.join(GTP_COLUMNS[: view.columns])}"
     lines = [letters]
     for row, stones in enumerate(rows_of_stones(view)):

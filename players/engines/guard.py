@@ -2,13 +2,13 @@
 
     python -I -S guard.py CONTROL LOG MAX_BYTES COMMAND...
 
-CONTROL is the reading end of a pipe. When its writing end is closed, also because the player's
-process was killed, the engine and its descendants are killed. The same happens to the descendants
-when the engine exits. The engine has this program's standard input and output. Its errors go into
-LOG, the descriptor of a file, up to MAX_BYTES.
+CONTROL is the reading end of a pipe. When its writing end is closed, also by the death of the
+player's process, the engine and its descendants are killed. When the engine exits, its descendants
+are killed. The engine has this program's standard input and output. Its errors are written to LOG,
+the descriptor of a file, up to MAX_BYTES.
 
-The exit code is the engine's: 128 and the number of a signal that ended it, 127 if it cannot be
-started. It imports little, so that it starts in 20 ms.
+The exit code is the engine's: 128 plus the number of a signal that ended it, 127 if it cannot be
+started. The program imports little, so that it starts in 20 ms.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-#: Milliseconds between two looks whether all descendants have exited.
+#: Milliseconds between two checks whether all descendants have exited.
 _POLL_MS = 5
 _CHUNK = 65536
 _prctl: Callable[..., int] | None = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
@@ -42,7 +42,7 @@ def main(control: int, log: int, max_bytes: int, command: list[str]) -> int:
         _become(command, written)
     os.close(written)
     null = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):  # so that the player notices when the engine closes its own
+    for stream in (0, 1, 2):  # so that the player notices when the engine closes its streams
         os.dup2(null, stream)
     try:
         return _watch(engine, control, wake, Drain(errors, log, max_bytes))
@@ -51,7 +51,7 @@ def main(control: int, log: int, max_bytes: int, command: list[str]) -> int:
 
 
 class Drain:
-    """Reads what an engine writes to its standard error, so that the pipe is never full."""
+    """Reads the standard error of an engine, so that the pipe is never full."""
 
     def __init__(self, errors: int, log: int, max_bytes: int) -> None:
         """Copy up to `max_bytes` bytes from one descriptor to the other."""
@@ -61,7 +61,7 @@ class Drain:
         self._left = max_bytes
 
     def read(self) -> bool:
-        """Copy what is there; return whether there may be more."""
+        """Copy available bytes; return whether more may be available."""
         try:
             chunk = os.read(self.errors, _CHUNK)
         except BlockingIOError:
@@ -74,7 +74,7 @@ class Drain:
 
 
 def _wake_on_signals() -> int:
-    """Return a descriptor that can be read after a signal; SIGCHLD does nothing else."""
+    """Return a descriptor that can be read after a signal; others than SIGCHLD also exit."""
 
     def end(*_: object) -> None:
         sys.exit(1)
@@ -151,7 +151,7 @@ def _kill_descendants(engine: int) -> None:
 
 
 def _descendants() -> Iterator[int]:
-    """The processes that have this one as their parent, directly or not."""
+    """Yield the processes that descend from this one."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
         with contextlib.suppress(OSError, ValueError):

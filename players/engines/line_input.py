@@ -1,4 +1,4 @@
-"""Lines of text from another program, which are read while the player thinks."""
+"""Reads lines from another program, also while the player thinks."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO
 
-#: A longer line is cut there, so that input without line ends does not fill the memory.
+#: The length at which a line is cut, so that input without line ends does not fill the memory.
 LONGEST_LINE = 65536
 
-#: Whether the lines that wait stop the player; None stands for the end of the input.
+#: Returns whether the waiting lines stop the player; None is the end of the input.
 Stops = Callable[[Sequence[str | None]], bool]
 
 
@@ -19,7 +19,7 @@ class LineInput:
     """Reads lines in a thread of its own, and can call a function when certain lines arrive."""
 
     def __init__(self, stream: BinaryIO) -> None:
-        """Start to read `stream`, which must be unbuffered: its thread may never end."""
+        """Start to read `stream`, which must be unbuffered, as its thread may never end."""
         self._stream = stream
         self._lines: deque[str | None] = deque()
         self._changed = threading.Condition()
@@ -37,9 +37,9 @@ class LineInput:
 
     @contextmanager
     def watched(self, stop: Callable[[], None], stops: Stops) -> Iterator[None]:
-        """Within the block call `stop` as soon as `stops` is true of the lines that wait.
+        """Within the block, call `stop` as soon as `stops` returns true for the waiting lines.
 
-        It is asked at the beginning and after each further line. The lines stay, so that `next`
+        It is called at the beginning and after each further line. The lines stay, so that `next`
         returns them later.
         """
         with self._changed:
@@ -53,12 +53,12 @@ class LineInput:
                 self._watch = None
 
     def wait(self, seconds: float) -> bool:
-        """Wait for a line or the end of the input; return whether there is one."""
+        """Wait for a line or the end of the input; return whether one has arrived."""
         with self._changed:
             return self._changed.wait_for(lambda: bool(self._lines), seconds)
 
     def _read(self) -> None:
-        rest, cut = b"", False  # whether the beginning of `rest` is the end of a line that was cut
+        rest, cut = b"", False  # whether `rest` begins with the end of a cut line
         while data := self._stream.read(LONGEST_LINE):
             *complete, rest = (rest + data).split(b"\n")
             for line in complete:

@@ -1,7 +1,6 @@
-"""A client of scripts: each position is one line of JSON, and the answer one line, the action.
+"""A client for scripts: each position is one line of JSON, and the answer one line, the action.
 
-It is the simplest protocol, for programs that know no other. A script needs no state of its own,
-because each line has the whole position, so it can never be out of step.
+It is the simplest protocol. A script needs no state, because each line has the whole position.
 """
 
 from __future__ import annotations
@@ -13,16 +12,16 @@ from playout.players.engines.client import EngineClient, Position, move_deadline
 
 
 class LinesClient(EngineClient):
-    """Plays with a script, which is asked only when it has a choice."""
+    """Plays with a script, which gets only positions with a choice."""
 
-    farewell = ""  # a script ends when it is killed
+    farewell = ""  # a script is killed
     _is_thinking = False
 
     def _start(self, deadline: float) -> None:
-        pass  # it says nothing before the first position
+        pass  # it writes nothing before the first position
 
     def new_match(self) -> None:
-        pass  # the next line says it all
+        pass  # the next line has the whole position
 
     def settle(self) -> None:
         if self._is_thinking:
@@ -51,7 +50,7 @@ class LinesClient(EngineClient):
         return json.dumps(told)
 
     def _answer(self, deadline: float) -> str:
-        """The next line that is not empty."""
+        """Return the next line that is not empty."""
         while not (said := self.process.line(deadline).strip()):
             pass
         self._is_thinking = False

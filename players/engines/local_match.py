@@ -1,4 +1,4 @@
-"""A match that a player of Playout plays within this process, as another program directs it."""
+"""A match that a player of Playout plays in this process, directed by another program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def checked_player(text: str) -> spec.Spec:
     make = find(wanted.name)
     spec.bind(make, wanted, skip=1)
     if make.human:
-        raise spec.SpecError(f"{wanted.name} is a person at a terminal, and no engine")
+        raise spec.SpecError(f"{wanted.name} is a person at a terminal, not an engine")
     return wanted
 
 
@@ -32,7 +32,8 @@ class LocalMatch:
         self._wanted = wanted
         self.player: Player = load(wanted, game)
         self.states: list[State] = [game.initial_state()]
-        self._moves: list[int] | None = []  # None after a position that was set up
+        #: The moves since the first position; None from another position on.
+        self._moves: list[int] | None = []
 
     @property
     def state(self) -> State:
@@ -55,7 +56,7 @@ class LocalMatch:
         return len(self.states) - 1
 
     def clear(self, state: State | None = None) -> None:
-        """Start again, at the first position of the game or at another."""
+        """Start again, at the first position of the game or at `state`."""
         self.states = [self.game.initial_state() if state is None else state]
         self._moves = [] if state is None else None
 
@@ -66,7 +67,7 @@ class LocalMatch:
             self._moves.append(action)
 
     def replayed(self, game: Game) -> LocalMatch:
-        """Return a match with the same moves and player of a game with the same actions.
+        """Return a match of another game with the same actions, with these moves and this player.
 
         Raises SpecError if the player cannot play it.
         """

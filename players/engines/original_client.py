@@ -1,8 +1,8 @@
 """A client of the original system, boardgame-socketplayer: lines of JSON over a connection.
 
-It plays one match and exits, so each match has a process of its own. It knows no clock, and no
-passes; it is told of a position when it has to move, and of the end. If its connection were closed
-without a last message, it would use a whole processor for ever.
+It plays one match and exits, so each match has a process of its own. It knows no clock and no
+passes; it is sent a position when it has to move, and the end. If its connection is closed without
+a last message, it uses a whole processor for ever.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from playout.protocol.messages import Analysis
 
 #: Seconds for a move without any limit: the default of the original players.
 _UNLIMITED_S = 30.0
-#: A player's share of main time for each move supposes at most so many moves.
+#: The most moves over which main time is spread.
 _MOST_MOVES = 100
-#: Of its time for a move; the rest is for its start, and for what it does after its search.
+#: The share of the time for a move that its search gets, and the shortest search: the rest is for
+#: its start, and for its work after the search.
 _SHARE, _SHORTEST_S = 0.9, 0.01
 
 
@@ -44,9 +45,9 @@ class OriginalEngineClient(EngineClient):
     def __init__(self, config: EngineConfig, game: Game, cancelled: threading.Event) -> None:
         """Raises ValueError for a game that the original system does not have."""
         self._rules = rules_named(str(game))
-        #: The seat that the process plays, 0 before it was told; and whether it can be asked.
+        #: The seat of the process, 0 before it was sent one; and whether it can be sent a position.
         self._seat, self._is_usable = 0, True
-        #: Whether it has not answered yet, or was told of the end.
+        #: Whether its answer is pending, and whether it was sent the end.
         self._is_thinking = self._is_over = False
         #: Seconds for a move, in its command.
         self._seconds = _UNLIMITED_S
@@ -57,7 +58,7 @@ class OriginalEngineClient(EngineClient):
         return ConnectingProcess(self.config, self.cancelled, known, deadline)
 
     def _start(self, deadline: float) -> None:
-        # Without the clock, its command is not known: this process only shows that it works.
+        # A command with {seconds} needs the clock: this process only shows that the command works.
         self._is_usable = not any("{seconds}" in word for word in self.config.command)
 
     def describe(self) -> Iterable[str]:
@@ -67,7 +68,7 @@ class OriginalEngineClient(EngineClient):
         self._is_usable &= not self._seat
 
     def settle(self) -> None:
-        pass  # a process that was cancelled is not asked again
+        pass  # a cancelled process is not used again
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
         if not self._is_usable or self._seat not in (0, position.seat):
@@ -76,7 +77,7 @@ class OriginalEngineClient(EngineClient):
             self._seat = position.seat
             self._send("player", message=position.seat)
         fields = position_fields(self._rules, position.states, position.moves)
-        self._is_usable, self._is_thinking = False, True  # unless it answers
+        self._is_usable, self._is_thinking = False, True  # until it answers
         self._send("update", **fields)
         line = self.process.line(move_deadline(limit, position.seat))
         self._is_thinking = False
@@ -91,7 +92,7 @@ class OriginalEngineClient(EngineClient):
         if not self._seat or self._is_over:
             return
         self._is_usable, self._is_over = False, True
-        with contextlib.suppress(EngineError):  # it may have left
+        with contextlib.suppress(EngineError):  # it may have exited
             if winner == 0:
                 self.process.send(self.farewell)
             else:
@@ -99,7 +100,7 @@ class OriginalEngineClient(EngineClient):
                 self._send("update", **fields, **result_fields(self._rules, states[-1], winner))
 
     def close(self) -> None:
-        """End the process: one that thinks reads nothing, one that knows the result leaves."""
+        """End the process: a thinking one reads no message, and one with the result exits."""
         if self._is_thinking:
             self.process.close()
         elif self._is_over:
@@ -118,7 +119,7 @@ class OriginalEngineClient(EngineClient):
         self.process.send(message(kind, **fields) + "\r")
 
     def _refused(self, error: ClientFault, position: Position, line: str) -> EngineError:
-        """Tell the client what it did wrong, and return the error for people."""
+        """Report an error to the client, and return the error for people."""
         if isinstance(error, IllegalMessage):
             fault = self.illegal(position, line)
             answer = message("illegal", message=error.action)
@@ -131,7 +132,7 @@ class OriginalEngineClient(EngineClient):
 
 
 def move_seconds(limit: Limit, position: Position, max_plies: int) -> float:
-    """Return how long a player may think about each of its moves, from this position to the end."""
+    """Return the seconds for each move of a player, from this position to the end."""
     clock = limit.clock
     seconds = limit.seconds
     if clock and clock.start.main_s:

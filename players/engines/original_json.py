@@ -26,7 +26,7 @@ _BOARDS = "original"
 
 
 class UnknownAction(ValueError):
-    """Raised for JSON that names no action of the game."""
+    """Raised for JSON that is no action of the game."""
 
 
 class OriginalRules(ABC):
@@ -62,7 +62,7 @@ def win_values(winner: int) -> dict[str, float]:
 class NativeRules(OriginalRules):
     """A game that is also one of Playout."""
 
-    #: Its name in Playout.
+    #: The name of the game in Playout.
     spec: ClassVar[str]
     #: The keys of an action, each with its values.
     keys: ClassVar[Mapping[str, Sequence[Any]]]
@@ -76,11 +76,11 @@ class NativeRules(OriginalRules):
 
     @abstractmethod
     def number(self, values: tuple[Any, ...]) -> int:
-        """Return our action for the values of `keys`, in that order."""
+        """Return the action of Playout for the values of `keys`, in that order."""
 
     @abstractmethod
     def values(self, state: State, action: int) -> tuple[Any, ...] | None:
-        """Return the values of `keys` for an action of ours; None for a pass."""
+        """Return the values of `keys` for an action of Playout; None for a pass."""
 
     def state_json(self, state: State, previous: int) -> Json:
         return {**self.parts(state), "player": state[0], "previous_player": previous}
@@ -134,7 +134,7 @@ class OriginalConnectFour(NativeRules):
 
 
 class OriginalReversi(NativeRules):
-    """Othello; a player who cannot move is left out, without a pass."""
+    """Othello; it skips a player who cannot move, without a pass."""
 
     name, spec = "reversi", "othello"
     keys: ClassVar = {"row": range(8), "column": range(8)}
@@ -202,7 +202,7 @@ class OriginalT3(NativeRules):
         return (*divmod(outer, 3), *divmod(inner, 3))
 
     def _finished(self, state: State, board: int, owners: tuple[int, ...]) -> list[tuple[int, str]]:
-        """Return the owner and the type of a board that is finished, or nothing."""
+        """Return the owner and the type of a finished board, in a list; empty for others."""
         if owner := owners[board]:
             return [(owner, "XO"[owner - 1])]
         full = all(state[2 + 9 * board : 11 + 9 * board])
@@ -244,7 +244,7 @@ class OriginalChong(NativeRules):
         return ("stone" if action >= self.cells else "pawn", *divmod(action % self.cells, 8))
 
     def points(self, state: State) -> dict[str, float]:
-        # How far the loser's pawn is from its goal, or 16 if the loser cannot move.
+        # The distance of the loser's pawn from its goal, or 16 if the loser cannot move.
         winner = self.game.winner(state)
         if winner == TIE:
             return {"1": 0, "2": 0}
@@ -254,7 +254,7 @@ class OriginalChong(NativeRules):
         return {str(winner): points, str(3 - winner): -points}
 
     def _visits(self, state: State) -> int:
-        """Return how often the position has come up, with this one."""
+        """Return how often the position has occurred, with this time."""
         first, second = (state.index(piece, 2) - 2 for piece in (3, 4))
         earlier = [each for each in state[2 + self.cells :] if each]
         return 1 + earlier[-2::-2].count(self.cells * first + second)
@@ -267,7 +267,7 @@ RULES: Mapping[str, type[NativeRules]] = {
 
 
 class BoardRules(OriginalRules):
-    """A game of the original system by its own Board."""
+    """A game of the original system, by its own Board."""
 
     def __init__(self, game: Original) -> None:
         self.game = self._board = game
@@ -309,7 +309,7 @@ def rules_named(name: str) -> OriginalRules:
 
 
 class ClientFault(ValueError):
-    """Raised for a line of a client that breaks the protocol; the message says how."""
+    """Raised for a line of a client that violates the protocol; the message says how."""
 
 
 class IllegalMessage(ClientFault):
@@ -326,7 +326,7 @@ def message(kind: str, **fields: object) -> str:
 
 
 def position_fields(rules: OriginalRules, states: Sequence[State], moves: Sequence[int]) -> Json:
-    """Return the fields of an update, with the last move that was no pass.
+    """Return the fields of an update, with the last move other than a pass.
 
     `moves` are the actions between the states of the match, which begin with its first one.
     """
@@ -369,7 +369,7 @@ def answer_of(rules: OriginalRules, state: State, line: str | bytes) -> tuple[in
 
 
 def _analysis(extras: object) -> Analysis | None:
-    """Return what the original search tells: its playouts, depth and win rate."""
+    """Return the playouts, depth and win rate of an original search."""
     if not isinstance(extras, dict):
         return None
     playouts, depth, actions = (extras.get(key) for key in ("games", "max_depth", "actions"))

@@ -1,4 +1,4 @@
-"""A running engine: lines to it and from it, each with a deadline, and its end."""
+"""The process of an engine: sends and reads lines with deadlines, and ends it."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ from playout.players.core.player import Cancelled, PlayerError
 from playout.players.engines import guard
 from playout.players.engines.config import EngineConfig, search_path
 
-#: Seconds in which an engine has to read a command, and to answer one that is no move.
+#: Seconds in which an engine must read a command, and answer a command other than a move.
 PING_S = 10.0
 #: Seconds that an engine may take to exit after it was told to.
 QUIT_S = 2.0
-#: Seconds to wait for the exit of an engine that has closed a pipe, so that an error can say why.
+#: Seconds to wait for the exit of an engine that has closed a pipe, for the reason in the error.
 EXIT_S = 2.0
-#: Most bytes that an engine may write as the answer to one command, and to its log.
+#: The most bytes of an answer to one command, and of a log.
 MAX_ANSWER = 16 * 2**20
 MAX_LOG = 2**20
-#: Longest time in which a cancellation is not noticed.
+#: Longest time until a cancellation is noticed.
 _NOTICE_S = 0.02
 _CHUNK = 65536
 _TAIL = 2000
-#: Characters of a command in an error, at most.
+#: The most characters of a command in an error.
 _MOST_SHOWN = 400
-#: Where engines connect that do not use their standard input and output.
+#: The address for engines that connect instead of using standard input and output.
 _LOOPBACK = "127.0.0.1"
 
 
 class EngineError(PlayerError):
-    """An engine that cannot be used any longer, and why; it has to be started again."""
+    """An engine can no longer be used, for the reason in the message; it must be started again."""
 
 
 class EngineProcess:
-    """An engine that was started, and runs until `close`.
+    """A started engine, which runs until `close`.
 
-    All methods are called in one thread at a time. A line has no end of line.
+    All methods are called in one thread at a time. Lines are without their end.
     """
 
     def __init__(self, config: EngineConfig, cancelled: threading.Event) -> None:
@@ -118,7 +118,7 @@ class EngineProcess:
         return text.rstrip("\r")
 
     def fault(self, what: str) -> EngineError:
-        """Return an error: the engine's name, what it did, and the command that it was given."""
+        """Return an error with the engine's name, its fault, and its last command."""
         command = self._command.rstrip()
         if len(command) > _MOST_SHOWN:
             command = f"{command[:_MOST_SHOWN]} ..."
@@ -140,7 +140,7 @@ class EngineProcess:
         self._end()
 
     def _end(self) -> None:
-        os.close(self._control)  # the guard kills the engine, unless it has exited
+        os.close(self._control)  # the guard then kills the engine, unless it has exited
         self._control = -1
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(PING_S)
@@ -163,7 +163,7 @@ class EngineProcess:
         return chunk
 
     def _readable(self, descriptor: int, deadline: float, late: str) -> bool:
-        """Wait a moment until something can be read. Raises Cancelled, and EngineError if late."""
+        """Wait a moment until bytes can be read. Raises Cancelled, and EngineError if late."""
         if self._cancelled.is_set():
             raise Cancelled
         left_s = deadline - time.monotonic()
@@ -172,13 +172,13 @@ class EngineProcess:
         return _ready(descriptor, select.POLLIN, min(_NOTICE_S, left_s))
 
     def _death(self, what: str) -> EngineError:
-        """The error of an engine that has closed a pipe, mostly because it has exited."""
+        """Return the error of an engine that has closed a pipe, usually because it has exited."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             what = _how_it_ended(self._process.wait(EXIT_S))
         return self.fault(what)
 
     def _last_words(self) -> str:
-        """A sentence with the last line of the log, and where that is."""
+        """Return a sentence with the last line of the log, and its path."""
         with contextlib.suppress(OSError, ValueError):
             size = os.fstat(self._log.fileno()).st_size
             tail = os.pread(self._log.fileno(), _TAIL, max(0, size - _TAIL))
@@ -191,9 +191,9 @@ class EngineProcess:
 
 
 class ConnectingProcess(EngineProcess):
-    """An engine that connects to a port of this machine, over which its lines go.
+    """An engine that sends and reads its lines over a connection to a port of this machine.
 
-    What it writes to its standard output goes into its log.
+    Its standard output is written to its log.
     """
 
     def __init__(
@@ -244,21 +244,21 @@ def _filled(word: str, known: Mapping[str, str]) -> str:
 
 
 def _ready(descriptor: int, event: int, seconds: float) -> bool:
-    """Whether a descriptor can be read or written within some seconds."""
+    """Return whether a descriptor can be read or written within some seconds."""
     poll = select.poll()
     poll.register(descriptor, event)
     return bool(poll.poll(max(0.0, seconds) * 1000))
 
 
 def _how_it_ended(code: int) -> str:
-    """In words, by the exit code of the guard."""
+    """Return in words how an engine has ended, by the exit code of the guard."""
     if code > 128:
         return f"was ended by a signal ({signal.strsignal(code - 128) or code - 128})"
     return f"has exited with code {code}"
 
 
 def _open_log(name: str) -> tuple[IO[bytes], Path]:
-    """A new log for an engine: the first file of its name that no other process writes to."""
+    """Open a new log of an engine: the first file of its name without another writer."""
     folder = user_log_path("playout")
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)

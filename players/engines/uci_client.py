@@ -1,4 +1,4 @@
-"""A client of the Universal Chess Interface, for chess and games that are played like it."""
+"""A client of the Universal Chess Interface, for chess and some games of OpenSpiel."""
 
 from __future__ import annotations
 
@@ -23,10 +23,7 @@ from playout.players.engines.client import (
 from playout.players.engines.config import EngineConfig, Options
 from playout.players.engines.process import EngineError
 
-# Moves as UCI writes them, for chess and the games of OpenSpiel that UCI engines play.
-
-
-#: The games, each with the UCI_Variant that Fairy-Stockfish calls it.
+#: The games, each with its UCI_Variant in Fairy-Stockfish.
 VARIANTS: Mapping[str, str] = {
     "chess": "chess",
     "breakthrough": "breakthrough",
@@ -61,7 +58,7 @@ class UciMoves:
         return [self.name(state, move) for state, move in zip(states, moves, strict=False)]
 
     def action(self, state: State, name: str) -> int | None:
-        """Return the legal action of that name; None if there is none."""
+        """Return the legal action of that name, or None."""
         legal = self._game.legal_actions(state)
         return next((each for each in legal if self.name(state, each) == name), None)
 
@@ -72,13 +69,13 @@ def _chess(game: Any, state: State, action: int) -> str:
 
 
 def _breakthrough(game: Any, state: State, action: int) -> str:
-    """The first player of OpenSpiel moves down, and White of UCI moves up: ranks are mirrored."""
+    """Mirror the ranks: the first player moves down in OpenSpiel, and White up in UCI."""
     name = game.action_name(state, action)
     return "".join(f"{name[i]}{9 - int(name[i + 1])}" for i in (0, 2))
 
 
 def _clobber(game: Any, state: State, action: int) -> str:
-    """OpenSpiel has five rows and six columns, UCI six rows and five columns: transposed."""
+    """Transpose: OpenSpiel has five rows and six columns, UCI six rows and five columns."""
     name = game.action_name(state, action)
     return "".join(f"{'edcba'[int(name[i + 1]) - 1]}{6 - 'abcdef'.index(name[i])}" for i in (0, 2))
 
@@ -96,7 +93,7 @@ _CHOICE = re.compile(r"\bvar (.+?)(?= var |$)")
 _FIRST = ("Threads", "Hash")
 #: Seconds for a move without any limit.
 _UNLIMITED_S = 1.0
-#: The share of a move's time that is given as `movetime`: engines notice late that it is over.
+#: The share of a move's time that is given as `movetime`: engines notice its end late.
 _MOVETIME_SHARE = 0.95
 _COUNTS = re.compile(r"\b(depth|nodes) (\d+)")
 _SCORE = re.compile(r"\bscore (cp|mate) (-?\d+)")
@@ -124,8 +121,8 @@ def parse_option(line: str) -> UciOption | None:
 def go(limit: Limit, seat: int, config: EngineConfig) -> str:
     """Return the command that starts a search, with its limits in milliseconds, at least 1.
 
-    While there is main time, the engine is told both clocks; within a period, and outside matches,
-    the time for this move.
+    With main time left, it has both clocks; within a period, and outside matches, the time for this
+    move.
     """
     if is_short(limit, config) and config.short:
         return " ".join(["go", *(f"{key} {value}" for key, value in config.short.items())])
@@ -149,7 +146,7 @@ class UciClient(EngineClient):
         self._is_searching = False
         #: The moves of the position on which the engine ponders.
         self._pondered: tuple[int, ...] | None = None
-        #: The match that the engine expects after its last move, and how long it had for that.
+        #: The position that the engine expects after its last move, and the limit of that move.
         self._expected: tuple[Position, Limit] | None = None
         super().__init__(config, game, cancelled)
 
@@ -205,7 +202,7 @@ class UciClient(EngineClient):
         self._search(position, f"go ponder{words}")
         while not self.process.line(math.inf).startswith("bestmove"):
             pass
-        self._is_searching = False  # it has answered before it was asked
+        self._is_searching = False  # it has answered early
 
     def _begin_match(self) -> None:
         if self._is_new_match:
@@ -239,7 +236,7 @@ class UciClient(EngineClient):
         return PlayResult(action, self._info(position, info) if info else None)
 
     def _expect(self, position: Position, limit: Limit, action: int, reply: str) -> None:
-        """Note what the engine expects after its move, to ponder on."""
+        """Note the position that the engine expects after its move, to ponder on it."""
         self._expected = None
         after = self.game.next_state(position.states[-1], action)
         answer = self._moves.action(after, reply) if not self.game.winner(after) else None
@@ -250,7 +247,7 @@ class UciClient(EngineClient):
                 self._expected = Position(states, (*position.moves, action, answer)), limit
 
     def _info(self, position: Position, line: str) -> Info:
-        """The analysis in the last line about the best move."""
+        """Return the analysis in the last line about the best move."""
         counts = {key: int(value) for key, value in _COUNTS.findall(line)}
         found = _SCORE.search(line)
         score = int(found[2]) if found else 0
@@ -266,7 +263,7 @@ class UciClient(EngineClient):
         )
 
     def _stop(self) -> None:
-        """End a search whose result is not needed."""
+        """Stop a search whose result is not needed."""
         self._pondered = None
         self.process.send("stop")
         deadline = self.ping_deadline()
@@ -296,5 +293,5 @@ class UciClient(EngineClient):
 
 
 def _ms(seconds: float) -> int:
-    """Whole milliseconds, at least 1: engines misbehave with 0 and with negative numbers."""
+    """Return whole milliseconds, at least 1: engines misbehave with 0 and negative numbers."""
     return max(1, int(1000 * seconds))

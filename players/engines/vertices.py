@@ -1,7 +1,7 @@
-"""Cells of a board, as the protocols of engines write them.
+"""Cells of a board in the notations of protocols, and the actions of clicks on cells.
 
-A cell is its number in a `BoardView`, row by row from the top left. People and files of Playout
-write the top left cell as a1, and i is a column.
+A cell is its number in a `BoardView`, row by row from the top left. In the notation of Playout, the
+top left cell is a1, and i is a column.
 
 GTP writes `A1` for the *bottom* left, and has no column I, so that J follows H. Some engines, such
 as those of Othello, count rows from the top instead. Gomocup writes `x,y`, column and row, from 0
@@ -19,7 +19,7 @@ GTP_COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 #: The most rows and columns of a board in GTP.
 MAX_GTP_SIDE = len(GTP_COLUMNS)
 
-#: Games in which programs call the top row 1.
+#: The games in which row 1 is the top row for other programs.
 FROM_TOP = ("othello",)
 
 _GTP_VERTEX = re.compile("([A-HJ-Z])([1-9][0-9]?)", re.IGNORECASE)
@@ -27,7 +27,7 @@ _COORDINATES = re.compile(r"\s*([0-9]{1,3})\s*,\s*([0-9]{1,3})\s*", re.ASCII)
 
 
 class VertexError(ValueError):
-    """Raised for a text that names no cell of the board. The message says what is expected."""
+    """Raised for a text that names no cell of the board; the message says what is expected."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class GtpVertices:
         return self._turned(row) * self.columns + column
 
     def _turned(self, row: int) -> int:
-        """Return a row counted from the other side, unless both count from the top."""
+        """Return a row counted from the other side, unless rows count from the top."""
         return row if self.from_top else self.rows - 1 - row
 
 
@@ -87,7 +87,7 @@ def cell_at(text: str, rows: int, columns: int) -> int:
 
 
 def has_single_clicks(view: BoardView) -> bool:
-    """Return whether each legal action is a click on a cell of its own, or is the only pass."""
+    """Return whether each legal action is a click on a different cell, or the only pass."""
     clicks = list(view.clicks.values())
     return all(len(cells) <= 1 for cells in clicks) and len({*clicks}) == len(clicks)
 
@@ -100,7 +100,7 @@ def cell_of(view: BoardView, action: int) -> int | None:
 def action_at(view: BoardView, cell: int | None) -> int | None:
     """Return the legal action for a click on a cell, or for a pass if that is None.
 
-    Where pieces fall, any cell of a column will do. Returns None if there is no such action.
+    If pieces fall, any cell of a column has the action. Returns None without such an action.
     """
     for action in view.clicks:
         clicked = cell_of(view, action)

@@ -1,4 +1,4 @@
-"""`playout-server accounts`: lists and changes accounts, also while the server runs."""
+"""`playout-server accounts`: lists and changes accounts, also those of a running server."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _find(stored: Database, name: str) -> Account:
 
 
 def _put(stored: Database, account: Account) -> None:
-    """Store an account under a new name. Raises ClickException if another looks like it."""
+    """Store an account under a new name. Raises ClickException if a name looks like it."""
     taken = _directory(stored).like(account.name)
     if taken and taken.id != account.id:
         raise click.ClickException(

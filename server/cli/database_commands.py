@@ -1,4 +1,7 @@
-"""Opens the database for a subcommand, while a server may be using it."""
+"""Opens the database for a subcommand, and the command `playout-server backup`.
+
+A server may be using the database at the same time.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from playout.server.storage.engine import first_line
 def opened(url: str, *, create: bool = False, of_any_version: bool = False) -> Iterator[Database]:
     """Open a database, and close it at the end of the block.
 
-    It must exist, unless it may be created (`create`), and be of this version of Playout, unless
+    It must exist, unless `create` allows to create it, and have the version of this program, unless
     `of_any_version`: only a server upgrades it. Raises ClickException if it cannot be used,
     UsageError if the URL is "none".
     """
@@ -40,9 +43,6 @@ def opened(url: str, *, create: bool = False, of_any_version: bool = False) -> I
         raise click.ClickException(str(error)) from error
     except SQLAlchemyError as error:
         raise click.ClickException(first_line(error)) from error
-
-
-# `playout-server backup`: copies a SQLite database while the server runs.
 
 
 @click.command(epilog="\b\nExample:\n  playout-server backup monday.db")

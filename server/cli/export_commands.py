@@ -1,4 +1,4 @@
-"""`playout-server export` and `import`: writes stored matches as text, and reads them."""
+"""`playout-server export` and `import`, which write and read stored matches as text."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from playout.server.storage import Database
 from playout.server.storage.queries import Reader
 from playout.server.storage.rating_keeper import RatingKeeper
 
-#: Bad lines after which no more are read.
+#: The number of bad lines after which no more lines are read.
 _BAD_LINES = 20
-#: Matches between two updates of the progress shown.
+#: Matches between two updates of the displayed progress.
 _STEP = 100
 
 
@@ -56,7 +56,7 @@ def export(
 ) -> None:
     """Write stored matches to FILE, or to standard output.
 
-    A match that cannot be written in this format is reported and left out; the exit code is then 1.
+    A match that cannot be written in this format is reported and left out; then the exit code is 1.
     """
     with opened(database) as archive, _Progress("written") as progress:
         start = since.replace(tzinfo=UTC).timestamp() if since else None
@@ -100,8 +100,8 @@ def write_matches(
 def import_(database: str, file: IO[bytes]) -> None:
     """Store the matches of FILE, as `export --format jsonl` wrote them; - is standard input.
 
-    Each is checked by the rules first. Matches that are stored already stay as they are. Bad lines
-    are reported and left out; after 20 of them, no more lines are read.
+    Each is first checked against the rules. Matches that are stored already stay as they are. Bad
+    lines are reported and left out; after 20 of them, no more lines are read.
     """
     with opened(database, create=True) as archive, _Progress("read") as progress:
         reader = _Reader(file, progress)
@@ -122,14 +122,14 @@ def import_(database: str, file: IO[bytes]) -> None:
 
 
 def _keep_ratings(archive: Database) -> None:
-    """Store the ratings that follow from the matches; a running server goes on from there."""
+    """Store the ratings that follow from the matches; a running server updates them later."""
     with contextlib.closing(Reader(archive.url.render_as_string(hide_password=False))) as reader:
         for records in RatingKeeper(reader).updates():
             archive.save(records)
 
 
 class _Reader:
-    """Reads matches from lines, and counts those that are read and those that are not."""
+    """Reads matches from lines, and counts those that it reads and those that it leaves out."""
 
     def __init__(self, file: IO[bytes], progress: _Progress) -> None:
         self._file = file
@@ -137,7 +137,7 @@ class _Reader:
         self.read = self.running = self.bad = 0
 
     def matches(self) -> Iterator[StoredMatch]:
-        """Yield the matches that have ended: in the others, no client could take the seats."""
+        """Yield the ended matches; no client could take the seats in the others."""
         for number, line in enumerate(self._file, 1):
             if not line.strip():
                 continue

@@ -24,8 +24,8 @@ from playout.server.model.offered_bots import BadBot, parse_offered_bots
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: The bots that the server offers without `--bot`, from weak to strong. The easy one has a fixed
-#: number of simulations, so that it is as weak on every machine. For the games with another player,
-#: see "Which player for which game" in docs/players.md.
+#: number of simulations, so that it is equally weak on every machine. The games with other players
+#: follow "Which player for which game" in docs/players.md.
 OFFERED = (
     "Playout Easy:easy=flat(simulations=30)",
     "Playout Medium:medium=uct(simulations=1000)"
@@ -59,7 +59,7 @@ def _database_from_file(
 
 
 def from_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
-    """Take the options of a TOML file as defaults, so that the command line wins."""
+    """Take the options of a TOML file as defaults, which the command line overrides."""
     if path is None:
         return
     settings = _read(path)
@@ -151,7 +151,7 @@ _POLICY: dict[str, tuple[Any, str]] = {
     "bot_minutes": (_SECONDS, "Minutes that a bot of the server may play."),
     "analyses": (
         _COUNT,
-        "Positions that the server's bots analyse at once for people, each in a process of lowest "
+        "Positions that the server's bots analyse at once for users, each in a process of lowest "
         "priority; 0 for none.",
     ),
     "analysis_s": (FiniteRange(0.1, 3600), "Seconds for which a bot may analyse a position."),
@@ -181,7 +181,7 @@ def policy_options(command: F) -> F:
 def _bots(
     context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]
 ) -> tuple[OfferedBot, ...]:
-    """Check the syntax only: the server knows no players, and finds out by starting one."""
+    """Check the syntax only: whether a player exists is known when the server starts it."""
     try:
         return parse_offered_bots(texts)
     except BadBot as fault:
@@ -189,7 +189,7 @@ def _bots(
 
 
 def bot_options(command: F) -> F:
-    """Add `--bots` and `--bot`, for the bots that the server starts itself."""
+    """Add `--bots` and `--bot`, for the bots that the server itself starts."""
     for option in reversed(
         (
             click.option(
@@ -269,7 +269,7 @@ def ladder_options(command: F) -> F:
 
 
 def bots_by_default(options: Mapping[str, Any]) -> int:
-    """Return the number of bots without `--bots`: 0 without a page, or if others can connect."""
+    """Return the number of bots without `--bots`: 0 without pages, or if others can connect."""
     http = options["http"]
     private = is_loopback(host_of(options["host"], encrypted=bool(options["tls_cert"])))
     proxied = options["proxy_protocol"] or options["http_proxied"]
@@ -277,14 +277,15 @@ def bots_by_default(options: Mapping[str, Any]) -> int:
 
 
 def tournaments_database() -> str:
-    """Return the database of `playout-tournament` by default: beside that of the server."""
+    """Return the default database of `playout-tournament`, beside that of the server."""
     return f"sqlite:///{user_data_path('playout') / 'tournaments.db'}"
 
 
 def shown_tournaments(options: Mapping[str, Any], *, by_default: bool) -> str | None:
-    """Return the second database, whose tournaments the page shows, if there is one.
+    """Return the URL of the second database, whose tournaments the pages show, or None.
 
-    It is that of the same user, shown only to this machine, by a server with the default database.
+    It is that of the same user. Only a server with the default database shows it, and only to this
+    machine.
     """
     http = options["http"]
     private = http and is_loopback(http[0]) and not options["http_proxied"]
@@ -317,7 +318,7 @@ def its_database_option(command: F) -> F:
 
 
 def listening_options(command: F) -> F:
-    """Add the options that say where the server listens, and how."""
+    """Add the options for the addresses and the encryption of the server."""
     for option in reversed(
         (
             click.option(

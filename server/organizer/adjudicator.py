@@ -1,7 +1,7 @@
-"""Adjudicates matches whose result is certain: a prover process finds proofs, the server gets them.
+"""Adjudicates matches whose result is proven: passes proofs of a prover process to the server.
 
-The prover is `python -m playout.players.prover`. It gets positions as lines of JSON and answers
-each with a line of JSON.
+The prover, `playout.players.prover`, gets positions as lines of JSON, and answers each with a line
+of JSON.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from playout.commands.restarts import BackOff, Restarts
 from playout.commands.subprocesses import LogFolder, own_environment
 from playout.protocol.messages import Adjudicate, Event, Fixture, Request, Started, Update, Watch
 
-#: How long the prover searches a position.
+#: Seconds for which the prover searches a position.
 _SECONDS = 0.05
 PROVER = (
     sys.executable,
@@ -37,7 +37,7 @@ _WATCH, _ADJUDICATE = "watch", "adjudicate"
 
 
 class ProofRequest(Struct, frozen=True):
-    """A question to the prover: a match with all actions so far."""
+    """A question to the prover: a match with all its actions so far."""
 
     match: str
     game: str
@@ -45,7 +45,7 @@ class ProofRequest(Struct, frozen=True):
 
 
 class ProofAnswer(Struct, frozen=True):
-    """The prover's answer: `winner` after `ply` actions, None if nothing is proven; or an error."""
+    """The prover's answer: the `winner` after `ply` actions, None without a proof; or an error."""
 
     match: str | None
     ply: int = 0
@@ -54,13 +54,13 @@ class ProofAnswer(Struct, frozen=True):
 
 
 class OpenMatches:
-    """The latest position of each match that is being played."""
+    """The latest position of each running match."""
 
     def __init__(self) -> None:
         self.positions: dict[str, ProofRequest] = {}
 
     def update(self, event: Event) -> Watch | ProofRequest | None:
-        """Take an event of the server; return the request that it leads to.
+        """Handle an event of the server; return the request that follows from it, or None.
 
         A `Watch` is for the server, a `ProofRequest` for the prover.
         """
@@ -78,7 +78,7 @@ class OpenMatches:
         return None
 
     def adjudication(self, answer: ProofAnswer) -> Adjudicate | None:
-        """The request to the server if the answer is a proof and its position still the latest."""
+        """Return the request to the server if an answer is a proof of the latest position."""
         position = self.positions.get(answer.match or "")
         if position is None or answer.winner is None or answer.ply != len(position.actions):
             return None
@@ -117,7 +117,7 @@ class Adjudicator:
         self._shown: set[str] = set()
 
     def received(self, event: Event) -> None:
-        """Take an event of the server."""
+        """Handle an event of the server."""
         match self._open_matches.update(event):
             case Watch() as request:
                 self._send(request)
@@ -125,15 +125,15 @@ class Adjudicator:
                 self._ask(position)
 
     def poll(self, now: float) -> None:
-        """Start the prover if it does not run and a start is due."""
-        reapAllProcesses()  # the reactor does so only where it handles the signals
+        """Start the prover if it is not running and a start is due."""
+        reapAllProcesses()  # the reactor does so only if it handles signals
         if self._prover is None and self._restarts.is_due(now):
             self._prover = self._start()
             for position in self._open_matches.positions.values():
                 self._ask(position)
 
     def stop(self) -> None:
-        """End the prover process, and do not start another."""
+        """Kill the prover process, and start no other."""
         prover, self._prover = self._prover, None
         if prover:
             with contextlib.suppress(ProcessExitedAlready):
@@ -142,7 +142,7 @@ class Adjudicator:
     # Called by the protocol.
 
     def answered(self, line: bytes) -> None:
-        """Take a line that the prover has written."""
+        """Handle a line of the prover."""
         try:
             answer = msgspec.json.decode(line, type=ProofAnswer)
         except msgspec.DecodeError as error:
@@ -155,7 +155,7 @@ class Adjudicator:
             self._send(request)
 
     def exited(self) -> None:
-        """Start the prover again, after a while, unless it was stopped."""
+        """Note that the prover exited, so that `poll` starts it again; unless it was stopped."""
         if self._prover is None:
             return
         self._prover = None
@@ -179,14 +179,14 @@ class Adjudicator:
             self._prover.write(msgspec.json.encode(position) + b"\n")
 
     def _complain(self, text: str) -> None:
-        """Show an error of the prover once: the same one may come for every position."""
+        """Show an error of the prover once: it may repeat for every position."""
         if text not in self._shown:
             self._shown.add(text)
             self._show(f"The prover reports: {text}")
 
 
 class _Protocol(ProcessProtocol):
-    """Reads a prover's output; the prover exits when its input ends, as with this process."""
+    """Reads a prover's output. The prover exits when its input ends, also with this process."""
 
     def __init__(self, adjudicator: Adjudicator) -> None:
         self._adjudicator = adjudicator

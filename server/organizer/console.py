@@ -24,20 +24,20 @@ from playout.protocol.time_control import decimal
 from playout.server.organizer.progress import TournamentProgress
 from playout.server.tournament.report import words
 
-#: What commands do first, for `busy`.
+#: The text for `busy` while commands check a specification.
 CHECKING = "Checking that the entrants can be started"
 #: Seconds between two standings as lines of text, and between two lines about a wait.
 _STANDINGS_INTERVAL_S, _WAITING_INTERVAL_S = 60.0, 2.0
-#: Least seconds between two drawings of the tables, and the largest share of the time they take.
+#: Shortest time between two drawings of the tables, and the largest share of the time for drawing.
 _DRAWING_INTERVAL_S, _DRAWING_SHARE = 0.5, 0.05
-#: How many running matches are shown.
+#: The most running matches that are shown.
 _MATCHES = 12
-#: With more entrants, ratings take too long to be computed after each match.
+#: The most entrants with ratings: with more, computing them after each match takes too long.
 _RATED = 32
 
 
 class TournamentDisplay(Protocol):
-    """Shows the user what happens in a tournament."""
+    """Shows a running tournament to the user."""
 
     def show(self, text: str) -> None:
         """Show a line of text."""
@@ -46,7 +46,7 @@ class TournamentDisplay(Protocol):
         """Show the result of a match."""
 
     def wait(self, text: str, now: float) -> None:
-        """Show what the tournament waits for before it begins; to be called often."""
+        """Show the reason for a wait before the tournament begins; to be called often."""
 
     def refresh(self, progress: TournamentProgress, now: float, place: str = "") -> None:
         """Show the standings if they are due; to be called often.
@@ -55,18 +55,18 @@ class TournamentDisplay(Protocol):
         """
 
     def close(self) -> None:
-        """Show nothing more, and leave the terminal as it was."""
+        """End the display, and restore the terminal."""
 
 
 def display() -> TournamentDisplay:
-    """The display that suits standard output: tables on a terminal, otherwise lines."""
+    """Return the display for standard output: tables on a terminal, otherwise lines."""
     console = Console()
     return LiveDisplay(console) if console.is_terminal else LineDisplay()
 
 
 @contextlib.contextmanager
 def busy(text: str) -> Iterator[None]:
-    """Show what the command does until the end of the block, and since when."""
+    """Show a text and the elapsed time on a terminal, until the end of the block."""
     console = Console(stderr=True)
     if not console.is_terminal:
         with doing(text):
@@ -79,7 +79,7 @@ def busy(text: str) -> Iterator[None]:
 
 
 class LineDisplay:
-    """Lines of text: each event and, now and then, the standings."""
+    """Prints lines of text: each event and, once a minute, the standings."""
 
     def __init__(self) -> None:
         self._shown_at: float | None = None
@@ -88,7 +88,7 @@ class LineDisplay:
         self._waits_since = self._next_at = 0.0
 
     def show(self, text: str) -> None:
-        """Print a line. If the pipe is closed, as by `| head`, the tournament is interrupted."""
+        """Print a line. A closed pipe, as after `| head`, interrupts the tournament."""
         try:
             click.echo(_printable(text))
         except BrokenPipeError:
@@ -133,7 +133,7 @@ class LineDisplay:
 
 
 class LiveDisplay:
-    """Tables of the standings and the running matches, below the lines of text."""
+    """Draws tables of the standings and the running matches below the lines of text."""
 
     def __init__(self, console: Console) -> None:
         self._live = Live(console=console, auto_refresh=False, transient=True)
@@ -145,10 +145,10 @@ class LiveDisplay:
         self._live.console.print(escape(_printable(text)), highlight=False)
 
     def match_ended(self, progress: TournamentProgress, fixture: Fixture) -> None:
-        """Do nothing: the tables show it."""
+        """Do nothing: the tables show the result."""
 
     def wait(self, text: str, now: float) -> None:
-        """Draw the text with the time since the first call."""
+        """Draw a text with the time since the first call."""
         if self._waits_since is None:
             self._waits_since = now
         since = self._waits_since
@@ -173,7 +173,7 @@ class LiveDisplay:
 
 
 def summary(progress: TournamentProgress, now: float) -> Iterator[str]:
-    """The matches played, the time spent, the time left; of two, the Elo and the LLR of a test."""
+    """Yield the numbers of matches and the times; for two entrants, the Elo and a test's LLR."""
     yield f"{_count(progress)} matches"
     yield f"{_duration(now - progress.started_at)} so far"
     if remaining_s := progress.remaining_s(now):
@@ -187,7 +187,7 @@ def summary(progress: TournamentProgress, now: float) -> Iterator[str]:
 
 
 def result(fixture: Fixture) -> str:
-    """The result of a match that has ended, as a line of text."""
+    """Return the result of an ended match as a line of text."""
     first, second = fixture.players
     reason = fixture.reason.value.replace("_", " ") if fixture.reason else ""
     how = f"({reason}), {counted(fixture.plies, 'ply')}"
@@ -200,7 +200,7 @@ def result(fixture: Fixture) -> str:
 
 
 def tables(progress: TournamentProgress, now: float, place: str = "") -> RenderableType:
-    """The summary, the standings and the running matches, for a terminal.
+    """Return the summary, the standings and the running matches, for a terminal.
 
     `place` is a line about the machines on which the entrants run; it may be empty.
     """
@@ -226,7 +226,7 @@ def _standings(progress: TournamentProgress) -> Table:
 
 
 def _is_rated(progress: TournamentProgress) -> bool:
-    """Whether the standings have ratings: of two, the summary says more."""
+    """Return whether the standings have ratings: for two entrants, the summary has more."""
     return 2 < len(progress.spec.entrants) <= _RATED
 
 
@@ -261,7 +261,7 @@ def _count(progress: TournamentProgress) -> str:
 
 
 def _printable(text: str) -> str:
-    """The lines without control characters, which names may have."""
+    """Return the lines without control characters, which names may have."""
     return "\n".join(map(plain, text.splitlines()))
 
 

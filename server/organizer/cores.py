@@ -1,4 +1,8 @@
-"""Describes the machine on which a tournament is played, for its report."""
+"""The processor cores of this machine: assigns them to matches, and describes them for the report.
+
+The two players of a match take turns and can share a core. Without an assignment, the system
+sometimes wakes the player to move on a core where a player of another match is thinking.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +20,13 @@ from playout.protocol.tournament_spec import TournamentSpec
 from playout.server.organizer import estimate
 from playout.server.tournament.spec_validation import LONGEST_MACHINE
 
-# Assigns processor cores to matches: the two players of a match take turns and can share a core.
-#
-# Left alone, the system wakes the player to move now and then on a core where a player of another
-# match is thinking.
+_MODEL = re.compile(r"^model name\s*: (.+)$", re.MULTILINE)
 
 
 class Cores:
     """Gives each running match cores of its own, if the tournament keeps all cores busy.
 
-    Otherwise it leaves the choice to the system: other programs may be using the machine.
+    Otherwise the system chooses: other programs may be using the machine.
     """
 
     def __init__(self, spec: TournamentSpec) -> None:
@@ -37,7 +38,7 @@ class Cores:
         ]
         self._free = shares if len(shares) == spec.concurrency > 1 else []
         self._taken: dict[str, list[int]] = {}
-        #: The cores of each process, by its id: the same two often play the next match, too.
+        #: The cores of each process, by its id: the same two players often play the next match.
         self._assigned: dict[int, list[int]] = {}
 
     def match_started(self, match: str, processes: Iterable[Process]) -> None:
@@ -57,17 +58,14 @@ class Cores:
 
 
 def assign(process: int, cores: Iterable[int]) -> None:
-    """Move all threads of a process to some cores; threads that it starts later inherit them."""
-    with contextlib.suppress(OSError):  # it may have ended, and its id may be another user's now
+    """Move all threads of a process to some cores, which later threads inherit."""
+    with contextlib.suppress(OSError):  # it may have exited, and its id may be reused
         for thread in os.listdir(f"/proc/{process}/task"):
             os.sched_setaffinity(int(thread), cores)
 
 
-_MODEL = re.compile(r"^model name\s*: (.+)$", re.MULTILINE)
-
-
 def description() -> str:
-    """The processor, the cores, the system, and the versions of Python and Playout."""
+    """Return the processor, the cores, the system, and the versions of Python and Playout."""
     parts = (
         _processor(),
         counted(usable_cores(), "core"),
@@ -79,7 +77,7 @@ def description() -> str:
 
 
 def _processor() -> str:
-    """The name of the processor, or at least its kind."""
+    """Return the name of the processor, or its architecture."""
     with contextlib.suppress(OSError):
         if found := _MODEL.search(Path("/proc/cpuinfo").read_text(encoding="utf-8")):
             return " ".join(found[1].split())

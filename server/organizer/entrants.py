@@ -1,6 +1,7 @@
-"""Where the processes of entrants run: what the runner needs of such a place.
+"""The processes of entrants: the interface for the runner, and the processes on this machine.
 
-There are two: this machine (`local_entrants`) and the workers of a Dask cluster (`cluster`).
+`LocalEntrants` run on this machine, `DaskEntrants` of the folder `cluster` on the workers of a Dask
+cluster.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from playout.server.organizer.progress import TournamentProgress
 from playout.server.organizer.supervisor import Start, Supervisor
 from playout.server.tournament import formats
 
-#: The process of a player that loses for one of these reasons may have crashed.
+#: The reasons of a loss after which the player's process may have crashed.
 _ABSENT = (Reason.TIME, Reason.ABANDONMENT)
 
 
 @dataclass(frozen=True)
 class RunnerCalls:
-    """What a place of entrants may ask of the runner.
+    """The functions of the runner that `Entrants` may call.
 
-    `show` shows a line to the user; `withdraw` gets the name of an entrant that keeps crashing;
+    `show` shows a line to the user; `withdraw` withdraws an entrant that keeps crashing, by name;
     `abort` ends a match without a result, for a reason, so that its pair is played again;
-    `report_cluster` tells the server where the entrants run.
+    `report_cluster` reports to the server where the entrants run.
     """
 
     show: Callable[[str], None]
@@ -45,7 +46,7 @@ class Entrants(Protocol):
         """Note that a match has started or ended."""
 
     def match_played(self, fixture: Fixture) -> None:
-        """Forget the crashes of a match's players, except of one that seems to have crashed."""
+        """Forget the crashes of a match's players, unless one may have crashed in it."""
 
     def poll(self, progress: TournamentProgress, now: float, *, reachable: bool) -> None:
         """Start the processes that are due; to be called often.
@@ -60,29 +61,26 @@ class Entrants(Protocol):
         """End the processes of all entrants."""
 
     def description(self, progress: TournamentProgress, now: float) -> str:
-        """A line about the place for the display; empty if there is nothing to say."""
+        """Return a line about the machines for the display; it may be empty."""
 
 
-#: Makes the place for a tournament that was created or resumed.
+#: Makes the entrants of a tournament that was created or resumed.
 EntrantsFactory = Callable[[Tournament, RunnerCalls], Entrants]
 
 
 def remaining(event: Tournament) -> list[Entrant]:
-    """The entrants that are not withdrawn."""
+    """Return the entrants that are not withdrawn."""
     entrants = enumerate(event.spec.entrants)
     return [each for place, each in entrants if place not in event.withdrawn]
 
 
 def may_have_crashed(fixture: Fixture, seat: int) -> bool:
-    """Whether the player in a seat, 1 or 2, lost as one whose process has ended."""
+    """Return whether the player in a seat, 1 or 2, lost like one whose process has exited."""
     return fixture.reason in _ABSENT and fixture.winner == 3 - seat
 
 
-# Entrants that are started on this machine: how many processes each has, and on which cores.
-
-
 class LocalEntrants:
-    """Keeps enough processes running for each entrant, and places them on cores."""
+    """Keeps enough processes running for each entrant, and assigns cores to their matches."""
 
     def __init__(
         self,
@@ -101,7 +99,7 @@ class LocalEntrants:
                 self._supervisor.add(name)
 
     def place(self, fixture: Fixture) -> None:
-        """Give a match that started cores of its own, or take them from one that ended."""
+        """Give a started match cores of its own, or free those of an ended one."""
         if fixture.winner is not None:
             self._cores.match_ended(fixture.match)
             return
@@ -110,13 +108,13 @@ class LocalEntrants:
         self._cores.match_started(fixture.match, [each for each in found if each])
 
     def match_played(self, fixture: Fixture) -> None:
-        """Forget the crashes of a match's players, except of one that seems to have crashed."""
+        """Forget the crashes of a match's players, unless one may have crashed in it."""
         for seat, name in enumerate(fixture.players, 1):
             if not may_have_crashed(fixture, seat):
                 self._supervisor.match_played(name)
 
     def poll(self, progress: TournamentProgress, now: float, *, reachable: bool) -> None:
-        """Add processes that are of use, and start those that have exited.
+        """Add useful processes, and start exited ones again.
 
         An exit while the server is not `reachable` does not count as a crash.
         """
@@ -133,11 +131,11 @@ class LocalEntrants:
         self._supervisor.stop()
 
     def description(self, progress: TournamentProgress, now: float) -> str:
-        """Nothing: the runner shows all that there is to see on one machine."""
+        """Return an empty line: the display has no further facts about one machine."""
         return ""
 
     def _reinforce(self, progress: TournamentProgress) -> None:
-        """Add a process for each entrant all of whose processes play, if it could play more."""
+        """Add a process for each entrant whose processes all play, if more matches are possible."""
         running = progress.running
         limit = progress.spec.concurrency
         total = progress.matches or math.inf
@@ -150,6 +148,6 @@ class LocalEntrants:
 
 
 def initial_processes(spec: TournamentSpec) -> Mapping[str, int]:
-    """How many processes of each entrant are started at first: as many as are surely useful."""
+    """Return how many processes of each entrant are started at first, all of them useful."""
     names = [each.name for each in spec.entrants]
     return dict(zip(names, formats.load(spec).processes(), strict=True))

@@ -1,4 +1,4 @@
-"""Estimates what a tournament will take: how many matches, how much time, how many cores."""
+"""Estimates the number of matches, the time and the cores of a tournament."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _TRUE = ("true", "yes", "1")
 
 
 def concurrency(spec: TournamentSpec, available: int | None = None) -> int:
-    """The most matches at once that this machine, or `available` cores, can play; at least 1."""
+    """Return the most matches at once on this machine, or on `available` cores; at least 1."""
     return max(1, (available or usable_cores()) // match_cores(spec))
 
 
 def pairs(spec: TournamentSpec) -> CountRange:
-    """The number of pairs of the whole tournament if no entrant is withdrawn."""
+    """Return the number of pairs of the whole tournament if no entrant is withdrawn."""
     return formats.load(spec).pair_count()
 
 
 def thinking_s(spec: TournamentSpec) -> float | None:
-    """The longest time that the players' clocks allow for the whole tournament, in seconds.
+    """Return the longest time that the clocks allow for the whole tournament, in seconds.
 
     It takes `spec.concurrency` matches at once into account. None without a clock, or if the number
     of pairs has no limit.
@@ -44,12 +44,12 @@ def thinking_s(spec: TournamentSpec) -> float | None:
 
 
 def match_cores(spec: TournamentSpec) -> int:
-    """The largest number of threads that think at once in a match of the tournament."""
+    """Return the largest number of threads that think at once in a match."""
     return max(_threads(*two) for two in combinations(spec.entrants, 2))
 
 
 def core_shortage(spec: TournamentSpec) -> str | None:
-    """A warning if the players think with more threads than this machine has cores, or None."""
+    """Return a warning if the players think with more threads than this machine has cores."""
     threads = spec.concurrency * match_cores(spec)
     if threads <= usable_cores():
         return None
@@ -61,7 +61,7 @@ def core_shortage(spec: TournamentSpec) -> str | None:
 
 
 def description(spec: TournamentSpec) -> Iterator[str]:
-    """Lines of text about a tournament before it is played."""
+    """Yield lines of text about a tournament before it is played."""
     yield f"{spec.name}: {spec.format.replace('_', ' ')} of {', '.join(spec.games)}"
     count = pairs(spec)
     yield f"{count} pairs, {count.times(2)} matches, {spec.concurrency} at once, clock {spec.clock}"
@@ -81,24 +81,24 @@ def description(spec: TournamentSpec) -> Iterator[str]:
 
 
 def _threads(one: Entrant, other: Entrant) -> int:
-    """The largest number of threads that think at once in a match of the two."""
+    """Return the largest number of threads that think at once in a match of the two."""
     pondering = [each.threads if _ponders(each) else 0 for each in (one, other)]
     return max(one.threads + pondering[1], other.threads + pondering[0])
 
 
 def _ponders(entrant: Entrant) -> bool:
-    """Whether a player thinks on the opponent's time; not known of a command, so False."""
+    """Return whether a player thinks on the opponent's time; False for a command."""
     options = spelling.parse(entrant.player).options if entrant.player else {}
     return options.get("ponder", "").lower() in _TRUE
 
 
 def _max_plies(spec: TournamentSpec, game: str) -> int:
-    """The largest number of plies of a match."""
+    """Return the largest number of plies of a match."""
     return min(games.load(game).max_plies, spec.adjudication.max_plies or 2**31)
 
 
 def _player_s(control: TimeControl, plies: int) -> float:
-    """The longest time that a player may think in a match of that many plies."""
+    """Return the longest time that a player may think in a match of that many plies."""
     per_move = control.increment_s + (control.period_s if control.periods else 0)
     beyond = max(0, control.periods - 1) * control.period_s
     return control.main_s + beyond + plies / 2 * per_move

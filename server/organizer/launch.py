@@ -47,7 +47,7 @@ from playout.server.tournament.spec_parser import ClusterSettings
 if TYPE_CHECKING:  # it imports Dask, which is optional
     from playout.server.organizer.cluster.cluster import Cluster
 
-#: Seconds to go on trying to reach a server that is not a local one.
+#: Seconds to keep trying to reach a server that is not local.
 _PATIENCE_S = 60.0
 
 
@@ -55,10 +55,10 @@ _PATIENCE_S = 60.0
 class ServerChoice:
     """The options about the server: a running one at `server`, otherwise a local one.
 
-    On the running server `name` is the organizer's account. The local one listens on `host` and
-    `port`, has its web pages at `http`, and continues to run when the tournament is over if it is
-    to `stay`. Matches are appended to the files `pgn` and `jsonl` when they end. `dask` is the
-    address of a cluster for the entrants.
+    On the running server, `name` is the organizer's account. A local server listens on `host` and
+    `port`, has its web pages at `http`, and with `stay` continues to run when the tournament is
+    over. Ended matches are appended to the files `pgn` and `jsonl`. `dask` is the address of a
+    cluster for the entrants.
     """
 
     server: ServerAddress | None
@@ -107,8 +107,8 @@ def launch(
 ) -> None:
     """Play a tournament with these `entrants`, started in the folder; then exit.
 
-    They run on the workers of the `cluster` if there is one. Shows the report if the tournament is
-    over then. Raises UsageError, ClickException.
+    With a `cluster`, they run on its workers. Shows the report if the tournament is over at the
+    end. Raises UsageError, ClickException.
     """
     reactor: Any = importlib.import_module("twisted.internet.reactor")
     by_name = {each.name: each for each in entrants}
@@ -149,13 +149,13 @@ def launch(
     written = MatchFiles(files, _stored_matches(choice.database), shown.show)
     request = replace(request, match_ended=written.match_ended)
     runner = Runner(reactor, request, entrants_of, server.local, shown, logs, stay=choice.stay)
-    # A local server is started again and again; `LocalServer` says when to give up.
+    # A local server is started again and again, until `LocalServer` gives up.
     patience_s = math.inf if server.local else _PATIENCE_S
     connection = server.address.connection(reactor, runner, patience_s)
     runner.use(connection, organizer_hello(server.organizer, server.tokens[server.organizer]))
     runner.run()
     for fixture in runner.progress.fixtures if runner.progress else ():
-        written.match_ended(fixture)  # those of a tournament that was over before
+        written.match_ended(fixture)  # for a tournament that was over before
     if runner.code == 0 and runner.progress:
         click.echo()
         click.echo(writer("text")(runner.progress.report()), nl=False)
@@ -168,16 +168,16 @@ def launch(
 
 
 def notes(spec: TournamentSpec, cluster: Cluster | None = None) -> tuple[str, ...]:
-    """The notes for the report: a warning if this machine has too few cores.
+    """Return the notes for the report: a warning if this machine has too few cores.
 
-    With a cluster there is none: a match without cores waits for them.
+    With a cluster there is no warning: a match waits until it has cores.
     """
     warning = None if cluster else estimate.core_shortage(spec)
     return (warning,) if warning else ()
 
 
 def _match_files(choice: ServerChoice) -> list[MatchFile]:
-    """The files that matches are appended to. Raises UsageError, ClickException."""
+    """Return the files to which matches are appended. Raises UsageError, ClickException."""
     paths = {"pgn": choice.pgn, "jsonl": choice.jsonl}
     if choice.server and any(paths.values()):
         raise click.UsageError(
@@ -188,7 +188,7 @@ def _match_files(choice: ServerChoice) -> list[MatchFile]:
 
 
 def _stored_matches(url: str) -> FindMatch:
-    """A function that reads a match of the local server's database, once that is there."""
+    """Return a function that reads a match of the local server's database, once it exists."""
     database: list[Database] = []
 
     def find(match: str) -> StoredMatch | None:
@@ -197,13 +197,13 @@ def _stored_matches(url: str) -> FindMatch:
                 database.append(Database(url, only_read=True))
             return next(database[0].matches(match=match), None)
         except (StorageError, SQLAlchemyError):
-            return None  # it is asked again with the next match
+            return None  # it is tried again with the next match
 
     return find
 
 
 def _server(spec: TournamentSpec, choice: ServerChoice, logs: LogFolder) -> _Server:
-    """The server that the options choose. Raises UsageError, StorageError, LocalServerError."""
+    """Return the chosen server. Raises UsageError, StorageError, LocalServerError."""
     if choice.server:
         return _running_server(spec, choice.server, choice.name)
     if choice.database == "none":
@@ -225,7 +225,7 @@ def _server(spec: TournamentSpec, choice: ServerChoice, logs: LogFolder) -> _Ser
 
 
 def _running_server(spec: TournamentSpec, address: ServerAddress, name: str) -> _Server:
-    """A server that runs already, with the tokens of the environment. Raises UsageError."""
+    """Return a running server, with the tokens of the environment. Raises UsageError."""
     token = organizers_token(name)
     given = {each.name: os.environ.get(_token_variable(each.name)) for each in spec.entrants}
     tokens = {entrant: value for entrant, value in given.items() if value}
@@ -233,7 +233,7 @@ def _running_server(spec: TournamentSpec, address: ServerAddress, name: str) -> 
 
 
 def _registration(choice: ServerChoice, *, all_local: bool) -> str:
-    """Which accounts a local server registers: entrants, the web pages' guests, or none."""
+    """Return which accounts a local server registers: entrants, guests of its pages, or none."""
     if not all_local:
         return "open"
     return "guests" if choice.http else "closed"
@@ -252,12 +252,12 @@ def _stay(server: LocalServer, tournament: str) -> None:
 
 
 def _token_variable(name: str) -> str:
-    """The environment variable with the token of an entrant."""
+    """Return the environment variable with the token of an entrant."""
     return f"PLAYOUT_TOKEN_{re.sub(r'[^A-Z0-9]', '_', name.upper())}"
 
 
 def _with_database(request: RunRequest, url: str) -> RunRequest:
-    """The request with functions that read the database of the local server."""
+    """Return the request with functions that read the database of the local server."""
     with opened(url) as database:
         before = {each.created.tournament for each in database.tournaments()}
         running = [each.started for each in database.unfinished()]
@@ -280,7 +280,7 @@ def _with_database(request: RunRequest, url: str) -> RunRequest:
 
 
 def _announce_remote_entrants(spec: TournamentSpec, server: ServerAddress) -> None:
-    """Tell the user which entrants have to log in by themselves, where, and with which `--ca`."""
+    """Tell the user which entrants must log in themselves, at which address, with which `--ca`."""
     authority = server.tls.environment.get("PLAYOUT_CA") if server.tls else None
     options = f", with --ca {authority}" if authority else ""
     for each in spec.entrants:
@@ -289,7 +289,7 @@ def _announce_remote_entrants(spec: TournamentSpec, server: ServerAddress) -> No
 
 
 def _announce_missing_tokens(spec: TournamentSpec, tokens: Mapping[str, str]) -> None:
-    """Tell the user which entrants need a token unless their names are free on the server."""
+    """Tell the user which entrants have no token: their names must be free on the server."""
     for each in spec.entrants:
         if (each.player or each.command) and each.name not in tokens:
             click.echo(f"{each.name} has no token in {_token_variable(each.name)}: it can play "

@@ -1,4 +1,8 @@
-"""Runs a server for a tournament on this machine, and starts it again when it exits by itself."""
+"""Runs the server of a tournament on this machine, and starts it again when it exits by itself.
+
+If other machines reach it, it uses TLS with a certificate that is made for this tournament and
+deleted with it. The certificate is its own authority, so that clients trust only this server.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +28,16 @@ from playout.protocol.endpoints import is_loopback, page_address, spelled
 from playout.protocol.tls import TlsSettings
 from playout.server.storage.engine import without_power_cuts
 
-# A certificate for the server of one tournament: made when it begins, and deleted with it.
-#
-# It is its own authority, so that its clients trust this server and no other.
-
-
-#: The clocks of other machines may differ, and a tournament may take months.
+#: The validity of a certificate before and after now: the clocks of other machines may differ, and
+#: a tournament may take months.
 _BEFORE, _AFTER = datetime.timedelta(days=1), datetime.timedelta(days=730)
 
 
 class ServerCertificate:
-    """A certificate for a host and its private key, as files that only this user can read."""
+    """A certificate for a host and its private key, in files that only this user can read."""
 
     def __init__(self, host: str) -> None:
-        """Make them, for an IP address or a name."""
+        """Make both files, for an IP address or a name."""
         self._host = host
         self._folder = tempfile.TemporaryDirectory(prefix="playout-certificate-")
         folder = Path(self._folder.name)
@@ -49,7 +49,7 @@ class ServerCertificate:
 
     @property
     def clients_settings(self) -> TlsSettings:
-        """How clients verify the server."""
+        """The settings with which clients verify the server."""
         return TlsSettings(self._host, self.certificate)
 
     def delete(self) -> None:
@@ -81,13 +81,13 @@ def _general_name(host: str) -> x509.GeneralName:
 
 
 HOST = "127.0.0.1"
-#: An entrant whose process exited must be back within this time, or it loses its matches.
+#: The time in which an entrant must reconnect after the exit of its process, or lose its matches.
 _RECONNECT_S = 20.0
-#: Longest time that clocks stand still after a restart of the server, until all players are back.
+#: Longest time for which clocks stand still after a restart of the server, for players to return.
 _RESTART_GRACE_S = 60.0
-#: A disconnected player is back sooner than another process may take over its match.
+#: The time after which another process may take over the match of a disconnected player.
 _TAKE_OVER_AFTER_S = 3.0
-#: Limits that are switched off: all clients are this machine's own or were invited.
+#: The limits that are switched off: all clients belong to this machine or were invited.
 _UNLIMITED = (
     "--registrations-per-hour",
     "--connections",
@@ -100,7 +100,7 @@ _UNLIMITED = (
     "--unread-bytes",
 )
 _BACK_OFF = BackOff(first_s=0.2, longest_s=5.0)
-#: Exits in a row, without a login in between, after which the server is not started again.
+#: The number of exits in a row, without a login, after which the server is not started again.
 _EXITS = 9
 _STOP_S = 30.0
 _POLL_INTERVAL_S = 0.2
@@ -108,7 +108,7 @@ _LOG = "server"
 
 
 class LocalServerError(Exception):
-    """The server cannot run; the text tells the user why."""
+    """The server cannot run; the message tells the user why."""
 
 
 class LocalServer:
@@ -144,17 +144,17 @@ class LocalServer:
 
     @property
     def tls(self) -> TlsSettings | None:
-        """How clients verify the server; None if it uses no TLS."""
+        """The settings with which clients verify the server; None if it uses no TLS."""
         return self._certificate.clients_settings if self._certificate else None
 
     def page_of(self, tournament: str) -> str | None:
-        """The address of a tournament's page, for a browser on this machine; None without pages."""
+        """Return the address of a tournament's page, for this machine; None without pages."""
         return f"{page_address(*self.http)}tournaments/{tournament}" if self.http else None
 
     def poll(self, now: float) -> str | None:
-        """Start the server if it does not run and a start is due.
+        """Start the server if it is not running and a start is due.
 
-        Returns what to tell the user if it has exited. Raises LocalServerError if it exits again
+        Returns a message for the user if it has exited. Raises LocalServerError if it exits again
         and again.
         """
         if self._process is None:
@@ -174,7 +174,7 @@ class LocalServer:
         return f"The server has exited ({how}); it is started again"
 
     def logged_in(self) -> None:
-        """Note that the server let the organizer in: it works."""
+        """Note that the organizer has logged in, so that the server works."""
         self._restarts.succeeded()
 
     def stay(self) -> None:
@@ -204,7 +204,7 @@ class LocalServer:
             "playout.server.server_command:main",
             *("--host", self.address[0], "--port", str(self.address[1])),
             *self._tls_words,
-            # Bots for spectators would take the cores of the entrants.
+            # Bots for visitors would take the cores of the entrants.
             *("--http", spelled(*self.http) if self.http else "none", "--bots", "0"),
             *("--database", without_power_cuts(self._database)),
             *(word for game in self._games for word in ("--warm", game)),
@@ -217,7 +217,7 @@ class LocalServer:
 
 
 def is_free(host: str, port: int) -> bool:
-    """Whether this process could listen on the port."""
+    """Return whether this process can listen on the port."""
     try:
         _free_port(host, port)
     except LocalServerError:
@@ -226,7 +226,7 @@ def is_free(host: str, port: int) -> bool:
 
 
 def _free_port(host: str, port: int) -> int:
-    """The port, or any free one for 0. Raises LocalServerError if it is in use."""
+    """Return the port, or any free one for 0. Raises LocalServerError if it is in use."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         with socket.create_server((host, port), family=family) as probe:

@@ -1,7 +1,7 @@
-"""Files to which the matches of a tournament are appended as they end: PGN or JSON Lines.
+"""Files to which the matches of a tournament are appended when they end: PGN or JSON Lines.
 
-A match is written once, also after a resumption: what a file has is known by the ids in it. Matches
-without a result are left out, because their pairs are played again.
+A match is written once, also after a resumption: the ids in a file tell which matches it has.
+Matches without a result are left out, because their pairs are played again.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _PGN_ID = re.compile(rb'^\[GameId "([^"]+)"\]', re.MULTILINE)
 
 
 class _Line(Struct):
-    """The part of a line of JSON that tells which match it is."""
+    """The part of a line of JSON with the id of the match."""
 
     match: str = ""
 
 
 class MatchFile:
-    """A file of one format, `pgn` or `jsonl`, which grows by a match at a time."""
+    """A file of one format, `pgn` or `jsonl`, to which matches are appended."""
 
     def __init__(self, path: Path, format_: str) -> None:
         """Raises ClickException if the file cannot be read and written."""
@@ -44,15 +44,15 @@ class MatchFile:
             raise click.ClickException(f"{path}: {error.strerror}") from error
         self._known = set(_PGN_ID.findall(content) if format_ == "pgn" else _ids(content))
         ends = b"\n\n" if format_ == "pgn" else b"\n"
-        #: What ends a last match that another program has left open.
+        #: The end of the last match, if another program has not written it.
         self._before = b"" if not content or content.endswith(ends) else ends
 
     def lacks(self, match: str) -> bool:
-        """Whether a match is not in the file."""
+        """Return whether a match is not in the file."""
         return match.encode() not in self._known
 
     def add(self, stored: StoredMatch) -> None:
-        """Append a match; it is written as a whole or not at all. Raises OSError, ValueError."""
+        """Append a match, as a whole or not at all. Raises OSError, ValueError."""
         text = self._before + self._write(stored).encode()
         file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         try:
@@ -68,7 +68,7 @@ class MatchFile:
 
 
 class MatchFiles:
-    """All files of a tournament; a fault of one is shown, and its matches are tried again."""
+    """The files of a tournament. A fault of one is shown, and its matches are tried again later."""
 
     def __init__(
         self, files: Iterable[MatchFile], find: FindMatch, show: Callable[[str], None]
@@ -81,7 +81,7 @@ class MatchFiles:
         self._shown: set[str] = set()
 
     def match_ended(self, fixture: Fixture) -> None:
-        """Write a match that has ended, and those that could not be written before."""
+        """Write an ended match, and those that could not be written before."""
         if not self._files or not fixture.winner:
             return
         self._waiting[fixture.match] = None
@@ -104,14 +104,14 @@ class MatchFiles:
         return stored is not None or not lacking
 
     def _complain(self, text: str) -> None:
-        """Show a fault once: the same may come with every match."""
+        """Show a fault once: it may repeat with every match."""
         if text not in self._shown:
             self._shown.add(text)
             self._show(text)
 
 
 def _ids(content: bytes) -> Iterable[bytes]:
-    """The ids of the matches in JSON Lines; other lines are passed over."""
+    """Yield the ids of the matches in JSON Lines; other lines are skipped."""
     for line in content.splitlines():
         try:
             yield json.decode(line, type=_Line).match.encode()

@@ -19,9 +19,9 @@ from playout.server.tournament.state import fixtures_of, key_of
 
 
 class TournamentProgress:
-    """What is known of one tournament; it grows with each event.
+    """The state of one tournament after the events so far.
 
-    Numbers that are needed at each match are counted along, so that the cost of a match does not
+    Numbers that each match needs are counted with the events, so that the cost of a match does not
     grow with the length of the tournament.
     """
 
@@ -32,12 +32,12 @@ class TournamentProgress:
         self.started_at = now
         self.notes = notes
         self.running: dict[str, Fixture] = {}
-        #: How many matches have a result that counts, or will count when the pair is complete.
+        #: The number of matches whose result counts, or will count when the pair is complete.
         self.ended = 0
         self._fixtures: dict[str, Fixture] = {}
-        #: For each pair the last attempt, and which of its matches have a result.
+        #: For each pair the last attempt, and its legs that have a result.
         self._attempts: dict[Key, tuple[int, set[int]]] = {}
-        #: How many matches had ended before the server's first answer was complete.
+        #: The number of matches that ended before the server's first answer was complete.
         self._ended_before: int | None = None
         self._results: Results | None = None
         self._pairs: int | None = None
@@ -45,14 +45,14 @@ class TournamentProgress:
         self.update(event)
 
     def update(self, event: Tournament) -> None:
-        """Take the server's word on whether it is over, and which entrants are withdrawn."""
+        """Take over whether the tournament is over, and which entrants are withdrawn."""
         self.over = event.over
         self.withdrawn = event.withdrawn
         self._results = None
         self._pairs_are_current = False
 
     def put(self, fixture: Fixture) -> bool:
-        """Take a match that started or ended. Returns whether it ended and that is new."""
+        """Note a match that started or ended. Returns True if its end is new."""
         before = self._fixtures.get(fixture.match)
         self._fixtures[fixture.match] = fixture
         self._results = None
@@ -64,19 +64,19 @@ class TournamentProgress:
         return before is None or before.winner is None
 
     def catch_up(self) -> None:
-        """Note that all earlier matches are known: the next ones are played now."""
+        """Note that all earlier matches are known, and that the next ones are new."""
         if self._ended_before is None:
             self._ended_before = self.ended
             self._pairs_are_current = False
 
     @property
     def is_caught_up(self) -> bool:
-        """Whether all matches are known that were played before this program started."""
+        """Whether all matches are known that were played before this program began."""
         return self._ended_before is not None
 
     @property
     def fixtures(self) -> Iterable[Fixture]:
-        """All matches, each as it was last reported."""
+        """All matches, each with its last fixture."""
         return self._fixtures.values()
 
     @property
@@ -87,26 +87,26 @@ class TournamentProgress:
         return self._results
 
     def report(self) -> Report:
-        """The report on all matches so far."""
+        """Return the report on all matches so far."""
         return self.results.report(self.notes)
 
     @property
     def matches(self) -> int | None:
-        """The number of matches of the whole tournament; None if it is not known yet."""
+        """The number of matches of the whole tournament; None while that is not known."""
         if not self._pairs_are_current:  # it changes only when an entrant is withdrawn
             self._pairs = self.results.pairs
             self._pairs_are_current = True
         return None if self._pairs is None else 2 * self._pairs
 
     def remaining_s(self, now: float) -> float | None:
-        """Seconds that the rest takes at the present rate; None if that is not known."""
+        """Return the seconds that the rest takes at the present rate; None if not known."""
         done = self.ended - (self._ended_before or 0)
         if not done or self.matches is None:
             return None
         return max(0, self.matches - self.ended) * (now - self.started_at) / done
 
     def matches_per_hour(self, now: float) -> float | None:
-        """Matches that ended an hour since this program started; None if none did."""
+        """Return the matches that ended in an hour since this program began; None without any."""
         done = self.ended - (self._ended_before or 0)
         return 3600 * done / (now - self.started_at) if done and now > self.started_at else None
 
@@ -122,7 +122,7 @@ class TournamentProgress:
 
 
 def stored_tournament(database: Database, tournament: str | None) -> StoredTournament:
-    """The tournament of that id, or the latest, with its matches. Raises ClickException."""
+    """Return the tournament of that id, or the latest, with its matches. Raises ClickException."""
     known = [each.created.tournament for each in database.tournaments()]
     if not known:
         raise click.ClickException(f"there is no tournament in {database.shown}")
@@ -136,7 +136,7 @@ def stored_tournament(database: Database, tournament: str | None) -> StoredTourn
 
 
 def stored_progress(stored: StoredTournament) -> TournamentProgress:
-    """The state of a stored tournament. Raises ClickException if this version cannot read it."""
+    """Return the state of a stored tournament. Raises ClickException if it cannot be read."""
     created = stored.created
     event = Tournament(
         tournament=created.tournament,

@@ -1,4 +1,4 @@
-"""Runs a tournament from its start, or from where it was interrupted, to its end."""
+"""Runs a tournament to its end, from its start or from the point where it was interrupted."""
 
 from __future__ import annotations
 
@@ -40,19 +40,27 @@ from playout.server.organizer.local_server import LocalServer, LocalServerError
 from playout.server.organizer.progress import TournamentProgress
 from playout.server.organizer.tournament_accounts import TEMPORARY, refusal
 
-# Describes the tournament that `playout-tournament` runs.
+#: Seconds between two polls of the processes.
+_POLL_INTERVAL_S = 0.2
+#: The ids of requests.
+_CREATE, _WATCH, _WITHDRAW = "create_tournament", "watch_tournament", "withdraw"
+_PING, _ABORT = "ping", "abort"
+_NEEDS_ADMINISTRATOR = (
+    "the operator of the server makes the organizer an administrator with: "
+    "playout-server accounts admin NAME"
+)
 
 
 @dataclass(frozen=True)
 class RunRequest:
     """A tournament to create, or, with its id, to resume. `notes` are shown in its report.
 
-    `match_ended` is called with each match that has ended, also with those before a resumption.
+    `match_ended` is called with each ended match, also with those before a resumption.
 
-    The other fields are for a local server, whose database can be read: `created` finds the id of
-    the tournament if the server stored it but its answer was lost, otherwise None; `stored` reads
-    one that the server has forgotten because it is over; `abandoned` are running matches of other
-    tournaments, whose players will not return now.
+    The other fields are for a local server, whose database can be read: `created` returns the id of
+    the tournament if the server stored it but its answer was lost, otherwise None; `stored` reads a
+    tournament that is over, so that the server has forgotten it; `abandoned` are running matches of
+    other tournaments, whose players will not return now.
     """
 
     spec: TournamentSpec
@@ -62,17 +70,6 @@ class RunRequest:
     stored: Callable[[str], TournamentProgress] | None = None
     abandoned: tuple[str, ...] = ()
     match_ended: Callable[[Fixture], None] = lambda fixture: None
-
-
-#: Seconds between two looks at the processes.
-_POLL_INTERVAL_S = 0.2
-#: The ids of requests.
-_CREATE, _WATCH, _WITHDRAW = "create_tournament", "watch_tournament", "withdraw"
-_PING, _ABORT = "ping", "abort"
-_NEEDS_ADMINISTRATOR = (
-    "the operator of the server makes the organizer an administrator with: "
-    "playout-server accounts admin NAME"
-)
 
 
 class Runner:
@@ -89,9 +86,9 @@ class Runner:
         *,
         stay: bool = False,
     ) -> None:
-        """`entrants_of` makes the place where the entrants of a tournament are started.
+        """`entrants_of` makes the entrants of a tournament that was created or resumed.
 
-        With `stay`, the local server is left running if all goes well.
+        With `stay`, the local server continues to run after a success.
         """
         self.progress: TournamentProgress | None = None
         #: The exit code, once `run` has returned.
@@ -131,7 +128,7 @@ class Runner:
         for number, handler in before.items():
             signal.signal(number, handler)
         self._display.close()
-        # First the server: with it gone, no entrant loses a match by leaving.
+        # First the server: when it has stopped, no entrant loses a match by leaving.
         if self._local_server and not (self._stay and self.code == 0):
             self._local_server.stop()
         if self._entrants:
@@ -149,7 +146,7 @@ class Runner:
             self._display.show(f"The server cannot be reached ({reason}); trying again ...")
 
     def retrying(self, server: str, reason: str, patience_s: float) -> None:
-        """Tell the user, unless it is a local server, which takes seconds to start."""
+        """Tell the user, except about a local server, which takes seconds to start."""
         if not self._local_server:
             self._display.show(f"There is no server at {server}: {reason}.")
             self._display.show(f"Trying again for {patience_s:g} s ...")
@@ -193,7 +190,7 @@ class Runner:
                            "ask its operator for the ID, then: resume ID")  # fmt: skip
                 return
             self._tournament = self._request.created()
-        for match in self._request.abandoned:  # so that they are replayed, and not lost on time
+        for match in self._request.abandoned:  # so that they are replayed, not lost on time
             self._abort(match, "another tournament was run")
         self._create_or_watch()
 
@@ -287,7 +284,7 @@ class Runner:
             self._fail(error.text)
 
     def _not_running(self, error: Error) -> None:
-        """The server does not know the tournament: it may be over, and be in the database."""
+        """Look for a tournament that the server does not know: it may be over, and stored."""
         if self._request.stored and self._tournament:
             self.progress = self._request.stored(self._tournament)
             if self.progress.over:
@@ -296,7 +293,7 @@ class Runner:
         self._fail(error.text)
 
     def _repeat(self, request: RequestId | None) -> None:
-        """Send a request again that was refused for the time being."""
+        """Send a request again after a temporary refusal."""
         if not self._connection.is_open:  # all requests are repeated after the next `welcome`
             return
         if request == _WITHDRAW:
@@ -308,7 +305,7 @@ class Runner:
         ):
             self._create_or_watch()
 
-    # What the place of the entrants asks for.
+    # Called by the entrants.
 
     def _abort(self, match: str, text: str) -> None:
         self._connection.send(Abort(id=_ABORT, match=match, text=text))
@@ -318,7 +315,7 @@ class Runner:
         self._ask_to_withdraw({name})
 
     def _ask_to_withdraw(self, names: set[str]) -> None:
-        """Ask for the withdrawal of these entrants, except where it has happened."""
+        """Ask for the withdrawal of these entrants, except of withdrawn ones."""
         assert self.progress is not None
         out = [self.progress.spec.entrants[place].name for place in self.progress.withdrawn]
         for name in names.difference(out):
@@ -351,7 +348,7 @@ class Runner:
             self._display.wait("Logging in to the server ...", now)
 
     def _over(self, progress: TournamentProgress) -> None:
-        """End with exit code 0, or 1 if no match was played because entrants were withdrawn."""
+        """End with exit code 0, or 1 if no match was played because of withdrawals."""
         withdrawn = [progress.spec.entrants[place].name for place in progress.withdrawn]
         if self._is_ending:
             return

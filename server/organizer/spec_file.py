@@ -1,4 +1,7 @@
-"""Reads a tournament file, and checks it as far as that is possible before the first match."""
+"""Reads a tournament file, and checks before the first match that its entrants can be started.
+
+A player is checked in a process of its own, `playout-player --check`, for all games.
+"""
 
 from __future__ import annotations
 
@@ -30,30 +33,28 @@ from playout.server.tournament import spec_parser
 from playout.server.tournament.spec_parser import ClusterSettings
 from playout.server.tournament.spec_validation import MOST_ENTRANTS, MOST_GAMES
 
-# Checks before the first match that the entrants of a tournament can be started.
-#
-# A player is created in a process of its own, `playout-player --check`, for all games.
-
-
-#: Longest time to check a player: the first time on a machine, its search is compiled.
+#: Largest tournament in a message: the longest frame, less the other fields of the message.
+_MAX_BYTES = ADMINISTRATORS_FRAME - 100
+_DIGEST = re.compile(r"[0-9a-f]{12}")
+#: Longest time to check a player: its first use on a machine compiles its search.
 _CHECK_S = 600.0
-#: What `playout-player --check` writes of the program of others that plays.
+#: The line of `playout-player --check` with the version of an engine.
 _VERSION = re.compile(r"^version: (.+)$", re.MULTILINE)
 _LONGEST_VERSION = 64
 
 
 class EntrantCheck(NamedTuple):
-    """What is wrong with an entrant, and the version that an engine of others says."""
+    """The fault of an entrant, and the version that an engine reports."""
 
     fault: str | None = None
     version: str | None = None
 
 
 def checks(spec: TournamentSpec, folder: Path) -> Iterator[tuple[int, EntrantCheck]]:
-    """The checks of all entrants that are started here: the place of each, and the result.
+    """Check all entrants that are started here; yield the place of each, and the result.
 
-    A specification may have faults: games that are empty texts are passed over, and one with more
-    entrants or games than are allowed is not checked.
+    A specification may have faults: games that are empty texts are skipped, and a specification
+    with too many entrants or games is not checked.
     """
     games = [game for game in spec.games if game]
     if len(spec.entrants) > MOST_ENTRANTS or not 0 < len(games) <= MOST_GAMES:
@@ -68,18 +69,18 @@ def checks(spec: TournamentSpec, folder: Path) -> Iterator[tuple[int, EntrantChe
 
 
 def _missing(command: str, folder: Path) -> str | None:
-    """What is wrong with a command whose program does not exist."""
+    """Return the fault of a command whose program does not exist, otherwise None."""
     program = shlex.split(command)[0]
     where = str(folder / program) if os.sep in program else program
     return None if shutil.which(where) else f"there is no program {program!r} that can be run"
 
 
 def _check_player(entrant: Entrant, games: Sequence[str], folder: Path) -> EntrantCheck:
-    """Whether a player can play these games."""
+    """Check whether a player can play these games."""
     words = player_words(entrant.player or "", games, "--tournament", "any", "--check")
     try:
         done = _run(words, folder)
-        if done.returncode < 0:  # it was killed: no fault of the player
+        if done.returncode < 0:  # it was killed, which is not the player's fault
             done = _run(words, folder)
     except subprocess.TimeoutExpired:
         return EntrantCheck(f"is not ready after {_CHECK_S:g} seconds")
@@ -105,13 +106,8 @@ def _run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-#: Largest tournament in a message: what the server takes, less the other fields of the message.
-_MAX_BYTES = ADMINISTRATORS_FRAME - 100
-_DIGEST = re.compile(r"[0-9a-f]{12}")
-
-
 class SpecFileError(click.ClickException):
-    """A tournament file has errors. The text has a line for each, with its place in the file."""
+    """A tournament file has errors; the message has a line for each, with its place."""
 
     exit_code = 2
 
@@ -121,7 +117,7 @@ class SpecFileError(click.ClickException):
 
 
 def cluster_settings(path: Path) -> ClusterSettings:
-    """The settings of a file about the cluster; none if the file cannot be read."""
+    """Return the settings of a file about the cluster; the defaults if it cannot be read."""
     try:
         return spec_parser.cluster_settings(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, TomlSyntaxError):
@@ -129,11 +125,11 @@ def cluster_settings(path: Path) -> ClusterSettings:
 
 
 def read_and_check(path: Path, cores: int | None = None) -> TournamentSpec:
-    """The tournament of a file, all of whose entrants can be started.
+    """Return the tournament of a file after checking that all its entrants can be started.
 
-    `cores` decide how many matches are played at once, if the file does not; None: those here. An
-    engine of others has the version that it says, unless the file gives one. Raises
-    SpecFileError with the faults of the file and of all entrants.
+    If the file does not set the number of matches at once, it follows from the `cores`, by default
+    those of this machine. An engine has the version that it reports, unless the file sets one.
+    Raises SpecFileError with the faults of the file and of all entrants.
     """
     spec, faults = _parsed(path)
     said = {}
@@ -147,7 +143,7 @@ def read_and_check(path: Path, cores: int | None = None) -> TournamentSpec:
 
 
 def checked(values: Mapping[str, object], folder: Path, cores: int | None = None) -> TournamentSpec:
-    """The tournament with the values that a file in the folder would have. Raises SpecFileError.
+    """Return the tournament of the values of a file in the folder. Raises SpecFileError.
 
     `cores`: as in `read_and_check`.
     """
@@ -162,7 +158,7 @@ def checked(values: Mapping[str, object], folder: Path, cores: int | None = None
 
 
 def _with_versions(spec: TournamentSpec, said: Mapping[int, str]) -> TournamentSpec:
-    """The tournament with the versions that engines say, unless others are given."""
+    """Return the tournament with the versions that engines report, unless others are set."""
     entrants = tuple(
         replace(each, version=said[place]) if place in said and _is_digest(each.version) else each
         for place, each in enumerate(spec.entrants)
@@ -171,15 +167,15 @@ def _with_versions(spec: TournamentSpec, said: Mapping[int, str]) -> TournamentS
 
 
 def read(path: Path) -> TournamentSpec:
-    """The tournament of a file. Raises SpecFileError.
+    """Return the tournament of a file. Raises SpecFileError.
 
-    If it does not say how many matches are played at once, that follows from the number of cores.
+    If it does not set the number of matches at once, that follows from the number of cores.
     """
     return _sized(_without_faults(*_parsed(path)), f"{path}: ")
 
 
 def _parsed(path: Path) -> tuple[TournamentSpec, Faults]:
-    """The tournament of a file, and its faults. Raises SpecFileError if there is none."""
+    """Return the tournament of a file, and its faults. Raises SpecFileError if it is no TOML."""
     try:
         text = path.read_bytes().decode()
     except OSError as error:
@@ -196,7 +192,7 @@ def _parsed(path: Path) -> tuple[TournamentSpec, Faults]:
 
 
 def _games_in(folder: Path) -> Check[games.Game]:
-    """The check of a game that the user names, perhaps as module:Class in the folder."""
+    """Return the check of a game, which may be a module:Class in the folder."""
 
     def check(value: object) -> games.Game:
         return games.load(games.register(toml_table.text(value), str(folder)))
@@ -211,7 +207,7 @@ def _without_faults(spec: TournamentSpec, faults: Faults) -> TournamentSpec:
 
 
 def _sized(spec: TournamentSpec, where: str, cores: int | None = None) -> TournamentSpec:
-    """The tournament with a number of matches at once; raises SpecFileError if it is too large."""
+    """Return the tournament with a number of matches at once. Raises SpecFileError if too large."""
     size = len(encode(CreateTournament(spec=spec)))
     if size > _MAX_BYTES:
         raise SpecFileError(
@@ -222,9 +218,9 @@ def _sized(spec: TournamentSpec, where: str, cores: int | None = None) -> Tourna
 
 
 def check(spec: TournamentSpec, folder: Path) -> dict[int, str]:
-    """Raises SpecFileError if a player or a command cannot be started in the folder.
+    """Raise SpecFileError if a player or a command cannot be started in the folder.
 
-    Returns the versions of the engines of others, by the place of the entrant.
+    Returns the versions that engines report, by the place of the entrant.
     """
     found = list(checks(spec, folder))
     faults = [f"{spec.entrants[place].name}: {each.fault}" for place, each in found if each.fault]
@@ -234,9 +230,9 @@ def check(spec: TournamentSpec, folder: Path) -> dict[int, str]:
 
 
 def changed(entrants: Iterable[Entrant], folder: Path) -> list[str]:
-    """The names of the entrants whose versions differ from those of the programs in the folder.
+    """Return the names of the entrants whose versions differ from the programs in the folder.
 
-    A version that the user gave, and not a digest, is taken as it is.
+    Only digests are compared, not versions that the user has set.
     """
     files = files_in(folder)
     return [
@@ -247,9 +243,9 @@ def changed(entrants: Iterable[Entrant], folder: Path) -> list[str]:
 
 
 def differences(spec: TournamentSpec, stored: TournamentSpec) -> list[str]:
-    """The fields in which a file differs from the stored tournament.
+    """Return the fields in which a file differs from the stored tournament.
 
-    Of the entrants only the names are compared.
+    Of the entrants, only the names are compared.
     """
     names = [[each.name for each in one.entrants] for one in (spec, stored)]
     found = ["entrants"] if names[0] != names[1] else []
@@ -267,12 +263,12 @@ def differences(spec: TournamentSpec, stored: TournamentSpec) -> list[str]:
 
 
 def _is_digest(given: str) -> bool:
-    """Whether a version was computed, and not given."""
+    """Return whether a version was computed, not set by the user."""
     return _DIGEST.fullmatch(given) is not None
 
 
 def _version(entrant: Entrant, files: versions.Files) -> str:
-    """The present version; of an entrant that is not started here, the one that was given."""
+    """Return the present version; of an entrant that is not started here, the given one."""
     if entrant.player:
         return versions.of_player(entrant.player, files, installed())
     return versions.of_command(entrant.command, files) if entrant.command else entrant.version

@@ -1,4 +1,4 @@
-"""Starts the processes of a tournament's entrants, and starts them again when they exit."""
+"""Starts the processes of a tournament's entrants, and starts exited ones again."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from playout.commands.subprocesses import (
 from playout.protocol.tournament_spec import Entrant, TournamentSpec
 
 BACK_OFF = BackOff(first_s=0.5, longest_s=30.0)
-#: Crashes of a process in a row, without a match played properly, after which its entrant is
-#: withdrawn.
+#: The number of crashes of a process in a row, without a match played to its end, after which its
+#: entrant is withdrawn.
 CRASHES = 5
 #: Seconds that processes may take to exit after SIGTERM.
 _STOP_S = 2.0
-#: Seconds that a player goes on trying to reach the server.
+#: Seconds for which a player keeps trying to reach the server.
 _RETRY_S = 3600
 
 #: No further environment variables.
@@ -43,8 +43,8 @@ def starter(spec: TournamentSpec, folder: Path, address: tuple[str, int], tourna
             tokens: Mapping[str, str], more: Mapping[str, str] = NOTHING) -> Start:  # fmt: skip
     """Return the function that starts the entrants' processes, in that folder.
 
-    `tokens`: the tokens of their accounts, by name. A player without one uses its stored token.
-    `more`: further environment variables, such as those about TLS.
+    `tokens` are those of their accounts, by name; a player without one uses its stored token.
+    `more` are further environment variables, such as those about TLS.
     """
     host, port = address
 
@@ -80,7 +80,7 @@ def player_words(player: str, games: Iterable[str], *options: str) -> list[str]:
 
 
 class EntrantProcess:
-    """A process of an entrant, which is started again for as long as the entrant takes part."""
+    """A process of an entrant, which is started again as long as the entrant takes part."""
 
     def __init__(self, entrant: Entrant, number: int, log: Path) -> None:
         self.entrant = entrant
@@ -95,7 +95,7 @@ class EntrantProcess:
 
 
 class Supervisor:
-    """Keeps the processes of all entrants running that are started on this machine."""
+    """Keeps the processes of the entrants of this machine running."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class Supervisor:
         show: Callable[[str], None],
         withdraw: Callable[[str], None],
     ) -> None:
-        """`show` shows a line to the user; `withdraw` gets the name of an entrant that crashes."""
+        """`show` shows a line to the user; `withdraw` withdraws an entrant that keeps crashing."""
         self._start = start
         self._logs = logs
         self._show = show
@@ -117,39 +117,39 @@ class Supervisor:
 
     @property
     def processes(self) -> list[Process]:
-        """The processes that were started and, at the last `poll`, had not exited."""
+        """The started processes that had not exited at the last `poll`."""
         return [each.process for each in self._all() if each.process]
 
     def count(self, name: str) -> int:
-        """How many processes an entrant has; those that wait for a restart count."""
+        """Return the number of an entrant's processes, including those that wait for a restart."""
         return len(self._by_name.get(name, ()))
 
     def process(self, name: str, number: int | None) -> Process | None:
-        """The process of an entrant that has this number, if it runs."""
+        """Return the process of an entrant with this number, None if it is not running."""
         mine = self._by_name.get(name, ())
         return next((each.process for each in mine if each.number == number), None)
 
     def add(self, name: str, number: int | None = None) -> None:
-        """Give an entrant one more process, if it is started on this machine and takes part.
+        """Add a process of an entrant, if this machine starts it and it takes part.
 
         Without a `number`, the processes of an entrant are numbered from 1.
         """
         if name in self._by_name:
             mine = self._by_name[name]
             number = number or len(mine) + 1
-            # Names of files have only plain letters, so that two entrants may look alike there.
+            # File names have only ASCII letters, so that those of two entrants may be equal.
             place = list(self._entrants).index(name) + 1
             log = self._logs.of(f"{place}-{name}-{number}")
             mine.append(EntrantProcess(self._entrants[name], number, log))
 
     def poll(self, now: float, *, reachable: bool) -> None:
-        """Notice which processes have exited, and start those that are due.
+        """Notice exited processes, and start those that are due.
 
         An exit while the server is not `reachable` does not count as a crash.
         """
         for each in self._all():
             if each.entrant.name not in self._by_name:
-                continue  # it was removed in this loop, for another of its processes
+                continue  # it was removed in this loop, because of another process
             if each.process and each.process.poll() is not None:
                 self._exited(each, how_it_ended(each.process), now, is_crash=reachable)
             elif each.process is None and each.restarts.is_due(now):
@@ -164,11 +164,11 @@ class Supervisor:
             each.restarts.succeeded()
 
     def remove(self, name: str) -> None:
-        """End the processes of an entrant that takes part no longer."""
+        """End the processes of an entrant that no longer takes part."""
         stop((each.process for each in self._by_name.pop(name, ()) if each.process), 0.0)
 
     def stop(self, patience_s: float = _STOP_S) -> None:
-        """End the processes of all entrants; after `patience_s` seconds by SIGKILL."""
+        """End the processes of all entrants, after `patience_s` seconds by SIGKILL."""
         stop(self.processes, patience_s)
 
     def _all(self) -> list[EntrantProcess]:
@@ -176,7 +176,7 @@ class Supervisor:
 
     def _exited(self, exited: EntrantProcess, how: str, now: float, *, is_crash: bool) -> None:
         if exited.process:
-            send(exited.process, signal.SIGKILL)  # processes that it started are of no use alone
+            send(exited.process, signal.SIGKILL)  # to the processes that it started
             exited.process = None
         wait_s = exited.restarts.failed(now, counts=is_crash)
         if not is_crash:
@@ -193,7 +193,7 @@ class Supervisor:
         self._withdraw(name)
 
     def _output(self, exited: EntrantProcess) -> str:
-        """A sentence with the log of a process and its last line."""
+        """Return a sentence with the log of a process and its last line."""
         last = self._logs.tail(exited.log.stem).splitlines()[-1:]
         if not last:
             return "It has written no output"

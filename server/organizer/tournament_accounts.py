@@ -1,4 +1,8 @@
-"""Accounts for the organizer and the entrants, in the database of the tournament's own server."""
+"""The accounts of the organizer and the entrants, and the organizer's login.
+
+A local server of a tournament gets accounts with new tokens in its database; for a server that runs
+elsewhere, the tokens are in the environment.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +22,17 @@ from playout.server.model.records import Account
 from playout.server.storage import Database
 from playout.server.storage.engine import InUse
 
-# How the organizer logs in to a server.
-
-
 #: Refusals after which the same request may succeed later.
 TEMPORARY = (Code.TOO_MANY, Code.RATE_LIMITED, Code.CLOSING, Code.TIMEOUT)
 
 
 def organizer_hello(name: str, token: str) -> Hello:
-    """The first message of an organizer with that account: it plays no matches itself."""
+    """Return the `hello` of the organizer, which plays no matches itself."""
     return hello(name, "spectator", software("playout-tournament"), token)
 
 
 def organizers_token(name: str) -> str:
-    """The token of the organizer's account, from the environment. Raises UsageError."""
+    """Return the token of the organizer's account, from the environment. Raises UsageError."""
     token = os.environ.get("PLAYOUT_TOKEN")
     if not token:
         raise click.UsageError(f"with --server, PLAYOUT_TOKEN must hold the token of {name}")
@@ -39,19 +40,19 @@ def organizers_token(name: str) -> str:
 
 
 def refusal(error: Error) -> str:
-    """What to tell the user when the server refused the organizer's `hello`."""
+    """Return what to tell the user when the server has refused the organizer's `hello`."""
     return f"the server does not let the organizer in: {error.text}"
 
 
-#: Seconds to wait until the server of a tournament that was killed releases the database.
+#: Seconds to wait until the server of a killed tournament releases the database.
 _PATIENCE_S = 10.0
 
 
 def prepare_accounts(url: str, organizer: str, entrants: Iterable[str]) -> dict[str, str]:
     """Give the organizer and the entrants accounts with new tokens; return the tokens by name.
 
-    The database keeps only digests of them. An account whose name looks like one of these is
-    renamed to it. Raises StorageError.
+    The database has only digests of them. An account whose name looks like one of these is renamed
+    to it. Raises StorageError.
     """
     database = Database(url)
     try:
@@ -70,7 +71,7 @@ def prepare_accounts(url: str, organizer: str, entrants: Iterable[str]) -> dict[
 
 
 def organizer_name(entrants: Iterable[str]) -> str:
-    """A name for the organizer that looks like none of the entrants' names."""
+    """Return a name for the organizer that looks like none of the entrants' names."""
     taken = {skeleton(each) for each in entrants}
     name = "organizer"
     while skeleton(name) in taken:
@@ -93,7 +94,7 @@ def _account(directory: Directory, name: str, token: str, *, administrator: bool
 
 
 def _wait_until_unused(database: Database) -> None:
-    """Lock the database, once no server uses it any more; it stays locked until it is closed.
+    """Wait until no server uses the database, and lock it until it is closed.
 
     The server of a tournament that was just killed may take a moment. Raises StorageError.
     """

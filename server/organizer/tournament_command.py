@@ -52,7 +52,7 @@ Exit codes: 0 done, 1 something failed, 2 bad usage or a file with errors,
 
 @click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @game_option(
-    "A game of a file in the current folder or on PYTHONPATH, for the commands that do not read "
+    "A game of a file in the current folder or on PYTHONPATH, for the commands that do not have "
     "its name: resume, status, report, export;"
 )
 @click.version_option(version("playout"), prog_name="playout-tournament")

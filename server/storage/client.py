@@ -1,4 +1,4 @@
-"""The server's side of storage: sends records to a process, and learns when they are stored."""
+"""The server's side of storage: sends records to the storage process, which confirms them."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ from playout.server.storage.ipc import (
     framed,
 )
 
-#: When a process that exited is followed by another: moves wait for it.
+#: The pause before an exited process is started again: moves wait for it.
 _BACK_OFF = BackOff(first_s=0.25, longest_s=2.0)
 _GONE = "the storage process exited"
-#: Seconds between two requests for a check, the next of which waits for the answer.
+#: Seconds between two requests for a check; the next one waits for the answer to the last.
 CHECK_S = 1.0
-#: After so many times `CHECK_S` without any report, nothing can be stored. Times, not seconds: when
-#: the server itself was stopped for long, the answer may wait to be read.
+#: The number of checks without any report after which the process counts as failed. A number, not
+#: seconds: if the server itself was stopped for long, an answer may wait to be read.
 SILENT_CHECKS = 10
 _SILENT = "the storage process does not answer"
 
 
 class StorageListener(Protocol):
-    """Is told what becomes of records, in the reactor's loop."""
+    """Hears in the reactor's loop whether records are stored."""
 
     def stored(self, number: int, records: int, seconds: float) -> None:
         """All records up to a number are stored, the last `records` of them in `seconds`."""
@@ -59,17 +59,17 @@ class StorageListener(Protocol):
         """The database cannot hold a record: its match or tournament has ended in the database."""
 
     def failed(self, reason: str) -> None:
-        """Nothing can be stored at the moment; it is tried again and again."""
+        """Nothing can be stored at the moment; the process keeps trying."""
 
     def recovered(self) -> None:
-        """Records can be stored again, though none has been yet."""
+        """Records can be stored again, even if none was stored since."""
 
     def account_changed(self, account: Account) -> None:
         """An operator has changed an account in the database."""
 
 
 class StorageClient:
-    """Stores records in their order in a process of its own, which it keeps running.
+    """Stores records in their order in a process, which it keeps running.
 
     Records that a process had not stored when it exited are sent to the next one.
     """
@@ -87,15 +87,15 @@ class StorageClient:
         self._connection: _Connection | None = None
         self._closing = False
         self._restarts = Restarts(_BACK_OFF)
-        #: The file of a SQLite database, by which the next process knows it.
+        #: The identity of a SQLite file: the next process must find the same file.
         self._file: FileIdentity | None = None
         #: Whether the process has opened the database.
         self._ready = False
         #: Whether an answer to a request for a check is expected.
         self._checking = False
-        #: How many times `CHECK_S` the process has reported nothing.
+        #: The number of checks since the last report of the process.
         self._silent = 0
-        #: Why nothing is stored, if the connection to the process is closed now.
+        #: The reason that is reported if the connection to the process closes.
         self._why = _GONE
         self._unsent: list[tuple[int, Record]] = []
         self._unstored: deque[tuple[int, Record]] = deque()
@@ -125,7 +125,7 @@ class StorageClient:
                 raise StorageError(_GONE)
 
     def attach(self, listener: StorageListener) -> None:
-        """From now on use the reactor's loop, in which the listener is called."""
+        """Use the reactor's loop from now on; the listener is called in it."""
         if self._listener is None:
             self._reactor.callLater(CHECK_S, self._check)
         self._listener = listener
@@ -143,11 +143,11 @@ class StorageClient:
         self._unstored.append((number, record))
 
     def stop_restarting(self) -> None:
-        """Start no other process until `close`: the reactor is about to stop."""
+        """Start no further process until `close`: the reactor is about to stop."""
         self._closing = True
 
     def close(self, patience_s: float) -> bool:
-        """Store what is left, after the reactor has stopped, for at most `patience_s` seconds.
+        """Store the rest after the reactor has stopped, within at most `patience_s` seconds.
 
         Returns whether everything is stored.
         """
@@ -165,13 +165,13 @@ class StorageClient:
     # Called by the connection to the process.
 
     def connected(self, connection: _Connection) -> None:
-        """Send all that is unstored: a process before this one may not have stored it."""
+        """Send all records without confirmation: an earlier process may not have stored them."""
         self._connection = connection
         self._unsent = list(self._unstored)
         self._send()
 
     def disconnected(self) -> None:
-        """Note that the process exited, or that the server is about to stop."""
+        """Note that the process exited; start another unless the server is about to stop."""
         self._connection, self._ready, self._checking = None, False, False
         if not self._closing and self._listener:
             self._listener.failed(self._why)
@@ -210,7 +210,7 @@ class StorageClient:
                 listener.account_changed(account)
 
     def _check(self) -> None:
-        """Ask the process whether it can store, and report it if it is silent; again and again."""
+        """Ask the process regularly whether it can store, and report it if it is silent."""
         if self._closing or self._listener is None:
             return
         self._reactor.callLater(CHECK_S, self._check)
@@ -227,7 +227,7 @@ class StorageClient:
             self._end()
             try:
                 self.start()
-            except OSError as error:  # no memory, for example; `start` may have started one
+            except OSError as error:  # no memory, for example
                 self._why = f"cannot start the storage process: {error}"
                 self.disconnected()
             else:
@@ -257,7 +257,7 @@ class StorageClient:
                     return
 
     def _receive(self) -> Report | None:
-        """Return the next report of the process; None if it has exited."""
+        """Wait for the next report of the process; return None if it has exited."""
         assert self._socket is not None
         length = self._socket.recv(LENGTH.size, socket.MSG_WAITALL)
         if len(length) < LENGTH.size:
@@ -267,7 +267,7 @@ class StorageClient:
         return report
 
     def _end(self) -> None:
-        """Wait until the process exits, which it does when it has stored what it was sent."""
+        """Close the connection, and wait until the process has stored everything and exits."""
         if self._socket:
             self._socket.close()
         if self._process:

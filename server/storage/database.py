@@ -1,4 +1,4 @@
-"""A database: opened, brought up to date, written and read. Blocks, so not for the reactor."""
+"""A database: opens, upgrades, writes and reads it. It blocks, so it is not for the reactor."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ from playout.server.storage.schema import (
 )
 from playout.server.storage.statements import insert, writes
 
-#: PostgreSQL's advisory lock that says that a server uses the database. Any number will do.
+#: The number of PostgreSQL's advisory lock of a server that uses the database; it is arbitrary.
 _LOCK = 0x706C61796F7574
 _ANOTHER = "name another one with --database URL"
-#: Begins a transaction after others that migrate. SQLite's driver begins none by itself before it
-#: creates a table. The number of PostgreSQL's lock is any that nobody else uses.
+#: Begins a transaction once no other process migrates. SQLite's driver itself begins none before it
+#: creates a table. The number of PostgreSQL's lock is arbitrary.
 _BEGIN_MIGRATION = {
     "sqlite": "BEGIN IMMEDIATE",
     "postgresql": "SELECT pg_advisory_xact_lock(7062026)",
@@ -78,11 +78,11 @@ class Database:
         self.url, self._engine = open_engine(url, only_read=only_read)
         self.kind = self.url.get_backend_name()
         self._connection: sa.Connection | None = None
-        #: The identity of the journal of that connection, which only SQLite has.
+        #: The identity of the journal of that connection; only SQLite has one.
         self._journal: FileIdentity | None = None
         self._lock_file: IO[str] | None = None
         self._was_written = False
-        #: The file of a SQLite database that is locked: another one at its path is not written.
+        #: The identity of a locked SQLite file: another file at its path is not written.
         self.file: FileIdentity | None = None
         self._writes = writes(self.kind, self._engine.dialect)
 
@@ -100,7 +100,8 @@ class Database:
     def migrate(self) -> None:
         """Create the tables, or upgrade those of an earlier version. Raises StorageError.
 
-        A process that is killed meanwhile changes nothing, and of several processes one does it.
+        It is one transaction: a killed process changes nothing, and of several processes one does
+        it.
         """
         latest = engine.known()[-1]
         with self._usable() as connection:
@@ -112,9 +113,9 @@ class Database:
                 engine.upgrade(connection)
 
     def require(self, *, create: bool = False) -> None:
-        """Check that it has the tables of this version; with `create`, create them if it has none.
+        """Check that it has the tables of this version; with `create`, create missing ones.
 
-        Raises StorageError if there is no database, or one of another version.
+        Raises StorageError if the database does not exist, or has another version.
         """
         if not create:
             self.require_file()
@@ -131,12 +132,12 @@ class Database:
         self.migrate()
 
     def require_file(self) -> None:
-        """Raise StorageError if it is a SQLite database whose file does not exist."""
+        """Raise StorageError for a SQLite database whose file does not exist."""
         if self.path and not self.path.exists():
             raise StorageError(f"there is no database {self.path}; {_ANOTHER}")
 
     def _version(self, connection: sa.Connection) -> str | None:
-        """The version of the tables; None without tables. Raises StorageError if it is unknown."""
+        """Return the version of the tables; None without tables. Raises StorageError for others."""
         found = engine.version_of(connection)
         if found is not None and found not in engine.known():
             raise StorageError(
@@ -159,7 +160,7 @@ class Database:
             ) from error
 
     def lock(self) -> None:
-        """Keep other servers from using it, until `close`.
+        """Lock the database against other servers, until `close`.
 
         Raises InUse, or StorageError if the database cannot be reached.
         """
@@ -190,10 +191,10 @@ class Database:
     # Writing records.
 
     def save(self, records: Sequence[Record]) -> None:
-        """Store records in one transaction; those that are stored already stay as they are.
+        """Store records in one transaction; records that are stored already stay as they are.
 
-        Raises UnstorableError, and stores none, if the database cannot hold a value of one; and
-        StorageError if the file of a locked SQLite database is gone or another one.
+        If the database cannot hold a value of one, stores none, and raises UnstorableError. Raises
+        StorageError if the file of a locked SQLite database is gone or was replaced.
         """
         self.check_file()
         self._save(self._writing(), records)
@@ -202,7 +203,7 @@ class Database:
     def check(self) -> None:
         """Raise StorageError or SQLAlchemyError if records could not be stored now.
 
-        Writes, but changes nothing, until that has succeeded once: the disk may be full.
+        Until it has succeeded once it writes, without a change: the disk may be full.
         """
         self.check_file()
         connection = self._writing()
@@ -214,7 +215,7 @@ class Database:
             self._was_written = True
 
     def check_file(self) -> None:
-        """Raise StorageError if the file of a locked SQLite database is gone, or another one."""
+        """Raise StorageError if the file of a locked SQLite database is gone or was replaced."""
         if self.file is None or self.path is None:
             return
         found = identity_of(self.path)
@@ -229,8 +230,8 @@ class Database:
     def _check_journal(self) -> None:
         """Raise StorageError if the journal of the connection for writing was deleted or replaced.
 
-        SQLite would go on writing to the deleted file, which nobody can open after a crash. What it
-        holds is copied into the database file.
+        SQLite would continue to write to the deleted file, which cannot be opened after a crash.
+        The content of the journal is copied into the database file.
         """
         if self._connection is None or self.path is None:
             return
@@ -244,7 +245,7 @@ class Database:
             raise StorageError(f"{text}: restart the server")
 
     def _write_nothing(self, connection: sa.Connection) -> None:
-        """Write a row as it is, which fails if the disk is full."""
+        """Write a row without changing it, which fails if the disk is full."""
         with connection.begin():
             version = connection.scalar(sa.select(stored_version.c.version_num))
             # To another value and back: SQLite does not write a value that stays the same.
@@ -273,13 +274,13 @@ class Database:
             raise sa.exc.DBAPIError("", None, error) from error
 
     def _is_about_values(self, error: Exception) -> bool:
-        """Whether an error is about the values of a record, not about the state of the database."""
+        """Return whether an error is about values of a record, not the state of the database."""
         driver: Any = self._engine.dialect.dbapi
         values = (driver.DataError, driver.IntegrityError)
         return isinstance(error, (*values, ArithmeticError, LookupError, TypeError, ValueError))
 
     def drop_connection(self) -> None:
-        """Close the connection for writing, which may be broken; the next `save` makes another."""
+        """Close the connection for writing, which may be broken; `save` opens another one."""
         connection, self._connection, self._journal = self._connection, None, None
         if connection:
             with contextlib.suppress(SQLAlchemyError):
@@ -287,7 +288,7 @@ class Database:
                 connection.close()
 
     def _unlock(self) -> None:
-        """Release PostgreSQL's lock; it would notice the closed connection some time later."""
+        """Release PostgreSQL's lock now, not when PostgreSQL notices the closed connection."""
         if self._connection and self.kind == "postgresql":
             with contextlib.suppress(SQLAlchemyError):
                 self._connection.rollback()
@@ -308,7 +309,7 @@ class Database:
     # Accounts.
 
     def accounts(self, since: int = -1) -> tuple[list[Account], int]:
-        """Return the accounts changed after a revision, ordered by name, and the last revision."""
+        """Return the accounts changed after a revision, sorted by name, and the last revision."""
         chosen = sa.select(accounts).where(accounts.c.revision > since)
         with self._engine.connect() as connection:
             rows = connection.execute(chosen.order_by(accounts.c.name)).all()
@@ -344,7 +345,7 @@ class Database:
         return [tournament_of(row, withdrawn.get(row.id, ())) for row in rows]
 
     def tournament(self, tournament: str) -> StoredTournament | None:
-        """Return a tournament with its matches, oldest first; None if there is none of this id."""
+        """Return a tournament with its matches, oldest first; None if no tournament has this id."""
         for stored in self.tournaments():
             if stored.created.tournament == tournament:
                 played = self._matches(matches.c.tournament == tournament)
@@ -369,7 +370,7 @@ class Database:
         player: str | None = None,
         since: float | None = None,
     ) -> Iterator[StoredMatch]:
-        """Yield stored matches, oldest first: all, or those that meet all the conditions given.
+        """Yield the stored matches that meet all given conditions, oldest first.
 
         `match` is an id, `game` a name with or without parameters, `player` an exact name of either
         player, and `since` the earliest start.
@@ -386,7 +387,7 @@ class Database:
         return self._matches(*conditions)
 
     def add(self, stored: Iterable[StoredMatch]) -> int:
-        """Store whole matches, and return how many of them were new."""
+        """Store whole matches, and return the number of new ones."""
         before = self._count()
         with self._engine.connect() as connection:
             for some in _chunks(stored):
@@ -395,7 +396,7 @@ class Database:
         return self._count() - before
 
     def backup(self, path: Path) -> None:
-        """Write a copy of a SQLite database to a new file, during use. Raises StorageError."""
+        """Copy a SQLite database to a new file, also while it is used. Raises StorageError."""
         if self.kind != "sqlite":
             raise StorageError("only SQLite can be backed up this way; for PostgreSQL use pg_dump")
         if path.exists():
@@ -436,7 +437,7 @@ class Database:
 
 
 def _rename_in_ratings(connection: sa.Connection, name: str, new_name: str) -> None:
-    """Give the history of a player's ratings to its new name, and have all ratings computed again.
+    """Move the history of a player's ratings to its new name, and mark all ratings as outdated.
 
     A history that the new name has from imported matches is lost.
     """

@@ -1,4 +1,8 @@
-"""SQLAlchemy's engine for a database, of either kind: what each connection is set up with."""
+"""SQLAlchemy's engine for a database of either kind, and the version of its tables.
+
+Alembic is imported only to create or upgrade tables: its import takes a third of a second of
+processor time, and most databases have the latest version.
+"""
 
 from __future__ import annotations
 
@@ -14,48 +18,15 @@ from typing import Any
 import sqlalchemy as sa
 from platformdirs import user_data_path
 
-# The versions of the tables: the one that a database has, and the way to the latest.
-#
-# Alembic is imported only to create or upgrade tables: its import takes a third of a second of
-# processor time, and most databases are of the latest version.
-
-
 #: The version of the tables, as Alembic stores it.
 stored_version = sa.table("alembic_version", sa.column("version_num"))
 _FILES = Path(__file__).parent / "migrations" / "versions"
-
-
-@cache
-def known() -> tuple[str, ...]:
-    """Return the versions that this program knows, the latest last: `v0001_first.py` is 0001."""
-    return tuple(sorted(path.name[1:5] for path in _FILES.glob("v*.py")))
-
-
-def version_of(connection: sa.Connection) -> str | None:
-    """Return the version of the tables of a database; None if it has none."""
-    if not sa.inspect(connection).has_table(stored_version.name):
-        return None
-    found: str | None = connection.scalar(sa.select(stored_version.c.version_num))
-    return found
-
-
-def upgrade(connection: sa.Connection) -> None:
-    """Create the tables of the latest version, or change those of an earlier one."""
-    import alembic.command
-    import alembic.config
-
-    config = alembic.config.Config()
-    config.set_main_option("script_location", "playout.server.storage:migrations")
-    config.attributes["connection"] = connection
-    alembic.command.upgrade(config, "head")
-
-
 #: Seconds for which a connection that writes waits for another that does.
 _BUSY_S = 5.0
-#: The limit of PostgreSQL on a query of a page, and on its silence: only a fault takes as long.
+#: PostgreSQL's limits on a query of a page, and on its silence: only a fault takes as long.
 _LONGEST_READ_MS = 20_000
 _LONGEST_SILENCE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3}
-#: In the URL of a SQLite database: full or normal.
+#: The parameter in the URL of a SQLite database: full or normal.
 _SYNCHRONOUS = "synchronous"
 _ALLOWED = "use sqlite:////path/to/file.db or postgresql+psycopg://user@host/name, or none"
 
@@ -65,7 +36,7 @@ FileIdentity = tuple[int, int]
 
 
 class StorageError(Exception):
-    """The database cannot be used; its text is for the operator."""
+    """The database cannot be used; the message is for the operator."""
 
 
 class InUse(StorageError):
@@ -73,7 +44,7 @@ class InUse(StorageError):
 
 
 class UnstorableError(StorageError):
-    """A record has a value that the database cannot hold. Trying again would be of no use."""
+    """A record has a value that the database cannot hold, so that trying again is useless."""
 
 
 def open_engine(url: str, *, only_read: bool) -> tuple[sa.URL, sa.Engine]:
@@ -113,9 +84,9 @@ def without_power_cuts(url: str) -> str:
 
 
 def make_private(path: Path) -> None:
-    """Create a SQLite file for its owner only, as it holds digests of tokens.
+    """Create a SQLite file that only its owner can read, as it holds digests of tokens.
 
-    The folder must exist, except the one of the user's data. Raises OSError.
+    The folder must exist, unless it is that of the user's data. Raises OSError.
     """
     if path.parent == user_data_path("playout"):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -142,7 +113,7 @@ def _create(path: Path) -> None:
 
 
 def identity_of(path: Path) -> FileIdentity | None:
-    """Return what tells a file from others that had or will have its name; None without a file."""
+    """Return what distinguishes a file from others of its name over time; None without a file."""
     try:
         found = path.stat()
     except OSError:
@@ -151,7 +122,7 @@ def identity_of(path: Path) -> FileIdentity | None:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an error's text, of the driver's error without the statement."""
+    """Return the first line of an error's text; of SQLAlchemy's errors, that of the driver."""
     cause = error.orig if isinstance(error, sa.exc.DBAPIError) and error.orig else error
     return str(cause).strip().splitlines()[0] if str(cause).strip() else type(cause).__name__
 
@@ -181,8 +152,7 @@ def _options(url: sa.URL, only_read: bool) -> dict[str, Any]:
 def _sqlite_setter(url: sa.URL, only_read: bool) -> Callable[[sqlite3.Connection, object], None]:
     """Return the function that sets up each connection. Raises ValueError.
 
-    With FULL, the default, what is committed survives a power cut, too; with NORMAL, "only" the
-    death of any process.
+    Commits survive the death of any process and, with FULL, the default, also a power cut.
     """
     wanted = str(url.query.get(_SYNCHRONOUS, "full")).lower()
     if wanted not in ("full", "normal"):
@@ -194,3 +164,28 @@ def _sqlite_setter(url: sa.URL, only_read: bool) -> Callable[[sqlite3.Connection
             connection.execute(f"PRAGMA {pragma}")
 
     return set_up
+
+
+@cache
+def known() -> tuple[str, ...]:
+    """Return the versions that this program knows, the latest last: 0001 for `v0001_first.py`."""
+    return tuple(sorted(path.name[1:5] for path in _FILES.glob("v*.py")))
+
+
+def version_of(connection: sa.Connection) -> str | None:
+    """Return the version of the tables of a database; None if it has none."""
+    if not sa.inspect(connection).has_table(stored_version.name):
+        return None
+    found: str | None = connection.scalar(sa.select(stored_version.c.version_num))
+    return found
+
+
+def upgrade(connection: sa.Connection) -> None:
+    """Create the tables of the latest version, or change those of an earlier one."""
+    import alembic.command
+    import alembic.config
+
+    config = alembic.config.Config()
+    config.set_main_option("script_location", "playout.server.storage:migrations")
+    config.attributes["connection"] = connection
+    alembic.command.upgrade(config, "head")

@@ -1,9 +1,10 @@
 """The messages between a server and its storage process, as frames over a socket.
 
-A frame is a 4-byte big-endian length and MessagePack. First the server says which database
+A frame is a 4-byte big-endian length and MessagePack. First the server names the database
 (`OpenDatabase`), and the process answers that it is open (`DatabaseReady`) or why not
-(`DatabaseUnusable`). Then the server sends records, and the process reports what becomes of them.
-An empty frame (`CHECK`) asks whether records could be stored now, which `StorageChecked` answers.
+(`DatabaseUnusable`). Then the server sends records, and the process reports that they are stored,
+or why not. An empty frame (`CHECK`) asks whether records could be stored now, which
+`StorageChecked` answers.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from playout.server.storage.engine import FileIdentity
 class OpenDatabase(Struct, frozen=True):
     """Store in this database.
 
-    `revision`: of the accounts that the server knows; None for none. `file`: the file that an
-    earlier storage process of this server has used; another one is not opened.
+    `revision` is that of the accounts that the server knows, None without any. `file` is the file
+    that an earlier storage process of this server has used; another file is not opened.
     """
 
     url: str
@@ -52,13 +53,13 @@ class RecordsStored(Struct, frozen=True, tag=True):
 
 
 class StorageFailed(Struct, frozen=True, tag=True):
-    """Nothing can be stored at the moment; it is tried again and again."""
+    """Nothing can be stored at the moment; the process keeps trying."""
 
     reason: str
 
 
 class StorageChecked(Struct, frozen=True, tag=True):
-    """The answer to `CHECK`: why records could not be stored now, None if they could."""
+    """The answer to `CHECK`: the reason why records cannot be stored now, None if they can."""
 
     fault: str | None
 
@@ -71,14 +72,14 @@ class RecordRejected(Struct, frozen=True, tag=True):
 
 
 class AccountChanged(Struct, frozen=True, tag=True):
-    """An operator has changed an account, whose revision is the last one."""
+    """An operator has changed an account; `revision` is the last of all accounts."""
 
     account: Account
     revision: int
 
 
 class BrokenRecord(Struct, frozen=True, tag=True):
-    """Stands for a record of a match or tournament that cannot be encoded or decoded."""
+    """Takes the place of a record of a match or tournament that cannot be encoded or decoded."""
 
     reason: str
     match: str | None = None
@@ -92,7 +93,7 @@ class RecordBatch(Struct, frozen=True):
     records: list[Record | BrokenRecord]
 
 
-#: A record as the storage process gets it.
+#: A record with its number, as the storage process receives it.
 NumberedRecord = tuple[int, Record | BrokenRecord]
 
 
@@ -102,7 +103,7 @@ class _RawBatch(Struct, frozen=True):
 
 
 class _Subject(Struct, frozen=True):
-    """What a record is about; the rest of it cannot be decoded."""
+    """The match or the tournament of a record whose other fields cannot be decoded."""
 
     match: str | None = None
     tournament: str | None = None
@@ -159,7 +160,7 @@ def decode_records(frame: bytes) -> list[NumberedRecord]:
 
 
 def _encodable(record: Record) -> Record | BrokenRecord:
-    """Return the record if it can be encoded, otherwise what stands for it."""
+    """Return the record if it can be encoded, otherwise a BrokenRecord in its place."""
     try:
         encode(record)
     except (TypeError, ValueError, OverflowError) as error:
@@ -169,7 +170,7 @@ def _encodable(record: Record) -> Record | BrokenRecord:
 
 
 def _decodable(raw: msgspec.Raw) -> Record | BrokenRecord:
-    """Return the record if it can be decoded, otherwise what stands for it."""
+    """Return the record if it can be decoded, otherwise a BrokenRecord in its place."""
     try:
         return _decode_record(raw)
     except msgspec.ValidationError as error:

@@ -1,7 +1,7 @@
 """Reads a server's database, and the tournaments of `playout-tournament` beside it.
 
-These are in a database of their own, because each is written by one server at a time. What is found
-there is shown, and does not count for the server's players and ratings.
+These are in a second database, because one server at a time writes a database. Its tournaments are
+shown, and do not count for the server's players and ratings.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class LocalReader(Reader):
-    """Reads two databases; the second may be missing or of another version, and is passed over."""
+    """Reads two databases; a second one that is missing or of another version is ignored."""
 
     def __init__(self, url: str, second: str) -> None:
         """`second`: the URL of the second database. Raises StorageError."""
@@ -51,7 +51,7 @@ class LocalReader(Reader):
     def matches(
         self, chosen: MatchFilter = ALL, page: int = 1, per_page: int = 50
     ) -> ResultPage[MatchRow]:
-        """Return a page of the matches that have ended; those of a tournament from both."""
+        """Return a page of the ended matches; those of a tournament from either database."""
         found = super().matches(chosen, page, per_page)
         if found.total or chosen.tournament is None:
             return found
@@ -60,7 +60,7 @@ class LocalReader(Reader):
         return structs.replace(local, items=rows)
 
     def match(self, match: str) -> StoredMatch | None:
-        """Return a match; one of the second database has no accounts here, and is not rated."""
+        """Return a match; one of the second database has no accounts, and is not rated."""
         found = super().match(match)
         if found:
             return found
@@ -81,12 +81,12 @@ class LocalReader(Reader):
         )
 
     def tournament(self, tournament: str) -> tuple[StoredTournament, list[StoredGame]] | None:
-        """Return a stored tournament with its games, None if neither database has it."""
+        """Return a stored tournament with its games; None if neither database has it."""
         found = super().tournament(tournament)
         return found or self._attempt(lambda reader: reader.tournament(tournament), None)
 
     def _attempt(self, read: Callable[[Reader], T], nothing: T) -> T:
-        """Read the second database; `nothing` if that is not possible."""
+        """Read the second database; return `nothing` if that fails."""
         try:
             return read(self._local)
         except SQLAlchemyError:

@@ -1,6 +1,6 @@
-"""Queries of pages: lists of matches, players and tournaments, and the ratings that are kept.
+"""Queries for pages: lists of matches, players and tournaments, and stored ratings.
 
-They block, so they are not for the reactor. Nothing here writes.
+They block, so they are not for the reactor. They do not write.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Reader:
         self._database.close()
 
     def is_local(self, tournament: str) -> bool:
-        """Return whether a tournament is not the server's own; never of one database."""
+        """Return whether a tournament is in a second database: never, as this reads one."""
         return False
 
     # Matches.
@@ -74,7 +74,7 @@ class Reader:
     def matches(
         self, chosen: MatchFilter = ALL, page: int = 1, per_page: int = 50
     ) -> ResultPage[MatchRow]:
-        """Return a page of the matches that have ended, the latest first."""
+        """Return a page of the ended matches, the latest first."""
         with self._database.connect() as connection:
             account = _account_like(connection, chosen.player) if chosen.player else None
             branches = match_branches(chosen, account)
@@ -86,7 +86,7 @@ class Reader:
         return result_page([_match_row(row) for row in rows], page, per_page, total)
 
     def latest_matches(self, most: int) -> list[MatchRow]:
-        """Return the matches that ended last, which takes no longer with more of them."""
+        """Return the matches that ended last, in a time that does not grow with their number."""
         latest = match_page(match_branches(ALL, None), 0, most)
         with self._database.connect() as connection:
             return [_match_row(row) for row in connection.execute(latest)]
@@ -95,7 +95,7 @@ class Reader:
         """Return the names of the games of all stored matches, sorted."""
         found: list[str] = []
         with self._database.connect() as connection:
-            # Each is found by a search in an index, which takes no longer with more matches.
+            # A search in an index finds each, in a time that does not grow with the matches.
             while game := connection.scalars(_next_game(found[-1] if found else "")).one():
                 found.append(game)
         return found
@@ -112,7 +112,7 @@ class Reader:
             )
 
     def match(self, match: str) -> StoredMatch | None:
-        """Return a match with its moves; None if there is none of this id."""
+        """Return a match with its moves; None without a match of this id."""
         return next(self._database.matches(match=match), None)
 
     # Players.
@@ -168,9 +168,9 @@ class Reader:
         return result_page([_tournament_row(row) for row in rows], page, per_page, total)
 
     def tournament(self, tournament: str) -> tuple[StoredTournament, list[StoredGame]] | None:
-        """Return a tournament without its matches, and the games that its results follow from.
+        """Return a tournament without its matches, and its games, from which its results follow.
 
-        The games are oldest first. None if there is no tournament of this id.
+        The games are oldest first. None without a tournament of this id.
         """
         with self._database.connect() as connection:
             its = tournaments.c.id == tournament
@@ -212,7 +212,7 @@ class Reader:
             return sorted(connection.scalars(chosen))
 
     def leaderboard(self, game: str) -> Leaderboard:
-        """Return the ratings of a game as they were kept; without players if there are none."""
+        """Return the stored ratings of a game; without players if none are stored."""
         chosen = sa.select(leaderboards.c.data).where(leaderboards.c.game == game)
         with self._database.connect() as connection:
             data = connection.scalar(chosen)
@@ -280,12 +280,12 @@ def _sum(some: Iterable[PlayerTotals]) -> PlayerTotals:
 
 
 def _next_game(after: str) -> sa.Select[str]:
-    """Select the first game of a match after this one in the order of the alphabet, or null."""
+    """Select the next game of any match in alphabetical order, or null."""
     return sa.select(sa.func.min(matches.c.game)).where(matches.c.game > after)
 
 
 def _actions() -> sa.ScalarSelect[Any]:
-    """Select the actions of a match as one text, which is faster to read than a row each."""
+    """Select the actions of a match as one text, which is read faster than a row for each."""
     played = (
         sa.select(moves.c.action)
         .where(moves.c.match == matches.c.id)
@@ -331,7 +331,7 @@ def _player_row(account: Account, known: dict[str, PlayerTotals]) -> PlayerRow:
 
 
 def _tournament_row(row: sa.Row[Any]) -> TournamentRow:
-    """A row of the list; without format, games and entrants if its specification is unreadable."""
+    """Return a row of the list; format, games and entrants are empty if it cannot be read."""
     try:
         spec = loads(row.spec)
     except DecodeError:

@@ -1,9 +1,9 @@
-"""Keeps the ratings of games up as matches end, so that a page only reads them.
+"""Updates the ratings of games as matches end, so that a page only reads them.
 
-For each game, a `RatingBook` is in memory. It is filled from all stored matches when a match of the
-game has ended that the stored ratings do not know, and from then on with the matches that follow.
-When it cannot go on, because older matches were imported or an account was renamed, it is filled
-from nothing again. The results are records, which the caller stores.
+For each game, a `RatingBook` is in memory. When a match of the game ends that the stored ratings do
+not cover, the book is filled from all stored matches, and then with each match that follows. After
+an import of older matches, or when an account was renamed, it is filled again. The results are
+records, which the caller stores.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ from playout.server.storage.schema import accounts, leaderboards, matches, ratin
 from playout.server.tournament.results import Results
 from playout.server.tournament.state import restore_tournament
 
-#: A history of matches that were stored together, as by an import, has a point after each of so
-#: many equal shares of them.
+#: The number of points in a history of matches that were stored together, as by an import: one
+#: after each of that many equal shares.
 SHARES = 25
-#: The least matches in such a share, and the number of matches that are read at a time otherwise.
+#: The fewest matches in a share, and the number of matches that are read at a time otherwise.
 _LEAST, _CHUNK = 10, 2000
 
-#: What is raised for a stored tournament that this version cannot read.
+#: The errors of a stored tournament that this version cannot read.
 UNREADABLE = (games.SpecError, OpeningError, DecodeError, ValueError)
 
 _encode = msgspec.json.Encoder().encode
 
 
 class _Covered(NamedTuple):
-    """The matches of a game that ratings were computed from: how many, and the last end."""
+    """The matches on which ratings are based: their number, and the time of the last end."""
 
     ended: int
     last_at: float
@@ -66,7 +66,7 @@ class _EndedMatch(NamedTuple):
 
 @dataclass
 class _KeptGame:
-    """The matches of a game that were read, and the points of histories that were noted."""
+    """The matches of a game that were read, and the points of histories that were stored."""
 
     book: RatingBook
     noted: dict[PlayerVersion, int]
@@ -84,19 +84,19 @@ class _KeptGame:
 
 
 class RatingKeeper:
-    """Keeps up the ratings in one database. Every method raises SQLAlchemyError when it fails."""
+    """Updates the ratings in one database. Every method raises SQLAlchemyError when it fails."""
 
     def __init__(self, reader: Reader, stopping: Callable[[], bool] = lambda: False) -> None:
-        """When `stopping` returns true, long work ends soon, without a result."""
+        """Long work ends soon, without a result, when `stopping` returns true."""
         self._reader = reader
         self._stopping = stopping
         self._kept: dict[str, _KeptGame] = {}
-        #: Of games that are not in memory: when the last match ended that their ratings cover.
+        #: For games that are not in memory: the end of the last match that their ratings cover.
         self._covered: dict[str, float] = {}
         self._verdicts = _Verdicts(reader)
 
     def updates(self) -> Iterator[list[Record]]:
-        """Yield, for each game whose ratings have changed, the records to be stored."""
+        """Yield the records to be stored for each game whose ratings have changed."""
         for game in self._reader.games():
             self._verdicts.forget_running()
             if records := self._update(game):
@@ -121,7 +121,7 @@ class RatingKeeper:
         return self._records(kept)
 
     def _begin(self, game: str, stored: _Covered | None, last_at: float) -> list[Record]:
-        """Take a game into memory, unless its stored ratings cover all matches that have ended."""
+        """Take a game into memory, unless its stored ratings cover all ended matches."""
         if self._covered.get(game) == last_at:
             return []
         if stored == _Covered(self._count(game, last_at), last_at):
@@ -130,7 +130,7 @@ class RatingKeeper:
         return self._fill(game)
 
     def _fill(self, game: str) -> list[Record]:
-        """Count all matches of a game from nothing; a first history is noted meanwhile."""
+        """Count all matches of a game; a first history gets its points meanwhile."""
         kept = _KeptGame(RatingBook(game), self._noted(game))
         first = not kept.noted
         size = max(_LEAST, self._count(game, math.inf) // SHARES) if first else _CHUNK
@@ -145,7 +145,7 @@ class RatingKeeper:
         return [*records, *self._records(kept)]
 
     def _add(self, kept: _KeptGame, new: Sequence[_EndedMatch]) -> set[str]:
-        """Count matches; returns their tournaments in which others may count now, too."""
+        """Count matches; return their tournaments in which other matches may count now."""
         played: dict[str | None, list[RatedGame]] = defaultdict(list)
         for tournament, game in self._counted(new):
             played[tournament].append(game)
@@ -157,7 +157,7 @@ class RatingKeeper:
         return {each for each in tournaments if each and self._verdicts.get(each)}
 
     def _counted(self, ended: Iterable[_EndedMatch]) -> Iterator[tuple[str | None, RatedGame]]:
-        """Yield the matches that count, each with its tournament, if that is stored."""
+        """Yield the matches that count, each with its tournament if it is stored."""
         for _, _, rated in ended:
             if rated is None:
                 continue
@@ -185,7 +185,7 @@ class RatingKeeper:
         return -math.inf if found is None else float(found)
 
     def _count(self, game: str, until: float) -> int:
-        """Return how many matches of a game have ended until then."""
+        """Return the number of matches of a game that ended by that time."""
         chosen = sa.select(sa.func.count()).where(_M.game == game, _M.ended_at <= until)
         with self._reader.connect() as connection:
             return connection.scalar(chosen) or 0
@@ -208,7 +208,7 @@ class RatingKeeper:
     def _ended(
         self, game: str, since: float = -math.inf, tournament: str | None = None
     ) -> Iterator[_EndedMatch]:
-        """Yield the matches of a game that ended since then, ordered by their end."""
+        """Yield the matches of a game that ended since that time, sorted by their end."""
         chosen = _ENDED.where(_M.game == game, _M.ended_at >= since)
         if tournament is not None:
             chosen = chosen.where(_M.tournament == tournament)
@@ -219,7 +219,7 @@ class RatingKeeper:
 
 
 class _Verdicts:
-    """Which matches of tournaments count; kept for tournaments that are over."""
+    """Decides which matches of tournaments count; remembers it for tournaments that are over."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -227,11 +227,11 @@ class _Verdicts:
         self._running: dict[str, TournamentVerdict | None] = {}
 
     def forget_running(self) -> None:
-        """Read tournaments again that are not over."""
+        """Forget tournaments that are not over, so that they are read again."""
         self._running = {}
 
     def get(self, tournament: str) -> TournamentVerdict | None:
-        """Return None if matches of the tournament were imported, but not the tournament itself."""
+        """Return the verdict on a tournament; None if only its matches are stored, not itself."""
         if tournament not in self._over and tournament not in self._running:
             self._find(tournament)
         return self._over.get(tournament) or self._running.get(tournament)
@@ -253,7 +253,7 @@ class _Verdicts:
 
 
 def _points(board: Leaderboard, noted: dict[PlayerVersion, int]) -> list[Record]:
-    """Return the points that are due, and note them."""
+    """Return the due points of histories, and note them."""
     points: list[Record] = []
     anchor, anchor_version = board.anchor or ("", "")
     for each in due_entries(board, noted):

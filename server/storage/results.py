@@ -1,8 +1,8 @@
-"""Lists: their rows, a page at a time, and the filters and queries for lists of matches.
+"""Lists: their rows, in pages, and the filters and queries for lists of matches.
 
 A list of matches is made of branches: conditions of which each match meets at most one, and for
-each of which an index has all columns that the condition, the order and the filter need. So neither
-the number of matches nor the keys of a page far back need the rows of the matches before it.
+each of which an index has all columns of the condition, the order and the filter. So the number of
+matches, and the keys of a page far back, are found without reading the rows of other matches.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ResultPage(Struct, Generic[T], frozen=True):
 
 
 class MatchRow(Struct, frozen=True, kw_only=True):
-    """A match in a list. `linked`: whether each player has a page; guests have none.
+    """A match in a list. `linked`: whether each player has a page, unlike guests.
 
     `ended_at`, `winner`, `reason` and `text` are None while it is being played.
     """
@@ -54,7 +54,7 @@ class MatchRow(Struct, frozen=True, kw_only=True):
 
 
 class PlayerTotals(Struct, frozen=True, kw_only=True):
-    """The number of a player's matches that have a result, and when the last one ended."""
+    """The numbers of a player's matches by their results, and the time when the last one ended."""
 
     matches: int = 0
     won: int = 0
@@ -98,17 +98,17 @@ class TournamentRow(Struct, frozen=True, kw_only=True):
     ended_at: float | None
 
 
-#: The results that a filter may ask for: won or lost by the player, or without a player by one of
-#: the two; tied; or ended without a result.
+#: The results that a filter may select: won or lost by the player (without a player, by either of
+#: the two), tied, or ended without a result.
 RESULTS = ("won", "lost", "tied", "none")
 
 
 class MatchFilter(NamedTuple):
     """Selects the matches that meet all conditions that are not None.
 
-    `player` is the name of an account, or one that looks like it; without account, and for
-    `opponent`, it is the exact name that the player had in the match. `result` is one of RESULTS.
-    `since` and `until` are days in UTC, such as 2026-11-22, on which or between which it ended.
+    `player` is the name of an account, or one that looks like it. For a player without account, and
+    for `opponent`, it is the exact name in the match. `result` is one of RESULTS. `since` and
+    `until` are the first and the last day of its end, in UTC, such as 2026-11-22.
     """
 
     game: str | None = None
@@ -121,7 +121,7 @@ class MatchFilter(NamedTuple):
 
     @property
     def is_about_the_end(self) -> bool:
-        """Whether only matches that have ended meet it."""
+        """Whether only ended matches meet it."""
         return bool(self.result or self.since or self.until)
 
 
@@ -135,12 +135,12 @@ def page_of(items: Sequence[T], page: int, per_page: int) -> ResultPage[T]:
 
 
 def result_page(items: Sequence[T], page: int, per_page: int, total: int) -> ResultPage[T]:
-    """Return a page that has these items, of `total` in all."""
+    """Return a page with these items, of `total` items in all."""
     return ResultPage(tuple(items), page, max(1, -(-total // per_page)), total)
 
 
 def linked(ids: tuple[str | None, str | None], rated: bool) -> tuple[bool, bool]:
-    """Return whether each player has a page: guests have none, and play no rated matches."""
+    """Return whether each player has a page: all but guests, who play no rated matches."""
     first, second = (rated or each is not None for each in ids)
     return first, second
 
@@ -149,7 +149,7 @@ def linked(ids: tuple[str | None, str | None], rated: bool) -> tuple[bool, bool]
 
 
 class _Side(NamedTuple):
-    """A condition on one seat, and the column with the name in the other; seat 0 is either."""
+    """A condition on one seat, and the column with the opponent's name; seat 0 is either seat."""
 
     condition: sa.ColumnElement[bool]
     seat: int
@@ -157,7 +157,7 @@ class _Side(NamedTuple):
 
 
 def match_branches(chosen: MatchFilter, account: Account | None) -> list[sa.ColumnElement[bool]]:
-    """Return the branches of a list; `account` is that of the player in the filter, if any."""
+    """Return the branches of a list; `account` is that of the player in the filter, or None."""
     sides = _sides(chosen, account)
     found = [sa.and_(each.condition, *_conditions(chosen, each)) for each in sides]
     # An index of the tournament has far fewer matches than that of a player.
@@ -172,7 +172,7 @@ def match_count(branch: sa.ColumnElement[bool]) -> sa.Select[int]:
 def match_page(
     branches: Sequence[sa.ColumnElement[bool]], first: int, most: int
 ) -> sa.Select[tuple[Any, ...]]:
-    """Select at most `most` matches, from number `first` of the list on, with their plies."""
+    """Select at most `most` matches from number `first` of the list on, with their plies."""
     keys = [sa.select(_M.ended_at, _M.id).where(each) for each in branches]
     listed: Any = keys[0] if len(keys) == 1 else sa.union_all(*keys)
     latest_first = listed.order_by(sa.desc("ended_at"), sa.desc("id"))
@@ -185,7 +185,7 @@ def match_page(
 def _sides(chosen: MatchFilter, account: Account | None) -> list[_Side]:
     """Return the seats that the players of the filter may have.
 
-    Imported matches have the name without an account; if they are rated, it is not a guest's.
+    Imported matches have names without accounts; in a rated match, the name is not a guest's.
     """
     if account:
         return [
@@ -219,7 +219,7 @@ def _conditions(chosen: MatchFilter, side: _Side) -> list[sa.ColumnElement[bool]
 
 
 def _winners(result: str, seat: int) -> tuple[int, ...]:
-    """Return the winners with which a match had that result for a seat, 0 for either."""
+    """Return the winners of matches with that result for a seat; seat 0 is either."""
     if result in ("won", "lost"):
         return (1, 2) if seat == 0 else (seat if result == "won" else 3 - seat,)
     return (-1,) if result == "tied" else (0,)

@@ -1,7 +1,7 @@
-"""Rows of the tables from records, and records from rows; both by the names of columns.
+"""Makes rows of the tables from records, and records from rows, by the names of columns.
 
 A row to be written is a struct with a field for each column. Making it with keywords and turning it
-into a tuple takes no longer than making the tuple directly (0.6 µs); a dict would take twice that.
+into a tuple takes as long as making the tuple directly (0.6 µs); a dict would take twice that.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _WithdrawalColumns = columns_of(withdrawals)
 
 
 class TakebackValues(Struct, kw_only=True, gc=False):
-    """The values of the statement that removes the moves of a match from number `ply` on."""
+    """The values of the statement that deletes the moves of a match from number `ply` on."""
 
     match: str
     ply: int
@@ -216,7 +216,7 @@ def _tournament_end(ended: TournamentEnded) -> TournamentEndValues:
     return TournamentEndValues(tournament=ended.tournament, ended_at=ended.at)
 
 
-#: How each kind of record becomes the struct with the values of its statement.
+#: For each kind of record, the function that makes the values of its statement.
 ROW_OF: dict[type[Record], Callable[[Any], Any]] = {
     Account: account_row,
     TournamentCreated: _tournament_row,

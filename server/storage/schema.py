@@ -51,7 +51,7 @@ def _partial_index(name: str, condition: ColumnElement[bool], *columns: Column[A
     Index(name, *columns, sqlite_where=condition, postgresql_where=condition)
 
 
-#: `revision` grows with each change by an operator, by which a running server finds the changes.
+#: `revision` grows with each change by an operator, so that a running server finds the changes.
 accounts = Table(
     "accounts",
     metadata,
@@ -65,10 +65,10 @@ accounts = Table(
     Column("revision", Integer, nullable=False),
 )
 
-#: The accounts of guests are null, and so are the columns of the end until a match has ended. The
+#: The accounts of guests are null, and until a match has ended also the columns of its end. The
 #: columns of bots have the player of a bot that the server started, so that it can start it again.
-#: A match of a ladder has the id of the first match of its pair, and the versions of its players;
-#: one on a cluster has the speed of its cores, in calibrations per second.
+#: A match of a ladder has the id of the first match of its pair, and the versions of its players; a
+#: match on a cluster has the speed of its cores, in calibrations per second.
 matches = Table(
     "matches",
     metadata,
@@ -102,14 +102,14 @@ matches = Table(
     Column("second_version", Text),
     Column("core_speed", Double),
 )
-#: Rated matches that were imported; their players are known by name only.
+#: Rated matches that were imported: their players have names only, no accounts.
 IMPORTED = and_(
     matches.c.first_account.is_(None), matches.c.second_account.is_(None), matches.c.rated
 )
 _partial_index("matches_unfinished", matches.c.ended_at.is_(None), matches.c.id)
 _partial_index("matches_ladder", matches.c.ladder_pair.is_not(None), matches.c.ladder_pair)
 Index("matches_tournament", matches.c.tournament, matches.c.ended_at)
-# For lists of matches, with all columns by which they are chosen and ordered: see `results`.
+# For lists of matches, with all columns that filter and order them: see `results`.
 Index("matches_ended", matches.c.ended_at, matches.c.id, matches.c.winner)
 Index("matches_game", matches.c.game, matches.c.ended_at, matches.c.id, matches.c.winner)
 for _seat, _other in (("first", "second"), ("second", "first")):
@@ -120,7 +120,7 @@ for _seat, _other in (("first", "second"), ("second", "first")):
     _listed += [matches.c[each] for each in ("first_account", "second_account", "rated")]
     _partial_index(f"matches_{_seat}_imported", IMPORTED, matches.c[_seat], *_listed)
 
-#: Clocks as they were after the move, null without a clock; `info` is the analysis as JSON.
+#: The clocks are those after the move, null without a clock; `info` is the analysis as JSON.
 moves = Table(
     "moves",
     metadata,
@@ -137,7 +137,7 @@ moves = Table(
     sqlite_with_rowid=False,
 )
 
-#: The results of each player by game, kept up in the transaction that ends a match. `player` is the
+#: The results of each player by game, updated in the transaction that ends a match. `player` is the
 #: id of an account or, if `imported`, a name in rated matches without accounts.
 player_totals = Table(
     "player_totals",
@@ -152,8 +152,8 @@ player_totals = Table(
     sqlite_with_rowid=False,
 )
 
-#: The ratings of each game, `data` as JSON, computed when `ended` matches of it had ended, the last
-#: one at `last_at`; -1 when an account was renamed since. `rated` of these matches count.
+#: The ratings of each game, `data` as JSON, computed after `ended` matches, of which the last ended
+#: at `last_at`; `ended` is -1 if an account was renamed since. `rated` of the matches count.
 leaderboards = Table(
     "leaderboards",
     metadata,

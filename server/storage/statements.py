@@ -1,4 +1,4 @@
-"""The statements with which records are written, compiled once."""
+"""The statements that write records, compiled once."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ from playout.server.storage.schema import (
     withdrawals,
 )
 
-#: What distinguishes the parameters of an update from the columns, which SQLAlchemy reserves.
+#: The prefix of the parameters of an update: SQLAlchemy reserves the names of the columns.
 _PREFIX = "its_"
 
 
 class Write:
     """A statement that is compiled once, and the class of the structs that have its values.
 
-    The driver executes it. SQLAlchemy's own way takes 0.2 ms more where a move comes every 10 ms:
-    by then, none of its code is in the processor's caches any more.
+    The driver executes it. SQLAlchemy itself takes 0.2 ms more when a move is stored every 10 ms,
+    because its code has left the processor's caches by then.
     """
 
     def __init__(
@@ -77,15 +77,15 @@ class Write:
 
 
 def insert(kind: str, table: sa.Table) -> Any:
-    """Return an insert into a table for a kind of database, which knows `on_conflict...`."""
+    """Return an insert into a table with `on_conflict...`, for a kind of database."""
     return postgresql.insert(table) if kind == "postgresql" else sqlite.insert(table)
 
 
 def writes(kind: str, dialect: sa.Dialect) -> dict[type[Record], tuple[Write, ...]]:
     """Return the statements of each kind of record, in the order in which they are executed.
 
-    A move after a takeback is made only when the takeback is stored. So records that are stored
-    together have the moves before the takeback.
+    A move after a takeback is made only when the takeback is stored. So among records that are
+    stored together, all moves come before the takeback.
     """
 
     def add(table: sa.Table) -> tuple[Write, ...]:
@@ -107,7 +107,7 @@ def writes(kind: str, dialect: sa.Dialect) -> dict[type[Record], tuple[Write, ..
         MovesTakenBack: (Write(_TAKE_BACK, TakebackValues, dialect),),
         EntrantWithdrawn: add(withdrawals),
         SeatTakenOver: (Write(_TAKE_OVER, TakeOverValues, dialect),),
-        # The totals before the end: a match that has ended already is not counted again.
+        # The totals come before the end, so that an ended match is not counted again.
         MatchEnded: tuple(
             Write(statement, MatchEndValues, dialect)
             for statement in (_count_result(kind, 1), _count_result(kind, 2), _END_MATCH)
@@ -120,7 +120,7 @@ def writes(kind: str, dialect: sa.Dialect) -> dict[type[Record], tuple[Write, ..
 
 
 def _count_result(kind: str, seat: int) -> Any:
-    """Return the statement that counts a result for the player in a seat, unless it is a guest."""
+    """Return the statement that counts a result for the player in a seat, except for guests."""
     m = matches.c
     account, other, name = (
         (m.first_account, m.second_account, m.first)
@@ -161,12 +161,12 @@ def _value(name: str, type_: Any = None) -> sa.BindParameter[Any]:
 
 
 def _number(value: int) -> sa.ColumnElement[int]:
-    """Return a number in the text of a statement, which is no parameter."""
+    """Return a number as part of a statement's text, not as a parameter."""
     return sa.literal_column(str(value), sa.Integer)
 
 
 def _session_of(seat: str, column: sa.Column[Any]) -> sa.Case[Any]:
-    """Return the new value of a column: the session that takes over, if the seat is this one."""
+    """Return the new value of a column: for this seat, the session that takes over."""
     its_seat, its_session = _value("seat", sa.Integer), _value("session", sa.Text)
     return sa.case((sa.literal_column(seat) == its_seat, its_session), else_=column)
 

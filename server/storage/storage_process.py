@@ -61,12 +61,13 @@ from playout.server.storage.ipc import (
 RETRY_S = 0.25
 #: Seconds between two queries for accounts that an operator changed.
 POLL_S = 1.0
-#: Seconds to wait for the storage process of a killed server to release the database.
+#: Seconds to wait until the storage process of a killed server releases the database.
 _PATIENCE_S = 5.0
 #: Seconds that a database may take to answer after the server has exited.
 _LAST_S = 3.0
-#: Seconds that the first records of a transaction wait for others, if the last had `_MANY`: a
-#: single move is announced in 0.7 instead of 2 ms, and under load a third more are.
+#: Seconds that the first records of a transaction wait for more, if the last transaction had at
+#: least `_MANY`. So a single move is announced in 0.7 ms instead of 2, and under load a third more
+#: moves are.
 _GATHER_S = 0.001
 _MANY = 8
 _READ_BYTES = 2**20
@@ -74,7 +75,7 @@ _READ_BYTES = 2**20
 
 def main() -> None:
     """Store records until the server exits."""
-    # A service manager sends these to all processes of a service; this one ends with the server.
+    # A service manager sends these to all processes of a service; this one exits after the server.
     for request in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(request, signal.SIG_IGN)
     with socket.socket(fileno=0) as connection:
@@ -101,7 +102,7 @@ def main() -> None:
 
 
 class WriterListener(Protocol):
-    """Is told what becomes of records."""
+    """Hears whether records are stored."""
 
     def stored(self, number: int, records: int, seconds: float) -> None:
         """All records up to a number are stored, the last `records` of them in `seconds`."""
@@ -110,10 +111,10 @@ class WriterListener(Protocol):
         """The database cannot hold the record of this number."""
 
     def failed(self, reason: str) -> None:
-        """Nothing can be stored at the moment; it is tried again and again."""
+        """Nothing can be stored at the moment; the writer keeps trying."""
 
     def checked(self, fault: str | None) -> None:
-        """Records could be stored now, or could not for this reason."""
+        """Records can be stored now, or cannot for this reason."""
 
     def account_changed(self, account: Account, revision: int) -> None:
         """An operator has changed an account; `revision` is the last of all accounts."""
@@ -143,7 +144,7 @@ class Writer:
         fault = None
         try:
             self._database.check()
-        except StorageError as error:  # the connection is as good as it was
+        except StorageError as error:  # the connection still works
             fault = str(error)
         except SQLAlchemyError as error:
             self._database.drop_connection()
@@ -164,7 +165,7 @@ class Writer:
             self._listener.account_changed(account, self._revision)
 
     def _store(self, records: Sequence[NumberedRecord]) -> None:
-        """Store records; half by half if one of them cannot be stored, until it is found."""
+        """Store records; if one cannot be stored, divide them until it is found."""
         try:
             self._save([record for _, record in records if not self._continues_incomplete(record)])
         except UnstorableError as error:
@@ -176,7 +177,7 @@ class Writer:
                 self._store(records[middle:])
 
     def _save(self, records: Sequence[Record | BrokenRecord]) -> None:
-        """Store records in one transaction, however often that fails. Raises UnstorableError."""
+        """Store records in one transaction, and try until it succeeds. Raises UnstorableError."""
         sound: list[Record] = []
         for record in records:
             if isinstance(record, BrokenRecord):
@@ -187,8 +188,8 @@ class Writer:
                 self._database.save(sound)
             except UnstorableError:
                 raise
-            except Exception as error:  # whatever it is, no record may be lost
-                if not isinstance(error, StorageError):  # otherwise it is not the connection
+            except Exception as error:  # of any class: no record may be lost
+                if not isinstance(error, StorageError):  # which is not about the connection
                     self._database.drop_connection()
                 self._listener.failed(first_line(error))
                 time.sleep(RETRY_S)
@@ -196,15 +197,15 @@ class Writer:
                 return
 
     def _set_aside(self, number: int, record: Record | BrokenRecord, reason: str) -> None:
-        """Go on without a record: end its match or tournament, and report it."""
+        """Leave out a record: end its match or tournament, and report it."""
         self._listener.rejected(number, reason)
         if subject := _subject_of(record):
             self._incomplete.add(subject)
-            with contextlib.suppress(UnstorableError):  # the server ends it, too, and is told why
+            with contextlib.suppress(UnstorableError):  # the server ends it as well
                 self._save([_ending_of(record)])
 
     def _continues_incomplete(self, record: Record | BrokenRecord) -> bool:
-        """Whether a record continues a match or tournament that lacks an earlier one."""
+        """Return whether a record continues a match or tournament that lacks a record."""
         kinds = MovePlayed | MovesTakenBack | SeatTakenOver | EntrantWithdrawn
         continues = isinstance(record, kinds)
         return continues and _subject_of(record) in self._incomplete
@@ -230,7 +231,7 @@ class _Server:
         self._connection = connection
 
     def send(self, report: Report) -> None:
-        with contextlib.suppress(OSError):  # it may have exited; what it sent is stored
+        with contextlib.suppress(OSError):  # it may have exited; its records are stored
             self._connection.sendall(framed(encode(report)))
 
     def stored(self, number: int, records: int, seconds: float) -> None:
@@ -265,10 +266,10 @@ class _Inbox:
         return frame
 
     def records(self, seconds: float, gather_s: float) -> list[NumberedRecord] | None:
-        """Wait for records, and return all that have come; None when the server has exited.
+        """Wait for records, and return all that arrived; None when the server has exited.
 
-        The list is empty if none came within `seconds`, or only a request for a check. Before it
-        reads, it waits for another `gather_s` seconds, in which more records may come.
+        The list is empty if none arrived within `seconds`, or only a request for a check. When the
+        first bytes have arrived, it waits another `gather_s` seconds for more records.
         """
         if not self._unread:
             if not select.select([self._connection], [], [], seconds)[0]:
@@ -284,12 +285,12 @@ class _Inbox:
             else:
                 found += decode_records(frame)
         nothing = not found and not self._asks_for_check
-        if nothing and not self._read():  # a server may be killed while it sends
+        if nothing and not self._read():  # a server may be killed while it is sending
             return None
         return found
 
     def asks_for_check(self) -> bool:
-        """Whether the server has asked for a check since the last call."""
+        """Return whether the server has asked for a check since the last call."""
         asked, self._asks_for_check = self._asks_for_check, False
         return asked
 
@@ -315,7 +316,7 @@ class _Inbox:
 
 
 def _exit_after(connection: socket.socket) -> None:
-    """Exit after the server does, even if the database does not answer. Runs in a thread."""
+    """Exit some time after the server, even if the database does not answer. Runs in a thread."""
     poll = select.poll()
     poll.register(connection, select.POLLRDHUP)
     poll.poll()
@@ -324,13 +325,13 @@ def _exit_after(connection: socket.socket) -> None:
 
 
 def _opened(order: OpenDatabase) -> Database:
-    """Lock a database, when an earlier server has released it, and upgrade it.
+    """Lock a database when an earlier server has released it, and upgrade it.
 
     Raises StorageError.
     """
     database, until = Database(order.url), time.monotonic() + _PATIENCE_S
     database.file = order.file
-    database.check_file()  # before it creates another one
+    database.check_file()  # before `lock` creates another one
     while True:
         try:
             database.lock()
@@ -339,7 +340,7 @@ def _opened(order: OpenDatabase) -> Database:
                 raise
             time.sleep(0.05)
         else:
-            database.migrate()  # not before it is locked: another server may use it as it is
+            database.migrate()  # only when it is locked: another server may be using it
             return database
 
 

@@ -24,9 +24,10 @@ _PLAYERS = (_M.game, _M.first_account, _M.first_version, _M.second_account, _M.s
 
 
 def stored_ladders(database: Database, owed_since: float) -> list[StoredLadder]:
-    """Return all ladders with matches; of pairs whose first match ended since then, what is owed.
+    """Return all ladders with matches, and the second matches of pairs that are to be played.
 
-    Raises SQLAlchemyError.
+    These are owed if the first match of their pair ended at `owed_since` or later. Raises
+    SQLAlchemyError.
     """
     results: dict[str, list[StoredResult]] = defaultdict(list)
     owed: dict[str, list[OwedMatch]] = defaultdict(list)
@@ -42,7 +43,7 @@ def stored_ladders(database: Database, owed_since: float) -> list[StoredLadder]:
 
 
 def _results() -> sa.Select[Any]:
-    """Select how often each result of each two players has occurred."""
+    """Select the number of matches for each two players and each result."""
     return (
         sa.select(
             *_PLAYERS,
@@ -57,7 +58,7 @@ def _results() -> sa.Select[Any]:
 
 
 def _first_matches(since: float) -> sa.Select[Any]:
-    """Select the first matches of pairs whose second one neither runs nor has a result."""
+    """Select the first matches of pairs whose second match neither runs nor has a result."""
     second = matches.alias()
     begun = sa.exists().where(
         second.c.ladder_pair == _M.id,

@@ -1,6 +1,6 @@
 """Files of openings: lists, PGN and SGF, by the end of their names.
 
-Each kind has a reader, in a module of its own, that finds the written moves; here they are played.
+Each kind has a reader that finds the written moves; `read` plays them.
 """
 
 from __future__ import annotations
@@ -16,11 +16,9 @@ from playout.games.core import spec
 from playout.games.core.spec import SpecError
 from playout.server.export import sgf
 
-# An opening as it is written in a file, before it is played.
-
 
 class BadOpening(ValueError):
-    """An opening that cannot be used: the line of its mistake, from 1, and the reason."""
+    """An opening that cannot be used; `line` is that of its mistake, from 1."""
 
     def __init__(self, line: int, text: str) -> None:
         super().__init__(text)
@@ -47,7 +45,7 @@ class WrittenOpening(NamedTuple):
     hint: str = ""
 
 
-#: Reads the openings of a file's text; errors stand in the place of their openings.
+#: Reads the openings of a file's text; errors take the place of their openings.
 OpeningReader = Callable[[str, Game], Iterator[WrittenOpening | BadOpening]]
 
 
@@ -58,7 +56,7 @@ OpeningReader = Callable[[str, Game], Iterator[WrittenOpening | BadOpening]]
 #     # or the numbers of the actions, in brackets
 #     [19, 34, 45]
 #
-# Brackets distinguish the two, because in some games moves are written as numbers, too.
+# Brackets distinguish the two, because some games have numbers as the notation of moves.
 
 
 _BETWEEN = re.compile(r"[\s,]+")
@@ -67,7 +65,7 @@ _HINT = " (numbers of actions are written in brackets)"
 
 
 def read_list(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
-    """Yields the opening of each line that is neither empty nor a comment."""
+    """Yield the opening of each line that is neither empty nor a comment."""
     for number, line in enumerate(text.split("\n"), start=1):
         written = line.partition("#")[0].strip()
         if not written:
@@ -120,7 +118,7 @@ class _Token(NamedTuple):
 
 
 def read_pgn(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
-    """Yields the moves of each game in the file; games without moves are passed over."""
+    """Yield the moves of each game in the file; games without moves are skipped."""
     found = _Game()
     try:
         for token in _tokens(text):
@@ -147,11 +145,11 @@ class _Game:
         self._has_ended = False
 
     def is_complete(self, token: _Token) -> bool:
-        """Whether a token belongs to the next game."""
+        """Return whether a token belongs to the next game."""
         return self.depth == 0 and (self._has_ended or (token.kind == "tag" and bool(self._moves)))
 
     def add(self, token: _Token) -> None:
-        """Adds the next token. Raises BadOpening for brackets that do not match."""
+        """Add the next token. Raises BadOpening for brackets that do not match."""
         self.line = self.line or token.line
         if token.kind == "nested":
             self.depth += 1 if token.text == "(" else -1
@@ -170,7 +168,7 @@ class _Game:
             self._moves.append(WrittenMove(token.line, token.text))
 
     def openings(self, game: Game) -> Iterator[WrittenOpening | BadOpening]:
-        """Yields the game as an opening, or why it is none; nothing if it has no moves."""
+        """Yield the game as an opening, or its fault; nothing if it has no moves."""
         fault = self._fault(game)
         if fault:
             yield fault
@@ -193,7 +191,7 @@ class _Game:
 
 
 def _names_another(variant: str, game: Game) -> bool:
-    """Whether a text names a game of Playout that is not this one."""
+    """Return whether a text names another game of Playout."""
     try:
         return spec.parse(variant).name in games.names() and games.load(variant) != game
     except SpecError:
@@ -201,7 +199,7 @@ def _names_another(variant: str, game: Game) -> bool:
 
 
 def _tokens(text: str) -> Iterator[_Token]:
-    """Yields the tokens with their lines. Raises BadOpening for text that is none."""
+    """Yield the tokens with their lines. Raises BadOpening for invalid text."""
     place, line = 0, 1
     while place < len(text):
         found = _TOKEN.match(text, place)
@@ -216,7 +214,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _pgn_action(game: Game, state: State, word: str) -> int:
-    """The action of a move, whose marks for check and comment may be missing in the game."""
+    """Return the action of a move; marks for check and comment may be missing in the game."""
     plain = word.rstrip("!?")
     first: IllegalAction | None = None
     for spelling in dict.fromkeys((word, plain, plain.rstrip("+#"), plain.replace("0-0", "O-O"))):
@@ -254,7 +252,7 @@ class _Property(NamedTuple):
 
 
 def read_sgf(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
-    """Yields the moves from the root to each end of the game trees in the file."""
+    """Yield the moves from the root to each end of the game trees in the file."""
     if not sgf.suits(game):
         yield BadOpening(1, f"SGF is for games of placing stones on one grid, not for {game}")
         return
@@ -282,7 +280,7 @@ def read_sgf(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
 
 
 def _items(text: str) -> Iterator[str | _Property]:
-    """Yields parentheses and properties. Raises BadOpening for text that is no SGF."""
+    """Yield parentheses and properties. Raises BadOpening for invalid text."""
     begin = _BEGIN.search(text)
     place = begin.start() if begin else len(text)
     line, depth = 1 + text.count("\n", 0, place), 0
@@ -315,7 +313,7 @@ def _items(text: str) -> Iterator[str | _Property]:
 
 
 def _check(item: _Property, view: BoardView, *, has_moves: bool) -> None:
-    """Raises BadOpening for another board or another first position than those of the game."""
+    """Raise BadOpening for another board or another first position than those of the game."""
     if item.name == "SZ":
         size = item.values[0].strip()
         allowed = {f"{view.columns}:{view.rows}"}
@@ -333,7 +331,7 @@ def _check(item: _Property, view: BoardView, *, has_moves: bool) -> None:
 
 
 def _cell(point: str, view: BoardView) -> int | None:
-    """The number of the cell at a point; None if there is none."""
+    """Return the number of the cell at a point; None without a cell."""
     if len(point) != 2 or not set(point) <= set(_LETTERS):
         return None
     column, row = map(_LETTERS.index, point)
@@ -341,7 +339,7 @@ def _cell(point: str, view: BoardView) -> int | None:
 
 
 def _sgf_action(game: Game, state: State, written: str) -> int:
-    """The action of `B[dd]` in a state. Raises IllegalAction."""
+    """Return the action of `B[dd]` in a state. Raises IllegalAction."""
     colour, point = written[0], written[2:-1].strip()
     if _COLOURS[colour] != game.current_player(state):
         raise IllegalAction(f"{written[:20]}: it is the turn of the other player")
@@ -365,11 +363,11 @@ _READERS: Mapping[str, OpeningReader] = {
 def read(
     path: str, text: str, game: Game, most: int = 0
 ) -> Iterator[tuple[int, tuple[int, ...] | BadOpening]]:
-    """Each opening's line, from 1, and its actions, or the error with the line of the mistake.
+    """Yield each opening's line, from 1, and its actions, or the error with the line of a mistake.
 
-    A name that ends in `.pgn`, `.pdn` or `.sgf` tells the kind of the file, which is otherwise a
-    list. Openings have at most `most` moves, unless that is 0; the first of those that lead to the
-    same position is used then. Without `most`, the others are errors.
+    A file whose name ends in `.pgn`, `.pdn` or `.sgf` has that format; other files are lists.
+    Openings are cut to `most` moves, unless that is 0. Of openings that lead to the same position,
+    the first is used; without `most`, the others are errors.
     """
     reader = _READERS.get(path.rpartition(".")[2].lower(), read_list)
     seen: dict[State, int] = {}
@@ -389,7 +387,7 @@ def read(
 
 
 def _played(written: WrittenOpening, game: Game, most: int) -> tuple[tuple[int, ...], State]:
-    """The actions of an opening, and the position after them. Raises BadOpening."""
+    """Return the actions of an opening, and the position after them. Raises BadOpening."""
     state = game.initial_state()
     actions: list[int] = []
     for line, word in written.moves[: most or None]:

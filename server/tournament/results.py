@@ -1,6 +1,6 @@
 """Results of a tournament, from its fixtures to a report.
 
-Only complete pairs count, each in its last attempt, in schedule order.
+Only complete pairs count, each with its last attempt, in schedule order.
 """
 
 from __future__ import annotations
@@ -36,11 +36,14 @@ from playout.server.tournament.report.values import (
 from playout.server.tournament.standings import TIEBREAKS, Played, StandingsRow, crosstable, table
 from playout.server.tournament.state import key_of
 
-# Describes in words what a tournament's specification lets its entrants play.
+#: Cores with less than this share of the median speed are reported as slow.
+SLOW = 0.7
+#: The points of the first player of a match, by its winner.
+_POINTS = {1: 1.0, -1: 0.5, 2: 0.0}
 
 
 def setting(spec: TournamentSpec) -> ReportSetting:
-    """What was played, for the report."""
+    """Return the terms of a tournament in words, for the report."""
     return ReportSetting(
         clock=spec.clock,
         openings=_openings(spec.openings),
@@ -87,12 +90,6 @@ def _adjudication(rules: Adjudication) -> list[str]:
     return found
 
 
-#: Cores with less than this share of the median speed are reported as slow.
-SLOW = 0.7
-#: The points of the first player of a match, by its winner.
-_POINTS = {1: 1.0, -1: 0.5, 2: 0.0}
-
-
 @dataclass(frozen=True)
 class Attempt:
     """The last attempt at a pair: its matches by leg."""
@@ -117,7 +114,7 @@ class Attempt:
 
 
 def attempts(fixtures: Iterable[Fixture]) -> dict[Key, Attempt]:
-    """The last attempt at each pair; of several fixtures of a match, the last counts."""
+    """Return the last attempt at each pair; of several fixtures of a match, the last counts."""
     found: dict[Key, Attempt] = {}
     for each in fixtures:
         key, before = key_of(each), found.get(key_of(each))
@@ -129,12 +126,12 @@ def attempts(fixtures: Iterable[Fixture]) -> dict[Key, Attempt]:
 
 
 class Results:
-    """The complete pairs of a tournament so far, and what follows from them."""
+    """The complete pairs of a tournament so far, and the numbers that follow from them."""
 
     def __init__(
         self, spec: TournamentSpec, withdrawn: Sequence[int], fixtures: Iterable[Fixture]
     ) -> None:
-        """`withdrawn`: these entrants, in the order of their withdrawal.
+        """`withdrawn` are entrants in the order of their withdrawal.
 
         Raises SpecError for an unknown format.
         """
@@ -149,7 +146,7 @@ class Results:
         self.played: list[Played] = [
             (pair, self.results[pair.key]) for pair in self._pairs if pair.key in self.results
         ]
-        #: The played pairs that are no repetition of another: the evidence.
+        #: The played pairs that repeat no other pair: the evidence.
         self.counted_pairs = [
             (pair, score) for pair, score in self.played if not self._attempts[pair.key].repeated
         ]
@@ -169,7 +166,7 @@ class Results:
         return self.format.total(len(self._pairs), self.withdrawn)
 
     def standings(self) -> tuple[Standing, ...]:
-        """The rows of the table, best first."""
+        """Return the rows of the table, best first."""
         entrants = range(len(self.spec.entrants))
         byes = self.format.byes(self.results, self.withdrawn)
         rows = {row.entrant: row for row in table(len(entrants), self.played, byes)}
@@ -183,7 +180,7 @@ class Results:
         )
 
     def test(self) -> SequentialTest | None:
-        """The state of the sequential test, None if the tournament has none."""
+        """Return the state of the sequential test, None if the tournament has none."""
         test = self.spec.sprt
         if test is None:
             return None
@@ -198,9 +195,9 @@ class Results:
         )
 
     def _pairs_without_gap(self) -> list[Played]:
-        """The counted pairs before the first open one, so that quick matches do not count first.
+        """Return the counted pairs before the first open one: quick matches must not count first.
 
-        The server ends a test by the same pairs.
+        The server decides a test by the same pairs.
         """
         reached = {
             pair.key
@@ -209,7 +206,7 @@ class Results:
         return [each for each in self.counted_pairs if each[0].key in reached]
 
     def report(self, notes: Sequence[str] = ()) -> Report:
-        """The whole report; `notes` are added to those that follow from the matches."""
+        """Return the whole report; `notes` come before those about the matches."""
         spec = self.spec
         rated = self._rated()
         bracket = self.format.bracket(self.results, self.withdrawn)
@@ -257,16 +254,16 @@ class Results:
         )
 
     def head_to_heads(self) -> tuple[HeadToHead, ...]:
-        """The comparisons of two entrants that the format asks for."""
+        """Return the comparisons of two entrants that the format defines."""
         return tuple(self._head_to_head(*two) for two in self.format.head_to_heads())
 
     def elo(self) -> tuple[Estimate, ...]:
-        """The ratings of more than two entrants; empty without results."""
+        """Return the ratings of more than two entrants; empty without results."""
         rated = self._rated()
         return _estimates(rated.elo, rated.error) if rated else ()
 
     def _rounds(self, bracket: Sequence[Sequence[int | None]]) -> tuple[ReportRound, ...]:
-        """Who meets whom in each round, with byes last; in a bracket with the winners."""
+        """Return the meetings of each round, with byes last; in a bracket with the winners."""
         meetings: dict[int, dict[int, Meeting]] = defaultdict(dict)
         for pair in self._pairs:
             round_, board, _ = pair.key
@@ -293,10 +290,10 @@ class Results:
     def _unequal_clocks(self) -> list[str]:
         if not any(each.clock for each in self.spec.entrants):
             return []
-        return ["the entrants have clocks of their own: the numbers are about them with these"]
+        return ["the entrants have clocks of their own: the numbers hold for these clocks"]
 
     def _slow_cores(self) -> list[str]:
-        """A note on the matches that were played on cores that are slower than others."""
+        """Return a note on matches that were played on slow cores."""
         speeds = [
             fixture.core_speed
             for pair, _ in self.played
@@ -322,7 +319,7 @@ class Results:
         return None if self.spec.anchor is None else names.index(self.spec.anchor)
 
     def _rated(self) -> bradley_terry.Ratings | None:
-        """The ratings of all entrants; None for two, of which the head to head says more."""
+        """Return the ratings of all entrants; None for two, whose comparison has more."""
         entrants = len(self.spec.entrants)
         if entrants == 2 or not self.counted_pairs:
             return None
@@ -346,7 +343,7 @@ class Results:
         )
 
     def _endings(self) -> tuple[Mapping[str, MatchCounts], ...]:
-        """The results of each entrant's matches, by the reason of their end."""
+        """Return the results of each entrant's matches, by the reason of their end."""
         counts: list[dict[str, Counter[float]]] = [defaultdict(Counter) for _ in self.spec.entrants]
         for pair, score in self.played:
             for leg, points in enumerate(score, 1):
@@ -359,7 +356,7 @@ class Results:
         )
 
     def _repetitions(self) -> list[str]:
-        """A note on each two entrants that repeated their matches."""
+        """Return a note on each two entrants that repeated their matches."""
         again = Counter(
             tuple(sorted(pair.entrants))
             for pair, _ in self.played
@@ -377,7 +374,7 @@ class Results:
 
 
 def _with_winner(meeting: Meeting, advanced: Sequence[int | None]) -> Meeting:
-    """The meeting with the one of the two that is among those of the next round, if known."""
+    """Return the meeting with its winner: the one of the two that advanced, if known."""
     ahead = (one for one in (meeting.first, meeting.second) if one is not None and one in advanced)
     return replace(meeting, winner=next(ahead, None))
 
@@ -389,7 +386,7 @@ def _estimates(values: Sequence[float], errors: Sequence[float]) -> tuple[Estima
 def _without_diagonal(
     los: Sequence[Sequence[float]],
 ) -> tuple[tuple[float | None, ...], ...]:
-    """The table with None on its diagonal."""
+    """Return the table with None on its diagonal."""
     return tuple(
         tuple(None if one == other else each for other, each in enumerate(row))
         for one, row in enumerate(los)

@@ -1,7 +1,7 @@
-"""Parser of a tournament's file: makes a specification, or reports all faults with their lines.
+"""The parser of tournament files: makes a specification, or reports all faults with their lines.
 
-`spec_validation` says what a specification may be; this adds what only a file has: TOML and its
-types, keys that do not exist, files of openings, versions that follow from other files.
+`spec_validation` checks the values of a specification. The parser adds everything that only a file
+has: TOML and its types, unknown keys, files of openings, versions that follow from other files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LONGEST_PATH = 500
 
 @dataclass(frozen=True)
 class ClusterSettings:
-    """Where the entrants are started, of the table `[cluster]`: no part of what is played.
+    """The table `[cluster]`, which decides where the entrants are started.
 
     `dask`: the address of a scheduler, or "local"; None for this machine. `files`: files and
     folders, relative to the folder of the tournament's file, that the entrants need there.
@@ -38,7 +38,7 @@ class ClusterSettings:
 
 
 class TournamentSpecError(ValueError):
-    """A file that cannot be used: a line of text for each error, `SPEC.toml:7: ...`."""
+    """A file with errors; the message has a line for each, `SPEC.toml:7: ...`."""
 
 
 def read(
@@ -49,11 +49,11 @@ def read(
     code: str = "",
     game: Check[Game] = toml_table.game,
 ) -> TournamentSpec:
-    """The tournament that a file describes. Raises TournamentSpecError with all its faults.
+    """Return the tournament that a file describes. Raises TournamentSpecError with all faults.
 
-    `where`: the name of the file, for errors. `files`: the content of other files, for openings and
-    versions, by path relative to the folder of this file; None if a file does not exist. `code`:
-    identifies the installed players and games, for versions. `game` loads a game.
+    `where` is the name of the file, for errors. `files` returns the content of other files, for
+    openings and versions, by path relative to the folder of this file; None if a file does not
+    exist. `code` identifies the installed players and games, for versions. `game` loads a game.
     """
     spec, faults = read_leniently(text, where=where, files=files, code=code, game=game)
     return _without_faults(spec, faults)
@@ -67,9 +67,9 @@ def read_leniently(
     code: str = "",
     game: Check[Game] = toml_table.game,
 ) -> tuple[TournamentSpec, Faults]:
-    """The tournament as far as the file has valid values, and defaults elsewhere; and its faults.
+    """Return the tournament with the valid values of the file, and defaults elsewhere; its faults.
 
-    For those who find more faults. Raises TournamentSpecError for a text that is not TOML.
+    So the caller can add faults. Raises TournamentSpecError for a text that is not TOML.
     """
     try:
         values, faults = toml_table.load(text, where)
@@ -85,7 +85,7 @@ def of_values(
     code: str = "",
     game: Check[Game] = toml_table.game,
 ) -> TournamentSpec:
-    """The tournament that the values of a file would describe, without the file.
+    """Return the tournament of the values of a file, without the file.
 
     The faults have no places. Raises TournamentSpecError.
     """
@@ -101,7 +101,7 @@ def _without_faults(spec: TournamentSpec, faults: Faults) -> TournamentSpec:
 
 @dataclass(frozen=True)
 class _Sources:
-    """What a file refers to: other files, the installed code, and games, as in `read`."""
+    """The sources to which a file refers: other files, installed code, and games, as in `read`."""
 
     files: Files
     code: str
@@ -116,7 +116,7 @@ def _checked(values: Mapping[str, object], faults: Faults, sources: _Sources) ->
 
 
 def _tournament(top: TomlTable, sources: _Sources) -> TournamentSpec:
-    """The specification, as far as the file has valid values, and defaults elsewhere."""
+    """Return the specification with the valid values of the file, and defaults elsewhere."""
     values = _values(top, TournamentSpec)
     kind = formats.find(values["format"]) if values["format"] else formats.Format
     loaded = top.elements("games", sources.game, None)
@@ -136,7 +136,7 @@ def _tournament(top: TomlTable, sources: _Sources) -> TournamentSpec:
 
 
 def cluster_settings(text: str) -> ClusterSettings:
-    """The table `[cluster]` of a file, as far as it has valid values: `read` reports the others."""
+    """Return the valid values of the table `[cluster]` of a file; `read` reports the others."""
     values, faults = toml_table.load(text, "")
     return _cluster(TomlTable(values, (), "a tournament", faults))
 
@@ -160,7 +160,7 @@ def _cluster(top: TomlTable) -> ClusterSettings:
 
 
 def _values(table: TomlTable, kind: type) -> dict[str, Any]:
-    """The values of a table that stand by themselves; "" for one that must be there and is not."""
+    """Return the values of a table that are checked by themselves; "" for a missing one."""
     defaults = {each.name: each.default for each in fields(kind)}
     return {
         key: table.need(key, check, "")
@@ -172,7 +172,7 @@ def _values(table: TomlTable, kind: type) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Defaults:
-    """What holds for each entrant that does not say otherwise: the table `[defaults]`."""
+    """The table `[defaults]`: values for each entrant that has no other."""
 
     clock: str | None = None
     threads: int | None = None
@@ -215,9 +215,9 @@ def _entrant(table: TomlTable, defaults: _Defaults, files: Files, code: str) -> 
 
 
 def _player(table: TomlTable, defaults: _Defaults) -> str | None:
-    """The player with the options of its text, its table of options and the defaults.
+    """Return the player with the options of its text, its table of options and the defaults.
 
-    The first of these that has an option decides, and no option is in both of the first two.
+    They take precedence in this order; an option must not be in both of the first two.
     """
     player = table.take("player", toml_table.player, None)
     own = table.take("options", toml_table.options, dict[str, str]())
@@ -240,7 +240,7 @@ def _player(table: TomlTable, defaults: _Defaults) -> str | None:
 
 
 def _threads(player: str | None, defaults: _Defaults) -> int:
-    """The number of threads by the player's own option, or by the defaults."""
+    """Return the number of threads by the player's own option, or by the defaults."""
     option = notation.parse(player).options.get("threads", "") if player else ""
     return int(option) if re.fullmatch("[1-9][0-9]{0,2}", option) else defaults.threads or 1
 
@@ -265,7 +265,7 @@ def _openings(top: TomlTable, loaded: Mapping[str, Game], sources: _Sources) -> 
 def _lines(
     table: TomlTable, path: str, game: Game, files: Files, most: int
 ) -> tuple[tuple[int, ...], ...]:
-    """The openings of one file, those without faults, each with at most so many moves."""
+    """Return the valid openings of one file, each with at most `most` moves."""
     content = files(path)
     if content is None:
         table.fault(f"file: there is no file {path!r}", "file")
@@ -301,7 +301,7 @@ def _sprt(top: TomlTable) -> Sprt:
 
 
 def _paths(loaded: Mapping[str, Game], load: Check[Game]) -> Check[dict[str, str]]:
-    """For each game the path of its file: one for all, or a table of them."""
+    """Return the check of the paths of files: one for all games, or a table of them."""
 
     path = toml_table.visible(_LONGEST_PATH)
 

@@ -1,11 +1,10 @@
 """Validation of a whole specification, the same for a file and for a client's `create_tournament`.
 
-`FIELDS` has the check of each value that does not depend on others; the parser of files takes
-values by these, too. `faults` finds everything that is wrong with a specification, values and
-combinations. What a file adds is the line of each fault. Given openings are played through once:
-`opening_file` does so for those of a file, which have lines of their own. `check` does both for a
-client's, a step at a time, because it takes long: 0.1 ms an entrant, and 10,000 openings of eight
-moves more than a second.
+`FIELDS` has the checks of single values, which the parser of files uses, too. `faults` finds all
+faults of a specification, in values and combinations; for a file, the parser adds their lines.
+Given openings are played through once: by `opening_file` if they come from a file, which has lines
+of its own. For the specification of a client, `check` does both in steps, because it takes long:
+0.1 ms an entrant, and more than a second for 10,000 openings of eight moves.
 """
 
 from __future__ import annotations
@@ -91,24 +90,24 @@ FIELDS: Mapping[type, Mapping[str, Check[Any]]] = {
 
 
 class Fault(NamedTuple):
-    """Something wrong with the value that `path` leads to: keys, and places in lists from 0."""
+    """A fault of the value that `path` leads to: keys, and places in lists from 0."""
 
     path: Path
     text: str
 
     @property
     def key(self) -> str:
-        """The last key of the path, by which a file's author knows the value."""
+        """The last key of the path, which is the name of the value in a file."""
         return next(each for each in reversed(self.path) if isinstance(each, str))
 
     def __str__(self) -> str:
-        """As a client reads it: `entrants[1].name: ...`."""
+        """Return the fault as a client reads it: `entrants[1].name: ...`."""
         steps = (f".{each}" if isinstance(each, str) else f"[{each}]" for each in self.path)
         return f"{''.join(steps).removeprefix('.')}: {self.text}"
 
 
 def check(spec: TournamentSpec) -> Iterator[None]:
-    """Checks a specification with its given openings, a few milliseconds a step.
+    """Check a specification with its given openings, in steps of a few milliseconds.
 
     Raises SpecError with the first fault.
     """
@@ -120,7 +119,7 @@ def check(spec: TournamentSpec) -> Iterator[None]:
 
 
 def _check_openings(spec: TournamentSpec) -> Iterator[None]:
-    """Plays given openings through. Raises SpecError with the first one that cannot be played."""
+    """Play given openings through. Raises SpecError with the first one that cannot be played."""
     work = 0
     for text in spec.games:
         game = games.load(text)
@@ -146,24 +145,24 @@ def _check_openings(spec: TournamentSpec) -> Iterator[None]:
 
 
 def check_stored(spec: TournamentSpec) -> None:
-    """Raises SpecError if a stored specification, perhaps of an older version, has invalid values.
+    """Raise SpecError if a stored specification, perhaps of an older version, has invalid values.
 
-    It may be larger than a new one may be, and the moves of its openings are not checked.
+    Its size is not limited, and the moves of its openings are not checked.
     """
     if fault := next(filter(None, _content(spec)), None):
         raise SpecError(str(fault))
 
 
 def faults(spec: TournamentSpec) -> Iterator[Fault]:
-    """Everything that is wrong with a specification, except with the moves of given openings.
+    """Yield all faults of a specification, except those in the moves of given openings.
 
-    Of one that is too large, only that.
+    Of a specification that is too large, it yields only that fault.
     """
     return filter(None, _faults(spec))
 
 
 def _faults(spec: TournamentSpec) -> Iterator[Fault | None]:
-    """Yields faults, and None after each step of a few milliseconds."""
+    """Yield faults, and None after each step of a few milliseconds."""
     too_large = list(_size(spec))
     yield from too_large or _content(spec)
 
@@ -182,13 +181,13 @@ def _content(spec: TournamentSpec) -> Iterator[Fault | None]:
 
 
 def rounds_of(format_: str) -> Check[int]:
-    """The check of the number of rounds, which depends on the format; any if that is unknown."""
+    """Return the check of the number of rounds of a format; of an unknown one, any is valid."""
     least = formats.find(format_).least_rounds if format_ in formats.names() else 0
     return toml_table.whole(least, MOST_ROUNDS)
 
 
 def _size(spec: TournamentSpec) -> Iterator[Fault]:
-    """What would cost too much: checked first, and nothing else is if one of these is exceeded."""
+    """Yield a fault if a specification is too large to be checked further."""
     for key, most in (("entrants", MOST_ENTRANTS), ("games", MOST_GAMES)):
         count = len(getattr(spec, key))
         if count > most:
@@ -203,7 +202,7 @@ def _size(spec: TournamentSpec) -> Iterator[Fault]:
 
 
 def _values(path: Path, values: object) -> Iterator[Fault]:
-    """The values that are wrong by themselves. None and, as a version, "" stand for no value."""
+    """Yield faults of single values. None, and "" as a version, stand for no value."""
     for key, check_ in FIELDS[type(values)].items():
         value = getattr(values, key)
         if value is not None and (key, value) != ("version", ""):
@@ -260,7 +259,7 @@ def _entrants(spec: TournamentSpec) -> Iterator[Fault | None]:
 
 
 def _clocks(spec: TournamentSpec) -> Iterator[Fault]:
-    """Entrants without a clock among others with one: a match has two clocks or none."""
+    """Yield a fault if only some entrants have a clock: a match has two clocks or none."""
     own = [each.clock for each in spec.entrants]
     if len({(clock or spec.clock).strip().lower() == "none" for clock in own}) > 1:
         place = next(place for place, clock in enumerate(own) if clock)
@@ -269,7 +268,7 @@ def _clocks(spec: TournamentSpec) -> Iterator[Fault]:
 
 
 def _format(spec: TournamentSpec, format_: type[formats.Format]) -> Iterator[Fault]:
-    """What the format does not allow."""
+    """Yield the faults by the rules of the format."""
     yield from _checked(("rounds",), rounds_of(spec.format), spec.rounds)
     try:
         format_.check_entrants(spec.format, len(spec.entrants))
@@ -306,7 +305,7 @@ def _openings(spec: TournamentSpec) -> Iterator[Fault]:
 
 
 def _near(text: str, view: BoardView, openings: Openings) -> Iterator[Fault]:
-    """Whether random moves near the centre are possible in a game."""
+    """Yield a fault if random moves near the centre are not possible in a game."""
     path = ("openings", "near")
     if not openings.plies:
         yield Fault(path, "needs plies, the number of random moves")

@@ -15,7 +15,7 @@ Played = tuple[Pair, PairScore]
 
 @dataclass(frozen=True)
 class StandingsRow:
-    """One entrant's row in the table. `played`, `won`, `tied` and `lost` count matches.
+    """The row of an entrant in the table. `played`, `won`, `tied` and `lost` count matches.
 
     Points are 1 for a match won, 0.5 for one tied, and 1 for each match of a bye, which is not
     counted as played. `buchholz` is the sum of the opponents' points, once for each match;
@@ -49,9 +49,9 @@ class OpponentScore(NamedTuple):
 
 
 def table(entrants: int, results: Iterable[Played], byes: Iterable[Bye] = ()) -> list[StandingsRow]:
-    """A row for each of the `entrants`, best first.
+    """Return a row for each of the `entrants`, best first.
 
-    They are ordered by points, then Buchholz, then Sonneborn-Berger, then as they are listed.
+    They are sorted by points, then Buchholz, then Sonneborn-Berger, then as they are listed.
     """
     scores: list[list[tuple[int, float]]] = [[] for _ in range(entrants)]
     for pair, score in results:
@@ -85,7 +85,7 @@ def _row(
 
 
 def crosstable(entrants: int, results: Iterable[Played]) -> list[list[OpponentScore]]:
-    """The points of each entrant against each other: `crosstable(...)[one][other]`."""
+    """Return the points of each entrant against each other: `crosstable(...)[one][other]`."""
     cells = [[OpponentScore(0.0, 0)] * entrants for _ in range(entrants)]
     for pair, score in results:
         first, second = pair.entrants

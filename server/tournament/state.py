@@ -24,7 +24,7 @@ from playout.server.tournament.formats.core.format import without_left_out
 Leg = Literal[1, 2]
 LEGS: tuple[Leg, Leg] = (1, 2)
 
-#: A schedule is made this many pairs at a time, 4 microseconds each.
+#: The number of pairs of a schedule that are made in a step, 4 microseconds each.
 PAIRS_A_STEP = 500
 
 
@@ -40,7 +40,7 @@ class MatchSlot(NamedTuple):
 
 
 def parse_slot(text: str) -> MatchSlot:
-    """The slot of its text form, as in `1.2.1.1.1`. Raises ValueError."""
+    """Return the slot of its text form, as in `1.2.1.1.1`. Raises ValueError."""
     round_, board, number, leg, attempt = map(int, text.split("."))
     if leg not in LEGS:
         raise ValueError(f"a pair has no match number {leg}")
@@ -62,10 +62,10 @@ class TournamentState:
     def __init__(
         self, tournament: str, spec: TournamentSpec, withdrawn: Iterable[int] = ()
     ) -> None:
-        """`withdrawn`: these entrants, in the order of their withdrawal.
+        """`withdrawn` are entrants in the order of their withdrawal.
 
-        Raises SpecError for an unknown game or format. What `prepare` does at the start is
-        otherwise done when it is needed.
+        Raises SpecError for an unknown game or format. Without `prepare`, openings and pairs are
+        made when they are needed.
         """
         self.id = tournament
         self.spec = spec
@@ -79,7 +79,7 @@ class TournamentState:
         self.entrants = {skeleton(e.name): place for place, e in enumerate(spec.entrants)}
         self._format = formats.load(spec)
         self._books = {game: Book(game, spec.openings, spec.seed) for game in spec.games}
-        #: The book without the opening of the match that is to begin next.
+        #: The book that lacks the opening of the next match.
         self._incomplete: Book | None = None
         self._attempts: dict[Key, int] = {}
         #: The matches of the last attempt at each pair.
@@ -87,7 +87,7 @@ class TournamentState:
         #: The running matches of earlier attempts.
         self._void: set[str] = set()
         self._results: dict[Key, PairScore] = {}
-        #: Digests of the matches that were played, to recognize repetitions.
+        #: Digests of the played matches, to recognize repetitions.
         self._played: set[str] = set()
         self._known: list[Pair] | None = None
         #: The rest of the schedule while it is made in steps, and its first pairs.
@@ -97,7 +97,7 @@ class TournamentState:
         self._test = _Test(spec.sprt) if spec.sprt and self._format.has_test else None
 
     def prepare(self) -> Iterator[None]:
-        """Makes the first openings and pairs, a few milliseconds a step.
+        """Make the first openings and pairs, in steps of a few milliseconds.
 
         Raises OpeningError for a game without openings.
         """
@@ -115,9 +115,9 @@ class TournamentState:
         return self._known is None
 
     def prepare_pairs(self) -> None:
-        """Does a step of the work for the pairs that are known, a few milliseconds long.
+        """Do a step of the work for the known pairs, in a few milliseconds.
 
-        Without it, the pairs are made at once where they are needed.
+        Without it, all pairs are made when they are needed.
         """
         if self._schedule is None:
             self._schedule = iter(self._format.schedule(self._results, self.withdrawn))
@@ -131,9 +131,9 @@ class TournamentState:
         self._schedule, self._scheduled = None, []
 
     def due(self, free: Container[int]) -> Iterator[DueMatch]:
-        """The matches between `free` entrants that can begin, in schedule order.
+        """Yield the matches between `free` entrants that can begin, in schedule order.
 
-        They end at the first one whose opening is not prepared: see `needs_opening`.
+        It stops at the first match whose opening is not prepared: see `needs_opening`.
         """
         self._incomplete = None
         if self.over:
@@ -159,12 +159,12 @@ class TournamentState:
         return self._incomplete is not None
 
     def prepare_opening(self) -> None:
-        """Does a step of the work for the opening that a match waits for. Raises OpeningError."""
+        """Do a step of the work for the opening that a match waits for. Raises OpeningError."""
         if self._incomplete:
             self._incomplete.prepare()
 
     def match_started(self, started: MatchStarted) -> Fixture:
-        """Records that a match of the tournament has started; returns its fixture."""
+        """Note that a match of the tournament has started; return its fixture."""
         slot = parse_slot(started.fixture or "")
         fixture = Fixture(
             tournament=self.id,
@@ -189,9 +189,9 @@ class TournamentState:
         return fixture
 
     def match_ended(self, ended: MatchEnded, actions: Sequence[int]) -> Fixture:
-        """Records that a match has ended; without a result, its pair is played again.
+        """Note that a match has ended; return its fixture with the result.
 
-        Returns the fixture with the result.
+        Without a result, its pair is played again.
         """
         before = self.fixtures[ended.match]
         digest = _digest(before, actions)
@@ -216,17 +216,17 @@ class TournamentState:
         return fixture
 
     def void_matches(self) -> list[str]:
-        """The running matches that no longer count, because the other match of the pair is void."""
+        """Return the running matches that do not count, as the other match of the pair is void."""
         return list(self._void)
 
     def is_decided(self) -> bool:
-        """Whether nothing is left to play: the test is decided, or all pairs are complete."""
+        """Return whether no match is left: the test is decided, or all pairs are complete."""
         if self._test and self._test.accepts(self._pairs()):
             return True
         return not self.running and self._complete_pairs() == len(self._pairs())
 
     def withdraw(self, entrant: int) -> None:
-        """Goes on without an entrant, for good."""
+        """Continue without an entrant, which cannot return."""
         self.withdrawn.append(entrant)
         self._complete = 0
         if self._known and not self._format.depends_on_results:
@@ -240,13 +240,14 @@ class TournamentState:
         return self._known
 
     def _forget_pairs(self) -> None:
-        """Has the pairs made again."""
+        """Forget the pairs, so that they are made again."""
         self._known, self._schedule, self._scheduled = None, None, []
 
     def _complete_pairs(self) -> int:
-        """The number of complete pairs before the first open one, counted on from the last call.
+        """Return the number of complete pairs before the first open one.
 
-        The schedule may have thousands of pairs, and this is called after each match.
+        It counts from the last result on, because the schedule may have thousands of pairs, and
+        this is called after each match.
         """
         pairs = self._pairs()
         while self._complete < len(pairs) and pairs[self._complete].key in self._results:
@@ -257,13 +258,13 @@ class TournamentState:
         return fixture.attempt == self._attempts.get(key_of(fixture))
 
     def _begin_attempt(self, key: Key, attempt: int) -> None:
-        """Plays a pair again, from its first match; the one that is still running is void."""
+        """Begin another attempt at a pair; a running match of the last attempt is void."""
         before = (fixture.match for fixture in self._legs.get(key, {}).values())
         self._void.update(match for match in before if match in self.running)
         self._attempts[key], self._legs[key] = attempt, {}
 
     def _score(self, key: Key) -> None:
-        """Scores the pair if both of its matches have ended."""
+        """Score the pair if both of its matches have ended."""
         legs = self._legs[key]
         if len(legs) < 2 or any(fixture.winner is None for fixture in legs.values()):
             return
@@ -292,13 +293,13 @@ class _Test:
         self._given = 0
 
     def add(self, key: Key, score: PairScore, repeated: bool) -> None:
-        """Adds a complete pair; a `repeated` one is no evidence."""
+        """Add a complete pair; a `repeated` one is no evidence."""
         self._waiting[key] = None if repeated else score
 
     def accepts(self, pairs: Sequence[Pair]) -> bool:
-        """Whether the pairs before the first open one accept a hypothesis.
+        """Return whether the pairs before the first open one decide the test.
 
-        `pairs`: all known pairs, in schedule order.
+        `pairs` are all known pairs, in schedule order.
         """
         rows = []
         while self._given < len(pairs) and pairs[self._given].key in self._waiting:
@@ -316,7 +317,7 @@ class _Test:
 
 
 class StoredGame(NamedTuple):
-    """A stored match of a tournament, with what the tournament depends on."""
+    """A stored match of a tournament, with the values on which the tournament depends."""
 
     started: MatchStarted
     ended: MatchEnded | None
@@ -326,7 +327,7 @@ class StoredGame(NamedTuple):
 def restore_tournament(
     stored: StoredTournament, games_: Sequence[StoredGame] | None = None
 ) -> TournamentState:
-    """The state of a stored tournament, from `games_`, or else from the matches in `stored`.
+    """Return the state of a stored tournament, from `games_` or from the matches in `stored`.
 
     Raises SpecError, OpeningError, msgspec.DecodeError: an older version may have stored a
     specification that is not valid in this one.
@@ -349,12 +350,12 @@ def restore_tournament(
 
 
 def fixtures_of(stored: StoredTournament) -> list[Fixture]:
-    """The fixtures of a stored tournament, by start. Raises as `restore_tournament` does."""
+    """Return the fixtures of a stored tournament by start. Raises as `restore_tournament`."""
     return list(restore_tournament(stored).fixtures.values())
 
 
 def key_of(fixture: Fixture) -> Key:
-    """The key of the fixture's pair in the schedule."""
+    """Return the key of the fixture's pair in the schedule."""
     return fixture.round, fixture.board, fixture.number
 
 
@@ -364,11 +365,11 @@ def _seated(pair: Pair, leg: Leg) -> tuple[int, int]:
 
 
 def _share(winner: int | None, seat: Leg) -> float:
-    """The points of the player in that seat."""
+    """Return the points of the player in that seat."""
     return 1.0 if winner == seat else 0.5 if winner == games.TIE else 0.0
 
 
 def _digest(fixture: Fixture, actions: Iterable[int]) -> str:
-    """A digest that two matches share if game, players and all moves are the same."""
+    """Return a digest that is equal for matches of the same game, players and moves."""
     parts = (fixture.game, *fixture.players, *map(str, actions))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()

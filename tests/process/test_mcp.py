@@ -52,7 +52,7 @@ async def agent(server: RunningServer, folder: Path, *words: str) -> AsyncIterat
     """An agent with a bridge of its own to the server."""
     import mcp
 
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(folder)}
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "src"), "HOME": str(folder)}
     parameters = mcp.StdioServerParameters(
         command=sys.executable,
         args=["-P", "-c", _RUN, "mcp", *server.address, *words],
@@ -108,7 +108,7 @@ async def wrong_requests(call: ToolCaller) -> None:
         "new_match", game="nim", bot="random", opponent="Cem"
     )
     nobody = await call.error("new_match", game="nim", wait_s=0)
-    assert "Nobody has sought this match for 0 s" in nobody
+    assert "No opponent was found in 0 s" in nobody
     assert "random" in nobody
     assert "Your matches: none; call new_match" in await call.error("play", move="a1")
     assert "no match 'm1'" in await call.error("play", match="m1", move="a1")

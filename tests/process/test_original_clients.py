@@ -310,7 +310,7 @@ def test_without_a_server_a_client_is_declined(host: RunningServer) -> None:
     [
         (("chess", "--port", "0"), "unknown game of the original system 'chess'"),
         (("t3",), "Missing option '--port'"),
-        (("t3", "--port", "0", "--clock", "none"), "a silent client would keep its match for ever"),
+        (("t3", "--port", "0", "--clock", "none"), "the match of a silent client would never end"),
         (("t3", "--port", "0", "--clock", "soon"), "soon"),
         (("t3", "--port", "0", "--server", "nowhere"), "'nowhere' is not HOST:PORT"),
         (("t3", "--port", "0", "--opponent", "A", "--challenge-bot", "uct"), "not both"),

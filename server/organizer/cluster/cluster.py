@@ -32,9 +32,9 @@ from playout.server.tournament.spec_validation import LONGEST_MACHINE
 
 @contextlib.contextmanager
 def opened(address: str, files: Iterable[str]) -> Iterator[Cluster]:
-    """The cluster at an address, or one on this machine, which ends with the block.
+    """Within the block, use the cluster at an address, or a new one on this machine.
 
-    `files`: files and folders that travel to the workers. Raises ClickException.
+    `files`: files and folders that are sent to the workers. Raises ClickException.
     """
     with connected(address) as connection:
         if address == LOCAL:
@@ -51,7 +51,7 @@ class Cluster:
         self._files = files
         self._workers: list[CheckedWorker] = []
         self._job: ClusterJob | None = None
-        #: The number of threads of all workers, each of which stands for a core.
+        #: The number of threads of all workers, each for one core.
         self.cores = connection.threads
 
     def check(
@@ -65,10 +65,10 @@ class Cluster:
         *,
         is_running: bool,
     ) -> None:
-        """Check all workers before the first match, and show what is wrong with which.
+        """Check all workers before the first match, and show their faults.
 
-        `address`: of the server, which `is_running` already or not yet. Raises ClickException if no
-        worker can run the entrants.
+        `address` is that of the server; `is_running`: whether it has started. Raises ClickException
+        if no worker can run the entrants.
         """
         entrants = tuple(each for each in entrants if each.player or each.command)
         try:
@@ -92,7 +92,7 @@ class Cluster:
 
     @property
     def description(self) -> str:
-        """The workers, for the report, in place of the machine."""
+        """The workers, which the report shows in place of the machine."""
         good = [each for each in self._workers if each.cores]
         hosts = {each.answer.host for each in good if each.answer}
         text = (
@@ -103,13 +103,13 @@ class Cluster:
         return text[:LONGEST_MACHINE]
 
     def entrants(self, event: Tournament, runner: RunnerCalls) -> DaskEntrants:
-        """The place of the entrants; `check` comes first."""
+        """Return the entrants, after `check`."""
         assert self._job
         return DaskEntrants(event, self._job, self._connection, self._workers, runner)
 
 
 class _PlaceholderServer(socketserver.TCPServer):
-    """Takes connections and closes them: the queue of a socket alone holds 129 of them."""
+    """Accepts connections and closes them: the queue of a socket alone holds 129."""
 
     allow_reuse_address = True
     request_queue_size = BACKLOG
@@ -121,7 +121,7 @@ class _PlaceholderServer(socketserver.TCPServer):
 
 @contextlib.contextmanager
 def listening(address: tuple[str, int]) -> Iterator[None]:
-    """Take connections where the server will, so that workers can try to connect."""
+    """Accept connections at the address of the later server, so that workers can try to connect."""
     with _PlaceholderServer(address) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()

@@ -1,8 +1,11 @@
 """A core set: the task on a worker that keeps a process of each entrant running.
 
-It ends when it is no longer wanted: the runner has cancelled it, or has gone, which the scheduler
-notices; or the worker has lost the scheduler. Its processes end with it, and if the worker is
-killed, with the worker.
+It ends when the runner cancels it, when the scheduler has lost the runner, or when the worker has
+lost the scheduler. Its processes end with it, or with the worker if that is killed.
+
+A core set gets cores of its own if the worker has enough. A process runs on the cores of the thread
+that started it. Otherwise the system sometimes wakes the player to move on a core where a player of
+another match is thinking.
 """
 
 from __future__ import annotations
@@ -26,23 +29,26 @@ from playout.server.organizer.cluster.job import ClusterJob
 from playout.server.organizer.cores import assign
 from playout.server.organizer.supervisor import Supervisor, starter
 
-# The processor cores of a worker: core sets get cores of their own where the worker has some.
-#
-# A process runs on the cores of the thread that started it. Left alone, the system wakes the player
-# to move now and then on a core where a player of another match is thinking.
-
-
+#: Seconds between two polls of the processes, and of whether they are still wanted.
+_POLL_INTERVAL_S = 0.2
+#: Seconds to wait for an answer of the server after the exit of a process.
+_REACH_S = 2.0
+#: Whether the system can restrict threads to cores.
+_IS_POSSIBLE = hasattr(os, "sched_setaffinity")
+#: The cores of this worker that core sets have.
 _taken: set[int] = set()
 _cores_lock = threading.Lock()
-#: Whether the system can keep threads to cores.
-_IS_POSSIBLE = hasattr(os, "sched_setaffinity")
+#: The core sets of this worker, to which the runner sends names of entrants.
+_here: set[CoreSet] = set()
+_lock = threading.Lock()
 
 
 @contextlib.contextmanager
 def kept_to_cores(number: int, threads: int) -> Iterator[None]:
-    """Keep this thread, and the processes that it starts, to that many free cores of the worker.
+    """Restrict this thread, and the processes that it starts, to free cores of the worker.
 
-    Only if the worker has as many cores as threads: otherwise others may use them, too.
+    `number` is how many. Nothing is restricted unless the worker has as many cores as threads:
+    otherwise other programs may be using them.
     """
     mine = _take(number, threads)
     if mine:
@@ -57,14 +63,14 @@ def kept_to_cores(number: int, threads: int) -> Iterator[None]:
 
 
 async def keep_to_one(dask_worker: Worker) -> None:
-    """Keep a worker of a cluster on this machine to one core, by its number."""
+    """Restrict a worker of a cluster on this machine to one core, by its number."""
     if _IS_POSSIBLE:
         cores = sorted(os.sched_getaffinity(os.getpid()))
         assign(os.getpid(), {cores[int(dask_worker.name) % len(cores)]})
 
 
 def _take(number: int, threads: int) -> set[int]:
-    """Take free cores; none if there are too few, or if they may not be the worker's own."""
+    """Take free cores; none if too few are free, or if the worker may share them."""
     if not _IS_POSSIBLE:
         return set()
     usable = os.sched_getaffinity(os.getpid())
@@ -76,20 +82,11 @@ def _take(number: int, threads: int) -> set[int]:
     return set(free)
 
 
-#: Seconds between two looks at the processes, and at whether they are still wanted.
-_POLL_INTERVAL_S = 0.2
-#: Seconds to wait for an answer of the server, when a process has ended.
-_REACH_S = 2.0
-#: The core sets of this worker, for what the runner tells them.
-_here: set[CoreSet] = set()
-_lock = threading.Lock()
-
-
 def run_core_set(job: ClusterJob, number: int) -> None:
-    """Keep the entrants' processes running until they are not wanted; called as a task."""
+    """Keep the entrants' processes running as long as they are wanted; called as a task."""
     worker = get_worker()
     is_wanted = functools.partial(on_worker.is_wanted, worker, str(worker.get_current_task()))
-    # Dask removes what a killed worker leaves in its folder.
+    # Dask deletes the files that a killed worker leaves in its folder.
     with tempfile.TemporaryDirectory(dir=worker.local_directory) as folder:
         job.write_files(Path(folder))
         core_set = CoreSet(job, number, Path(folder), worker.log_event)
@@ -104,13 +101,13 @@ def run_core_set(job: ClusterJob, number: int) -> None:
 
 
 def remove_entrant(tournament: str, name: str) -> None:
-    """End the processes of an entrant on this worker; called out of turn, by the runner."""
+    """End the processes of an entrant on this worker; the runner calls it outside of tasks."""
     for each in _of(tournament):
         each.removed.append(name)
 
 
 def forget_crashes(tournament: str, name: str) -> None:
-    """Forget the crashes of an entrant on this worker; called out of turn, by the runner."""
+    """Forget the crashes of an entrant on this worker; the runner calls it outside of tasks."""
     for each in _of(tournament):
         each.succeeded.append(name)
 
@@ -123,7 +120,7 @@ class CoreSet:
     ) -> None:
         """`log_event` publishes a message under a topic of Dask."""
         self.job = job
-        #: Names that the runner has sent since the last poll; it does so in another thread.
+        #: Names that the runner has sent since the last poll, added by another thread.
         self.removed: list[str] = []
         self.succeeded: list[str] = []
         self._fields = {"core_set": number, "run": secrets.token_hex(8)}
@@ -140,14 +137,14 @@ class CoreSet:
             self._supervisor.add(each.name, number)
 
     def run(self, is_wanted: Callable[[], bool], worker: str) -> None:
-        """Start the processes, and start them again when they exit, as long as they are wanted."""
+        """Start the processes, and start exited ones again, as long as they are wanted."""
         self._report(started=worker, host=socket.gethostname())
         try:
             while is_wanted():
                 self._poll(time.monotonic())
                 time.sleep(_POLL_INTERVAL_S)
         finally:
-            # At once: the server sees both players of a match leave, and neither loses it.
+            # At once: if both players of a match leave, neither loses it.
             self._supervisor.stop(0.0)
             self._logs.close()
             self._report(ended=worker)
@@ -171,7 +168,7 @@ class CoreSet:
 
 
 def unreachable(address: tuple[str, int], patience_s: float = _REACH_S) -> str:
-    """Why this machine cannot connect to an address; empty if it can."""
+    """Return why this machine cannot connect to an address; empty if it can."""
     try:
         socket.create_connection(address, patience_s).close()
     except OSError as error:

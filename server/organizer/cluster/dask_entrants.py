@@ -30,11 +30,11 @@ from playout.server.organizer.supervisor import BACK_OFF
 
 #: Seconds after which a match that is still running is aborted once more.
 _ABORT_AGAIN_S = 1.0
-#: Seconds that the workers may take to end all processes, and between two looks whether they have.
+#: Seconds that the workers may take to end all processes, and between two polls of that.
 _STOP_S, _PAUSE_S = 5.0, 0.05
 _LOST = "the worker with its players was lost"
-#: Seconds between two reports to the server: after a change, and without one, which a server needs
-#: that was started again.
+#: Seconds between two reports to the server after a change, and without one: a server that was
+#: started again needs them.
 _CHANGED_S, _UNCHANGED_S = 0.5, 10.0
 #: The most workers in a report, and characters of a host's name.
 _MOST_WORKERS, _LONGEST_HOST = 1024, 64
@@ -48,7 +48,7 @@ def cluster_report(
     matches_per_hour: float | None,
     dashboard: str | None,
 ) -> ReportCluster:
-    """The message about the workers, each with the core sets that run there."""
+    """Return the message about the workers, each with the core sets that run there."""
     return ReportCluster(
         id="report_cluster",
         tournament=tournament,
@@ -60,7 +60,7 @@ def cluster_report(
 
 
 class ClusterReporter:
-    """Sends the reports that are due."""
+    """Sends a report when it is due."""
 
     def __init__(self, send: Callable[[ReportCluster], None]) -> None:
         self._send = send
@@ -68,7 +68,7 @@ class ClusterReporter:
         self._sent_at = -math.inf
 
     def poll(self, present: ReportCluster, now: float) -> None:
-        """Send the present report if it is due; the rate alone is no change."""
+        """Send the present report if it is due; a change of the rate alone does not count."""
         steady = structs.replace(present, matches_per_hour=None)
         if now >= self._sent_at + (_UNCHANGED_S if steady == self._sent else _CHANGED_S):
             self._sent, self._sent_at = steady, now
@@ -87,10 +87,10 @@ def _worker(worker: CheckedWorker, core_sets: Iterable[int]) -> ClusterWorker:
 
 @dataclass
 class _Submitted:
-    """A core set as the runner knows it.
+    """A submitted core set.
 
-    `attempt` is part of its task's name. `run` tells the executions of the task apart, as
-    `worker` is where the last one began.
+    `attempt` is part of its task's name. `run` identifies the last execution of the task, which
+    began on `worker`.
     """
 
     number: int
@@ -112,10 +112,10 @@ class DaskEntrants:
         workers: Iterable[CheckedWorker],
         runner: RunnerCalls,
     ) -> None:
-        """`job` has the entrants as they are to be started; `workers` were checked."""
+        """`job` has the entrants with their programs; `workers` were checked."""
         names = {each.name for each in remaining(event)}
         entrants = tuple(each for each in job.spec.entrants if each.name in names)
-        # Openings may be thousands, and workers need none.
+        # Workers need no openings, of which there may be thousands.
         spec = replace(job.spec, entrants=entrants, openings=Openings())
         cores = estimate.match_cores(event.spec)
         self._job = replace(job, tournament=event.tournament, spec=spec, cores=cores)
@@ -125,12 +125,12 @@ class DaskEntrants:
         self._core_sets = {
             number: _Submitted(number) for number in range(1, event.spec.concurrency + 1)
         }
-        #: The matches on each core set, and those to abort, with the time of the next attempt.
+        #: The matches on each core set; those to abort, with the time of the next attempt.
         self._played: dict[int, set[str]] = {}
         self._void: dict[str, float] = {}
         self._checks = WorkerChecks(connection, self._check)
         self._checks.start_silent(self._workers)
-        #: Entrants with crashes that the core sets count.
+        #: The entrants whose crashes the core sets count.
         self._crashed: set[str] = set()
         self._is_begun = False
         self._is_connected = True
@@ -139,7 +139,7 @@ class DaskEntrants:
         connection.subscribe(self._job.topic)
 
     def place(self, fixture: Fixture) -> None:
-        """Note on which core set a match is played."""
+        """Note the core sets that play a match."""
         for number in fixture.processes:
             if number is not None and fixture.winner is None:
                 self._played.setdefault(number, set()).add(fixture.match)
@@ -149,7 +149,7 @@ class DaskEntrants:
                 matches.discard(fixture.match)
 
     def match_played(self, fixture: Fixture) -> None:
-        """Have the workers forget the crashes of a match's players, if they counted some."""
+        """Have the workers forget the crashes of a match's players, if they have counted any."""
         for seat, name in enumerate(fixture.players, 1):
             if name in self._crashed and not may_have_crashed(fixture, seat):
                 self._crashed.discard(name)
@@ -160,7 +160,7 @@ class DaskEntrants:
         self._notice_connection(now)
         if self._is_connected and progress.is_caught_up:
             if not self._is_begun:
-                # What was being played when another runner ended lost its players with it.
+                # Matches that another runner left have lost their players.
                 self._abort_later(progress.running)
                 self._is_begun = True
             for message in self._connection.messages():
@@ -179,7 +179,7 @@ class DaskEntrants:
         self._tell(core_set.remove_entrant, name)
 
     def stop(self) -> None:
-        """Cancel all core sets, and wait a little until their processes have ended."""
+        """Cancel all core sets, and wait for the end of their processes, at most some seconds."""
         self._connection.cancel(each.future for each in self._core_sets.values() if each.future)
         running = {each.run for each in self._core_sets.values() if each.run}
         give_up_at = time.monotonic() + _STOP_S
@@ -191,7 +191,7 @@ class DaskEntrants:
         self._connection.close()
 
     def description(self, progress: TournamentProgress, now: float) -> str:
-        """The workers, their cores, the matches, and the address of Dask's own pages."""
+        """Return the workers, their cores, the matches, and the address of Dask's own pages."""
         if not self._is_connected:
             return f"cluster {self._connection.address}: no connection to the scheduler"
         waiting = self._waiting
@@ -207,16 +207,16 @@ class DaskEntrants:
 
     @property
     def _waiting(self) -> int:
-        """How many core sets have no cores yet."""
+        """The number of core sets that have no cores yet."""
         return sum(each.run is None for each in self._core_sets.values())
 
     def _rate(self, progress: TournamentProgress, now: float) -> Sequence[str]:
-        """The matches an hour since the runner began, once there are some."""
+        """Return the matches in an hour since the runner began; empty before the first."""
         per_hour = progress.matches_per_hour(now)
         return [f"{per_hour:,.0f} matches an hour"] if per_hour else []
 
     def _report(self, progress: TournamentProgress, now: float) -> ReportCluster:
-        """What the server is to know of the cluster."""
+        """Return the report about the cluster for the server."""
         places: dict[str, list[int]] = {}
         for each in self._core_sets.values():
             if each.worker is not None:
@@ -270,7 +270,7 @@ class DaskEntrants:
     # Core sets.
 
     def _submit_waiting_again(self) -> None:
-        """Use the cores that a worker has offered: Dask places no task that waited before."""
+        """Submit waiting tasks again: Dask does not give them cores that were offered later."""
         waiting = [each for each in self._core_sets.values() if each.future and each.run is None]
         self._connection.cancel(each.future for each in waiting)
         for each in waiting:
@@ -286,14 +286,14 @@ class DaskEntrants:
                 self._lost(each)
 
     def _lost(self, lost: _Submitted) -> None:
-        """Abort the matches of a core set whose processes are gone."""
+        """Abort the matches of a core set whose processes have ended."""
         self._abort_later(self._played.pop(lost.number, ()))
         lost.run = lost.worker = None
 
     def _reported(self, known: _Submitted, run: str, message: Message) -> None:
         match message:
             case {"started": worker}:
-                if known.run is not None:  # Dask has moved it, and the worker was not noticed
+                if known.run is not None:  # Dask has moved it before the loss was noticed
                     self._lost(known)
                 known.run, known.worker = run, worker
                 known.restarts.succeeded()
@@ -318,7 +318,7 @@ class DaskEntrants:
             )
 
     def _ended(self, ended: _Submitted, now: float) -> None:
-        """A task has ended by itself, or too many workers were lost with it."""
+        """Handle a task that ended by itself, or that Dask has given up after losing workers."""
         if ended.future.status == "error":
             error = ended.future.exception()
             self._runner.show(f"Core set {ended.number} has failed: {_first_line(error)}")
@@ -333,7 +333,7 @@ class DaskEntrants:
         self._void.update(dict.fromkeys(matches, 0.0))
 
     def _abort_void(self, progress: TournamentProgress, now: float) -> None:
-        """Abort the matches without players, until the server confirms it."""
+        """Abort the matches without players, until the server confirms that."""
         for match, due_at in list(self._void.items()):
             if match not in progress.running:
                 del self._void[match]

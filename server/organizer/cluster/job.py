@@ -1,4 +1,4 @@
-"""What the tasks of a cluster are to do, as values that travel to the workers."""
+"""The orders for the tasks of a cluster, as values that are sent to the workers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from playout.games.core import spec as notation
 from playout.protocol.tls import TlsSettings
 from playout.protocol.tournament_spec import Entrant, Openings, TournamentSpec
 
-#: Where the certificate of a private authority is written, in the folder of the entrants.
+#: The file with the certificate of a private authority, in the folder of the entrants.
 _CA_FILE = "playout-ca.pem"
 
 
@@ -25,10 +25,10 @@ class TravellingFile:
 
 @dataclass(frozen=True)
 class ClusterJob:
-    """What all core sets of a tournament have in common.
+    """The order for all core sets of a tournament.
 
-    `tokens`: by the names of the entrants. `variables`: further environment variables of their
-    processes. `files`: by their paths relative to the folder in which entrants are started.
+    `tokens` are by the names of the entrants, `files` by their paths relative to the folder in
+    which entrants are started. `variables` are further environment variables of the processes.
     `tournament` is its id, empty before it is created. A match needs `cores` cores.
     """
 
@@ -42,19 +42,16 @@ class ClusterJob:
 
     @property
     def topic(self) -> str:
-        """The topic of Dask under which core sets report what happens."""
+        """The topic of Dask under which core sets send their reports."""
         return f"playout-{self.tournament}"
 
     def key(self, number: int, attempt: int) -> str:
-        """The name of a core set's task: Dask runs a task of one name once at a time."""
+        """Return the name of a core set's task: Dask runs one task of a name at a time."""
         return f"playout-{self.tournament}-core-set-{number}-{attempt}"
 
     @property
     def outline(self) -> ClusterJob:
-        """The same without what is large: the content of files, and openings.
-
-        It travels to each worker anew.
-        """
+        """The order without the content of files and without openings, for a check."""
         files = {path: replace(file, content=b"") for path, file in self.files.items()}
         return replace(self, files=files, spec=replace(self.spec, openings=Openings()))
 
@@ -68,7 +65,7 @@ class ClusterJob:
 
 
 def tls_variables(tls: TlsSettings | None) -> tuple[dict[str, str], dict[str, TravellingFile]]:
-    """The environment variables about TLS, and the file of the authority if there is one.
+    """Return the environment variables about TLS, and the file of a private authority.
 
     Raises OSError if that cannot be read.
     """
@@ -82,10 +79,10 @@ def tls_variables(tls: TlsSettings | None) -> tuple[dict[str, str], dict[str, Tr
 def travelling_files(
     entrants: Iterable[Entrant], folder: Path, more: Iterable[str] = ()
 ) -> dict[str, TravellingFile]:
-    """The files in the folder that entrants name, and `more` files and folders.
+    """Return the files in the folder that entrants name, and `more` files and folders.
 
-    Named are the words of a command, the module of a `module:Class`, and the options of a player.
-    Raises OSError.
+    Entrants name them as words of a command, as the module of a `module:Class`, and as options of a
+    player. Raises OSError.
     """
     named = [*more, *(path for each in entrants for path in _named(each))]
     found = {path for name in named for path in _files_below(folder, name)}
@@ -98,7 +95,7 @@ def travelling_files(
 
 
 def _named(entrant: Entrant) -> Iterator[str]:
-    """The words of an entrant that may be files."""
+    """Yield the words of an entrant that may be files."""
     if entrant.command:
         yield from shlex.split(entrant.command)
     if entrant.player:
@@ -110,7 +107,7 @@ def _named(entrant: Entrant) -> Iterator[str]:
 
 
 def _files_below(folder: Path, name: str) -> Iterator[Path]:
-    """The file of that name in the folder, or the files of the folder of that name."""
+    """Yield the file of that name in the folder, or the files of the folder of that name."""
     path = folder / name
     if not name or not path.resolve().is_relative_to(folder.resolve()) or path == folder:
         return

@@ -1,4 +1,8 @@
-"""What is wrong with which worker: the checks before the first match, and of workers that join."""
+"""Checks of workers before the first match, and of workers that join.
+
+`ask` runs on the worker: it tries what an entrant needs. The worker has the Python and the Playout
+of the runner then, as `worker_checks` has checked that first.
+"""
 
 from __future__ import annotations
 
@@ -23,24 +27,22 @@ from playout.server.organizer.cluster.core_set import unreachable
 from playout.server.organizer.cluster.job import ClusterJob
 from playout.server.tournament.results import SLOW
 
-# What a worker is asked before it gets entrants; these functions run on the worker.
-#
-# It has the Python and the Playout of the runner: `worker_checks` has asked for that first.
-
-
 #: Seconds in which the server must answer.
 _REACH_S = 5.0
 #: The calibration: the fastest of some digests of a block, 1 to 5 ms each.
 _BLOCK, _ROUNDS = bytes(2_000_000), 9
+#: The largest tolerated difference of a worker's clock: certificates and logs depend on it, matches
+#: do not.
+_CLOCK_S = 60.0
 
 
 @dataclass(frozen=True)
 class WorkerAnswer:
-    """What a worker says about itself; `time` is its clock, in seconds since 1970.
+    """The answer of a worker; `time` is its clock, in seconds since 1970.
 
     `code` identifies the installed games and players. `missing` are programs of entrants that do
-    not exist there. `unreachable`: why it cannot connect to the server; empty if it can. `speed`:
-    blocks of the calibration per second, on one core.
+    not exist there. `unreachable` is the reason why it cannot connect to the server, empty if it
+    can. `speed` is in blocks of the calibration per second, on one core.
     """
 
     host: str
@@ -53,7 +55,7 @@ class WorkerAnswer:
 
 
 async def ask(job: ClusterJob, dask_worker: Worker) -> WorkerAnswer:
-    """Try what an entrant needs: its program, its files, the server."""
+    """Check what an entrant needs: its program, its files, the server; called on the worker."""
     return await asyncio.to_thread(_answer, job, dask_worker.state.nthreads)
 
 
@@ -70,7 +72,7 @@ def _answer(job: ClusterJob, cores: int) -> WorkerAnswer:
 
 
 def _missing(job: ClusterJob) -> tuple[str, ...]:
-    """The programs of commands that do not exist here, with the files that travel."""
+    """Return the programs of commands that do not exist here, also not in the job's files."""
     commands = [each.command for each in job.spec.entrants if each.command]
     programs = dict.fromkeys(shlex.split(command)[0] for command in commands)
     with tempfile.TemporaryDirectory(prefix="playout-check-") as folder:
@@ -84,7 +86,7 @@ def _exists(program: str, folder: str) -> bool:
 
 
 def _speed() -> float:
-    """Digests of a block per second: the best of some, so that a pause counts little."""
+    """Return the digests of a block per second: the best of some, without pauses."""
     best = min(_timed() for _ in range(_ROUNDS))
     return 1 / best
 
@@ -95,13 +97,9 @@ def _timed() -> float:
     return time.perf_counter() - began
 
 
-#: Largest difference of a worker's clock: certificates and logs depend on it. Matches do not.
-_CLOCK_S = 60.0
-
-
 @dataclass(frozen=True)
 class CheckedWorker:
-    """A worker with its answer, None without one, and a sentence for each fault."""
+    """A worker with its answer, which may be None, and a sentence for each fault."""
 
     address: str
     answer: WorkerAnswer | None
@@ -116,7 +114,7 @@ class CheckedWorker:
 def check(
     connection: DaskConnection, job: ClusterJob, workers: Iterable[str] | None = None
 ) -> list[CheckedWorker]:
-    """Check workers, all of them by default, and let those without faults offer their cores.
+    """Check workers, by default all, and have those without faults offer their cores.
 
     Raises OSError.
     """
@@ -159,7 +157,7 @@ def _faults(answer: WorkerAnswer, job: ClusterJob, began: float, ended: float) -
 
 
 def table(workers: Sequence[CheckedWorker]) -> str:
-    """The workers with their faults, one a line; empty if there are no faults."""
+    """Return the workers with their faults, one a line; empty without faults."""
     rows = [
         (each.address, each.answer.host if each.answer else "", fault)
         for each in workers
@@ -169,7 +167,7 @@ def table(workers: Sequence[CheckedWorker]) -> str:
 
 
 def slow_workers(workers: Sequence[CheckedWorker]) -> list[str]:
-    """A sentence for each worker that is slower than others by the calibration."""
+    """Return a sentence for each worker that is slower than most by the calibration."""
     good = [(each.address, each.answer) for each in workers if each.answer and not each.faults]
     if not good:
         return []

@@ -1,4 +1,4 @@
-"""The commands of `playout-tournament`: running, concluding and reading tournaments."""
+"""The commands of `playout-tournament`, which run, end and read tournaments."""
 
 from playout.server.organizer.commands.conclude import conclude
 from playout.server.organizer.commands.match import match

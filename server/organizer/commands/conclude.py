@@ -1,4 +1,7 @@
-"""`playout-tournament conclude`: ends a tournament that will not be resumed."""
+"""`playout-tournament conclude`: ends a tournament that will not be resumed.
+
+It asks a running server to do so, or does so itself in a database that no server uses.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,12 @@ from playout.server.organizer.progress import stored_tournament
 from playout.server.organizer.tournament_accounts import organizer_hello, organizers_token, refusal
 from playout.server.storage.engine import InUse
 
-# Asks a server to end a tournament, and waits for the answer.
-
-
+#: The id of the request.
 _END = "end_tournament"
 
 
 class EndTournamentCall:
-    """Logs in, sends one request and keeps the error, if there is one."""
+    """Logs in, asks a server to end a tournament, and waits for the answer."""
 
     def __init__(self, reactor: Any, tournament: str) -> None:
         self._reactor = reactor
@@ -42,10 +43,7 @@ class EndTournamentCall:
         self._hello = hello
 
     def run(self) -> None:
-        """Run the reactor until there is an answer.
-
-        Raises ClickException unless the server confirms.
-        """
+        """Run the reactor until the answer. Raises ClickException unless the server confirms."""
         self._reactor.callWhenRunning(self._connection.open)
         self._reactor.run(installSignalHandlers=False)
         if self._error is not None:
@@ -60,7 +58,7 @@ class EndTournamentCall:
         self._end(f"the server cannot be reached: {reason}")
 
     def retrying(self, server: str, reason: str, patience_s: float) -> None:
-        """Not called, as there is one attempt: its connection has no patience."""
+        """Not called: the connection has no patience, and makes one attempt."""
 
     def unreachable(self, reason: str) -> None:
         """End: the user can try again."""
@@ -71,7 +69,7 @@ class EndTournamentCall:
         self._end(reason)
 
     def received(self, event: Event) -> None:
-        """Send the request once logged in, and take the answer."""
+        """Send the request after the login, and handle the answer."""
         match event:
             case Welcome():
                 self._is_in = True

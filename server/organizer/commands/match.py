@@ -31,7 +31,7 @@ themselves. Each pair is two matches from one opening, with the seats exchanged.
 the matches played so far are stored, and `playout-tournament resume` continues it.
 """
 
-#: How a player is written: its name, or `module:Class`, then options in parentheses.
+#: A player: its name, or `module:Class`, then options in parentheses.
 _PLAYER = re.compile(r"[\w.]+(:\w+)?(\(.*\))?")
 
 
@@ -49,8 +49,8 @@ _PLAYER = re.compile(r"[\w.]+(:\w+)?(\(.*\))?")
     nargs=2,
     type=float,
     metavar="ELO0 ELO1",
-    help="Stop as soon as it is known whether the first player is ELO0 or ELO1 stronger than the "
-    "second.",
+    help="Stop as soon as a test decides whether the first player is stronger than the second by "
+    "ELO0 or by ELO1.",
 )
 @click.option("--clock", default="0.1/move", show_default=True, help="The clock of each match.")
 @click.option(
@@ -80,7 +80,7 @@ def match(
     concurrency: int | None,
     **options: Any,
 ) -> None:
-    """Compare two players in a game, and say how sure the difference is."""
+    """Compare two players in a game, and show how certain the difference is."""
     folder = Path.cwd()
     names = _names(first, second)
     values: dict[str, Any] = {
@@ -106,7 +106,7 @@ def match(
 
 
 def _names(first: str, second: str) -> tuple[str, str]:
-    """The names of the entrants: what was typed, as far as it may be a name."""
+    """Return the names of the entrants: the typed players, cut to the length of a name."""
     one, other = (" ".join(each.split())[:LONGEST].strip() for each in (first, second))
     if one == other:
         one, other = (f"{one[: LONGEST - 2]} {number}" for number in (1, 2))
@@ -114,7 +114,7 @@ def _names(first: str, second: str) -> tuple[str, str]:
 
 
 def _entrant(name: str, typed: str) -> dict[str, str]:
-    """The entrant of a player or a command. Raises UsageError if it is neither."""
+    """Return the entrant of a player or a command. Raises UsageError for other texts."""
     if _PLAYER.fullmatch(typed):
         return {"name": name, "player": typed}
     program = typed.split(maxsplit=1)[0] if typed.split() else ""
@@ -126,5 +126,5 @@ def _entrant(name: str, typed: str) -> dict[str, str]:
 
 
 def _openings(typed: str) -> dict[str, Any]:
-    """Random moves, or the path of a file."""
+    """Return the openings: a number of random moves, or the path of a file."""
     return {"plies": int(typed)} if re.fullmatch("[0-9]{1,9}", typed) else {"file": typed}

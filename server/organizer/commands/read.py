@@ -1,4 +1,4 @@
-"""The commands that play nothing: `validate`, `list`, `status`, `report` and `export`."""
+"""The commands that play no matches: `validate`, `list`, `status`, `report` and `export`."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def status(tournament: str | None, database: str) -> None:
     click.echo(f"Tournament {created.tournament}, started {utc(created.at):%Y-%m-%d %H:%M} UTC, "
                f"is {_state(stored)}")  # fmt: skip
     if not stored.ended:
-        click.echo(f"If it is not running, go on with: playout-tournament resume "
+        click.echo(f"If it is not running, continue it with: playout-tournament resume "
                    f"{created.tournament}")  # fmt: skip
     report = stored_progress(stored).report()
     standings = replace(report, crosstable=(), los=(), endings=())
@@ -126,7 +126,7 @@ def report(tournament: str | None, format_: str, output: IO[str], database: str)
 def export(tournament: str | None, format_: str, output: IO[str], database: str) -> None:
     """Write the matches of the tournament ID, or of the latest.
 
-    Matches that cannot be written in the format are named and left out; the exit code is 1 then.
+    Matches that cannot be written in the format are named and left out; then the exit code is 1.
     """
     _, failed = write_matches(_stored(database, tournament).matches, format_, output)
     sys.exit(1 if failed else 0)

@@ -1,4 +1,4 @@
-"""`playout-tournament run`: plays a tournament from its start."""
+"""`playout-tournament run` and `resume`: play a tournament from its start, or continue it."""
 
 from __future__ import annotations
 
@@ -56,9 +56,6 @@ def run(file: Path, **options: Any) -> None:
         launch(request, choice, file.parent, spec.entrants, cluster)
 
 
-# `playout-tournament resume`: continues a tournament that was interrupted.
-
-
 _RESUME_EPILOG = """
 \b
 Examples:
@@ -87,7 +84,7 @@ def resume(
     anyway: bool,
     **options: Any,
 ) -> None:
-    """Continue the tournament ID, or the latest, from where it was interrupted."""
+    """Continue the tournament ID, or the latest, after an interruption."""
     choice = ServerChoice(**options)
     settings = spec_file.cluster_settings(file) if file else ClusterSettings()
     with chosen_cluster(choice.dask, settings) as cluster:
@@ -102,7 +99,7 @@ def _resume(
     *,
     anyway: bool,
 ) -> None:
-    """Continue a tournament, with its entrants on the cluster if there is one."""
+    """Continue a tournament; with a cluster, its entrants run there."""
     folder = file.parent if file else Path.cwd()
     with busy(CHECKING):
         given = spec_file.read_and_check(file) if file else None
@@ -136,7 +133,7 @@ def _resume_remote(
     folder: Path,
     cluster: Cluster | None,
 ) -> None:
-    """Continue a tournament of a running server, which knows the rest about it."""
+    """Continue a tournament of a running server, which has its matches."""
     if tournament is None or given is None:
         raise click.UsageError("with --server, name the tournament's ID and its file, --spec")
     request = RunRequest(given, tournament, notes=notes(given, cluster))
@@ -144,7 +141,7 @@ def _resume_remote(
 
 
 def _require_unchanged(spec: TournamentSpec, given: TournamentSpec | None, folder: Path) -> None:
-    """Raises ClickException if an entrant has another version than at the start."""
+    """Raise ClickException if an entrant has another version than at the start."""
     if given is None:
         changed = spec_file.changed(spec.entrants, folder)
     else:

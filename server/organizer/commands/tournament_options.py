@@ -1,4 +1,4 @@
-"""The options and arguments that several commands share."""
+"""The options and arguments that several commands of `playout-tournament` share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from playout.server.organizer.local_server import HOST, is_free
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: The default of `playout-server`, too.
+#: The port of web pages by default, as of `playout-server`.
 _HTTP_PORT = 8080
 
 
@@ -54,7 +54,7 @@ def remote_server_options(command: F) -> F:
 
 
 def server_options(command: F) -> F:
-    """Add the options about the server that plays the tournament, a running one or a local one."""
+    """Add the options about the server that plays the tournament, running or local."""
     for option in reversed(
         (
             remote_server_options,

@@ -1,1 +1,1 @@
-"""How the tables came to be what they are; run by the server when it starts."""
+"""Migrations: create and upgrade the tables; the storage process runs them when it starts."""

@@ -1,4 +1,4 @@
-"""Runs the migrations over the connection that `playout.server.storage.database` hands over."""
+"""Runs the migrations over the connection that `engine.upgrade` passes on."""
 
 from __future__ import annotations
 

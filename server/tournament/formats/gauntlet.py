@@ -23,7 +23,7 @@ class Gauntlet(Format):
         return (entrants - 1) * games * rounds
 
     def processes(self) -> list[int]:
-        """As for any format, but entrant 0 plays in every match."""
+        """As in any format, but entrant 0 plays in every match."""
         return [self.concurrency, *super().processes()[1:]]
 
     def head_to_heads(self) -> list[tuple[int, int]]:

@@ -14,18 +14,18 @@ from playout.server.tournament.formats.core.format import (
     swapped,
 )
 
-#: How many more pairs are played, at most, when an encounter is tied.
+#: The most further pairs that are played when an encounter is tied.
 MORE_PAIRS = 8
 
 
 class Knockout(Format):
     """A bracket in which the first meets the last, the second the last but one, and so on.
 
-    It is drawn so that the better seeds, which are listed first, meet late. If the number of
-    entrants is no power of two, the best have no opponent in the first round. In an encounter,
-    `rounds` pairs are played for each game. If it is tied then, more pairs follow, one at a time,
-    the games in turn; if MORE_PAIRS of these are tied too, the better seed advances. An encounter
-    begins when both entrants are known.
+    The better seeds, which are listed first, meet late. If the number of entrants is no power of
+    two, the best have no opponent in the first round. In an encounter, `rounds` pairs are played
+    for each game. If it is tied then, more pairs follow, one at a time, with the games in turn; if
+    it is still tied after MORE_PAIRS of these, the better seed advances. An encounter begins when
+    both entrants are known.
 
     When an entrant is withdrawn before the encounter is decided, the opponent advances.
     """
@@ -66,7 +66,7 @@ class Knockout(Format):
         ]
 
     def ranking(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[int]:
-        """All entrants by the round that they reached; among equals, the better seed first."""
+        """Return all entrants by the round that they reached; of equals, the better seed first."""
         rounds = finished(self._play(results, withdrawn))
         reached = [sum(one in left for left in rounds) for one in range(self.entrants)]
         return sorted(range(self.entrants), key=lambda one: -reached[one])
@@ -79,7 +79,7 @@ class Knockout(Format):
     def _play(
         self, results: PairScores, withdrawn: Sequence[int]
     ) -> Generator[Pair, None, list[list[int | None]]]:
-        """Yields all known pairs; returns for each round the entrants by seat, None if not known.
+        """Yield all known pairs; return for each round the entrants by seat, None if not known.
 
         An empty seat of the first round has a number beyond the entrants.
         """
@@ -101,7 +101,7 @@ class Knockout(Format):
     def _encounter(
         self, place: tuple[int, int], entrants: tuple[int, int], results: PairScores
     ) -> list[Pair]:
-        """The pairs of two entrants that meet; more pairs while the encounter is tied."""
+        """Return the pairs of two entrants that meet; more pairs while the encounter is tied."""
         before = (place[0] - 1) * self.rounds
         pairs = [
             Pair((*place, again * len(self.games) + pair.key[2]), *pair[1:])
@@ -120,10 +120,10 @@ class Knockout(Format):
 
 
 def first_seats(entrants: int) -> list[int]:
-    """The entrants in the order of their seats in the first round; neighbours meet.
+    """Return the entrants in the order of their seats in the first round; neighbours meet.
 
-    The number of seats is a power of two. Of two neighbours, the better seed is first. Where the
-    better seeds win, the same holds in each round: of 2^k entrants, the first meets the last.
+    The number of seats is a power of two. Of two neighbours, the better seed is first. As long as
+    the better seeds win, of 2^k entrants the first meets the last in each round.
     """
     seats = [0]
     while len(seats) < entrants:
@@ -133,14 +133,14 @@ def first_seats(entrants: int) -> list[int]:
 
 
 def _is_tied(pairs: list[Pair], entrants: tuple[int, int], results: PairScores) -> bool:
-    """Whether all pairs are complete, and both entrants have as many points."""
+    """Return whether all pairs are complete, and both entrants have equal points."""
     return all(pair.key in results for pair in pairs) and _lead(pairs, entrants[0], results) == 0
 
 
 def _winner(
     pairs: list[Pair], entrants: tuple[int, int], results: PairScores, withdrawn: Sequence[int]
 ) -> int | None:
-    """The entrant that advances, None while that is not known."""
+    """Return the entrant that advances, None while that is not known."""
     if all(pair.key in results for pair in pairs):
         lead = _lead(pairs, entrants[0], results)
         return min(entrants) if lead == 0 else entrants[lead < 0]
@@ -149,7 +149,7 @@ def _winner(
 
 
 def _lead(pairs: list[Pair], entrant: int, results: PairScores) -> float:
-    """By how many points the entrant is ahead of the other."""
+    """Return the points of the entrant, less those of the other."""
     return sum(
         (results[pair.key].total - 1) * (2 if pair.entrants[0] == entrant else -2) for pair in pairs
     )

@@ -24,7 +24,7 @@ class MatchFormat(Format):
         return self._rounds(0, self.rounds)
 
     def _rounds(self, first: int, end: int) -> Iterator[Pair]:
-        """The pairs of the rounds from `first`, counted from 0, to before `end`."""
+        """Return the pairs of the rounds from `first`, counted from 0, up to but not `end`."""
         return (
             pair
             for again in range(first, end)

@@ -40,13 +40,13 @@ class RoundRobin(Format):
 
 
 def circle(entrants: int) -> Iterator[list[tuple[int, int]]]:
-    """The pairings of each round of a round robin; the first of a pairing has the first move.
+    """Yield the pairings of each round of a round robin; the first of a pairing moves first.
 
     The circle method: all entrants but the last stand in a circle, which turns by one place each
     round. Entrants opposite each other meet; the one without an opposite meets the last entrant, or
-    sits out if the number of entrants is odd. With the first move chosen as here, each entrant has
-    it every other time, except once around the meeting with the last: the numbers of first and
-    second moves of an entrant differ by one at most.
+    sits out if the number of entrants is odd. Each entrant has the first move every other time,
+    except once around the meeting with the last: the numbers of first and second moves of an
+    entrant differ by one at most.
     """
     ring = entrants - 1 + entrants % 2
     return (_pairings(turn, ring, with_last=ring < entrants) for turn in range(ring))

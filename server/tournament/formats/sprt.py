@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from playout.ratings.pairs import CountRange, Pair, PairScores
 from playout.server.tournament.formats.match import MatchFormat
 
-#: So many rounds become known at once.
+#: The number of rounds that become known at once.
 AHEAD = 64
 
 
 class Sequential(MatchFormat):
-    """A match until the test is decided, of at most `rounds` rounds; 0: without limit.
+    """A match until the test is decided, of at most `rounds` rounds; 0 is no limit.
 
-    There are as many known pairs as results, and enough beyond for the concurrency.
+    Beyond the results, enough pairs are known for the concurrency.
     """
 
     has_test = True
@@ -23,7 +23,7 @@ class Sequential(MatchFormat):
 
     @classmethod
     def most_known(cls, entrants: int, games: int, rounds: int) -> int:
-        """Those that are known at the start."""
+        """The number of pairs that are known at the start."""
         return games * AHEAD
 
     def knows_more(self, known: int, results: PairScores) -> bool:
@@ -34,7 +34,7 @@ class Sequential(MatchFormat):
         return self._rounds(known // len(self.games), self._known_rounds(results))
 
     def pair_count(self) -> CountRange:
-        """From one pair to all of `rounds`, or without limit."""
+        """Return a range from one pair to all of `rounds`, or without limit."""
         return CountRange(1, self.rounds * len(self.games) or None)
 
     def schedule(self, results: PairScores, withdrawn: Sequence[int]) -> Iterator[Pair]:

@@ -20,8 +20,8 @@ from playout.server.tournament.formats.core.format import (
 )
 from playout.server.tournament.formats.core.matching import maximum_matching
 
-#: The most rounds; and the most of more than a few entrants, where a step of the pairing takes up
-#: to 10 ms as soon as all have met 20 others.
+#: The most rounds with few entrants, and with more: a step of the pairing takes up to 10 ms as soon
+#: as all entrants have met 20 others.
 MOST_ROUNDS_OF_FEW = 40
 FEW_ENTRANTS = 32
 MOST_ROUNDS = 16
@@ -34,11 +34,11 @@ _Steps = Generator[None, None, T]
 
 @dataclass(frozen=True)
 class PreviousRounds:
-    """The rounds so far, as far as the next pairings depend on them; by entrant where a tuple.
+    """The parts of the rounds so far on which the next pairings depend; tuples are by entrant.
 
-    `first_moves`: in how many more pairs the entrant had the first move of the first match than the
-    second; over both matches of a pair, each entrant has each once. `met`: the two entrants of each
-    meeting, once for each time. `withdrawn`: the entrants that are not paired any more.
+    `first_moves`: the number of pairs in which the entrant moved first in the first match, less
+    that of the other pairs. `met`: the two entrants of each meeting, once for each time.
+    `withdrawn`: the entrants that are no longer paired.
     """
 
     points: tuple[float, ...]
@@ -49,18 +49,18 @@ class PreviousRounds:
 
     @functools.cached_property
     def times_met(self) -> Counter[frozenset[int]]:
-        """How often each two entrants have met."""
+        """The number of meetings of each two entrants."""
         return Counter(self.met)
 
     @functools.cached_property
     def most_met(self) -> int:
-        """The most opponents that an entrant has met, at most: the meetings of the busiest one."""
+        """An upper bound of the opponents that an entrant has met: the most meetings of one."""
         return max(Counter(one for pair in self.met for one in pair).values(), default=0)
 
 
 #: The pairings of a round, the entrant with the first move first, and the entrants with a bye.
 Pairings = tuple[tuple[tuple[int, int], ...], tuple[int, ...]]
-#: The rounds that were paired last, at most so many.
+#: The most rounds whose pairings are remembered.
 MOST_REMEMBERED = 256
 _remembered: dict[PreviousRounds, Pairings] = {}
 
@@ -85,7 +85,7 @@ class Swiss(Format):
 
     @classmethod
     def check_size(cls, name: str, entrants: int, games: int, rounds: int) -> None:
-        """As for any format; and the steps of a round's pairing must be short."""
+        """As in any format; in addition, the steps of a round's pairing must be short."""
         super().check_size(name, entrants, games, rounds)
         few = entrants <= FEW_ENTRANTS
         if rounds > (most := MOST_ROUNDS_OF_FEW if few else MOST_ROUNDS):
@@ -94,11 +94,11 @@ class Swiss(Format):
             raise SpecError(text)
 
     def knows_more(self, known: int, results: PairScores) -> bool:
-        """Whether a round is complete, so that the next one is known."""
+        """Return whether a round is complete, so that the next one is known."""
         return len(results) >= known
 
     def total(self, known: int, withdrawn: Sequence[int]) -> int | None:
-        """The number of pairs, unless an entrant was withdrawn."""
+        """Return the number of pairs, None if an entrant was withdrawn."""
         return None if withdrawn else self.pair_count().least
 
     def byes(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[Bye]:
@@ -109,7 +109,7 @@ class Swiss(Format):
         return (each for each in played if not isinstance(each, Bye))
 
     def _play(self, results: PairScores, withdrawn: Sequence[int]) -> Iterator[Pair | Bye | None]:
-        """The pairs and byes of each round that is known; None after a step of the pairing."""
+        """Yield the pairs and byes of each known round, and None after a step of the pairing."""
         nothing = (0,) * self.entrants
         past = PreviousRounds(nothing, nothing, nothing)
         for number in range(1, self.rounds + 1):
@@ -130,7 +130,7 @@ class Swiss(Format):
 
 
 def _walkovers(unplayed: list[Pair], withdrawn: Sequence[int]) -> list[Bye]:
-    """The byes of entrants whose opponents were withdrawn."""
+    """Return the byes of entrants whose opponents were withdrawn."""
     won = Counter(
         (pair.key[0], one)
         for pair in unplayed
@@ -147,7 +147,7 @@ def _after(
     results: PairScores,
     withdrawn: Sequence[int],
 ) -> PreviousRounds:
-    """The past after a round with these pairs and byes."""
+    """Return the past after a round with these pairs and byes."""
     points, idle, first_moves = list(past.points), list(past.byes), list(past.first_moves)
     gone = set(past.withdrawn)
     for bye in byes:
@@ -169,7 +169,7 @@ def _after(
 
 
 def _paired_off(past: PreviousRounds) -> _Steps[Pairings]:
-    """What `pair_off` returns, in steps; remembered, as a schedule begins with the first round."""
+    """Return the same as `pair_off`, in steps; remembered, as each schedule repeats the rounds."""
     if (known := _remembered.get(past)) is None:
         if len(_remembered) >= MOST_REMEMBERED:
             _remembered.clear()
@@ -178,15 +178,15 @@ def _paired_off(past: PreviousRounds) -> _Steps[Pairings]:
 
 
 def pair_off(past: PreviousRounds) -> Pairings:
-    """The pairings of a round, the entrant with the first move first; and the entrant with a bye.
+    """Return the pairings of a round, the first mover first, and the entrant with a bye.
 
     Entrants are ranked by points, and among equals as they are listed. If their number is odd, the
     bye goes to the lowest of those with the fewest byes, or to another of these if that avoids
-    rematches. From the top, each entrant meets one with as many points, or with as few less as
-    possible; among these it prefers one with which the first move can alternate, then one near the
-    highest of the lower half. The choice must cost the rest no rematch, and must leave as few as
-    possible of those with as many points without an opponent among them. So the number of rematches
-    is the least possible.
+    rematches. From the top, each entrant meets one with equal points, or with the smallest
+    difference; among these it prefers one with which the first move can alternate, then one near
+    the highest of the lower half. The choice must not cause a rematch among the others, and must
+    leave as few entrants as possible without an opponent of equal points. So the number of
+    rematches is the least possible.
 
     While no entrant is withdrawn, none has a second bye before each has had one.
     """
@@ -219,7 +219,7 @@ def _without_pairing(ranked: list[int], past: PreviousRounds) -> _Steps[int]:
 
 
 def _opponent(ranked: list[int], past: PreviousRounds) -> _Steps[int]:
-    """The opponent of the first of them."""
+    """Return the opponent of the first of them."""
     one = ranked[0]
     equals = [other for other in ranked if past.points[other] == past.points[one]]
     fewest, most = _rematches(ranked, past), _new_pairings(equals, past)
@@ -243,9 +243,9 @@ def _opponent(ranked: list[int], past: PreviousRounds) -> _Steps[int]:
 def _reluctance(
     one: int, other: int, groups: dict[float, dict[int, int]], past: PreviousRounds
 ) -> tuple[float, ...]:
-    """The sort key of the opponents of `one`, the first by rank: the best has the lowest.
+    """Return the sort key of an opponent of `one`, the first by rank: the best has the lowest.
 
-    `groups`: by points, those that have as many, with their rank in the group.
+    `groups`: for each number of points the entrants that have it, with their rank in the group.
     """
     points = past.points[other]
     equals = groups[points]
@@ -260,21 +260,21 @@ def _reluctance(
 
 
 def _in_turn(one: int, other: int, past: PreviousRounds, *, even_board: bool) -> tuple[int, int]:
-    """The two, with the first move for the one that had it less often.
+    """Return the two, first the one that had the first move less often.
 
-    Among equals it goes to the higher, or on even boards to the lower.
+    Among equals it is the higher, or on even boards the lower.
     """
     ahead = past.first_moves[one] - past.first_moves[other]
     return (other, one) if ahead > 0 or (ahead == 0 and even_board) else (one, other)
 
 
 def _rematches(even: list[int], past: PreviousRounds) -> int:
-    """The least possible number of rematches if all of them are paired."""
+    """Return the least possible number of rematches if all of them are paired."""
     return len(even) // 2 - _new_pairings(even, past)
 
 
 def _new_pairings(among: list[int], past: PreviousRounds) -> int:
-    """The most pairings, at the same time, of two that have not met."""
+    """Return the most simultaneous pairings of two that have not met."""
     if len(among) - 1 - past.most_met >= len(among) // 2:
         # Each has not met half of the others, so that there is a path through all (Dirac 1952).
         return len(among) // 2

@@ -1,7 +1,7 @@
 """Reports of tournaments, for people and for programs.
 
-`values` has the numbers, `words` and `tables` arrange them as text, `charts` draws them. `writers`
-and `html` write the formats.
+`values` has the numbers, `words` and `tables` make text of them, `charts` draws them. `writers` and
+`html` write the formats.
 """
 
 from __future__ import annotations
@@ -26,5 +26,5 @@ FORMATS = tuple(_WRITERS)
 
 
 def writer(format_: str) -> Callable[[Report], str]:
-    """The writer of one of FORMATS; "crosstable" is the crosstable alone, as CSV."""
+    """Return the writer of one of FORMATS; "crosstable" is the crosstable alone, as CSV."""
     return _WRITERS[format_]

@@ -1,4 +1,8 @@
-"""Charts of a report as SVG, for pages."""
+"""Charts of a report for pages: ratings and LLR as SVG, the bracket of a knockout as HTML.
+
+The bracket is nested lists, which style sheets draw as columns. Without a style sheet, or read
+aloud, it is the rounds with their encounters in order.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +21,15 @@ from playout.server.tournament.report import words
 from playout.server.tournament.report.tables import in_order
 from playout.server.tournament.report.values import Estimate, Meeting, Report, SequentialTest
 
-# The bracket of a knockout as nested lists in HTML, which style sheets draw as columns.
-#
-# Without a style sheet, or read aloud, they are the rounds with their encounters in order.
-
-
+#: The row of an entrant in pixels: its height, its name and rating, and its bar below.
+_ROW, _TEXT, _BAR = 42, 14, 30
+_BOTTOM, _HEIGHT = 24, 280
+_LONGEST_NAME = 22
+#: The most pieces of a curve.
+_PIECES = 500
+#: The texts of an encounter without an entrant.
 _EMPTY, _UNKNOWN = "no opponent", "not known yet"
-#: The winners are in bold type.
+#: Says for screen readers that an entrant has won; it is in bold type.
 _ADVANCES = '<span class="visually-hidden"> advances</span>'
 
 
@@ -51,7 +57,7 @@ class _Bracket:
         self._link = link
 
     def lines(self) -> Iterator[str]:
-        """Yields the lines of all rounds, in HTML."""
+        """Yield the lines of all rounds, in HTML."""
         yield '<ol class="bracket">'
         for number, each in enumerate(self._rounds):
             yield f'<li class="round"><h3>{escape(each.name)}</h3>'
@@ -77,7 +83,7 @@ class _Bracket:
             yield f'<p class="side{won}">{text}{advances}</p>'
 
     def _points(self, one: int, meeting: Meeting | None) -> str:
-        """The points of an entrant in a meeting; empty without an opponent."""
+        """Return the points of an entrant in a meeting; empty without an opponent."""
         if meeting is None or meeting.second is None:
             return ""
         is_first = meeting.first == one
@@ -90,16 +96,8 @@ def _linked(text: str, address: str) -> str:
     return f'<a href="{escape(address)}">{escape(text)}</a>' if address else escape(text)
 
 
-#: The row of an entrant in pixels: its height, its name and rating, and its bar below.
-_ROW, _TEXT, _BAR = 42, 14, 30
-_BOTTOM, _HEIGHT = 24, 280
-_LONGEST_NAME = 22
-#: The most pieces of a curve.
-_PIECES = 500
-
-
 def ratings(report: Report) -> str:
-    """Each entrant's rating with its error bar; empty if no rating is known."""
+    """Return each entrant's rating with its error bar; empty if no rating is known."""
     rows = [
         RatingRow(report.entrants[one].name, words.elo(report.ratings[one]), report.ratings[one])
         for one in in_order(report)
@@ -117,7 +115,7 @@ class RatingRow(NamedTuple):
 
 
 def rating_rows(rows: Sequence[RatingRow], origin: float) -> str:
-    """A rating with its error bar in each row, and the origin; empty if no rating is known."""
+    """Return ratings with error bars in rows, and the origin; empty if no rating is known."""
     ends = [end for row in rows for end in _ends(row.rating)]
     if not ends:
         return ""
@@ -136,7 +134,7 @@ def rating_rows(rows: Sequence[RatingRow], origin: float) -> str:
 
 
 def llr(test: SequentialTest) -> str:
-    """The log-likelihood ratio after each pair, with its bounds; empty before the first pair."""
+    """Return the log-likelihood ratio after each pair, with its bounds; empty without pairs."""
     if not test.llrs:
         return ""
     up = plot.around([test.lower, test.upper, *test.llrs])
@@ -152,7 +150,7 @@ def llr(test: SequentialTest) -> str:
 
 
 def _ends(estimate: Estimate) -> list[float]:
-    """The known ends of an error bar."""
+    """Return the known ends of an error bar."""
     if estimate.value is None:
         return [each for each in (estimate.low, estimate.high) if each is not None]
     error = estimate.error or 0.0
@@ -166,7 +164,7 @@ def _short(name: str) -> str:
 
 
 def _bar(axis: Axis, y: float, estimate: Estimate) -> list[str]:
-    """An error bar; without a known end it goes to the edge."""
+    """Return an error bar; without a known end it reaches to the edge."""
     ends = _ends(estimate)
     if not ends:
         return []
@@ -182,7 +180,7 @@ def _bar(axis: Axis, y: float, estimate: Estimate) -> list[str]:
 
 
 def _thinned(values: Sequence[float]) -> Iterator[tuple[int, float]]:
-    """The points of a curve from 0 on: the lowest and highest of each piece, and the last."""
+    """Yield the points of a curve from 0: the lowest and highest of each piece, and the last."""
     yield 0, 0.0
     size = math.ceil(len(values) / _PIECES)
     for start in range(0, len(values), size):

@@ -1,4 +1,4 @@
-"""The report as one self-contained HTML page, light and dark; and its sections."""
+"""The report as one HTML page, light and dark, which loads no other file; and its sections."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Link = Callable[[CellEntrants], str]
 
 
 def write(report: Report) -> str:
-    """The whole page, which loads nothing from elsewhere."""
+    """Return the whole page, which loads no other file."""
     lines = [f"<li>{shown(line)}</li>" for line in summary(report)]
     answer = [f'<p class="headline">{shown(text)}</p>'] if (text := headline(report)) else []
     return page(report.name, [*answer, "<ul>", *lines, "</ul>", *sections(report)])
 
 
 def sections(report: Report, link: Link = lambda entrants: "") -> Iterator[str]:
-    """Yields all charts and tables, each as a section with its heading."""
+    """Yield all charts and tables, each as a section with its heading."""
     if plot := charts.ratings(report):
         yield section("Ratings", plot)
     for each in report.head_to_head:
@@ -49,7 +49,7 @@ def _table(table: TextTable, link: Link) -> str:
 
 
 def _scrolled(title: str, content: str) -> str:
-    """What may be wider than the window, as a region that the keyboard scrolls, too."""
+    """Return content as a region that can be scrolled, also by keyboard, if it is wide."""
     head = f'<div class="scroll" tabindex="0" role="region" aria-label="{shown(title)}">'
     return f"{head}{content}</div>"
 
@@ -65,6 +65,6 @@ def _row(table: TextTable, row: int, link: Link) -> str:
 
 
 def _kind(table: TextTable, row: int, column: int) -> str:
-    """The classes of a cell: words or numbers, and whether it names the entrant of its row."""
+    """Return the classes of a cell: words or numbers, and whether it has its row's entrant."""
     row_head = " who" if len(table.entrants.get((row, column), ())) == 1 else ""
     return ("name" if column < table.names else "number") + row_head

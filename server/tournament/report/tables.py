@@ -17,8 +17,6 @@ from playout.server.tournament.report.values import (
 )
 
 _VERDICTS = {None: "none yet", "H0": "elo0 is accepted", "H1": "elo1 is accepted"}
-
-
 #: The pairs by their two results.
 _PAIRS = ("LL", "LD", "WL", "DD", "WD", "WW")
 #: The entrants of a cell: one, if the cell has its name, or two, if it has their matches.
@@ -39,7 +37,7 @@ class TextTable(NamedTuple):
 
 
 def summary(report: Report) -> list[str]:
-    """The lines above the tables: what is played, the progress, and notes on the numbers."""
+    """Return the lines above the tables: the games, the progress, and notes on the numbers."""
     lines = [f"{report.format.replace('_', ' ')} of {', '.join(report.games)}", _progress(report)]
     if report.voided:
         lines.append(f"{counted(report.voided, 'pair')} voided and played again")
@@ -53,9 +51,9 @@ def summary(report: Report) -> list[str]:
 
 
 def tables(report: Report, *, with_bracket: bool = True) -> list[TextTable]:
-    """The tables that have rows, the most important first.
+    """Return the tables that have rows, the most important first.
 
-    `with_bracket`: with the rounds of a knockout, which its bracket has, too.
+    `with_bracket`: include the rounds of a knockout, which a bracket shows as well.
     """
     rounds = [_round(report, each) for each in report.rounds]
     bracket, others = ([], rounds) if not report.bracket else (rounds, [])
@@ -74,7 +72,7 @@ def tables(report: Report, *, with_bracket: bool = True) -> list[TextTable]:
 
 
 def in_order(report: Report) -> list[int]:
-    """The entrants by standing, or as they are listed before the first results."""
+    """Return the entrants by standing, or before the first results as they are listed."""
     standing = [each.entrant for each in report.standings]
     return standing or list(range(len(report.entrants)))
 
@@ -129,7 +127,7 @@ def _superiority(report: Report) -> TextTable:
 
 
 def _square(title: str, report: Report, cells: list[list[str]]) -> TextTable:
-    """A table of each entrant against each, in the order of the standings and numbered so."""
+    """Return a table of each entrant against each, numbered in the order of the standings."""
     if not cells:
         return TextTable(title, (), [], 0)
     order = in_order(report)
@@ -146,7 +144,7 @@ def _square(title: str, report: Report, cells: list[list[str]]) -> TextTable:
 
 
 def _all_head_to_heads(report: Report) -> list[TextTable]:
-    """A table for two entrants; one for all opponents of the same entrant, as in a gauntlet."""
+    """Return a table for two entrants, or one for all opponents of one, as in a gauntlet."""
     if len(report.head_to_head) < 2:
         return [_head_to_head(report, each) for each in report.head_to_head]
     first = report.head_to_head[0].first
@@ -203,7 +201,7 @@ def _test(test: SequentialTest) -> list[tuple[str, str]]:
 
 
 def _endings(report: Report) -> TextTable:
-    """The table of endings, with a column for each reason, the most frequent first."""
+    """Return the table of endings, with a column for each reason, the most frequent first."""
     counts: dict[str, int] = {}
     for endings in report.endings:
         for reason, each in endings.items():
@@ -227,7 +225,7 @@ def _endings(report: Report) -> TextTable:
 
 
 def _round(report: Report, played: ReportRound) -> TextTable:
-    """Who met whom in a round, with their points and, in a knockout, the winner."""
+    """Return the meetings of a round, with the points and, in a knockout, the winner."""
     name = [each.name for each in report.entrants]
     rows: list[tuple[str, ...]] = []
     entrants: dict[tuple[int, int], CellEntrants] = {}
@@ -248,7 +246,7 @@ def _round(report: Report, played: ReportRound) -> TextTable:
 
 
 def _entrants(report: Report) -> TextTable:
-    """What the entrants are, if that is known of any."""
+    """Return the programs of the entrants, if any is known."""
     if not any(each.program for each in report.entrants):
         return TextTable("", (), [], 0)
     has_versions = any(each.version for each in report.entrants)
@@ -266,7 +264,7 @@ def _entrants(report: Report) -> TextTable:
 
 
 def _setting(report: Report) -> TextTable:
-    """What was played, and where."""
+    """Return the terms of the tournament, and its machine."""
     played = report.setting
     if played is None:
         return TextTable("", (), [], 0)
@@ -282,12 +280,12 @@ def _setting(report: Report) -> TextTable:
 
 
 def _named(order: list[int], column: int) -> dict[tuple[int, int], CellEntrants]:
-    """The entrants of a column of names, one row for each."""
+    """Return the entrants of a column of names, with one row for each."""
     return {(row, column): (one,) for row, one in enumerate(order)}
 
 
 def _against(order: list[int]) -> dict[tuple[int, int], CellEntrants]:
-    """The entrants of the cells of a square table, whose columns follow two others."""
+    """Return the entrants of the cells of a square table after its first two columns."""
     return {
         (row, column): (one, other)
         for row, one in enumerate(order)

@@ -14,8 +14,8 @@ from typing import Literal
 class Estimate:
     """An estimated number: the likeliest `value`, and its `error` at 95 % confidence.
 
-    For an entrant that won everything the value is unknown, and only its lower bound `low` is
-    known; for one that lost everything, only its upper bound `high`.
+    For an entrant that won everything, only the lower bound `low` is known; for one that lost
+    everything, only the upper bound `high`.
     """
 
     value: float | None = None
@@ -28,8 +28,7 @@ class Estimate:
 class ReportEntrant:
     """A participant of a tournament; it was `withdrawn` if it kept crashing.
 
-    `program`: its player with options or its command, empty if it logs in from elsewhere. `clock`:
-    the clock that it plays with.
+    `program` is its player with options or its command, empty if it logs in from elsewhere.
     """
 
     name: str
@@ -41,7 +40,7 @@ class ReportEntrant:
 
 @dataclass(frozen=True)
 class ReportSetting:
-    """What was played besides games and entrants, as texts for people; `machine` may be empty."""
+    """The terms of the tournament besides games and entrants, as texts; `machine` may be empty."""
 
     clock: str
     openings: str
@@ -74,10 +73,10 @@ class ReportRound:
 
 @dataclass(frozen=True)
 class BracketRound:
-    """A round of a knockout, played or not: the entrants by seat, of which neighbours meet.
+    """A round of a knockout, played or not: the entrants by seat; neighbours meet.
 
-    In the first round None is an empty seat, whose neighbour advances; later one whose entrant is
-    not known yet.
+    In the first round None is an empty seat, whose neighbour advances; later it is an entrant that
+    is not known yet.
     """
 
     name: str
@@ -183,16 +182,16 @@ class HeadToHead:
 class Report:
     """The results of a tournament so far.
 
-    `done` pairs of `pairs` are complete; `pairs` is None if their number is not yet decided.
-    `repeated` of the complete pairs had the same moves as another and are no evidence; `voided`
-    pairs were, or will be, played again.
+    `done` pairs of `pairs` are complete; `pairs` is None while their number is not decided.
+    `repeated` of the complete pairs had the same moves as another, and are no evidence; `voided`
+    pairs were or will be played again.
 
     `crosstable[i][j]` has the points of entrant i against j, and `los[i][j]` is the probability
     that i is stronger than j. `ratings` are relative to `anchor`, or to the average; `first_move`
     is the value of the first move in Elo. All of these are empty if no entrant is rated. `endings`
-    has for each entrant the results of its matches, by the reason of their end. `rounds` are those
-    of a knockout or a Swiss that are known; `bracket` has all rounds of a knockout. `setting` is
-    None where it is not known. `winner` is the entrant that is left of a knockout, None otherwise.
+    has for each entrant the results of its matches, by the reason of their end. `rounds` are the
+    known rounds of a knockout or a Swiss; `bracket` has all rounds of a knockout. `setting` may be
+    unknown, None. `winner` is the winner of a knockout, None otherwise.
     """
 
     name: str

@@ -15,7 +15,7 @@ from playout.server.tournament.report.values import (
 
 
 def elo(estimate: Estimate) -> str:
-    """An estimate of Elo: `+12.3 ± 4.5`, or `> 800` for an entrant that won everything."""
+    """Return an estimate of Elo: `+12.3 ± 4.5`, or `> 800` for an entrant that won everything."""
     if estimate.value is not None:
         error = "" if estimate.error is None else f" ± {estimate.error:.1f}"
         return f"{estimate.value:+.1f}{error}"
@@ -25,17 +25,17 @@ def elo(estimate: Estimate) -> str:
 
 
 def cell(cell: CrosstableCell) -> str:
-    """Points and matches, as in `12.5/20`; a dash without matches."""
+    """Return points and matches, as in `12.5/20`; a dash without matches."""
     return f"{decimal(cell.points)}/{cell.matches}" if cell.matches else UNKNOWN
 
 
 def won_tied_lost(counts: MatchCounts) -> str:
-    """Wins, ties and losses, as in `+3 =1 -2`; empty without matches."""
+    """Return wins, ties and losses, as in `+3 =1 -2`; empty without matches."""
     return f"+{counts.won} ={counts.tied} -{counts.lost}" if counts.matches else ""
 
 
 def headline(report: Report) -> str:
-    """Return who is stronger, or who has won or leads; empty before the first result."""
+    """Return the stronger of two entrants, or the winner or leader; empty without results."""
     if len(report.entrants) == 2 and report.head_to_head:
         return _of_two(report, report.head_to_head[0])
     return _of_many(report)
@@ -95,7 +95,7 @@ def _sign(lead: Estimate) -> int:
 
 
 def _turned(lead: Estimate) -> Estimate:
-    """Return the estimate from the side of the other."""
+    """Return the estimate from the side of the other entrant."""
     numbers = (lead.value, lead.low, lead.high)
     value, low, high = (None if each is None else -each for each in numbers)
     return Estimate(value, lead.error, high, low)

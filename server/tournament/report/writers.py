@@ -31,7 +31,7 @@ _FORMULA = ("=", "+", "-", "@", "'")
 
 
 def as_text(report: Report) -> str:
-    """The whole report; lines are as long as the widest table."""
+    """Return the whole report; lines are as long as the widest table."""
     lines = [report.name, *filter(None, [headline(report)]), *summary(report)]
     parts = ["\n".join(map(plain, lines))]
     parts += ["\n".join([plain(table.title), *_aligned(table)]) for table in tables(report)]
@@ -52,7 +52,7 @@ def _aligned(table: TextTable) -> list[str]:
 
 
 def _filled(cell: str, width: int, *, to_the_left: bool) -> str:
-    """The cell padded to a width in terminal columns; some letters take two, accents none."""
+    """Return the cell padded to a width in terminal columns; some letters take two columns."""
     blanks = " " * (width - cell_len(cell))
     return cell + blanks if to_the_left else blanks + cell
 
@@ -61,7 +61,7 @@ def _filled(cell: str, width: int, *, to_the_left: bool) -> str:
 
 
 def as_markdown(report: Report) -> str:
-    """The whole report as Markdown."""
+    """Return the whole report as Markdown."""
     parts = [f"# {_escaped(report.name)}"]
     if answer := headline(report):
         parts.append(_escaped(answer))
@@ -78,7 +78,7 @@ def _markdown_table(table: TextTable) -> str:
 
 
 def _escaped(text: str) -> str:
-    """The text with escaped marks, on one line, as it can stand in a table's cell."""
+    """Return the text on one line with escaped marks, for the cell of a table."""
     return _MARKS.sub(lambda mark: "\\" + mark[0], plain(text))
 
 
@@ -86,7 +86,7 @@ def _escaped(text: str) -> str:
 
 
 def as_csv(report: Report) -> str:
-    """The standings, with empty fields for unknown numbers; texts are made safe."""
+    """Return the standings, with empty fields for unknown numbers; texts are made safe."""
     head = ["place", "name", "version", "points", *report.tiebreaks, "matches"]
     head += ["won", "tied", "lost", "elo", "elo_error"]
     rows: list[list[_Field]] = []
@@ -104,7 +104,7 @@ def as_csv(report: Report) -> str:
 
 
 def crosstable_as_csv(report: Report) -> str:
-    """The points of each entrant against each, by standing; empty if the two never met."""
+    """Return the points of each entrant against each, by standing; empty if they never met."""
     order = in_order(report) if report.crosstable else []
     head: list[_Field] = ["name", *(_safe(report.entrants[one].name) for one in order)]
     rows: list[list[_Field]] = [
@@ -122,7 +122,7 @@ def _points(cell: CrosstableCell) -> float | None:
 
 
 def _safe(text: str) -> str:
-    """The text on one line, with an apostrophe before a text that a spreadsheet would compute.
+    """Return the text on one line; a text that a spreadsheet would compute gets an apostrophe.
 
     After OWASP, "CSV Injection". An apostrophe at the start is doubled, so that the original text
     can be recovered.
@@ -141,7 +141,7 @@ def _csv(rows: Iterable[Iterable[_Field]]) -> str:
 
 
 def as_json(report: Report) -> str:
-    """The whole report with the names of its fields, null for unknown numbers, and a `version`."""
+    """Return the whole report by the names of its fields, with `version`; unknown is null."""
     fields: dict[str, Any] = msgspec.to_builtins(report)
     whole = msgspec.json.encode({"version": JSON_VERSION, **fields})
     return msgspec.json.format(whole, indent=2).decode() + "\n"

@@ -545,8 +545,8 @@ def test_leaving_does_not_wait_for_ever(harness: AgentHarness) -> None:
     [
         (TAKE_3 + 1, (2, 0, 5), "action 3 (no action) is not legal here; legal are: 1, 2, 3"),
         (-1, (2, 0, 9), "action -1 (no action) is not legal here; legal are: 1, 2, 3"),
-        (TAKE_3, (2, 0, 2**40), "the position after the last move is another one"),
-        (TAKE_3, (2, 0), "the position after the last move is another one"),
+        (TAKE_3, (2, 0, 2**40), "the position after the last move is different"),
+        (TAKE_3, (2, 0), "the position after the last move is different"),
     ],
 )
 def test_a_position_that_breaks_the_rules_is_never_given_to_the_player(
@@ -568,9 +568,9 @@ def test_a_position_that_breaks_the_rules_is_never_given_to_the_player(
 @pytest.mark.parametrize(
     ("ply", "state", "expected"),
     [
-        (-1, (1, 0, 9), "of 1 moves, -1 are to be left"),
-        (2, (1, 0, 5), "of 1 moves, 2 are to be left"),
-        (0, (1, 0, 2**40), "the position after the last move is another one"),
+        (-1, (1, 0, 9), "of 1 moves, -1 are to remain"),
+        (2, (1, 0, 5), "of 1 moves, 2 are to remain"),
+        (0, (1, 0, 2**40), "the position after the last move is different"),
     ],
 )
 def test_a_takeback_to_a_position_that_was_not_there_is_never_given_to_the_player(

@@ -1,1 +1,1 @@
-"""One file a change, in the order that they name."""
+"""One file for each version of the tables, in the order of their numbers."""

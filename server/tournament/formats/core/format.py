@@ -1,4 +1,4 @@
-"""The base class of formats: which pairs there are, given the results so far."""
+"""The base class of formats: the pairs of a tournament, given the results so far."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from playout.ratings.pairs import CountRange, Pair, PairScores
 
 
 class Bye(NamedTuple):
-    """An entrant without an opponent in a round, which is given `matches` as won."""
+    """An entrant without an opponent in a round; `matches` count as won."""
 
     round: int
     entrant: int
@@ -23,33 +23,31 @@ class Bye(NamedTuple):
 class Format(ABC):
     """The rules by which a tournament's pairs follow from its specification and its results.
 
-    A format has no state: the same results give the same pairs, in whatever order they came in, so
-    that a tournament that is resumed has the same schedule. A pair, once known, stays as it is
-    while results are added. When all pairs are complete, the tournament is over.
+    A format has no state: the same results give the same pairs, in any order of the results, so
+    that a resumed tournament has the same schedule. A known pair does not change when results are
+    added. When all pairs are complete, the tournament is over.
 
     `withdrawn` are the entrants that were withdrawn, in the order of their withdrawal. Their
-    complete pairs stay; no other pair of theirs is among the pairs. In a Swiss and a knockout their
-    opponents advance without playing; if both withdrew, the opponent of the first to withdraw
-    advances. Later pairs depend on that: no entrant can return, and `withdrawn` has to be stored
-    with the results.
+    complete pairs stay; their other pairs are left out. In a Swiss and a knockout their opponents
+    advance without playing; if both were withdrawn, the one that was withdrawn later advances.
+    Later pairs depend on that: no entrant can return, and `withdrawn` is stored with the results.
     """
 
-    #: Whether it takes two entrants only.
+    #: Whether it is for two entrants only.
     only_two: ClassVar[bool] = False
-    #: Whether it ends with the decision of a sequential test, whose bounds are `spec.sprt`.
+    #: Whether it ends with the decision of a sequential test with the bounds `spec.sprt`.
     has_test: ClassVar[bool] = False
     #: Whether all pairs are known before the first match, so that results add none.
     is_fixed: ClassVar[bool] = False
-    #: Whether results decide who meets whom; otherwise they only make more pairs known, at most.
+    #: Whether results decide the pairings; otherwise results can only make more pairs known.
     depends_on_results: ClassVar[bool] = True
-    #: Whether its report lists who met whom in each round.
+    #: Whether its report lists the meetings of each round.
     shows_rounds: ClassVar[bool] = False
-    #: The most pairs of a tournament: the time that a server takes for each result grows with them.
+    #: The most pairs of a tournament: the server's time for each result grows with their number.
     most_pairs: ClassVar[int] = 20_000
     #: The lowest number of rounds; 0 stands for no limit.
     least_rounds: ClassVar[int] = 1
-    #: The tie-breaks that mean something in its table, in this order; keys of
-    #: `standings.TIEBREAKS`.
+    #: The tie-breaks of its table, in this order; keys of `standings.TIEBREAKS`.
     tiebreaks: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, spec: TournamentSpec) -> None:
@@ -60,7 +58,7 @@ class Format(ABC):
 
     @classmethod
     def check_entrants(cls, name: str, count: int) -> None:
-        """Raises SpecError if the format, called `name`, does not take `count` entrants."""
+        """Raise SpecError if the format, called `name`, is not for `count` entrants."""
         if count < 2:
             raise SpecError(f"a tournament has two or more entrants, not {count}")
         if cls.only_two and count > 2:
@@ -68,7 +66,7 @@ class Format(ABC):
 
     @classmethod
     def check_size(cls, name: str, entrants: int, games: int, rounds: int) -> None:
-        """Raises SpecError if a tournament of this size would keep a server busy for too long."""
+        """Raise SpecError if a tournament of this size would keep a server busy for too long."""
         count = cls.most_known(entrants, games, rounds)
         if count > cls.most_pairs:
             most = f"{cls.most_pairs:,}"
@@ -77,68 +75,68 @@ class Format(ABC):
     @classmethod
     @abstractmethod
     def most_known(cls, entrants: int, games: int, rounds: int) -> int:
-        """The largest number of pairs that such a tournament has, or knows at a time."""
+        """Return the largest number of pairs that are known at a time in such a tournament."""
 
     def pairs(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[Pair]:
-        """All known pairs that have been or will be played, in schedule order."""
+        """Return all known pairs that were or will be played, in schedule order."""
         known = filter(None, self.schedule(results, withdrawn))
         return without_left_out(known, results, withdrawn)
 
     def knows_more(self, known: int, results: PairScores) -> bool:
-        """Whether `results` may add pairs to the `known` ones of fewer results."""
+        """Return whether `results` may add pairs to the `known` number of pairs."""
         return not self.is_fixed
 
     def more(self, known: int, results: PairScores) -> Iterable[Pair]:
-        """The pairs after the `known` ones that results have made known, whatever these were."""
+        """Return the pairs after the `known` ones, of a format that does not depend on results."""
         return ()
 
     def pair_count(self) -> CountRange:
-        """How many pairs the whole tournament has if no entrant is withdrawn."""
+        """Return the number of pairs of the whole tournament if no entrant is withdrawn."""
         known = self.most_known(self.entrants, len(self.games), self.rounds)
         return CountRange(known, known)
 
     def total(self, known: int, withdrawn: Sequence[int]) -> int | None:
-        """The number of pairs of the whole tournament, `known` so far; None if not yet decided."""
+        """Return the number of all pairs, of which `known` are known; None if not yet decided."""
         return known if self.is_fixed else None
 
     def round_name(self, number: int) -> str:
-        """The title of a round, from 1."""
+        """Return the title of a round; the first is 1."""
         return f"Round {number}"
 
     def processes(self) -> list[int]:
-        """How many processes of each entrant are started at first: as many as are surely useful."""
+        """Return how many processes of each entrant are started at first, all of them useful."""
         seats = 2 * self.concurrency
         return [min(self.concurrency, math.ceil(seats / self.entrants))] * self.entrants
 
     def head_to_heads(self) -> list[tuple[int, int]]:
-        """The two entrants of each comparison that the report shows in detail."""
+        """Return the two entrants of each comparison that the report shows in detail."""
         return [(0, 1)] if self.entrants == 2 else []
 
     def byes(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[Bye]:
-        """The byes of the rounds that are known; by default none."""
+        """Return the byes of the known rounds; by default none."""
         return []
 
     def winner(self, results: PairScores, withdrawn: Sequence[int] = ()) -> int | None:
-        """The winner, if the format decides that rather than the table of points."""
+        """Return the winner, if the format decides it, not the table of points."""
         return None
 
     def bracket(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[list[int | None]]:
-        """The entrants of each round by their seats, if winners advance; by default none.
+        """Return the entrants of each round by their seats, if winners advance; by default none.
 
-        In the first round None is an empty seat, later one whose entrant is not known yet. The last
-        round is the winner.
+        Neighbours meet. None is an empty seat in the first round, and later an entrant that is not
+        known yet. The last round is the winner.
         """
         return []
 
     def ranking(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[int] | None:
-        """All entrants, best first, if the format decides that rather than the table of points."""
+        """Return all entrants, best first, if the format decides it, not the table of points."""
         return None
 
     @abstractmethod
     def schedule(self, results: PairScores, withdrawn: Sequence[int]) -> Iterable[Pair | None]:
-        """All known pairs in schedule order, with those that cannot be played any more.
+        """Return all known pairs in schedule order, also those that can no longer be played.
 
-        None stands for a millisecond of work. A server does something else in between.
+        None stands for a millisecond of work, after which a server does other work.
         """
 
 
@@ -146,7 +144,7 @@ T = TypeVar("T")
 
 
 def finished(steps: Generator[object, None, T]) -> T:
-    """What a generator returns at its end; what it yields is passed over."""
+    """Return the value that a generator returns, and ignore what it yields."""
     while True:
         try:
             next(steps)
@@ -157,7 +155,7 @@ def finished(steps: Generator[object, None, T]) -> T:
 def without_left_out(
     pairs: Iterable[Pair], results: PairScores, withdrawn: Sequence[int]
 ) -> list[Pair]:
-    """The pairs that are not `left_out`."""
+    """Return the pairs that are not `left_out`."""
     gone = frozenset(withdrawn)
     if not gone:
         return list(pairs)
@@ -167,7 +165,7 @@ def without_left_out(
 def encounter(
     games: tuple[str, ...], place: tuple[int, int], entrants: tuple[int, int], opening: int
 ) -> list[Pair]:
-    """A meeting of two entrants: one pair for each game, with the first move in turn.
+    """Return a meeting of two entrants: one pair for each game, with the first move in turn.
 
     `place`: the round and the board.
     """
@@ -178,15 +176,15 @@ def encounter(
 
 
 def swapped(entrants: tuple[int, int], times: int) -> tuple[int, int]:
-    """The two entrants, after exchanging their places that many times."""
+    """Return the two entrants, after exchanging their places that many times."""
     return entrants if times % 2 == 0 else (entrants[1], entrants[0])
 
 
 def left_out(pair: Pair, results: PairScores, withdrawn: Sequence[int]) -> bool:
-    """Whether the pair is not complete and cannot be, because an entrant of it was withdrawn."""
+    """Return whether the pair cannot be completed, because an entrant of it was withdrawn."""
     return pair.key not in results and absent(pair.entrants, withdrawn) is not None
 
 
 def absent(entrants: tuple[int, int], withdrawn: Sequence[int]) -> int | None:
-    """Which of the two forfeits the matches not played: the first to be withdrawn, or None."""
+    """Return which of the two forfeits unplayed matches: the first one withdrawn, or None."""
     return next((one for one in withdrawn if one in entrants), None)

@@ -9,12 +9,12 @@ Graph = Mapping[int, Set[int]]
 
 
 def maximum_matching(graph: Graph) -> dict[int, int]:
-    """For each matched vertex, its partner; no matching of the graph has more edges.
+    """Return the partner of each matched vertex; no matching of the graph has more edges.
 
-    `graph`: the neighbours of each vertex, in both directions. Edmonds' blossom algorithm (Edmonds
-    1965, "Paths, trees, and flowers"): from each unmatched vertex it searches a path on which
-    unmatched and matched edges alternate, with odd cycles shrunk to their base, and exchanges the
-    matched and the unmatched edges of the path.
+    `graph` has the neighbours of each vertex, in both directions. Edmonds' blossom algorithm
+    (Edmonds 1965, "Paths, trees, and flowers"): from each unmatched vertex it searches a path on
+    which unmatched and matched edges alternate, with odd cycles shrunk to their base, and exchanges
+    the matched and the unmatched edges of the path.
     """
     matched: dict[int, int] = {}
     for one in graph:
@@ -36,7 +36,7 @@ class _Search:
         self.queue = deque([root])
 
     def augment(self) -> None:
-        """Matches the root too, if an augmenting path from it exists."""
+        """Match the root, too, if an augmenting path from it exists."""
         while self.queue:
             one = self.queue.popleft()
             for other in self.graph[one]:
@@ -57,7 +57,7 @@ class _Search:
             self.queue.append(one)
 
     def _change_over(self, end: int) -> None:
-        """Exchanges matched and unmatched edges on the path from the root to `end`."""
+        """Exchange matched and unmatched edges on the path from the root to `end`."""
         one: int | None = end
         while one is not None:
             before = self.parent[one]
@@ -66,7 +66,7 @@ class _Search:
             one = following
 
     def _shrink(self, one: int, other: int) -> None:
-        """Shrinks an odd cycle: its vertices are at an even distance too, and have one base."""
+        """Shrink an odd cycle: its vertices are also at an even distance, and have one base."""
         base = self._common_base(one, other)
         cycle: set[int] = set()
         self._mark(one, base, other, cycle)
@@ -77,7 +77,7 @@ class _Search:
                 self._reach(each)
 
     def _common_base(self, one: int, other: int) -> int:
-        """The base at which the paths of both to the root meet."""
+        """Return the base at which the paths of both to the root meet."""
         above = {self.base[one]}
         while self.base[one] != self.base[self.root]:
             one = self.parent[self.matched[self.base[one]]]
