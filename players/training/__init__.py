@@ -1,11 +1,15 @@
 """Training of nets by self-play: samples, the trainer, the folder of a run, `playout-train`.
 
-A run is a loop of rounds. In each round worker processes play against themselves with the newest
-net (`selfplay`, `worker`, `workers`) and write shards of samples (`samples`); the trainer
-(`trainer`, `model`, `replay`) learns from the shards of the last rounds, and the next net is
-written as an ONNX file (`nets`). `run_folder` says where everything is, `loop` in which order it
-happens, so that a process that is killed at any time loses at most the shards in flight. `settings`
-is the file that controls it.
+A run is a loop of rounds (`loop`). In each round worker processes (`selfplay_workers`,
+`selfplay_process`) play against themselves with the newest net (`self_play`) and write shards of
+samples (`samples`); the trainer (`trainer`, `model`, `replay`) learns from the shards of the last
+rounds, and the next net is written as an ONNX file. `settings` is the file that controls it.
+`run_folder` reads and writes all files of a run: a process that is killed at any time loses at most
+the shards in flight.
 
 Only `model`, `trainer` and `loop` import jax and optax; the commands import them when they train.
 """
+
+
+class TrainingError(Exception):
+    """Something that stops a training; the message says what is wrong and what to do."""

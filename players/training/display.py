@@ -17,7 +17,7 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from playout.players.training.record import RoundRecord
+from playout.players.training.record import RoundRecord, duration
 
 #: Seconds without a line after which one is printed where there is no terminal: before the first
 #: round, and later.
@@ -181,12 +181,6 @@ class PlainLines:
             silence_s = _SILENCE_S if self._rounds else _FIRST_SILENCE_S
             if self._phase.text and time.monotonic() > self._printed_at + silence_s:
                 self.say(str(self._phase))
-
-
-def duration(seconds: float) -> str:
-    """Return seconds as hours, minutes and seconds: 1:02:03."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
 def round_lines(record: RoundRecord, remaining_s: float | None, has_head: bool) -> list[str]:

@@ -17,6 +17,7 @@ from playout.games import Game, SpecError, State
 from playout.games.core import spec
 from playout.players import Limit, Player, Resigned
 from playout.players.alphazero import AlphaZero
+from playout.players.training.record import NetScore
 from playout.protocol.tournament_spec import Openings
 from playout.ratings.evidence import evidence, pentanomial
 from playout.ratings.openings import Book
@@ -51,33 +52,6 @@ class EvaluationTerms:
     limit: Limit
     plies: int
     seed: int
-
-
-@dataclass(frozen=True)
-class NetScore:
-    """The results of the first player: shares from 0 to 1, Elo points, at 95 % confidence.
-
-    None is an unknown or infinite number.
-    """
-
-    pairs: int
-    won: int
-    tied: int
-    lost: int
-    share: float
-    low: float
-    high: float
-    elo: float | None
-    elo_low: float | None
-    elo_high: float | None
-
-    def __str__(self) -> str:
-        """The score and the difference in Elo, each with its interval."""
-        counts = f"+{self.won} ={self.tied} -{self.lost}"
-        score = f"{self.share:.1%} ({self.low:.1%} to {self.high:.1%})"
-        bounds = (self.elo_low, self.elo, self.elo_high)
-        low, elo, high = ("unknown" if each is None else f"{each:+.0f}" for each in bounds)
-        return f"{2 * self.pairs} games, {counts}: {score}, Elo {elo} ({low} to {high})"
 
 
 def played(terms: EvaluationTerms, pairs: int, threads: int) -> Iterator[PairScore]:

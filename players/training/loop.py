@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -17,11 +18,10 @@ from playout.players.training.display import TrainingDisplay
 from playout.players.training.record import RoundRecord
 from playout.players.training.replay import ReplayBuffer, window
 from playout.players.training.run_folder import Checkpoint, RunFolder
-from playout.players.training.samples import Played, joined
+from playout.players.training.samples import Played, Shard, ShardName, joined
 from playout.players.training.selfplay_process import Job
 from playout.players.training.selfplay_workers import JobPlayers
 from playout.players.training.settings import TrainingSettings
-from playout.players.training.trained_net import write_net
 from playout.players.training.trainer import Learned, Trainer, learning_rate
 
 #: Seconds between two looks at the workers.
@@ -37,12 +37,16 @@ class _Times(NamedTuple):
 
 
 class TrainingLoop:
-    """Runs the rounds of a folder, from its last checkpoint to the limits."""
+    """Runs the rounds of a folder, from a checkpoint to the limits."""
 
     def __init__(
-        self, folder: RunFolder, settings: TrainingSettings, display: TrainingDisplay
+        self,
+        folder: RunFolder,
+        settings: TrainingSettings,
+        checkpoint: Checkpoint | None,
+        display: TrainingDisplay,
     ) -> None:
-        """Read the checkpoint and the shards that are learned from.
+        """Read the shards that are learned from; `settings` may have other limits than the folder.
 
         Raises TrainingError and NetError.
         """
@@ -54,12 +58,12 @@ class TrainingLoop:
         self._trainer = Trainer(game, settings.learning, seed, start)
         self._replay = ReplayBuffer(game, settings.learning)
         self._last: RoundRecord | None = None
-        if checkpoint := folder.read_checkpoint(settings):
+        if checkpoint:
             self._last = checkpoint.record
             self._trainer.restore(checkpoint.state, checkpoint.record.steps)
-        folder.restore_records(self._last)
-        self._write_net(self._done)
-        self._fill_replay()
+        folder.start(self._trainer.parameters, self._last)
+        for number in range(self._first_needed(self._done), self._done + 1):
+            self._add_samples(number, folder.read_round(number).values())
 
     @property
     def _done(self) -> int:
@@ -73,46 +77,39 @@ class TrainingLoop:
 
     def _round(self, workers: JobPlayers) -> None:
         number, began = self._done + 1, time.monotonic()
-        processes = self._settings.processes
         if workers.is_idle:  # otherwise the round was started while the net learned
             self._start(workers, number, net=number - 1)
         self._wait(workers, number)
-        shards = self._folder.read_round(number, self._settings.game)
-        played = sum((each.played for each in shards), Played())
-        self._replay.add_round(number, joined([each.samples for each in shards]))
+        shards = self._folder.read_round(number)
+        played = sum((each.played for each in shards.values()), Played())
+        self._add_samples(number, shards.values())
         played_at = time.monotonic()
-        if processes.overlap:
+        if self._settings.processes.overlap:
             self._start(workers, number + 1, net=number - 1)
         learned, rate = self._learn(number, played.positions)
         learned_at = time.monotonic()
         # With `overlap`, self-play began before the round did.
         self_play_s = max(1e-3, played_at - began, played.seconds / workers.count)
         times = _Times(learned_at - began, self_play_s, learned_at - played_at)
-        stale = sum(each.net is not None and each.net < number - 1 for each in shards)
-        self._last = self._record(number, played, learned, rate, times, stale)
-        self._write_net(number)
-        self._folder.write_checkpoint(Checkpoint(self._trainer.state, self._last), self._settings)
-        self._folder.append_record(self._last)
-        self._folder.forget_nets(number, processes.keep_every)
-        self._folder.forget_shards(self._first_needed(number))
+        self._last = self._record(number, shards, played, learned, rate, times)
+        checkpoint = Checkpoint(self._trainer.state, self._last)
+        self._folder.complete_round(checkpoint, self._first_needed(number))
         self._display.round(self._last, record.remaining_s(self._settings.limits, self._last))
 
     def _start(self, workers: JobPlayers, number: int, net: int) -> None:
         """Hand out what is missing of a round, one shard for each worker."""
-        game, folder = self._settings.game, self._folder
         workers.poll(0.0)  # some may have come or gone while the net learned
-        there = folder.shards(number)
+        there = self._folder.read_round(number)
         wanted = self._settings.learning.positions_per_round
-        missing = wanted - sum(each.played.positions for each in folder.read_round(number, game))
+        missing = wanted - sum(each.played.positions for each in there.values())
         count = min(workers.count, max(0, missing))
-        first = max(there, default=-1) + 1
+        first = max((each.place for each in there), default=-1) + 1
         workers.play([
             Job(
-                net=str(folder.net(net)),
-                net_round=net,
+                shard=ShardName(number, place),
+                net=net,
                 seed=_seed(self._settings.seed, number, place),
                 positions=math.ceil(missing / count),
-                shard=str(folder.shard(number, place)),
             )
             for place in range(first, first + count)
         ])  # fmt: skip
@@ -147,11 +144,11 @@ class TrainingLoop:
     def _record(
         self,
         number: int,
+        shards: Mapping[ShardName, Shard],
         played: Played,
         learned: Learned,
         rate: float,
         times: _Times,
-        stale: int,
     ) -> RoundRecord:
         before = self._last
         return RoundRecord(
@@ -177,20 +174,14 @@ class TrainingLoop:
             learning_rate=rate,
             value_of_start=self._trainer.value_of_start(),
             window=self._replay.positions,
-            shards=tuple(each.name for each in self._folder.shards(number).values()),
-            stale=stale,
+            shards=tuple(f"{each}.npz" for each in shards),
+            stale=sum(each.net is not None and each.net < number - 1 for each in shards.values()),
         )
 
-    def _write_net(self, number: int) -> None:
-        """Write the trainer's net as that of a round."""
-        path = self._folder.net(number)
-        write_net(path, self._settings, self._trainer.parameters, self._last)
-
-    def _fill_replay(self) -> None:
-        """Read the shards that the next round learns from, too."""
-        for number in range(self._first_needed(self._done), self._done + 1):
-            if shards := self._folder.read_round(number, self._settings.game):
-                self._replay.add_round(number, joined([each.samples for each in shards]))
+    def _add_samples(self, number: int, shards: Collection[Shard]) -> None:
+        """Learn from the shards of a round, if there are any."""
+        if shards:
+            self._replay.add_round(number, joined(each.samples for each in shards))
 
     def _first_needed(self, number: int) -> int:
         """The first round that is still learned from after round `number`."""

@@ -1,12 +1,18 @@
-"""What is recorded about a round, a line of `metrics.jsonl`, and about an evaluation."""
+"""Records of rounds and evaluations, as lines of JSON and for TensorBoard; progress to the limits.
+
+TensorBoard reads an event file: a sequence of records (TFRecord), each the length, a masked CRC-32C
+of it, a protocol buffer `Event`, and a masked CRC-32C of that. Only the four fields of `Event` that
+scalars need are written, so neither TensorFlow nor protobuf is imported.
+"""
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 import msgspec
 
-from playout.players.training.evaluation import NetScore
 from playout.players.training.settings import Limits
 
 
@@ -51,14 +57,41 @@ class RoundRecord:
         """Return the record as a line of JSON."""
         return msgspec.json.encode(asdict(self)) + b"\n"
 
-    def scalars(self) -> dict[str, float]:
-        """Return the numbers of the record that are worth a curve, by name."""
-        names = asdict(self)
-        return {
+    def event(self) -> bytes:
+        """Return the numbers of the record that are worth a curve, for an event file."""
+        numbers = {
             name: float(value)
-            for name, value in names.items()
+            for name, value in asdict(self).items()
             if isinstance(value, int | float) and name not in ("round", "time")
         }
+        return event(self.time, self.round, numbers)
+
+
+@dataclass(frozen=True)
+class NetScore:
+    """The results of the first player: shares from 0 to 1, Elo points, at 95 % confidence.
+
+    None is an unknown or infinite number.
+    """
+
+    pairs: int
+    won: int
+    tied: int
+    lost: int
+    share: float
+    low: float
+    high: float
+    elo: float | None
+    elo_low: float | None
+    elo_high: float | None
+
+    def __str__(self) -> str:
+        """The score and the difference in Elo, each with its interval."""
+        counts = f"+{self.won} ={self.tied} -{self.lost}"
+        score = f"{self.share:.1%} ({self.low:.1%} to {self.high:.1%})"
+        bounds = (self.elo_low, self.elo, self.elo_high)
+        low, elo, high = ("unknown" if each is None else f"{each:+.0f}" for each in bounds)
+        return f"{2 * self.pairs} games, {counts}: {score}, Elo {elo} ({low} to {high})"
 
 
 @dataclass(frozen=True)
@@ -73,9 +106,6 @@ class EvaluationRecord:
     def line(self) -> bytes:
         """Return the record as a line of JSON."""
         return msgspec.json.encode(self) + b"\n"
-
-
-# How far a run is on its way to its limits, and how long it will take.
 
 
 #: The place of the evaluations among the shares of the limits.
@@ -114,3 +144,67 @@ def _shares(limits: Limits, last: RoundRecord | None) -> list[float]:
     used = (last.round, last.evaluations, last.seconds / 60)
     allowed = (limits.rounds, limits.evaluations, limits.minutes)
     return [used_ / limit if limit else 0.0 for used_, limit in zip(used, allowed, strict=True)]
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as hours, minutes and seconds: 1:02:03."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
+_VARINT, _DOUBLE, _BYTES, _FLOAT = 0, 1, 2, 5
+
+
+def event_header(wall_time: float) -> bytes:
+    """Return the first record of an event file, which names the version of the format."""
+    return _record(_double(1, wall_time) + _bytes(3, b"brain.Event:2"))
+
+
+def event(wall_time: float, step: int, values: Mapping[str, float]) -> bytes:
+    """Return a record with the values of a step; `wall_time` is in seconds since 1970."""
+    summary = b"".join(
+        _bytes(1, _bytes(1, tag.encode()) + _key(2, _FLOAT) + struct.pack("<f", value))
+        for tag, value in values.items()
+    )
+    return _record(_double(1, wall_time) + _key(2, _VARINT) + _varint(step) + _bytes(5, summary))
+
+
+def masked_crc(content: bytes) -> int:
+    """Return the CRC-32C (Castagnoli) of bytes as TFRecord masks it."""
+    crc = 0xFFFFFFFF
+    for byte in content:
+        crc = _TABLE[(crc ^ byte) & 0xFF] ^ (crc >> 8)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def _table_entry(byte: int) -> int:
+    for _ in range(8):
+        byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+    return byte
+
+
+_TABLE = tuple(map(_table_entry, range(256)))
+
+
+def _record(content: bytes) -> bytes:
+    length = struct.pack("<Q", len(content))
+    crcs = (struct.pack("<I", masked_crc(each)) for each in (length, content))
+    return length + next(crcs) + content + next(crcs)
+
+
+def _key(field: int, kind: int) -> bytes:
+    return _varint(field << 3 | kind)
+
+
+def _varint(number: int) -> bytes:
+    low, rest = number & 0x7F, number >> 7
+    return bytes([low | 0x80]) + _varint(rest) if rest else bytes([low])
+
+
+def _double(field: int, value: float) -> bytes:
+    return _key(field, _DOUBLE) + struct.pack("<d", value)
+
+
+def _bytes(field: int, content: bytes) -> bytes:
+    return _key(field, _BYTES) + _varint(len(content)) + content

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from playout.commands.html_page import page, section
-from playout.players.training.display import duration
-from playout.players.training.record import EvaluationRecord, RoundRecord
+from playout.players.training.record import EvaluationRecord, RoundRecord, duration
 from playout.players.training.settings import TrainingSettings
 from playout.ratings import plot
 from playout.ratings.plot import Plane

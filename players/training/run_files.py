@@ -1,51 +1,39 @@
-"""Files that are complete or absent, whenever the process that writes them is killed.
+"""Reads and writes files; those that are written whole are complete or absent.
 
 The content goes into a hidden file in the same folder, which is forced to disk and then renamed
-(`playout.players.nets.files`). Arrays are stored as `.npz`, whose members have checksums (CRC-32)
-that are verified when they are read.
+(`playout.players.nets.files`), so that a process can be killed at any time. Arrays are stored as
+`.npz`, whose members have checksums (CRC-32) that are verified when they are read.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
 import json
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 from numpy.lib.format import read_array
 from numpy.typing import NDArray
 
 from playout.players.nets.files import is_unfinished, why_not_written, write_atomically
+from playout.players.training import TrainingError
 
-# Errors of training that people have to read, and the check for the packages that it needs.
-
-
-class TrainingError(Exception):
-    """Something that stops a training; the message says what is wrong and what to do."""
-
-
-class InTraining(TrainingError):
-    """Another process trains in the folder of a run."""
-
-
-def require_learning() -> None:
-    """Raises TrainingError if a package that training needs is not installed; imports none."""
-    for name in ("jax", "optax", "onnx"):
-        if importlib.util.find_spec(name) is None:
-            raise TrainingError(
-                f"training needs the package {name}, which is missing: "
-                'pip install ".[learn]" in a checkout of Playout'
-            )
-
+T = TypeVar("T")
 
 _ABOUT = "about"
 
-Arrays = Mapping[str, NDArray[Any]]
+
+def read(path: Path) -> bytes:
+    """Return the content of a file. Raises TrainingError."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise _unreadable(path, error) from error
 
 
 def write(path: Path, content: bytes) -> None:
@@ -54,12 +42,28 @@ def write(path: Path, content: bytes) -> None:
         write_atomically(path, content)
 
 
-def write_arrays(path: Path, arrays: Arrays, about: Mapping[str, Any]) -> None:
-    """Write named arrays and a JSON object about them. Raises TrainingError."""
-    packed = io.BytesIO()
+def append(path: Path, content: bytes) -> None:
+    """Append to a file. Raises TrainingError."""
+    with clear_errors(path), path.open("ab") as file:
+        file.write(content)
+
+
+def lines(path: Path, kind: type[T]) -> list[T]:
+    """Return the records of a file with one a line, without those that cannot be read."""
+    found = []
+    with contextlib.suppress(FileNotFoundError):
+        for line in path.read_bytes().splitlines():
+            with contextlib.suppress(msgspec.DecodeError):
+                found.append(msgspec.json.decode(line, type=kind))
+    return found
+
+
+def packed(arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any]) -> bytes:
+    """Return the content of a file with named arrays and a JSON object about them."""
+    content = io.BytesIO()
     text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-    np.savez_compressed(packed, **{_ABOUT: text}, **arrays)  # type: ignore[arg-type]
-    write(path, packed.getvalue())
+    np.savez_compressed(content, **{_ABOUT: text}, **arrays)  # type: ignore[arg-type]
+    return content.getvalue()
 
 
 def read_arrays(path: Path, remedy: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -71,18 +75,23 @@ def read_arrays(path: Path, remedy: str) -> tuple[dict[str, NDArray[Any]], dict[
     try:
         # Each member is read whole, as only then its checksum is verified; numpy's `load` reads as
         # much as the header of the array says.
-        with zipfile.ZipFile(path) as packed:
-            contents = {name.removesuffix(".npy"): packed.read(name) for name in packed.namelist()}
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            contents = {name.removesuffix(".npy"): archive.read(name) for name in names}
         arrays = {
             name: read_array(io.BytesIO(content), allow_pickle=False)
             for name, content in contents.items()
         }
         return arrays, json.loads(arrays.pop(_ABOUT).tobytes())
     except OSError as error:
-        raise TrainingError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise _unreadable(path, error) from error
     except Exception as error:  # numpy, zipfile and zlib have many kinds of exceptions
         text = f"{path}: is damaged or was not written by playout-train; {remedy}"
         raise TrainingError(text) from error
+
+
+def _unreadable(path: Path, error: OSError) -> TrainingError:
+    return TrainingError(f"{path}: cannot be read: {error.strerror or error}")
 
 
 def unfinished(folder: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The folder of a run. Everything in it is complete or absent, so it can be copied and resumed.
+"""The folder of a run: reads and writes all its files.
 
 | name | holds |
 | --- | --- |
@@ -6,6 +6,7 @@
 | `checkpoint.npz` | parameters, optimizer and counters after the last complete round |
 | `nets/0012.onnx` | the net after round 12; 0000 is the random one of the start |
 | `shards/0012-0.npz` | samples of round 12 (`samples`), as long as they are learned from |
+| `games/0012-0.npz` | on a worker of a cluster: games that have not ended |
 | `metrics.jsonl` | a line for each round (`record`) |
 | `evaluations.jsonl` | a line for each evaluation (`record`) |
 | `tensorboard/` | the same numbers as an event file, made anew from the lines at each start |
@@ -14,6 +15,9 @@
 
 A round is complete when the checkpoint has it. The checkpoint holds the round's line of
 `metrics.jsonl` too, so that a line that was not written is added at the next start.
+
+Every file but the logs is complete or absent, whenever a process is killed (`run_files`). So a
+folder can be copied and resumed at any time.
 """
 
 from __future__ import annotations
@@ -22,90 +26,25 @@ import contextlib
 import fcntl
 import os
 import re
-import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from playout.games import Game
-from playout.players.training import run_files
-from playout.players.training import settings as settings_file
+from playout.players.nets import graph
+from playout.players.nets import net as onnx_nets
+from playout.players.nets.architecture import Parameters
+from playout.players.training import TrainingError, record, run_files
 from playout.players.training.record import EvaluationRecord, RoundRecord
-from playout.players.training.run_files import InTraining, TrainingError, clear_errors
-from playout.players.training.samples import Shard, read_shard
-from playout.players.training.settings import TrainingSettings
-
-# Numbers over time as an event file, which TensorBoard shows.
-#
-# An event file is a sequence of records (TFRecord): the length, a masked CRC-32C of it, a protocol
-# buffer `Event`, and a masked CRC-32C of that. Only the four fields of `Event` that scalars need
-# are written, so neither TensorFlow nor protobuf is imported.
-
-
-_VARINT, _DOUBLE, _BYTES, _FLOAT = 0, 1, 2, 5
-
-
-def header(wall_time: float) -> bytes:
-    """Return the first record of a file, which names the version of the format."""
-    return _record(_double(1, wall_time) + _bytes(3, b"brain.Event:2"))
-
-
-def scalars(wall_time: float, step: int, values: Mapping[str, float]) -> bytes:
-    """Return a record with the values of a step; `wall_time` is in seconds since 1970."""
-    summary = b"".join(
-        _bytes(1, _bytes(1, tag.encode()) + _key(2, _FLOAT) + struct.pack("<f", value))
-        for tag, value in values.items()
-    )
-    return _record(_double(1, wall_time) + _key(2, _VARINT) + _varint(step) + _bytes(5, summary))
-
-
-def masked_crc(content: bytes) -> int:
-    """Return the CRC-32C (Castagnoli) of bytes as TFRecord masks it."""
-    crc = 0xFFFFFFFF
-    for byte in content:
-        crc = _TABLE[(crc ^ byte) & 0xFF] ^ (crc >> 8)
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def _table_entry(byte: int) -> int:
-    for _ in range(8):
-        byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
-    return byte
-
-
-_TABLE = tuple(map(_table_entry, range(256)))
-
-
-def _record(content: bytes) -> bytes:
-    length = struct.pack("<Q", len(content))
-    crcs = (struct.pack("<I", masked_crc(each)) for each in (length, content))
-    return length + next(crcs) + content + next(crcs)
-
-
-def _key(field: int, kind: int) -> bytes:
-    return _varint(field << 3 | kind)
-
-
-def _varint(number: int) -> bytes:
-    low, rest = number & 0x7F, number >> 7
-    return bytes([low | 0x80]) + _varint(rest) if rest else bytes([low])
-
-
-def _double(field: int, value: float) -> bytes:
-    return _key(field, _DOUBLE) + struct.pack("<d", value)
-
-
-def _bytes(field: int, content: bytes) -> bytes:
-    return _key(field, _BYTES) + _varint(len(content)) + content
-
-
-T = TypeVar("T")
+from playout.players.training.run_files import clear_errors
+from playout.players.training.samples import Shard, ShardName
+from playout.players.training.self_play import Unfinished
+from playout.players.training.settings import TrainingSettings, parse, text_of
 
 #: The form of a checkpoint; one of another form is refused.
 _FORMAT = 2
@@ -113,7 +52,14 @@ _FORMAT = 2
 NET = "net/"
 _RESTORE = "restore a copy, or begin a new run in another folder"
 _EVENTS = "events.out.tfevents.playout"
-_SHARD = re.compile(r"(\d+)-(\d+)\.npz")
+#: The lines at the end of the log that an error shows.
+_LOG_LINES = 6
+#: A worker of a cluster keeps the net of a job and those of this many rounds before it.
+_NETS_BEFORE = 2
+
+
+class InTraining(TrainingError):
+    """Another process trains in the folder of a run."""
 
 
 class Checkpoint(NamedTuple):
@@ -130,31 +76,40 @@ class Checkpoint(NamedTuple):
 
 
 class RunFolder:
-    """The files of a run, by their meaning."""
+    """The files of a run, by their meaning.
+
+    Each method that reads or writes a file raises TrainingError if it cannot; those of nets raise
+    NetError, too.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.settings_file = path / "settings.toml"
-        self.log = path / "workers.log"
+        self._log = path / "workers.log"
         self._metrics = path / "metrics.jsonl"
         self._evaluations = path / "evaluations.jsonl"
         self._checkpoint = path / "checkpoint.npz"
         self._lock = path / "lock"
         self._shards = path / "shards"
         self._nets = path / "nets"
+        self._games = path / "games"
         self._events = path / "tensorboard" / _EVENTS
 
     @classmethod
     def create(cls, path: Path, settings: TrainingSettings) -> RunFolder:
-        """Make the folder of a new run. Raises TrainingError if there is something already."""
-        folder = cls(path)
+        """Make the folder of a new run. Raises TrainingError if it is not empty."""
         with clear_errors(path):
             path.mkdir(parents=True, exist_ok=True)
             if any(path.iterdir()):
                 raise TrainingError(f"{path}: is not empty; choose a new folder for a new run")
-            for each in (folder._shards, folder._nets, folder._events.parent):
-                each.mkdir()
-        run_files.write(folder.settings_file, settings_file.text_of(settings).encode())
+        return cls.copy(path, text_of(settings))
+
+    @classmethod
+    def copy(cls, path: Path, settings: str) -> RunFolder:
+        """Make a folder with this text as its settings, as for a run on another machine."""
+        folder = cls(path)
+        folder._make_folders()
+        run_files.write(folder.settings_file, settings.encode())
         return folder
 
     @classmethod
@@ -164,29 +119,33 @@ class RunFolder:
         Raises TrainingError if it is none, and with all faults of its settings.
         """
         folder = cls(path)
-        if not folder.settings_file.is_file():
+        if not folder.exists:
             raise TrainingError(
                 f"{path}: has no settings.toml, so it is not the folder of a run; "
                 "make one: playout-train new GAME DIR"
             )
-        folder.settings()  # before anything is made in a folder of something else
-        with clear_errors(path):
-            for each in (folder._shards, folder._nets, folder._events.parent):
-                each.mkdir(exist_ok=True)
+        folder.settings  # noqa: B018  # before anything is made in a folder of something else
+        folder._make_folders()
         return folder
 
-    def refuse_own(self, output: Path) -> None:
-        """Raises TrainingError if a file that is to be written is one that the run needs."""
-        files = (self.settings_file, self.log, self._metrics, self._evaluations, self._checkpoint)
-        folders = (self._shards, self._nets, self._events.parent)
-        real = output.resolve()
-        own = {each.resolve() for each in (*files, *folders, self._lock)}
-        if own & {real, real.parent}:
-            raise TrainingError(f"{output}: belongs to the run; choose another name")
+    @property
+    def exists(self) -> bool:
+        """Whether it is the folder of a run."""
+        return self.settings_file.is_file()
 
+    def _make_folders(self) -> None:
+        with clear_errors(self.path):
+            for each in (self._shards, self._nets, self._events.parent):
+                each.mkdir(parents=True, exist_ok=True)
+
+    @cached_property
     def settings(self) -> TrainingSettings:
-        """Read the settings. Raises TrainingError with all faults of the file."""
-        return settings_file.read(self.settings_file)
+        """The settings, read once. Raises TrainingError with all faults of the file."""
+        try:
+            text = run_files.read(self.settings_file).decode()
+        except UnicodeDecodeError as error:
+            raise TrainingError(f"{self.settings_file}: is not encoded in UTF-8") from error
+        return parse(text, str(self.settings_file))
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -205,6 +164,14 @@ class RunFolder:
         finally:
             os.close(descriptor)
 
+    def is_training(self) -> bool:
+        """Return whether a process trains here at the moment."""
+        try:
+            with self.locked():
+                return False
+        except InTraining:
+            return True
+
     def unfinished(self) -> list[Path]:
         """Return the files that killed processes were writing."""
         folders = (self.path, self._shards, self._nets, self._events.parent)
@@ -215,64 +182,172 @@ class RunFolder:
         for each in self.unfinished():
             each.unlink(missing_ok=True)
 
-    def is_training(self) -> bool:
-        """Return whether a process trains here at the moment. Raises TrainingError."""
-        try:
-            with self.locked():
-                return False
-        except InTraining:
-            return True
+    def write_beside(self, output: Path, content: bytes) -> None:
+        """Write a file that is none of the run's. Raises TrainingError if it is one."""
+        self._refuse_own(output)
+        run_files.write(output, content)
+
+    def _refuse_own(self, output: Path) -> None:
+        files = (self.settings_file, self._log, self._metrics, self._evaluations, self._checkpoint)
+        folders = (self._shards, self._nets, self._events.parent)
+        real = output.resolve()
+        own = {each.resolve() for each in (*files, *folders, self._lock)}
+        if own & {real, real.parent}:
+            raise TrainingError(f"{output}: belongs to the run; choose another name")
+
+    def open_log(self) -> BinaryIO:
+        """Open the log of the worker processes, to append to it."""
+        with clear_errors(self._log):
+            return self._log.open("ab")
+
+    def end_of_log(self) -> str:
+        """Return the name of the log, and its last lines."""
+        lines = self._log.read_text(errors="replace").splitlines()[-_LOG_LINES:]
+        return f"{self._log} has:" + "".join(f"\n  {line}" for line in lines)
 
     # Nets.
-
-    def net(self, number: int) -> Path:
-        """Return the path of the net after a round; 0 is that of the start."""
-        return self._nets / f"{number:04}.onnx"
 
     def nets(self) -> dict[int, Path]:
         """Return the nets that are there, by the round after which they were written, in order."""
         found = {int(each.stem): each for each in self._nets.glob("*.onnx") if each.stem.isdigit()}
         return dict(sorted(found.items()))
 
-    def forget_nets(self, last: int, keep_every: int) -> None:
-        """Remove the nets before the last two, but the first and each `keep_every`-th."""
+    def net(self, number: int) -> Path:
+        """Return the net after a round. Raises TrainingError if it was not kept."""
+        kept = self.nets()
+        if number not in kept:
+            if not kept:
+                raise TrainingError(
+                    f"{self.path}: there is no net yet; `playout-train run` makes one"
+                )
+            text = f"there is no net of round {number}; kept are: {', '.join(map(str, kept))}"
+            raise TrainingError(f"{self.path}: {text}")
+        return kept[number]
+
+    def load_net(self, number: int, backend: str) -> onnx_nets.Net:
+        """Return the net after a round, ready for self-play with a runtime."""
+        return onnx_nets.load(
+            self._net_file(number),
+            self.settings.game,
+            backend=backend,
+            precision=self.settings.processes.precision,
+            batch=self.settings.self_play.games,
+        )
+
+    def net_content(self, number: int) -> bytes:
+        """Return the content of the net after a round, for another machine."""
+        return run_files.read(self._net_file(number))
+
+    def put_net(self, number: int, content: bytes) -> None:
+        """Store the net of a run on another machine, unless it is there; forget older ones."""
+        if number not in self.nets():
+            run_files.write(self._net_file(number), content)
+            self._forget_nets(before=number - _NETS_BEFORE)
+
+    def export_net(
+        self, output: Path, author: str | None, licence: str | None, half: bool
+    ) -> RoundRecord:
+        """Write the newest net, which has learned, to another file; return its last round.
+
+        Author and licence are by default those of the settings.
+        """
+        self._refuse_own(output)
+        checkpoint = self.read_checkpoint()
+        if checkpoint is None:
+            raise TrainingError(
+                f"{self.path}: no round is complete, so there is no net that has learned"
+            )
+        metadata = self._metadata(checkpoint.record)
+        metadata |= {"author": author or metadata["author"]}
+        metadata |= {"licence": licence or metadata["licence"]}
+        graph.write(output, self.settings.game, checkpoint.parameters, metadata, half)
+        return checkpoint.record
+
+    def _write_net(self, parameters: Parameters, last: RoundRecord | None) -> None:
+        """Write the net that has learned up to the round `last`."""
+        path = self._net_file(last.round if last else 0)
+        graph.write(path, self.settings.game, parameters, self._metadata(last))
+
+    def _metadata(self, last: RoundRecord | None) -> dict[str, str]:
+        settings = self.settings
+        trained = f"not at all: random numbers of the seed {settings.seed}"
+        if last:
+            trained = f"by playout-train in {record.duration(last.seconds)}: seed {settings.seed}, "
+            trained += (
+                f"{last.round} rounds, {last.games:,} games, {last.evaluations:,} evaluations"
+            )
+        return {"author": settings.author, "licence": settings.licence, "trained": trained}
+
+    def _net_file(self, number: int) -> Path:
+        return self._nets / f"{number:04}.onnx"
+
+    def _forget_nets(self, before: int, keep_every: int = 0) -> None:
+        """Remove the nets before a round, but each `keep_every`-th with the first, if not 0."""
         for number, path in self.nets().items():
-            if number < last - 1 and number % keep_every:
+            if number < before and (not keep_every or number % keep_every):
                 path.unlink(missing_ok=True)
 
     # Shards.
 
-    def shard(self, number: int, place: int) -> Path:
-        """Return the path of a round's shard of that place, from 0."""
-        return self._shards / f"{number:04}-{place}.npz"
+    def shards(self) -> list[ShardName]:
+        """Return the names of all complete shards, in order."""
+        found = (re.fullmatch(r"(\d+)-(\d+)\.npz", each.name) for each in self._shards.iterdir())
+        return sorted(ShardName(int(name[1]), int(name[2])) for name in found if name)
 
-    def shards(self, number: int) -> dict[int, Path]:
-        """Return the complete shards of a round, by their places, in order."""
-        return {place: path for (round_, place), path in self.all_shards() if round_ == number}
+    def read_round(self, number: int) -> dict[ShardName, Shard]:
+        """Read all complete shards of a round, in the order of their places."""
+        return {each: self.read_shard(each) for each in self.shards() if each.round == number}
 
-    def forget_shards(self, before: int) -> None:
-        """Remove the shards of all rounds before one."""
-        for (number, _), path in self.all_shards():
-            if number < before:
-                path.unlink(missing_ok=True)
+    def read_shard(self, name: ShardName) -> Shard:
+        """Read a shard, and check that it fits the game."""
+        path = self._shard_file(name)
+        arrays, about = run_files.read_arrays(path, "delete it or restore a copy")
+        try:
+            return Shard.of(arrays, about, self.settings.game)
+        except ValueError as error:
+            raise TrainingError(f"{path}: {error}") from error
 
-    def read_round(self, number: int, game: Game) -> list[Shard]:
-        """Read all shards of a round, in the order of their places. Raises TrainingError."""
-        return [read_shard(path, game) for path in self.shards(number).values()]
+    def write_shard(self, name: ShardName, shard: Shard) -> None:
+        """Write a shard: it counts from now on."""
+        about = shard.about(self.settings.game)
+        run_files.write(self._shard_file(name), run_files.packed(shard.samples._asdict(), about))
 
-    def all_shards(self) -> list[tuple[tuple[int, int], Path]]:
-        """Return all complete shards with their rounds and places, in order."""
-        found = ((_SHARD.fullmatch(each.name), each) for each in self._shards.iterdir())
-        return sorted(((int(name[1]), int(name[2])), each) for name, each in found if name)
+    def put_shard(self, name: ShardName, content: bytes) -> None:
+        """Store a shard that was written on another machine: it counts from now on."""
+        run_files.write(self._shard_file(name), content)
+
+    def read_games(self, name: ShardName) -> Unfinished | None:
+        """Read the games with which a shard begins; None if they are new ones."""
+        path = self._games_file(name)
+        return Unfinished(**run_files.read_arrays(path, "delete it")[0]) if path.exists() else None
+
+    def write_games(self, name: ShardName, games: Unfinished) -> None:
+        """Write the games that have not ended when a shard is complete, for the next one."""
+        self.put_games(name, run_files.packed(games._asdict(), {}))
+
+    def put_games(self, name: ShardName, content: bytes) -> None:
+        """Store the games with which a shard begins, which another machine has written."""
+        self._games.mkdir(exist_ok=True)
+        run_files.write(self._games_file(name), content)
+
+    def read_played(self, name: ShardName) -> tuple[bytes, bytes]:
+        """Return the contents of a shard and of its games that have not ended."""
+        return run_files.read(self._shard_file(name)), run_files.read(self._games_file(name))
+
+    def forget_shard(self, name: ShardName) -> None:
+        """Remove a shard and its games, if they are there."""
+        self._shard_file(name).unlink(missing_ok=True)
+        self._games_file(name).unlink(missing_ok=True)
+
+    def _shard_file(self, name: ShardName) -> Path:
+        return self._shards / f"{name}.npz"
+
+    def _games_file(self, name: ShardName) -> Path:
+        return self._games / f"{name}.npz"
 
     # The checkpoint and the records.
 
-    def write_checkpoint(self, checkpoint: Checkpoint, settings: TrainingSettings) -> None:
-        """Store a complete round: afterwards it counts. Raises TrainingError."""
-        about = {"format": _FORMAT, "record": asdict(checkpoint.record)} | _fixed(settings)
-        run_files.write_arrays(self._checkpoint, checkpoint.state, about)
-
-    def read_checkpoint(self, settings: TrainingSettings) -> Checkpoint | None:
+    def read_checkpoint(self) -> Checkpoint | None:
         """Return the last complete round, None before the first.
 
         Raises TrainingError, also if it is of another game or seed than the settings.
@@ -290,7 +365,7 @@ class RunFolder:
             checkpoint = Checkpoint(state, msgspec.convert(about["record"], RoundRecord))
         except (KeyError, ValueError) as error:
             raise TrainingError(f"{self._checkpoint}: is of another version: {error}") from error
-        for key, now in _fixed(settings).items():
+        for key, now in self._fixed().items():
             if about.get(key, now) != now:  # checkpoints of earlier snapshots do not have it
                 raise TrainingError(
                     f"{self.settings_file}: {key} is {now}, but the run began with {about[key]}; "
@@ -298,50 +373,48 @@ class RunFolder:
                 )
         return checkpoint
 
-    def records(self) -> list[RoundRecord]:
-        """Return the records of all rounds; a line that was not written to its end is left out."""
-        return _lines(self._metrics, RoundRecord)
-
-    def restore_records(self, last: RoundRecord | None) -> list[RoundRecord]:
-        """Write the records up to the last complete round anew, and the event file from them."""
+    def start(self, parameters: Parameters, last: RoundRecord | None) -> None:
+        """Write the net and the records up to the last complete round anew."""
         records = [each for each in self.records() if last and each.round < last.round]
         records += [last] if last else []
         run_files.write(self._metrics, b"".join(each.line() for each in records))
-        start = records[0].time if records else 0.0
-        events = [header(start), *map(_event, records)]
-        run_files.write(self._events, b"".join(events))
-        return records
+        events = [record.event_header(records[0].time if records else 0.0)]
+        run_files.write(self._events, b"".join([*events, *(each.event() for each in records)]))
+        self._write_net(parameters, last)
 
-    def append_record(self, record: RoundRecord) -> None:
-        """Append a record to both files. Raises TrainingError."""
-        for path, content in ((self._metrics, record.line()), (self._events, _event(record))):
-            with clear_errors(path), path.open("ab") as file:
-                file.write(content)
+    def complete_round(self, checkpoint: Checkpoint, first_needed: int) -> None:
+        """Store a complete round and its net; forget the shards before the round `first_needed`."""
+        last = checkpoint.record
+        self._write_net(checkpoint.parameters, last)
+        self.write_checkpoint(checkpoint)
+        self.append_record(last)
+        self._forget_nets(last.round - 1, self.settings.processes.keep_every)
+        for name in self.shards():
+            if name.round < first_needed:
+                self.forget_shard(name)
+
+    def write_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Store a complete round: afterwards it counts."""
+        about = {"format": _FORMAT, "record": asdict(checkpoint.record)} | self._fixed()
+        run_files.write(self._checkpoint, run_files.packed(checkpoint.state, about))
+
+    def _fixed(self) -> dict[str, Any]:
+        """The settings that a run keeps, besides the size of its net."""
+        return {"game": str(self.settings.game), "seed": self.settings.seed}
+
+    def records(self) -> list[RoundRecord]:
+        """Return the records of all rounds; a line that was not written to its end is left out."""
+        return run_files.lines(self._metrics, RoundRecord)
+
+    def append_record(self, last: RoundRecord) -> None:
+        """Append a record to the lines and to the event file."""
+        run_files.append(self._metrics, last.line())
+        run_files.append(self._events, last.event())
 
     def evaluations(self) -> list[EvaluationRecord]:
         """Return the evaluations; a line that was not written to its end is left out."""
-        return _lines(self._evaluations, EvaluationRecord)
+        return run_files.lines(self._evaluations, EvaluationRecord)
 
-    def append_evaluation(self, record: EvaluationRecord) -> None:
-        """Append the result of an evaluation. Raises TrainingError."""
-        with clear_errors(self._evaluations), self._evaluations.open("ab") as file:
-            file.write(record.line())
-
-
-def _fixed(settings: TrainingSettings) -> dict[str, Any]:
-    """The settings that a run keeps, besides the size of its net."""
-    return {"game": str(settings.game), "seed": settings.seed}
-
-
-def _lines(path: Path, kind: type[T]) -> list[T]:
-    """The records of a file with one a line, without those that cannot be read."""
-    found = []
-    with contextlib.suppress(FileNotFoundError):
-        for line in path.read_bytes().splitlines():
-            with contextlib.suppress(msgspec.DecodeError):
-                found.append(msgspec.json.decode(line, type=kind))
-    return found
-
-
-def _event(record: RoundRecord) -> bytes:
-    return scalars(record.time, record.round, record.scalars())
+    def append_evaluation(self, evaluation: EvaluationRecord) -> None:
+        """Append the result of an evaluation."""
+        run_files.append(self._evaluations, evaluation.line())

@@ -1,19 +1,17 @@
-"""Samples of self-play, and shards: files with the samples that one worker played in one round."""
+"""Samples of self-play, and shards: the samples that one worker played in one round."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from playout.games import Game
-from playout.players.training import run_files
-from playout.players.training.run_files import TrainingError
 
-#: The form of a shard; a file of another form is refused.
+#: The form of a stored shard; one of another form is refused.
 FORMAT = 1
 
 
@@ -63,6 +61,16 @@ class Played:
         ))  # fmt: skip
 
 
+class ShardName(NamedTuple):
+    """A round, and the place of a shard in it, from 0; the text is the name of its file."""
+
+    round: int
+    place: int
+
+    def __str__(self) -> str:
+        return f"{self.round:04}-{self.place}"
+
+
 class Shard(NamedTuple):
     """The samples of one worker in one round, and the counts of the games they come from.
 
@@ -73,53 +81,41 @@ class Shard(NamedTuple):
     played: Played
     net: int | None = None
 
+    def about(self, game: Game) -> dict[str, Any]:
+        """Return what is stored beside the samples."""
+        played = asdict(self.played)
+        return {"format": FORMAT, "game": str(game), "played": played, "net": self.net}
 
-def write_shard(path: Path, game: Game, shard: Shard) -> None:
-    """Write a shard completely or not at all. Raises TrainingError."""
-    about = {
-        "format": FORMAT,
-        "game": str(game),
-        "played": asdict(shard.played),
-        "net": shard.net,
-    }
-    run_files.write_arrays(path, _of_kinds(shard.samples)._asdict(), about)
-
-
-def read_shard(path: Path, game: Game) -> Shard:
-    """Read a shard and check that it fits the game. Raises TrainingError."""
-    arrays, about = run_files.read_arrays(path, "delete it or restore a copy")
-    if about.get("format") != FORMAT or about.get("game") != str(game):
-        raise TrainingError(
-            f"{path}: has samples of {about.get('game')} in format {about.get('format')}, "
-            f"expected {game} in format {FORMAT}"
-        )
-    try:
-        samples = _of_kinds(Samples(**arrays))
-        shard = Shard(samples, Played(**about["played"]), about.get("net"))
-    except (KeyError, TypeError, ValueError) as error:
-        raise TrainingError(f"{path}: its contents are not those of a shard: {error}") from error
-    _require_shapes(path, shard.samples, game)
-    return shard
+    @classmethod
+    def of(cls, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any], game: Game) -> Shard:
+        """Return a stored shard. Raises ValueError if it does not fit the game."""
+        if about.get("format") != FORMAT or about.get("game") != str(game):
+            raise ValueError(
+                f"has samples of {about.get('game')} in format {about.get('format')}, "
+                f"expected {game} in format {FORMAT}"
+            )
+        try:
+            columns = zip(Samples(**arrays)._asdict().values(), _KINDS, strict=True)
+            samples = Samples(*(array.astype(kind, copy=False) for array, kind in columns))
+            shard = cls(samples, Played(**about["played"]), about.get("net"))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"its contents are not those of a shard: {error}") from error
+        _require_shapes(samples, game)
+        return shard
 
 
-def joined(parts: list[Samples]) -> Samples:
+def joined(parts: Iterable[Samples]) -> Samples:
     """Return the rows of all parts, in order. Raises ValueError without parts."""
     return Samples(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def _of_kinds(samples: Samples) -> Samples:
-    """The samples with the types of `Samples`. Raises ValueError."""
-    arrays = zip(samples._asdict().values(), _KINDS, strict=True)
-    return Samples(*(array.astype(kind, copy=False) for array, kind in arrays))
-
-
-def _require_shapes(path: Path, samples: Samples, game: Game) -> None:
-    """Raises TrainingError if the arrays do not fit each other and the game."""
+def _require_shapes(samples: Samples, game: Game) -> None:
+    """Raises ValueError if the arrays do not fit each other and the game."""
     widths = {"states": (len(game.initial_state()),), "policy": (game.num_actions,)}
     for name, array in samples._asdict().items():
         expected = (*samples.last.shape[:1], *widths.get(name, ()))
         if array.shape != expected or not np.isfinite(array).all():
-            raise TrainingError(
-                f"{path}: {name} has the shape {array.shape} or numbers that are not finite, "
+            raise ValueError(
+                f"{name} has the shape {array.shape} or numbers that are not finite, "
                 f"expected {expected}"
             )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -22,10 +21,7 @@ from playout.players.mcts.selfplay_search import Schedule, new_games, play_games
 from playout.players.mcts.tree import new_forest
 from playout.players.mcts.uct_simulation import SearchConfig, search_kernels
 from playout.players.nets.encoding import Encoding
-from playout.players.training import run_files
 from playout.players.training.samples import Samples
-
-# Games that go on in the next shard: they are handed from one job to another.
 
 
 class Unfinished(NamedTuple):
@@ -50,17 +46,6 @@ class Unfinished(NamedTuple):
 
 #: The fields with a column for each sample.
 OF_SAMPLES = ("states", "actions", "players", "policies", "values")
-
-
-def write_unfinished(path: Path, games: Unfinished) -> None:
-    """Write games completely or not at all. Raises TrainingError."""
-    run_files.write_arrays(path, games._asdict(), {})
-
-
-def read_unfinished(path: Path) -> Unfinished:
-    """Read games that were written by a worker of the same training. Raises TrainingError."""
-    arrays, _ = run_files.read_arrays(path, "delete it")
-    return Unfinished(**arrays)
 
 
 #: The net: planes [n, plane, row, column] to logits [n, action] and values [n].

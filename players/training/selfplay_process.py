@@ -18,33 +18,31 @@ from queue import Empty, SimpleQueue
 
 import msgspec
 
-from playout.players.nets import net as nets
 from playout.players.nets.files import NetError
-from playout.players.training.run_files import TrainingError
-from playout.players.training.samples import Played, Shard, write_shard
-from playout.players.training.self_play import SelfPlay, read_unfinished, write_unfinished
-from playout.players.training.settings import TrainingSettings, read, trainable
+from playout.players.nets.net import Net
+from playout.players.training import TrainingError
+from playout.players.training.run_folder import RunFolder
+from playout.players.training.samples import Played, Shard, ShardName
+from playout.players.training.self_play import SelfPlay
+from playout.players.training.settings import trainable
 
 #: Seconds between two reports of how many positions were evaluated.
 _REPORT_S = 0.25
 
 
 class Job(msgspec.Struct, frozen=True):
-    """Samples to play: how many, with which net and seed, and the shard to write.
+    """Samples to play: how many, with the net after which round and which seed, for which shard.
 
-    `net_round`: the round after which the net was written. With `games_to`, the shard follows from
-    the job alone: the games begin anew or, with `games_from`, as that file has them, and those that
-    have not ended are written to the file `games_to`. Otherwise a worker goes on with the games of
-    its last job.
+    With `alone`, the shard follows from the job and the files of the folder alone: the worker
+    starts with the games that are stored for the shard, or new ones, and stores those that have not
+    ended. Otherwise it continues the games of its last job.
     """
 
-    net: str
-    net_round: int
+    shard: ShardName
+    net: int
     seed: int
     positions: int
-    shard: str
-    games_from: str = ""
-    games_to: str = ""
+    alone: bool = False
 
 
 class WorkerReport(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -71,13 +69,13 @@ class _Progress:
 
 
 def main() -> None:
-    """Do the jobs of standard input, with the file of settings in the first argument.
+    """Do the jobs of standard input, in the folder of a run, which is the first argument.
 
     The second one is how many seconds to wait for a job, 0 for any time.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that trains
     try:
-        worker = SelfPlayWorker(read(Path(sys.argv[1])))
+        worker = SelfPlayWorker(RunFolder(Path(sys.argv[1])))
         for job in _jobs(float(sys.argv[2])):
             _send(WorkerReport(worker.do(job), done=True))
     except (TrainingError, NetError) as error:
@@ -90,9 +88,11 @@ def main() -> None:
 class SelfPlayWorker:
     """Plays jobs; games that have not ended go on in the next job, with its net."""
 
-    def __init__(self, settings: TrainingSettings) -> None:
-        self._settings = settings
-        self._backend = settings.processes.backend
+    def __init__(self, folder: RunFolder) -> None:
+        """Read the settings. Raises TrainingError."""
+        self._folder = folder
+        self._settings = folder.settings
+        self._backend = self._settings.processes.backend
         self._self_play: SelfPlay | None = None
 
     def do(self, job: Job) -> int:
@@ -102,12 +102,12 @@ class SelfPlayWorker:
         """
         # Also for a job of playouts: what is wrong with a net or a runtime is known at once.
         settings, net = self._settings, self._net(job)
-        if self._self_play is None or job.games_to:
-            given = read_unfinished(Path(job.games_from)) if job.games_from else None
+        if self._self_play is None or job.alone:
+            given = self._folder.read_games(job.shard) if job.alone else None
             game = trainable(settings.game)
             self._self_play = SelfPlay(game, settings.self_play, job.seed, given)
         progress = _Progress()
-        by_playouts = job.net_round < settings.self_play.playout_rounds
+        by_playouts = job.net < settings.self_play.playout_rounds
         try:
             evaluate = None if by_playouts else net.evaluate
             result = self._self_play.play(evaluate, job.positions, progress.add)
@@ -123,20 +123,14 @@ class SelfPlayWorker:
             net_seconds=result.net_seconds,
             seconds=result.seconds,
         )
-        if job.games_to:
-            write_unfinished(Path(job.games_to), self._self_play.unfinished)
-        write_shard(Path(job.shard), settings.game, Shard(result.samples, played, job.net_round))
+        if job.alone:
+            self._folder.write_games(job.shard, self._self_play.unfinished)
+        self._folder.write_shard(job.shard, Shard(result.samples, played, job.net))
         return progress.evaluations
 
-    def _net(self, job: Job) -> nets.Net:
+    def _net(self, job: Job) -> Net:
         """Load the net of a job; which runtime is the fastest is found out once."""
-        net = nets.load(
-            Path(job.net),
-            self._settings.game,
-            backend=self._backend,
-            precision=self._settings.processes.precision,
-            batch=self._settings.self_play.games,
-        )
+        net = self._folder.load_net(job.net, self._backend)
         self._backend = net.backend
         return net
 

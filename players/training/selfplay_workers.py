@@ -14,28 +14,25 @@ from typing import Protocol
 import msgspec
 
 from playout import players
-from playout.players.training.run_files import TrainingError
+from playout.players.training import TrainingError
+from playout.players.training.run_folder import RunFolder
 from playout.players.training.selfplay_process import Job, WorkerReport
-
-# A process that plays jobs, as the process that has started it sees it.
-
-
-_LOG_LINES = 6
 
 
 class WorkerProcess:
     """A worker and its job; a thread passes its reports on, and None at its end."""
 
     def __init__(
-        self, settings: Path, log: Path, reports: SimpleQueue[WorkerMessage], idle_s: float = 0.0
+        self, folder: RunFolder, reports: SimpleQueue[WorkerMessage], idle_s: float = 0.0
     ) -> None:
-        """Start it; with `idle_s` it ends by itself after so many seconds without a job."""
+        """Start it; with `idle_s` it ends by itself after this many seconds without a job."""
         self.job: Job | None = None
-        with log.open("ab") as errors:
+        self._folder = folder
+        with folder.open_log() as errors:
             self.process = subprocess.Popen(
                 [
                     *(sys.executable, "-P", "-m", "playout.players.training.selfplay_process"),
-                    *(str(settings), str(idle_s)),
+                    *(str(folder.path), str(idle_s)),
                 ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -61,6 +58,11 @@ class WorkerProcess:
         except BrokenPipeError:
             pass
 
+    def failure(self) -> TrainingError:
+        """Return the error that it exited before its job was done, with the end of the log."""
+        code, log = self.process.wait(), self._folder.end_of_log()
+        return TrainingError(f"workers exit with code {code} before their job is done; {log}")
+
     def kill(self) -> None:
         """End it at once; its job is lost."""
         self.process.kill()
@@ -68,13 +70,6 @@ class WorkerProcess:
 
 
 WorkerMessage = tuple[WorkerProcess, WorkerReport | None]
-
-
-def failure(code: int, log: Path) -> str:
-    """A sentence about processes that exit before their job is done, with the end of their log."""
-    lines = log.read_text(errors="replace").splitlines()[-_LOG_LINES:]
-    shown = "".join(f"\n  {line}" for line in lines)
-    return f"workers exit with code {code} before their job is done; {log} has:{shown}"
 
 
 def _python_path() -> str:
@@ -116,9 +111,8 @@ class JobPlayers(Protocol):
 class Workers:
     """Processes that play against themselves."""
 
-    def __init__(self, settings: Path, log: Path) -> None:
-        self._settings = settings
-        self._log = log
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
         self._reports = SimpleQueue[WorkerMessage]()
         self._waiting = deque[Job]()
         self._attempts: dict[Job, int] = {}
@@ -186,9 +180,9 @@ class Workers:
 
     def _replace(self, worker: WorkerProcess) -> None:
         """Start another process, which does the job of one that has exited."""
-        code = worker.process.wait()
+        worker.process.wait()
         if worker.job and self._attempts[worker.job] >= ATTEMPTS:
-            raise TrainingError(failure(code, self._log))
+            raise worker.failure()
         if worker.job:
             self._waiting.appendleft(worker.job)
         self._processes[self._processes.index(worker)] = self._new()
@@ -202,4 +196,4 @@ class Workers:
                 each.start(job)
 
     def _new(self) -> WorkerProcess:
-        return WorkerProcess(self._settings, self._log, self._reports)
+        return WorkerProcess(self._folder, self._reports)

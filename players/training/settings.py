@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from playout import games
@@ -28,7 +27,7 @@ from playout.games import Game, KernelGame
 from playout.players.nets.architecture import Architecture
 from playout.players.nets.backends import EXTRAS, PRECISIONS
 from playout.players.nets.planes import block_side
-from playout.players.training.run_files import TrainingError
+from playout.players.training import TrainingError
 from playout.players.training.self_play import SelfPlaySettings
 
 #: The ways in which the learning rate changes during a run.
@@ -208,21 +207,10 @@ def _head_planes(cells: int, actions: int) -> int:
     return max(2, min(8, 130_000 // (cells * (actions + Architecture().value_hidden))))
 
 
-def read(path: Path) -> TrainingSettings:
-    """Read a file of settings. Raises TrainingError with all its faults, a line for each."""
-    try:
-        text = path.read_bytes().decode()
-    except OSError as error:
-        raise TrainingError(f"{path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise TrainingError(f"{path}: is not encoded in UTF-8") from error
-    return parse(text, str(path))
-
-
 def parse(text: str, where: str) -> TrainingSettings:
-    """Return the settings of a text; `where` names it in errors. Raises TrainingError.
+    """Return the settings of a text. A key that is missing has the default of the game.
 
-    A key that is missing has the default of the game.
+    Raises TrainingError with all faults, a line for each; `where` names the text in them.
     """
     try:
         values, faults = toml_table.load(text, where)

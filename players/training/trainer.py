@@ -14,9 +14,8 @@ from platformdirs import user_cache_path
 
 from playout.games import Game
 from playout.players.nets.encoding import Encoding
-from playout.players.training import model
+from playout.players.training import TrainingError, model
 from playout.players.training.replay import ReplayBuffer
-from playout.players.training.run_files import TrainingError
 from playout.players.training.run_folder import NET
 from playout.players.training.settings import LearningSettings
 

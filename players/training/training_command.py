@@ -9,6 +9,7 @@ import click
 
 from playout.commands.options import game_option
 from playout.players.nets.files import NetError
+from playout.players.training import TrainingError
 from playout.players.training.commands import (
     evaluate,
     export,
@@ -19,7 +20,6 @@ from playout.players.training.commands import (
     run,
     status,
 )
-from playout.players.training.run_files import TrainingError
 
 EPILOG = """
 \b

@@ -19,10 +19,10 @@ from distributed import get_worker
 
 from playout.cluster import connection as dask
 from playout.cluster.connection import DaskConnection
+from playout.players.training import TrainingError
 from playout.players.training.cluster import requirements
 from playout.players.training.cluster.cluster_tasks import ClusterTask, ClusterTasks
 from playout.players.training.cluster.progress import report
-from playout.players.training.run_files import TrainingError
 from playout.players.training.settings import ProcessSettings
 
 need_packages("onnx", "onnxruntime")
@@ -83,7 +83,7 @@ def test_a_training_whose_results_never_come_ends(
     said: list[str] = []
     checked = requirements.check(connection, SETTINGS)
     tasks = ClusterTasks(connection, checked, SETTINGS, said.append)
-    tasks.start([ClusterTask("one", begun, lambda attempt: (tasks.run, attempt), print)], [])
+    tasks.start([ClusterTask("one", begun, lambda attempt: (tasks.run, attempt), print)], {})
     with pytest.raises(TrainingError, match="cannot play one: its result is lost"):
         wait_until(lambda: idle(tasks), "the end", PATIENCE_S)
     assert len(said) == 2

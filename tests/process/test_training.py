@@ -83,7 +83,7 @@ def test_an_author_needs_no_quotes(tmp_path: Path) -> None:
     words = ("--set", "author=Søren O'Brien", "--set", "licence=MIT")
     code, output = invoke("playout-train", "new", GAME, str(tmp_path / "run"), *words)
     assert code == 0, output
-    assert RunFolder.open(tmp_path / "run").settings().author == "Søren O'Brien"
+    assert RunFolder.open(tmp_path / "run").settings.author == "Søren O'Brien"
 
 
 def test_a_training_goes_on_without_a_worker_that_was_killed(folder: RunFolder) -> None:
@@ -152,8 +152,7 @@ def trained_twice(path: Path) -> Iterator[bytes]:
         ):
             code, output = run("playout-train", *words)
             assert code == 0, output
-        opened = RunFolder.open(folder)
-        checkpoint = opened.read_checkpoint(opened.settings())
+        checkpoint = RunFolder.open(folder).read_checkpoint()
         assert checkpoint
         yield b"".join(value.tobytes() for value in checkpoint.parameters.values())
 

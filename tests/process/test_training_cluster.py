@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from playout import games
 from playout.players.training.record import EvaluationRecord
 from playout.players.training.run_folder import RunFolder
-from playout.players.training.samples import read_shard
 from support.commands import PATIENCE_S, Command, finish, run
 from support.dask_cluster import (
     DaskCluster,
@@ -22,7 +20,7 @@ from support.dask_cluster import (
     wait_for_workers,
 )
 from support.requirements import need_packages
-from support.training import GAME, assert_each_shard_counts_once, new_run, started
+from support.training import assert_each_shard_counts_once, new_run, started
 from support.waiting import wait_until
 from testbed.machine import children, runs
 
@@ -149,7 +147,7 @@ def test_a_training_survives_the_loss_of_workers_and_scheduler_and_is_evaluated_
     learner.kill()
     wait_until(lambda: not playing(cluster), "the end of self-play without a learner", PATIENCE_S)
     assert_each_shard_counts_once(folder)
-    shards = {path.name: read_shard(path, games.load(GAME)) for _, path in folder.all_shards()}
+    shards = {f"{name}.npz": folder.read_shard(name) for name in folder.shards()}
     for record in folder.records():
         assert {shards[name].net for name in record.shards} == {record.round - 1}
         assert record.stale == 0

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playout import games
 from playout.players.training.record import RoundRecord
 from playout.players.training.run_folder import RunFolder
-from playout.players.training.samples import read_shard
 from playout.players.training.settings import LearningSettings
 from support.commands import PATIENCE_S, Command, finish, invoke, start
 from support.waiting import wait_until
@@ -59,7 +57,7 @@ def assert_nothing_is_lost(folder: RunFolder, rounds: int) -> None:
     assert_each_shard_counts_once(folder)
     records = folder.records()
     assert folder.unfinished() == []
-    checkpoint = folder.read_checkpoint(folder.settings())
+    checkpoint = folder.read_checkpoint()
     assert checkpoint
     assert checkpoint.record == records[-1]
     assert checkpoint.record.steps == records[-1].positions // LearningSettings.positions_per_step
@@ -71,11 +69,9 @@ def assert_each_shard_counts_once(folder: RunFolder) -> None:
     assert [each.round for each in records] == list(range(1, len(records) + 1))
     recorded = [name for each in records for name in each.shards]
     assert len(set(recorded)) == len(recorded)
-    shards = [path for _, path in folder.all_shards()]
-    assert {path.name for path in shards} >= set(recorded)
-    game = games.load(GAME)
-    counted = [path for path in shards if path.name in recorded]
-    played = [read_shard(path, game).played for path in counted]
+    shards = {f"{name}.npz": name for name in folder.shards()}
+    assert shards.keys() >= set(recorded)
+    played = [folder.read_shard(shards[name]).played for name in recorded]
     assert sum(each.positions for each in played) == records[-1].positions
     assert sum(each.games for each in played) == records[-1].games
 

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
@@ -25,11 +23,10 @@ from playout.cluster.connection import DaskConnection, Message
 from playout.cluster.local import clear_loss, connected
 from playout.cluster.worker_checks import WorkerChecks
 from playout.commands.text import counted
-from playout.players.training import run_files
+from playout.players.training import TrainingError
 from playout.players.training.cluster import requirements
 from playout.players.training.cluster.progress import topic
 from playout.players.training.cluster.requirements import TrainingWorker
-from playout.players.training.run_files import TrainingError
 from playout.players.training.selfplay_workers import ATTEMPTS
 from playout.players.training.settings import ProcessSettings
 
@@ -111,8 +108,8 @@ class ClusterTasks:
         #: The cores of the workers that do tasks.
         self._workers = {each.address: each.cores for each in workers if each.cores}
         self._tasks: dict[str, _Submitted] = {}
-        #: Files, by their paths: the content with its digest, and Dask's future.
-        self._files: dict[str, tuple[bytes, str]] = {}
+        #: Files, by their names: the content, and Dask's future.
+        self._files: Mapping[str, bytes] = {}
         self._kept: dict[str, Any] = {}
         #: How many files the cluster was given.
         self._files_given = 0
@@ -149,28 +146,25 @@ class ClusterTasks:
             (counted(len(self._workers), "worker"), counted(self._all_cores, "core"), *again)
         )
 
-    def start(self, tasks: Iterable[ClusterTask], files: Iterable[str]) -> None:
-        """Hand out tasks; those before are done. `files`: the paths that `file` may be asked for.
-
-        Raises TrainingError if a file cannot be read.
-        """
-        self._files = {path: _read(path) for path in set(files)}
+    def start(self, tasks: Iterable[ClusterTask], files: Mapping[str, bytes]) -> None:
+        """Hand out tasks; those before are done. `files`: contents that `file` is asked for."""
+        self._files = files
         self._kept = {}
         self._tasks = {each.name: _Submitted(each) for each in tasks}
         if self._is_connected:
             self._advance()
 
-    def file(self, path: str) -> tuple[str, Any]:
-        """The digest of a file, and a future for arguments: it becomes the content on the worker.
+    def file(self, name: str) -> Any:
+        """Return a future for arguments, which becomes the content of a file on the worker.
 
         The content travels to the scheduler once, and to each worker once.
         """
-        content, digest = self._files[path]
-        if path not in self._kept:
+        if name not in self._kept:
             self._files_given += 1
             key = f"playout-net-{self.run}-{self._files_given}"
-            self._kept[path] = self._connection.keep(content, key, on_worker.TRAINING_CORES)
-        return digest, self._kept[path]
+            content = self._files[name]
+            self._kept[name] = self._connection.keep(content, key, on_worker.TRAINING_CORES)
+        return self._kept[name]
 
     def poll(self, timeout_s: float) -> None:
         """Wait for a change, take results, and hand out again what was lost.
@@ -332,7 +326,7 @@ class ClusterTasks:
 
     def _submit_waiting_again(self) -> None:
         """Use the cores that a worker has offered: Dask places no task that waited before."""
-        self._kept = {path: it for path, it in self._kept.items() if it.status == "finished"}
+        self._kept = {name: it for name, it in self._kept.items() if it.status == "finished"}
         waiting = [each for each in self._tasks.values() if _waits(each)]
         self._connection.cancel(each.future for each in waiting)
         for each in waiting:
@@ -345,10 +339,3 @@ class ClusterTasks:
 def _waits(task: _Submitted) -> bool:
     """Whether a task was handed out, and is neither on a worker nor done."""
     return task.future is not None and task.worker is None and task.future.status == "pending"
-
-
-def _read(path: str) -> tuple[bytes, str]:
-    """The content of a file, and its digest. Raises TrainingError."""
-    with run_files.clear_errors(Path(path)):
-        content = Path(path).read_bytes()
-    return content, hashlib.sha256(content).hexdigest()

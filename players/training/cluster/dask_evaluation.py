@@ -13,9 +13,10 @@ from distributed import Worker, get_worker
 from playout import games
 from playout.players import Limit
 from playout.players.nets.files import write_atomically
+from playout.players.training import run_files
 from playout.players.training.cluster import cluster_tasks
 from playout.players.training.cluster.cluster_tasks import ClusterTask, ClusterTasks
-from playout.players.training.cluster.progress import report
+from playout.players.training.cluster.progress import report, topic
 from playout.players.training.evaluation import (
     EvaluatedPlayer,
     EvaluationTerms,
@@ -32,8 +33,7 @@ from playout.ratings.pairs import PairScore
 class PairTask:
     """A pair to play: the terms of the evaluation, as values, and the opening.
 
-    `digests` are those of the players' nets, None for players without a file. `run`, `name` and
-    `attempt` are for reports.
+    `run` names the files of the nets; `name` and `attempt` are for reports.
     """
 
     run: str
@@ -41,7 +41,6 @@ class PairTask:
     attempt: int
     game: str
     players: tuple[EvaluatedPlayer, EvaluatedPlayer]
-    digests: tuple[str | None, str | None]
     limit: Limit
     opening: Sequence[int]
 
@@ -52,16 +51,16 @@ def play_pair(task: PairTask, first: bytes | None, second: bytes | None) -> Pair
     report(worker, task.run, task.name, task.attempt, started=worker.address)
     game = games.load(task.game)
     both = [
-        replace(player, net=_written(worker, digest, net)) if digest and net else player
-        for player, digest, net in zip(task.players, task.digests, (first, second), strict=True)
+        replace(player, net=_written(worker, f"{topic(task.run)}-{number}", net)) if net else player
+        for number, (player, net) in enumerate(zip(task.players, (first, second), strict=True))
     ]
     terms = EvaluationTerms(game, (both[0], both[1]), task.limit, len(task.opening), 0)
     return played_pair(terms, task.opening)
 
 
-def _written(worker: Worker, digest: str, net: bytes) -> Path:
-    """The file of a net, whose digest is its name; Dask removes the folder with the worker."""
-    path = Path(worker.local_directory) / f"playout-net-{digest}.onnx"
+def _written(worker: Worker, name: str, net: bytes) -> Path:
+    """The file of a net; Dask removes the folder with the worker."""
+    path = Path(worker.local_directory) / f"{name}.onnx"
     if not path.exists():
         write_atomically(path, net)
     return path
@@ -81,7 +80,7 @@ def played(
     found: list[PairScore] = []
     given = openings(terms, pairs)
     with cluster_tasks.opened(address, ProcessSettings(), say) as tasks:
-        nets = [str(each.net) for each in terms.players if each.net]
+        nets = {str(each.net): run_files.read(each.net) for each in terms.players if each.net}
         tasks.start((_task(tasks, terms, i, each, found) for i, each in enumerate(given)), nets)
         while not tasks.is_idle or found:
             while found:
@@ -109,15 +108,13 @@ def _task(
 def _arguments(
     tasks: ClusterTasks, terms: EvaluationTerms, name: str, opening: Sequence[int], attempt: int
 ) -> tuple[PairTask, Any, Any]:
-    kept = [tasks.file(str(each.net)) if each.net else (None, None) for each in terms.players]
-    (one, first), (other, second) = kept
+    first, second = (tasks.file(str(each.net)) if each.net else None for each in terms.players)
     task = PairTask(
         run=tasks.run,
         name=name,
         attempt=attempt,
         game=str(terms.game),
         players=terms.players,
-        digests=(one, other),
         limit=terms.limit,
         opening=tuple(opening),
     )

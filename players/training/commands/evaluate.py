@@ -15,11 +15,11 @@ from playout.commands.options import FiniteRange
 from playout.commands.subprocesses import usable_cores
 from playout.games import Game, SpecError
 from playout.players import Limit, PlayerError
+from playout.players.training import TrainingError
 from playout.players.training.commands.training_options import folder_argument
 from playout.players.training.display import TrainingDisplay, showing
 from playout.players.training.evaluation import EvaluatedPlayer, EvaluationTerms, played, score
 from playout.players.training.record import EvaluationRecord
-from playout.players.training.run_files import TrainingError
 from playout.players.training.run_folder import RunFolder
 from playout.ratings.openings import OpeningError
 from playout.ratings.pairs import PairScore
@@ -86,13 +86,13 @@ def evaluate(
 ) -> None:
     """Play pairs of matches with a net of the run in DIR, and show its score and Elo."""
     folder = RunFolder.open(path)
-    game = folder.settings().game
+    game = folder.settings.game
     number = max(folder.nets(), default=0) if number is None else number
     limit = Limit(time, simulations if time or simulations else 400)
     try:
         both = (
-            _with_net(game, _net(folder, number), options),
-            _opponent(game, str(_net(folder, 0)) if against is None else against, options),
+            _with_net(game, folder.net(number), options),
+            _opponent(game, str(folder.net(0)) if against is None else against, options),
         )
     except SpecError as error:
         raise click.UsageError(str(error)) from error
@@ -110,19 +110,6 @@ def evaluate(
     found = score(results)
     folder.append_evaluation(EvaluationRecord(number, opponent, _terms(limit, options), found))
     click.echo(f"round {number} against {opponent}, {_terms(limit, options)}: {found}")
-
-
-def _net(folder: RunFolder, number: int) -> Path:
-    """The net after a round. Raises TrainingError if it was not kept."""
-    nets = folder.nets()
-    if number not in nets:
-        if not nets:
-            raise TrainingError(
-                f"{folder.path}: there is no net yet; `playout-train run` makes one"
-            )
-        kept = ", ".join(map(str, nets))
-        raise TrainingError(f"{folder.path}: there is no net of round {number}; kept are: {kept}")
-    return nets[number]
 
 
 def _with_net(game: Game, net: Path, options: str) -> EvaluatedPlayer:

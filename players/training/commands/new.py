@@ -15,9 +15,8 @@ import numpy as np
 from playout import games
 from playout.games.core import plugins, spec
 from playout.players.nets import alphazero_gomoku
-from playout.players.training import settings
+from playout.players.training import TrainingError, settings
 from playout.players.training.commands.training_options import output_argument
-from playout.players.training.run_files import TrainingError
 from playout.players.training.run_folder import RunFolder
 from playout.players.training.settings import TrainingSettings, trainable
 

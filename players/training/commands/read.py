@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from playout.players.training import TrainingError
 from playout.players.training import report as page
-from playout.players.training import run_files
 from playout.players.training.commands.training_options import folder_argument, output_argument
-from playout.players.training.display import duration, round_lines
-from playout.players.training.record import progress, remaining_s
-from playout.players.training.run_files import TrainingError
+from playout.players.training.display import round_lines
+from playout.players.training.record import duration, progress, remaining_s
 from playout.players.training.run_folder import RunFolder
-from playout.players.training.trained_net import write_net
 
 # `playout-train status`: shows how far a run is.
 
@@ -28,7 +25,7 @@ _SHOWN = 10
 def status(path: Path) -> None:
     """Show the settings, the last rounds and the newest net of a run."""
     folder = RunFolder.open(path)
-    settings = folder.settings()
+    settings = folder.settings
     net = settings.net
     state = "a process trains" if folder.is_training() else "no process trains"
     click.echo(f"{settings.game}: {net.blocks} blocks of {net.filters} filters; {state}")
@@ -69,9 +66,8 @@ def report(path: Path, output: Path | None) -> None:
     if not records:
         raise TrainingError(f"{path}: no round is complete, so there is nothing to report")
     output = output or path / "report.html"
-    folder.refuse_own(output)
-    text = page.write(folder.settings(), records, folder.evaluations())
-    run_files.write(output, text.encode())
+    text = page.write(folder.settings, records, folder.evaluations())
+    folder.write_beside(output, text.encode())
     click.echo(f"{output}: {len(records)} rounds")
 
 
@@ -84,17 +80,8 @@ def report(path: Path, output: Path | None) -> None:
 def export(path: Path, output: Path, author: str | None, licence: str | None, half: bool) -> None:
     """Write the newest net of the run in DIR to the ONNX file OUT.onnx."""
     folder = RunFolder.open(path)
-    folder.refuse_own(output)
-    settings = folder.settings()
-    settings = replace(
-        settings, author=author or settings.author, licence=licence or settings.licence
-    )
-    checkpoint = folder.read_checkpoint(settings)
-    if checkpoint is None:
-        raise TrainingError(f"{path}: no round is complete, so there is no net that has learned")
-    record = checkpoint.record
-    write_net(output, settings, checkpoint.parameters, record, half)
-    play = ["playout-player", str(settings.game), f"alphazero(net={output})"]
+    record = folder.export_net(output, author, licence, half)
+    play = ["playout-player", str(folder.settings.game), f"alphazero(net={output})"]
     click.echo(
         f"{output}: {output.stat().st_size / 1000:,.0f} kB, the net after round {record.round} "
         f"({record.evaluations:,} evaluations); play with it: {shlex.join(play)}"

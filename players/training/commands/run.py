@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -15,11 +16,10 @@ import click
 from playout.cluster.cluster_options import dask_option, require_dask
 from playout.commands.options import FiniteRange
 from playout.commands.subprocesses import usable_cores
-from playout.players.training import record
+from playout.players.training import TrainingError, record
 from playout.players.training.commands.training_options import folder_argument
-from playout.players.training.display import TrainingDisplay, duration, showing
-from playout.players.training.record import RoundRecord
-from playout.players.training.run_files import TrainingError, require_learning
+from playout.players.training.display import TrainingDisplay, showing
+from playout.players.training.record import RoundRecord, duration
 from playout.players.training.run_folder import RunFolder
 from playout.players.training.selfplay_workers import JobPlayers, Workers
 from playout.players.training.settings import (
@@ -99,12 +99,12 @@ def _train(path: Path, dask: str | None, options: dict[str, Any], is_new: bool) 
     if dask:
         require_dask()
     folder = RunFolder.open(path)
-    settings = _changed(folder.settings(), **options)
+    settings = _changed(folder.settings, **options)
     with (
         folder.locked(),
         showing(f"Continue: playout-train resume {shlex.quote(str(path))}") as shown,
     ):
-        found = folder.read_checkpoint(settings)
+        found = folder.read_checkpoint()
         if is_new and found:
             raise TrainingError(
                 f"{path}: {found.record.round} rounds are complete; continue: "
@@ -123,8 +123,18 @@ def _train(path: Path, dask: str | None, options: dict[str, Any], is_new: bool) 
             from playout.players.training.loop import TrainingLoop
 
             shown.phase("loading the last net and samples")
-            TrainingLoop(folder, settings, shown).run(workers)
+            TrainingLoop(folder, settings, found, shown).run(workers)
         shown.say(_reached(path))
+
+
+def require_learning() -> None:
+    """Raises TrainingError if a package that training needs is not installed; imports none."""
+    for name in ("jax", "optax", "onnx"):
+        if importlib.util.find_spec(name) is None:
+            raise TrainingError(
+                f"training needs the package {name}, which is missing: "
+                'pip install ".[learn]" in a checkout of Playout'
+            )
 
 
 def _changed(
@@ -143,17 +153,17 @@ def _changed(
 
 def _found(folder: RunFolder, last: RoundRecord | None) -> str:
     """What an earlier process has left."""
-    number = last.round + 1 if last else 1
+    number, shards = last.round + 1 if last else 1, folder.shards()
     parts = ["no complete round"]
     if last:
         parts = [
             f"{last.round} complete round{'s' * (last.round > 1)} in {duration(last.seconds)}",
             f"{last.games:,} games",
             f"{last.evaluations:,} evaluations",
-            f"{len(folder.all_shards())} shards of samples",
+            f"{len(shards)} shards of samples",
         ]
-    if started := folder.shards(number):
-        parts.append(f"{len(started)} of them played for round {number}, which continues")
+    if started := sum(each.round == number for each in shards):
+        parts.append(f"{started} of them played for round {number}, which continues")
     if unfinished := folder.unfinished():
         parts.append(f"{len(unfinished)} unfinished files, removed")
     return f"Found: {', '.join(parts)}."
@@ -175,10 +185,10 @@ def _workers(
     if dask:
         shown.phase("connecting to the cluster")
         cluster = importlib.import_module("playout.players.training.cluster.dask_selfplay")
-        with cluster.opened(dask, settings, shown.say) as players:
+        with cluster.opened(dask, folder, settings, shown.say) as players:
             yield players
         return
-    workers = Workers(folder.settings_file, folder.log)
+    workers = Workers(folder)
     try:
         workers.start(settings.processes.workers or usable_cores())
         yield workers

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,12 +9,28 @@ import numpy as np
 import pytest
 
 from playout import games
-from playout.players.training import settings
-from playout.players.training.run_files import TrainingError
+from playout.players.training import TrainingError, settings
 from playout.players.training.run_folder import Checkpoint, RunFolder
+from playout.players.training.samples import Played, Samples, Shard, ShardName
+from support.requirements import need_packages
 from support.training import round_record
 
-SETTINGS = settings.defaults(games.load("mnk(m=3,n=3,k=3)"))
+need_packages("onnx")
+
+GAME = games.load("mnk(m=3,n=3,k=3)")
+SETTINGS = settings.defaults(GAME)
+#: The parameters of a net.
+START = SETTINGS.net.initial(GAME, np.random.default_rng(1))
+SHARD = Shard(
+    Samples(
+        np.array([GAME.initial_state()], dtype=np.int64),
+        np.array([-1], dtype=np.int16),
+        np.full((1, GAME.num_actions), 1 / GAME.num_actions, dtype=np.float32),
+        np.zeros(1, dtype=np.float32),
+        np.zeros(1, dtype=np.float32),
+    ),
+    Played(games=1, positions=1),
+)
 
 
 @pytest.fixture
@@ -22,10 +39,10 @@ def folder(tmp_path: Path) -> RunFolder:
 
 
 def test_a_new_folder_can_be_opened_and_has_the_settings(folder: RunFolder) -> None:
-    found = RunFolder.open(folder.path).settings()
+    found = RunFolder.open(folder.path).settings
     assert found.game.spec == SETTINGS.game.spec  # another object, if many were loaded meanwhile
     assert replace(found, game=SETTINGS.game) == SETTINGS
-    assert folder.read_checkpoint(SETTINGS) is None
+    assert folder.read_checkpoint() is None
     assert folder.records() == []
 
 
@@ -51,10 +68,16 @@ def test_nothing_is_made_in_a_folder_with_other_settings(tmp_path: Path) -> None
     "name", ["settings.toml", "checkpoint.npz", "metrics.jsonl", "lock", "nets/0001.onnx"]
 )
 def test_no_file_of_a_run_is_written_over(folder: RunFolder, name: str) -> None:
+    output = folder.path / "nets" / ".." / name
+    before = output.read_bytes() if output.exists() else None
     with pytest.raises(TrainingError, match="belongs to the run; choose another name"):
-        folder.refuse_own(folder.path / "nets" / ".." / name)
-    folder.refuse_own(folder.path / "mine.onnx")
-    folder.refuse_own(folder.path / "report.html")
+        folder.write_beside(output, b"mine")
+    with pytest.raises(TrainingError, match="belongs to the run; choose another name"):
+        folder.export_net(output, None, None, half=False)
+    assert (output.read_bytes() if output.exists() else None) == before
+    folder.write_beside(folder.path / "mine.onnx", b"mine")
+    folder.write_beside(folder.path / "report.html", b"mine")
+    assert (folder.path / "report.html").read_bytes() == b"mine"
 
 
 def test_a_folder_is_locked_by_one_process_at_a_time(folder: RunFolder) -> None:
@@ -75,13 +98,13 @@ def test_a_lock_that_cannot_be_opened_says_nothing_about_a_training(folder: RunF
 def test_a_lost_checkpoint_does_not_begin_the_run_again(folder: RunFolder) -> None:
     folder.append_record(round_record(1))
     with pytest.raises(TrainingError, match=r"checkpoint.npz: is gone, but .* 1 round; restore"):
-        folder.read_checkpoint(SETTINGS)
+        folder.read_checkpoint()
 
 
 def test_a_checkpoint_is_read_as_it_was_written(folder: RunFolder) -> None:
     state = {"net/stem/w": np.ones(3, np.float32), "optimizer/0": np.array(7)}
-    folder.write_checkpoint(Checkpoint(state, round_record(4)), SETTINGS)
-    read = folder.read_checkpoint(SETTINGS)
+    folder.write_checkpoint(Checkpoint(state, round_record(4)))
+    read = folder.read_checkpoint()
     assert read
     assert read.record == round_record(4)
     assert read.parameters.keys() == {"stem/w"}
@@ -101,25 +124,26 @@ def test_a_checkpoint_is_read_as_it_was_written(folder: RunFolder) -> None:
 def test_a_run_keeps_its_game_and_its_seed(
     folder: RunFolder, change: dict[str, Any], fault: str
 ) -> None:
-    folder.write_checkpoint(Checkpoint({}, round_record(4)), SETTINGS)
+    folder.write_checkpoint(Checkpoint({}, round_record(4)))
+    folder.settings_file.write_text(settings.text_of(replace(SETTINGS, **change)))
     with pytest.raises(TrainingError, match=fault):
-        folder.read_checkpoint(replace(SETTINGS, **change))
+        RunFolder.open(folder.path).read_checkpoint()
 
 
 def test_a_torn_checkpoint_is_refused(folder: RunFolder) -> None:
-    folder.write_checkpoint(Checkpoint({}, round_record(4)), SETTINGS)
+    folder.write_checkpoint(Checkpoint({}, round_record(4)))
     path = folder.path / "checkpoint.npz"
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(TrainingError, match=r"checkpoint.npz: is damaged"):
-        folder.read_checkpoint(SETTINGS)
+        folder.read_checkpoint()
 
 
 def test_the_record_that_was_not_written_is_restored_from_the_checkpoint(folder: RunFolder) -> None:
-    folder.restore_records(None)
+    folder.start(START, None)
     folder.append_record(round_record(1))
     with (folder.path / "metrics.jsonl").open("ab") as file:
         file.write(round_record(2).line()[:30])
-    folder.restore_records(round_record(2))
+    folder.start(START, round_record(2))
     assert folder.records() == [round_record(1), round_record(2)]
     folder.append_record(round_record(3))
     assert folder.records() == [round_record(1), round_record(2), round_record(3)]
@@ -128,32 +152,80 @@ def test_the_record_that_was_not_written_is_restored_from_the_checkpoint(folder:
 def test_records_after_the_checkpoint_are_removed(folder: RunFolder) -> None:
     for number in (1, 2, 3):
         folder.append_record(round_record(number))
-    folder.restore_records(round_record(2))
+    folder.start(START, round_record(2))
     assert folder.records() == [round_record(1), round_record(2)]
 
 
 def test_shards_are_found_by_round_and_place_and_others_are_ignored(folder: RunFolder) -> None:
     for name in ("0002-1.npz", "0002-0.npz", "0010-0.npz", ".0002-2.npz.x", "notes.txt"):
         (folder.path / "shards" / name).touch()
-    assert list(folder.shards(2)) == [0, 1]
-    assert folder.shards(10) == {0: folder.shard(10, 0)}
-    folder.forget_shards(before=10)
-    assert folder.shards(2) == {}
-    assert list(folder.shards(10)) == [0]
+    assert folder.shards() == [ShardName(2, 0), ShardName(2, 1), ShardName(10, 0)]
+
+
+def test_the_round_that_is_complete_is_stored_and_older_shards_are_removed(
+    folder: RunFolder,
+) -> None:
+    for number, place in ((2, 1), (2, 0), (10, 0)):
+        folder.write_shard(ShardName(number, place), SHARD)
+    assert list(folder.read_round(2)) == [ShardName(2, 0), ShardName(2, 1)]
+    state = {f"net/{name}": value for name, value in START.items()}
+    folder.complete_round(Checkpoint(state, round_record(10)), first_needed=3)
+    assert folder.shards() == [ShardName(10, 0)]
+    assert list(folder.nets()) == [10]
+    assert folder.records() == [round_record(10)]
+    checkpoint = folder.read_checkpoint()
+    assert checkpoint
+    assert checkpoint.record == round_record(10)
+
+
+def test_a_folder_on_another_machine_has_the_nets_that_are_needed(folder: RunFolder) -> None:
+    folder.start(START, None)
+    content = folder.net_content(0)
+    other = RunFolder.copy(folder.path.with_name("other"), settings.text_of(SETTINGS))
+    assert other.exists
+    for number in range(8):
+        other.put_net(number, content)
+    other.put_net(7, b"no net")  # it is there
+    assert list(other.nets()) == [5, 6, 7]
+    assert other.net_content(7) == content
+
+
+def test_a_shard_is_taken_to_another_machine_with_its_games(folder: RunFolder) -> None:
+    name, games = ShardName(3, 1), b"games"
+    folder.write_shard(name, SHARD)
+    folder.put_games(name, games)
+    other = RunFolder.create(folder.path.with_name("other"), SETTINGS)
+    shard, left = folder.read_played(name)
+    assert left == games
+    other.put_shard(ShardName(3, 0), shard)
+    assert other.read_shard(ShardName(3, 0)).played == SHARD.played
+    folder.forget_shard(name)
+    assert folder.shards() == []
+    assert folder.read_games(name) is None
 
 
 def test_unfinished_files_are_removed(folder: RunFolder) -> None:
-    folder.net(1).touch()
-    half = folder.net(1).with_name(".0001.onnx.ab_01yz9")
+    folder.start(START, None)
+    half = folder.net(0).with_name(".0001.onnx.ab_01yz9")
     half.touch()
     assert folder.unfinished() == [half]
     folder.remove_unfinished()
     assert folder.unfinished() == []
-    assert list(folder.nets()) == [1]
+    assert list(folder.nets()) == [0]
 
 
 def test_the_first_net_the_last_two_and_each_tenth_stay(folder: RunFolder) -> None:
-    for number in range(25):
-        folder.net(number).touch()
-    folder.forget_nets(24, keep_every=10)
+    folder.start(START, None)
+    for number in range(1, 25):
+        shutil.copy(folder.net(0), folder.path / "nets" / f"{number:04}.onnx")
+    state = {f"net/{name}": value for name, value in START.items()}
+    folder.complete_round(Checkpoint(state, round_record(24)), first_needed=1)
     assert list(folder.nets()) == [0, 10, 20, 23, 24]
+
+
+def test_a_net_that_was_not_kept_is_named(folder: RunFolder) -> None:
+    with pytest.raises(TrainingError, match="there is no net yet"):
+        folder.net(0)
+    folder.start(START, None)
+    with pytest.raises(TrainingError, match="there is no net of round 3; kept are: 0"):
+        folder.net(3)

@@ -6,11 +6,18 @@ import numpy as np
 import pytest
 
 from playout import games
-from playout.players.training.run_files import TrainingError
-from playout.players.training.samples import Played, Samples, Shard, joined, read_shard, write_shard
+from playout.players.training import TrainingError, settings
+from playout.players.training.run_folder import RunFolder
+from playout.players.training.samples import Played, Samples, Shard, ShardName, joined
 
 GAME = games.load("mnk(m=3,n=3,k=3)")
+NAME = ShardName(1, 0)
 PLAYED = Played(games=2, positions=3, evaluations=40, plies=12, net_seconds=0.5, seconds=1.0)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return RunFolder.create(tmp_path / "run", settings.defaults(GAME))
 
 
 def some_samples(n: int = 3) -> Samples:
@@ -21,51 +28,50 @@ def some_samples(n: int = 3) -> Samples:
     return Samples(states, np.full(n, -1, dtype=np.int16), policy, zeros, zeros + 0.25)
 
 
-def test_a_shard_is_read_as_it_was_written(tmp_path: Path) -> None:
-    path = tmp_path / "0001-0.npz"
-    write_shard(path, GAME, Shard(some_samples(), PLAYED))
-    read = read_shard(path, GAME)
+def test_a_shard_is_read_as_it_was_written(folder: RunFolder) -> None:
+    path = folder.path / "shards" / "0001-0.npz"
+    folder.write_shard(NAME, Shard(some_samples(), PLAYED))
+    read = folder.read_shard(NAME)
     assert read.played == PLAYED
     for array, written in zip(read.samples, some_samples(), strict=True):
         np.testing.assert_array_equal(array, written)
         assert array.dtype == written.dtype
-    assert [each.name for each in tmp_path.iterdir()] == ["0001-0.npz"]
+    assert [each.name for each in path.parent.iterdir()] == ["0001-0.npz"]
 
 
-def test_a_shard_that_was_cut_anywhere_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "0001-0.npz"
-    write_shard(path, GAME, Shard(some_samples(), PLAYED))
+def test_a_shard_that_was_cut_anywhere_is_refused(folder: RunFolder) -> None:
+    path = folder.path / "shards" / "0001-0.npz"
+    folder.write_shard(NAME, Shard(some_samples(), PLAYED))
     whole = path.read_bytes()
     for size in range(0, len(whole), 101):
         path.write_bytes(whole[:size])
         with pytest.raises(TrainingError, match=r"0001-0.npz: is damaged"):
-            read_shard(path, GAME)
+            folder.read_shard(NAME)
 
 
-def test_a_shard_with_a_changed_byte_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "0001-0.npz"
-    write_shard(path, GAME, Shard(some_samples(300), PLAYED))
+def test_a_shard_with_a_changed_byte_is_refused(folder: RunFolder) -> None:
+    path = folder.path / "shards" / "0001-0.npz"
+    folder.write_shard(NAME, Shard(some_samples(300), PLAYED))
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
     with pytest.raises(TrainingError, match=r"0001-0.npz: "):
-        read_shard(path, GAME)
+        folder.read_shard(NAME)
 
 
-def test_a_shard_of_another_game_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "0001-0.npz"
-    write_shard(path, GAME, Shard(some_samples(), PLAYED))
+def test_a_shard_of_another_game_is_refused(folder: RunFolder) -> None:
+    folder.write_shard(NAME, Shard(some_samples(), PLAYED))
+    folder.settings_file.write_text('game = "nim"')
     with pytest.raises(TrainingError, match=r"has samples of mnk.*expected nim"):
-        read_shard(path, games.load("nim"))
+        RunFolder.open(folder.path).read_shard(NAME)
 
 
-def test_a_shard_with_numbers_that_are_not_finite_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "0001-0.npz"
+def test_a_shard_with_numbers_that_are_not_finite_is_refused(folder: RunFolder) -> None:
     samples = some_samples()
     samples.outcome[1] = np.nan
-    write_shard(path, GAME, Shard(samples, PLAYED))
+    folder.write_shard(NAME, Shard(samples, PLAYED))
     with pytest.raises(TrainingError, match="outcome has"):
-        read_shard(path, GAME)
+        folder.read_shard(NAME)
 
 
 def test_samples_are_joined_in_order() -> None:

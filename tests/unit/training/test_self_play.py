@@ -15,13 +15,14 @@ from playout import games
 from playout.games import Game, KernelGame, State
 from playout.players.mcts.selfplay_search import new_games, prune_policy
 from playout.players.mcts.tree import UNKNOWN, new_forest
+from playout.players.training import settings
+from playout.players.training.run_folder import RunFolder
+from playout.players.training.samples import ShardName
 from playout.players.training.self_play import (
     SelfPlay,
     SelfPlayResult,
     SelfPlaySettings,
     Unfinished,
-    read_unfinished,
-    write_unfinished,
 )
 
 GAME = games.load("mnk(m=3,n=3,k=3)")
@@ -56,8 +57,10 @@ def equal(one: tuple[NDArray[np.generic], ...], other: tuple[NDArray[np.generic]
 
 def test_a_shard_that_is_played_twice_is_the_same(tmp_path: Path) -> None:
     _, left = play(seed=1)
-    write_unfinished(tmp_path / "games.npz", left)
-    again = read_unfinished(tmp_path / "games.npz")
+    folder, name = RunFolder.create(tmp_path / "run", settings.defaults(GAME)), ShardName(1, 0)
+    folder.write_games(name, left)
+    again = folder.read_games(name)
+    assert again
     assert equal(again, left)
     (first, after), (second, after_again) = play(2, left), play(2, again)
     assert equal(first.samples, second.samples)

@@ -5,8 +5,7 @@ from dataclasses import fields, replace
 import pytest
 
 from playout import games
-from playout.players.training import settings
-from playout.players.training.run_files import TrainingError
+from playout.players.training import TrainingError, settings
 from playout.players.training.settings import Limits, TrainingSettings
 from support.variants import COMPILED
 

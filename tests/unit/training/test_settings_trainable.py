@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from playout import games
-from playout.players.training.run_files import TrainingError
+from playout.players.training import TrainingError
 from playout.players.training.settings import trainable
 
 

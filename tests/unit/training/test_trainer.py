@@ -9,8 +9,8 @@ import pytest
 
 from playout import games
 from playout.players.nets.architecture import Architecture
+from playout.players.training import TrainingError
 from playout.players.training.replay import ReplayBuffer
-from playout.players.training.run_files import TrainingError
 from playout.players.training.samples import Samples
 from playout.players.training.settings import LearningSettings
 from support.requirements import need_packages

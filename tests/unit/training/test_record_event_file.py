@@ -5,17 +5,17 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from playout.players.training import run_folder
+from playout.players.training import record
 
 
 def records(content: bytes) -> Iterator[bytes]:
     """The records of a file, whose checksums are checked."""
     while content:
         (length, crc), content = struct.unpack("<QI", content[:12]), content[12:]
-        assert crc == run_folder.masked_crc(struct.pack("<Q", length))
-        record, crc_bytes, content = content[:length], content[length:][:4], content[length + 4 :]
-        assert struct.unpack("<I", crc_bytes)[0] == run_folder.masked_crc(record)
-        yield record
+        assert crc == record.masked_crc(struct.pack("<Q", length))
+        found, crc_bytes, content = content[:length], content[length:][:4], content[length + 4 :]
+        assert struct.unpack("<I", crc_bytes)[0] == record.masked_crc(found)
+        yield found
 
 
 def varint(content: bytes) -> tuple[int, bytes]:
@@ -50,11 +50,11 @@ def fields(content: bytes) -> Iterator[tuple[int, object]]:
 
 def test_the_checksum_is_crc32c_with_the_mask_of_tfrecord() -> None:
     crc = 0xE3069283  # of RFC 3720's polynomial, for the digits 1 to 9
-    assert run_folder.masked_crc(b"123456789") == ((crc >> 15 | crc << 17) + 0xA282EAD8) % 2**32
+    assert record.masked_crc(b"123456789") == ((crc >> 15 | crc << 17) + 0xA282EAD8) % 2**32
 
 
 def test_a_file_has_the_version_and_the_values_of_each_step() -> None:
-    content = run_folder.header(1000.5) + run_folder.scalars(1001.5, 300, {"loss": 0.5, "b": -2})
+    content = record.event_header(1000.5) + record.event(1001.5, 300, {"loss": 0.5, "b": -2})
     head, event = (dict(fields(each)) for each in records(content))
     assert head == {1: 1000.5, 3: b"brain.Event:2"}
     assert event[1] == 1001.5

@@ -4,7 +4,8 @@ import importlib.util
 
 import pytest
 
-from playout.players.training.run_files import TrainingError, require_learning
+from playout.players.training import TrainingError
+from playout.players.training.commands.run import require_learning
 
 
 def test_a_missing_package_is_an_error_with_the_command_that_installs_it(

@@ -7,13 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from playout.players.training import run_files
-from playout.players.training.run_files import TrainingError
+from playout.players.training import TrainingError, run_files
 
 
 def test_arrays_are_read_as_they_were_written(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
-    run_files.write_arrays(path, {"net/w": np.arange(3)}, {"round": 7})
+    run_files.write(path, run_files.packed({"net/w": np.arange(3)}, {"round": 7}))
     arrays, about = run_files.read_arrays(path, "delete it")
     assert about == {"round": 7}
     assert arrays.keys() == {"net/w"}
@@ -70,7 +69,7 @@ def test_a_file_that_is_being_written_counts_as_unfinished(
 def test_a_file_with_any_changed_bit_has_its_content_or_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     content = np.random.default_rng(1).integers(0, 9, 500)
-    run_files.write_arrays(path, {"a": content}, {"round": 7})
+    run_files.write(path, run_files.packed({"a": content}, {"round": 7}))
     data = path.read_bytes()
     refused = 0
     for bit in range(0, 8 * len(data), 7):
