@@ -21,14 +21,15 @@ from playout import games
 from playout.commands.subprocesses import usable_cores
 from playout.games.core.compilation_cache import announce_compilation
 
-#: Most processes that compile at a time; each takes about 300 MB.
+#: The most processes that compile at once; each takes about 300 MB.
 MAX_PROCESSES = 8
 
 
 def compile_games(announce: Callable[[str], None]) -> None:
     """Compile all games, unless that was done before on this machine.
 
-    `announce` is told of each module that is compiled. Games that cannot be loaded are left out.
+    `announce` is called with a line for each compiled module. Games that cannot be loaded are
+    skipped.
     """
     done = _record()
     if done.exists() or numba.config.DISABLE_JIT:
@@ -40,7 +41,7 @@ def compile_games(announce: Callable[[str], None]) -> None:
 
 
 def _compile(names: Sequence[str], announce: Callable[[str], None]) -> bool:
-    """Compile games in processes, and return whether all of these have succeeded."""
+    """Compile games in processes, and return whether all have succeeded."""
     command = [sys.executable, "-m", __name__, *names]
     processes: list[subprocess.Popen[bytes]] = []
     to_compile, to_take = os.pipe()
@@ -62,9 +63,9 @@ def _compile(names: Sequence[str], announce: Callable[[str], None]) -> bool:
 
 
 def _record() -> Path:
-    """Return the folder that exists when the games, as they are, are compiled for this processor.
+    """Return the folder that exists when the present games are compiled for this processor.
 
-    It is empty, and removed when it is old, as those of the compiled functions beside it are.
+    It is empty, and is removed when it is old, as are the compiled functions beside it.
     """
     given = [numba.__version__, np.__version__, llvm.get_host_cpu_name()]
     for file in sorted(Path(games.__file__).parent.rglob("*.py")):
@@ -75,7 +76,7 @@ def _record() -> Path:
 
 
 def _main() -> None:
-    """Compile games given by name, those whose places the standard input has, a byte each.
+    """Compile the games of the arguments whose indices the standard input has, a byte each.
 
     All processes read from the same pipe, so that each takes a game when it is free.
     """
@@ -83,7 +84,7 @@ def _main() -> None:
     names = sys.argv[1:]
     while place := os.read(sys.stdin.fileno(), 1):
         name = names[place[0]]
-        # Which game it is of how many, so that one sees how long it may still take.
+        # The number of the game and of all games, to estimate the remaining time.
         announce_compilation(partial(print, f"[{place[0] + 1}/{len(names)}]", flush=True))
         with contextlib.suppress(games.SpecError):
             if games.describe(name).example == name:  # others are games of libraries
