@@ -1,4 +1,4 @@
-"""A server from its start to its end: storage, hub, listeners, signals."""
+"""Puts a server together and runs it: storage, hub, workers, listeners, signals."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ from playout.server.web.websocket import WebSocketResource
 
 _log = Logger(namespace="server")
 
-#: Seconds that storing the last records may take at the end: once while players can be told, and
-#: once more after the reactor has stopped. To start a storage process takes 2 s, and more while
-#: other work keeps all cores busy.
+#: Seconds in which the last records must be stored: first while players are still connected, and
+#: again after the reactor has stopped. To start a storage process takes 2 s, and more while other
+#: work keeps all cores busy.
 _PATIENCE_S = 8.0
-#: Seconds after its end for which a tournament can still be watched.
+#: Seconds after its end in which a tournament can still be watched.
 _REMEMBERED_S = 24 * 3600.0
 
 
@@ -172,12 +172,12 @@ class _Server:
             storage.attach(self._driver)
             reactor().addSystemEventTrigger("before", "shutdown", storage.stop_restarting)
             self._hub.restore_tournaments(found.tournaments)
-            self._driver.call_hub(lambda now: self._hub.restore_ladders(found.ladders, now))
-            self._driver.call_hub(lambda now: self._hub.restore_matches(found.matches, now))
+            self._driver.caller(self._hub.restore_ladders)(found.ladders)
+            self._driver.caller(self._hub.restore_matches)(found.matches)
 
     def run(self) -> None:
         """Listen and serve until stopped, then exit the process."""
-        # First: a process that reads where the server listens may stop it at once.
+        # Before listening: a process that reads the address may stop the server at once.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: reactor().callFromThread(self._stop))
         self._open()
@@ -191,24 +191,24 @@ class _Server:
 
     def _workers(self, driver: Driver) -> EffectWorkers:
         """The processes and threads that the settings ask for. Raises CannotListenError."""
-        policy, settings = self._hub.policy, self._settings
+        hub, policy, settings = self._hub, self._hub.policy, self._settings
         carriers: dict[type[Effect], Callable[[Any], None]] = {
-            RateLadder: LadderRatings(reactor(), driver.ladder_rated).start
+            RateLadder: LadderRatings(reactor(), driver.caller(hub.ladder_rated)).start
         }
         if policy.bots:
             connections = TcpConnectionFactory(
                 driver, self._scheduler, unread_bytes=settings.unread_bytes, proxied=False
             )
-            bots = BotProcesses(reactor(), connections, driver.bot_ended)
+            bots = BotProcesses(reactor(), connections, driver.caller(hub.bot_ended))
             reactor().addSystemEventTrigger("after", "shutdown", bots.close)
             carriers |= {StartBot: bots.start, EndBot: bots.end}
         if policy.analyses:
-            analysts = Analysts(reactor(), driver.analysis_reported)
+            analysts = Analysts(reactor(), driver.caller(hub.analysis_reported))
             reactor().addSystemEventTrigger("after", "shutdown", analysts.close)
             carriers |= {StartAnalysis: analysts.start, EndAnalysis: analysts.end}
         if not (settings.http and self._storage):  # only pages show the ratings
             return EffectWorkers(carriers)
-        ratings = RatingUpdates(settings.database, reactor(), driver.store)
+        ratings = RatingUpdates(settings.database, reactor(), driver.caller(hub.store))
         return EffectWorkers(carriers, ratings.matches_ended)
 
     def _open(self) -> None:
@@ -292,7 +292,7 @@ class _Server:
             text = f"cannot listen for HTTP: {why_not_listening(failure, free)}"
             if self._settings.http_given:
                 self._fail(text)
-            else:  # another server has the default port; this one works without a page
+            else:  # another server uses the default port; this one runs without a page
                 _log.warn("{text}; the server runs without a page", text=text)
                 then(None)
 
@@ -355,7 +355,7 @@ def _read_stored(url: str, since: float) -> _Stored:
 
 
 def _room(settings: Settings, policy: Policy) -> ConnectionRoom:
-    """Return how many connections are accepted, and log if that is fewer than asked for.
+    """Return the number of connections, and log if it is smaller than the operator's limit.
 
     Raises TooFewFiles.
     """

@@ -30,7 +30,7 @@ import click
 from sqlalchemy.exc import SQLAlchemyError
 
 from playout.ratings.bradley_terry import solve
-from playout.server.ladder.standings import LadderTable, LadderTerms, ladder_table
+from playout.server.ladder.standings import LadderTable, ladder_table
 from playout.server.ladder.state import restore_ladder
 from playout.server.model.records import StoredMatch
 from playout.server.storage import Database
@@ -116,7 +116,7 @@ class LadderRun:
         ladder = restore_ladder(stored)
         if problem := ladder.problem():
             ladder.rated(solve(problem))
-        return ladder_table(ladder, names.__getitem__, (), LadderTerms(""))
+        return ladder_table(ladder, names.__getitem__, (), clock="")
 
     def _ended(self) -> int:
         with contextlib.closing(Database(self._url)) as database:

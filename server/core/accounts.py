@@ -26,7 +26,7 @@ def proves(account: Account, token: str) -> bool:
 
 
 class Directory:
-    """All accounts. No two have names that look alike."""
+    """All accounts; no two names look alike."""
 
     def __init__(self, accounts: Iterable[Account] = ()) -> None:
         self._by_id: dict[str, Account] = {}
@@ -35,7 +35,7 @@ class Directory:
             self.put(account)
 
     def put(self, account: Account) -> Account | None:
-        """Add an account, or replace the one of its id; returns the account before, if any."""
+        """Add an account, or replace that of the same id, which is returned; otherwise None."""
         before = self._by_id.get(account.id)
         if before:
             self._by_skeleton.pop(skeleton(before.name), None)
@@ -44,7 +44,7 @@ class Directory:
         return before
 
     def remove(self, account: Account) -> None:
-        """Remove an account, whose name is free again. Raises KeyError if it is not known."""
+        """Remove an account; its name is free again. Raises KeyError for an unknown account."""
         del self._by_id[account.id]
         del self._by_skeleton[skeleton(account.name)]
 
@@ -53,7 +53,7 @@ class Directory:
         return self._by_skeleton.get(skeleton(name))
 
     def get(self, account_id: str | None) -> Account | None:
-        """The account of this id; None for an unknown id or None."""
+        """The account with this id; None for an unknown id and for None."""
         return self._by_id.get(account_id) if account_id else None
 
     def __len__(self) -> int:
@@ -62,10 +62,9 @@ class Directory:
 
 # The standing accounts of the bots that the server offers.
 #
-# A bot has an account of the server, which is made when it is challenged for the first time; each
-# of its processes is a session of this account. The id of the account follows from the name under
-# which the bot is offered, so that it is found again after a restart. The account has no token, so
-# that nobody can log in to it.
+# The first challenge of a bot makes its account; each process of the bot is a session of it. The id
+# of the account follows from the name under which the bot is offered, so that it is found again
+# after a restart. The account has no token, so that nobody can log in to it.
 
 
 class BotAccounts:
@@ -103,7 +102,7 @@ class BotAccounts:
         )
 
     def reserves(self, name: str) -> bool:
-        """Whether this name, or one that looks like it, is that of a bot without an account yet."""
+        """Whether a bot without an account has this name, or one that looks like it."""
         wanted = skeleton(name)
         return any(
             skeleton(self._name(key, each)) == wanted
@@ -112,7 +111,7 @@ class BotAccounts:
         )
 
     def account(self, bot: OfferedBot, now: float) -> Account:
-        """The account of one of the `offered` bots; it is made and stored at the first call."""
+        """The account of one of the `offered` bots; the first call makes and stores it."""
         for key, each in self._offered.items():
             if self._name(key, each) == bot.name:
                 return self._accounts.get(key) or self._new(key, bot.name, now)
@@ -125,14 +124,14 @@ class BotAccounts:
         return account
 
     def _name(self, key: str, bot: OfferedBot) -> str:
-        """The name of a bot's account; one with a number if somebody has the offered name."""
+        """The name of a bot's account; it ends in a number if the offered name is taken."""
         if account := self._accounts.get(key):
             return account.name
         return next(name for name in _names(bot.name) if not self._accounts.like(name))
 
 
 def names_of(bots: Sequence[OfferedBot]) -> str:
-    """The names of bots as a list for people."""
+    """The names of bots, separated by commas."""
     return ", ".join(each.name for each in bots)
 
 

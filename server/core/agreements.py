@@ -138,7 +138,7 @@ class AgreedScores:
         }
 
     def moved(self, seat: Seat, ply: int, info: Analysis | None) -> None:
-        """Takes the analysis of move number `ply`."""
+        """Add the analysis of move number `ply`."""
         self._plies = ply + 1
         self._rates[seat].append(_win_rate(info))
 

@@ -12,7 +12,7 @@ from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed
 from playout.server.core.handlers.hello import Greeting
 from playout.server.core.handlers.ladders import Ladders
-from playout.server.core.handlers.play import OfferRequests, Play, WatchMatches
+from playout.server.core.handlers.play import Play
 from playout.server.core.handlers.seeks import Lobby, Pairing, SeekClosed, Seeks
 from playout.server.core.handlers.tournament_director import TournamentDirector, TournamentOver
 from playout.server.core.handlers.tournaments import TournamentRequests
@@ -64,8 +64,6 @@ def make_hub(
         seeks,
         bots,
         Play(context, rooms, sessions),
-        OfferRequests(context, rooms),
-        WatchMatches(context, rooms),
         feed,
         TournamentRequests(context, director),
         ladders,

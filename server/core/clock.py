@@ -15,18 +15,18 @@ class Clock:
     """Two players' remaining time; it runs for one of them at most."""
 
     def __init__(self, time_control: TimeControl, second: TimeControl | None = None) -> None:
-        """`second`: the time control of the second player, if it is another one."""
+        """`second`: the time control of the second player; by default the same."""
         self._controls = {1: time_control, 2: second or time_control}
         self._left = _at_first(self._controls[1]), _at_first(self._controls[2])
         self._running = 0
         self._since = 0.0
 
     def start(self, seat: int, now: float) -> None:
-        """Starts the clock of `seat`."""
+        """Start the clock of `seat`."""
         self._running, self._since = seat, now
 
     def stop(self, now: float, credit_s: float = 0.0) -> bool:
-        """Stops the running clock after a move; returns False if the time was already up.
+        """Stop the running clock after a move; return False if the time was already up.
 
         `credit_s`: transmission time of the move, in seconds, which is not counted.
         """
@@ -43,17 +43,17 @@ class Clock:
         return after is not None
 
     def halt(self) -> None:
-        """Stops the running clock; no increment is added."""
+        """Stop the running clock; no increment is added."""
         self._running = 0
 
     def set(self, left: tuple[ClockState, ClockState]) -> None:
-        """Sets the remaining time of both players, and stops the running clock."""
+        """Set the remaining time of both players, and stop the running clock."""
         self._running = 0
         self._left = left
 
     def clock_states(self, now: float) -> tuple[ClockState, ClockState]:
         """The remaining time of both players at `now`."""
-        if not self._running or now <= self._since:  # three times for each move
+        if not self._running or now <= self._since:  # asked three times for each move
             return self._left
         first, second = self._left
         if self._running == 1:
@@ -68,7 +68,7 @@ class Clock:
         return self._since + left.main_s + left.periods * self._controls[self._running].period_s
 
     def _remaining(self, left: ClockState, now: float) -> ClockState:
-        """What the running player has of `left` at `now`."""
+        """The rest of `left` that the running player has at `now`."""
         used_s = now - self._since
         if used_s <= left.main_s:
             return ClockState(left.main_s - used_s, left.periods)

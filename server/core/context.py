@@ -33,21 +33,21 @@ T = TypeVar("T")
 #: An effect that may have to wait for records.
 _Held = Send | SendToSpectators | Close | Stopped
 
-#: Stands for a connection in the outbox where an effect is not about one.
+#: The connection in the outbox of an effect that concerns no connection.
 _NO_CONNECTION = 0
 
 
 class FeatureEvent:
-    """Something that happened in a call of the hub, and that features listen for.
+    """Something that happened during a call of the hub; other features listen for it.
 
-    Each subclass stands beside the feature that queues it, with `Context.queue`. The hub hands an
-    event to its listeners when the request's handler has returned, so that no handler re-enters
+    Each subclass is defined beside the feature that queues it with `Context.queue`. The hub passes
+    an event to its listeners when the request's handler has returned, so that no handler re-enters
     another one.
     """
 
 
 class Outbox(Generic[T]):
-    """Holds things for connections until records up to a number are stored.
+    """Holds items for connections until the records up to a number are stored.
 
     Records are numbered from 1 in the order in which they are to be stored.
     """
@@ -55,11 +55,11 @@ class Outbox(Generic[T]):
     def __init__(self) -> None:
         self._stored = 0
         self._held: deque[tuple[int, T]] = deque()
-        #: For each connection, the highest record number that something held for it waits for.
+        #: For each connection, the highest record number that an item held for it waits for.
         self._until: dict[int, int] = {}
 
     def passes(self, connections: tuple[int, ...], after: int) -> bool:
-        """Whether something that waits for record `after` may be sent on these connections now."""
+        """Whether an item that waits for record `after` may be sent on these connections now."""
         stored = self._stored
         if after > stored:
             return False
@@ -71,7 +71,7 @@ class Outbox(Generic[T]):
         return True
 
     def hold(self, connections: tuple[int, ...], after: int, thing: T) -> None:
-        """Keep something that may not be sent yet; things that were held before it go first."""
+        """Keep an item that may not be sent yet; items held before it are released first."""
         held = self._held
         if held and held[-1][0] > after:
             after = held[-1][0]
@@ -80,7 +80,7 @@ class Outbox(Generic[T]):
             self._until[connection] = after
 
     def release(self, stored: int) -> list[T]:
-        """Note that the records up to number `stored` are safe; what may be sent now, in order."""
+        """Note that the records up to `stored` are stored; return the items to send, in order."""
         self._stored = stored
         held, ready = self._held, []
         while held and held[0][0] <= stored:
@@ -88,17 +88,17 @@ class Outbox(Generic[T]):
         return ready
 
     def revise(self, change: Callable[[T], T | None]) -> None:
-        """Replace each thing that is held by what `change` returns for it; None drops it."""
+        """Replace each held item by the result of `change`; None drops the item."""
         changed = ((after, change(thing)) for after, thing in self._held)
         self._held = deque((after, thing) for after, thing in changed if thing is not None)
 
     def forget(self, connection: int) -> None:
-        """Drop the order that is kept for a connection that was closed."""
+        """Forget a connection that was closed."""
         self._until.pop(connection, None)
 
 
 class Context:
-    """Collects the effects of a call, in the order in which they are to be carried out."""
+    """Collects the effects of a call in the order in which the driver carries them out."""
 
     def __init__(
         self,
@@ -115,13 +115,13 @@ class Context:
         self.jobs = JobQueue(self.timers)
         #: Whether the server is stopping: no new matches and tournaments.
         self.closing = False
-        #: How many records were stored so far, which is also the number of the last one.
+        #: The number of records so far, which is also the number of the last one.
         self.records = 0
         self._effects: list[Effect] = []
-        #: What happened during this call and was not yet handed to its listeners: see `queue`.
+        #: Events of this call that were not yet passed to their listeners: see `queue`.
         self.events: deque[FeatureEvent] = deque()
         self._outbox: Outbox[_Held] = Outbox()
-        # Not from the epoch, which is when the machine was started: the hub before had the same.
+        # Not from the epoch, the start of the machine: the hub before a restart had the same one.
         self._id_prefix = f"{int(started_at * 1000):x}"
         self._ids = 0
         self._wake_at: float | None = None
@@ -138,11 +138,11 @@ class Context:
     # Effects.
 
     def do(self, effect: Effect) -> None:
-        """Have an effect carried out, at once."""
+        """Return an effect to the driver, which carries it out at once."""
         self._effects.append(effect)
 
     def log(self, text: str, fields: Mapping[str, object]) -> None:
-        """Write to the log; `text` is a format over `fields`."""
+        """Write a line to the log; `text` is a format of `fields`."""
         self._effects.append(Log(text, fields))
 
     def store(self, record: Record) -> None:
@@ -151,7 +151,7 @@ class Context:
         self._effects.append(Store(self.records, record))
 
     def woken(self) -> None:
-        """Note that the time that was last asked for has come."""
+        """Note that the driver has called at the time of the last `WakeAt`."""
         self._wake_at = None
 
     def take_effects(self) -> list[Effect]:
@@ -166,13 +166,13 @@ class Context:
     # Events.
 
     def queue(self, event: FeatureEvent) -> None:
-        """Tell other features that something happened, when the current handler has returned."""
+        """Pass an event to its listeners when the current handler has returned."""
         self.events.append(event)
 
     # Messages.
 
     def send(self, connections: tuple[int, ...], message: Event) -> None:
-        """Send a message on these connections; a durable one when all before it is stored."""
+        """Send a message on these connections; a durable one waits for all records before it."""
         if message.durable:
             if connections:
                 self._send_after(connections, self.records, Send(connections, message))
@@ -192,7 +192,7 @@ class Context:
     def send_to_spectators(
         self, sessions: Iterable[Session], *messages: Event, after: int | None = None
     ) -> None:
-        """Send messages to spectators: later than to players, however many spectators there are.
+        """Send messages to spectators when nothing else is to be done, and players were served.
 
         They wait for record number `after`, by default the last one.
         """
@@ -201,29 +201,29 @@ class Context:
             self._send_after(connections, self.records if after is None else after, effect)
 
     def decline(self, connection: int, refused: Refused, re: RequestId | None) -> None:
-        """Answer that a request is refused, and why."""
+        """Answer a request with an error that gives the reason."""
         seconds = None if refused.seconds is None else round(refused.seconds, 3)
         error = Error(re=re, code=refused.code, text=str(refused), seconds=seconds)
         self.send((connection,), error)
 
     def close(self, connection: int, after: int = 0) -> None:
-        """End a connection after all that was sent on it, once record `after` is stored."""
+        """Close a connection after everything sent on it, once record `after` is stored."""
         self._send_after((connection,), after, Close(connection))
 
     def forget_connection(self, connection: int) -> None:
-        """Drop what was kept to send messages on a connection in order."""
+        """Drop the outbox's state of a connection that was closed."""
         self._outbox.forget(connection)
 
     def stop(self) -> None:
-        """Report that nothing is left to be done, once all records are stored."""
+        """Have the process exit once all records are stored."""
         self._send_after((_NO_CONNECTION,), self.records, Stopped())
 
     def release(self, stored: int) -> None:
-        """Send what waited for the records up to number `stored`."""
+        """Send the messages that waited for the records up to number `stored`."""
         self._effects += self._outbox.release(stored)
 
     def revise(self, change: Callable[[Event], Event | None]) -> None:
-        """Replace each message that waits by what `change` returns for it; None drops it."""
+        """Replace each waiting message by the result of `change`; None drops the message."""
 
         def changed(effect: _Held) -> _Held | None:
             match effect:

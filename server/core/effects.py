@@ -1,6 +1,6 @@
-"""What the hub wants done, as values; `playout.server.net.driver` carries them out.
+"""The effects that the hub returns; `playout.server.net.driver` carries them out.
 
-Structs, because a dozen are made for each move, and dataclasses take six times as long.
+They are structs, because a move makes a dozen, and dataclasses take six times as long.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Close(Struct, frozen=True, gc=False):
 
 
 class SetFrameLimit(Struct, frozen=True, gc=False):
-    """Accept frames of the size for administrators, or for all others, on a connection."""
+    """Set the largest frame of a connection to that of administrators or of other clients."""
 
     connection: int
     administrator: bool
@@ -50,7 +50,7 @@ class PauseReading(Struct, frozen=True, gc=False):
 
 
 class Store(Struct, frozen=True, gc=False):
-    """Store a record, and call `committed` with its number when it is safe.
+    """Store a record, and call `committed` with its number when it is stored.
 
     Numbers grow by one; records are stored in their order.
     """
@@ -73,7 +73,7 @@ class StartBot(Struct, frozen=True, gc=False):
 
 
 class EndBot(Struct, frozen=True, gc=False):
-    """End the process of a bot, whatever it is doing."""
+    """Kill the process of a bot at any time."""
 
     bot: str
 
@@ -93,7 +93,7 @@ class EndAnalysis(Struct, frozen=True, gc=False):
 class RateLadder(Struct, frozen=True, gc=False):
     """Solve this problem of the ladder of a game, and call `ladder_rated` with the ratings.
 
-    It takes long: requests are to be handled meanwhile. None stands for ratings that failed.
+    It takes seconds, in which requests must be handled. None stands for ratings that failed.
     """
 
     game: str
@@ -101,17 +101,17 @@ class RateLadder(Struct, frozen=True, gc=False):
 
 
 class WakeAt(Struct, frozen=True, gc=False):
-    """Call `wake` at that time and not before, instead of any time asked for earlier."""
+    """Call `wake` at that time, not before; it replaces the time of an earlier `WakeAt`."""
 
     at: float | None
 
 
 class CallWhenIdle(Struct, frozen=True, gc=False):
-    """Call `show` when nothing else is to be done, again and again while `has_pending_moves`."""
+    """Call `show` when nothing else is to be done, and repeat it while `has_pending_moves`."""
 
 
 class Log(Struct, frozen=True, gc=False):
-    """Write to the log for the operator; `text` is a format over `fields`."""
+    """Write a line to the operator's log; `text` is a format of `fields`."""
 
     text: str
     fields: Mapping[str, object]

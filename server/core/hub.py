@@ -3,12 +3,12 @@
 Effects are to be carried out in the order in which they are returned. Durable messages wait until
 the records before them are stored: see `committed`.
 
-The time of a request is when it arrived: after a stall, a few milliseconds before that of the last
-call. The times of other calls never decrease.
+The time of a request is that of its arrival: after a stall it may be a few milliseconds before the
+time of the last call. The times of other calls never decrease.
 
 The hub itself only receives calls, finds the handler of a request, and hands the events that
-features have queued to the features that listen for them. What the features are, and which events
-each listens for, is said in `playout.server.core.assembly`.
+features have queued to the features that listen for them: `playout.server.core.assembly` lists the
+features, and the events that each listens for.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Listener = Callable[[Any, float], None]
 
 
 class Hub:
-    """Receives what happens outside of the core, and says what is to be done about it."""
+    """The entry of the core: receives calls, finds handlers, and returns effects."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Hub:
     def connect(self, connection: int, address: str | None, now: float) -> list[Effect]:
         """Note a new connection, by a number that is not used again.
 
-        `address` is None until a proxy has said where it comes from: see `locate`.
+        `address` is None until a proxy has announced it: see `locate`.
         """
         self._sessions.connect(connection, address, now)
         return self._finish_call(now)
@@ -115,7 +115,7 @@ class Hub:
     ) -> list[Effect]:
         """Handle a request; `lag_s` is the network's round trip in seconds."""
         origin = self.registry.connections.get(connection)
-        if origin is None:  # it was closed while this was on its way
+        if origin is None:  # closed after the request was sent
             return []
         session = origin.session
         sender = session.sender if session else Sender.NEWCOMER
@@ -145,28 +145,28 @@ class Hub:
         return self._finish_call(now)
 
     def disconnect(self, connection: int, now: float) -> list[Effect]:
-        """Remove a connection; its session is expected back if it has matches."""
+        """Remove a connection; a session with matches may come back."""
         self._sessions.disconnect(connection, now)
         return self._finish_call(now)
 
     # Storage.
 
     def committed(self, number: int, now: float) -> list[Effect]:
-        """Send, and go on with, what waited for the records up to `number` to be stored."""
+        """Release the messages and matches that waited for the records up to `number`."""
         self._rooms.committed(number, now)
         self._context.release(number)
         return self._finish_call(now)
 
     def record_rejected(self, record: Record, now: float) -> list[Effect]:
-        """End what a record is about that cannot be stored: a match, tournament or session.
+        """End the match, tournament or session of a record that cannot be stored.
 
-        To be called before `committed` with the number of the record.
+        The caller then calls `committed` with the number of the record.
         """
         self._recovery.rejected(record, now)
         return self._finish_call(now)
 
     def storage_fails(self, fails: bool, now: float) -> list[Effect]:
-        """Tell all sessions that nothing can be stored at the moment, or that it works again."""
+        """Tell all sessions that storage fails, or that it works again."""
         self._sessions.storage_fails(fails)
         return self._finish_call(now)
 
@@ -180,12 +180,12 @@ class Hub:
         return self._finish_call(now)
 
     def restore_matches(self, stored: Iterable[StoredMatch], now: float) -> list[Effect]:
-        """Go on with the matches from before the server was started."""
+        """Continue the matches from before the server was started."""
         self._recovery.matches(stored, now)
         return self._finish_call(now)
 
     def account_changed(self, account: Account, now: float) -> list[Effect]:
-        """Take over an account that an operator has changed or added."""
+        """Use an account that an operator has changed or added."""
         before = self.accounts.put(account)
         proven = before and (before.digest, before.revoked) == (account.digest, account.revoked)
         sessions = list(self.registry.sessions.values())
@@ -199,15 +199,15 @@ class Hub:
 
     # Time.
 
-    def stood_still(self, seconds: float) -> None:
-        """Note that the server stood still for `seconds`, by which `now` did not advance.
+    def stalled(self, seconds: float) -> None:
+        """Note a stall of `seconds`, during which `now` did not advance.
 
-        So no clock and no timer has run meanwhile; only the time of day has gone on.
+        So clocks and timers did not run; only the time of day went on.
         """
         self._context.epoch += seconds
 
     def wake(self, now: float) -> list[Effect]:
-        """Call back the timers that are due, at the time that was asked for by `WakeAt`."""
+        """Call the timers that are due, at the time of the last `WakeAt`."""
         self._context.woken()
         for timer in self._context.timers.due(now):
             timer.call(now)
@@ -220,12 +220,12 @@ class Hub:
         return self._rooms.has_pending_moves
 
     def show(self, now: float) -> list[Effect]:
-        """Send spectators some moves; to be called when nothing else is to be done."""
+        """Send spectators some moves; the driver calls it when nothing else is to be done."""
         self._rooms.show_some()
         return self._finish_call(now)
 
     def ladder_rated(self, game: str, ratings: Ratings | None, now: float) -> list[Effect]:
-        """Take over the ratings of a ladder that `RateLadder` has asked for.
+        """Use the ratings of a ladder that `RateLadder` has asked for.
 
         None if they cannot be computed: the ladder is rated again after its next match.
         """
@@ -233,12 +233,12 @@ class Hub:
         return self._finish_call(now)
 
     def analysis_reported(self, report: AnalysisReport, now: float) -> list[Effect]:
-        """Pass on what an analyst reports of a position."""
+        """Pass on an analyst's report of a position."""
         self.analyses.reported(report, now)
         return self._finish_call(now)
 
     def store(self, records: Iterable[Record], now: float) -> list[Effect]:
-        """Store records that were computed outside, such as ratings."""
+        """Store records that were computed outside of the hub, such as ratings."""
         for each in records:
             self._context.store(each)
         return self._finish_call(now)
@@ -249,7 +249,7 @@ class Hub:
         return self._finish_call(now)
 
     def stop(self, now: float, grace_s: float) -> list[Effect]:
-        """Start no new matches; those that are being played have `grace_s` seconds to end."""
+        """Start no new matches; running matches have `grace_s` seconds to end."""
         self._context.closing = True
         self._seeks.close_all()
         closing = Closing(seconds=grace_s, kept=self.policy.stored)

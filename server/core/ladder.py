@@ -1,4 +1,4 @@
-"""The ladder of one game on a hub: its state, and the sessions and matches on it now."""
+"""The ladder of one game on a hub: its state, its sessions, and its running matches."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from playout.server.ladder.state import LadderState
 
 @dataclass(eq=False)
 class LadderSession:
-    """A session on a ladder; `void` counts its last matches, those without result in a row."""
+    """A session on a ladder; `void` counts its last matches in a row without result."""
 
     session: Session
-    place: int
+    index: int
     matches: int
     void: int = 0
 
@@ -25,34 +25,34 @@ class LadderSession:
 
 
 class Ladder:
-    """The ladder of one game: its state, and the sessions and matches on it now."""
+    """The ladder of one game: its state, its sessions, and its running matches."""
 
     def __init__(self, state: LadderState, openings: LadderOpenings, clock: str) -> None:
         self.state = state
         self.clock = clock
         self.openings = openings
         self.sessions: dict[str, LadderSession] = {}
-        #: The places of the players of each match that is being played, the first mover first.
+        #: The indices of the players of each running match, the first mover first.
         self.running: dict[str, tuple[int, int]] = {}
         #: Whether ratings are being computed.
         self.rating = False
 
     @property
     def present(self) -> set[int]:
-        """The places of the players that are connected, or play."""
-        playing = {place for both in self.running.values() for place in both}
-        return playing | {each.place for each in self.sessions.values()}
+        """The indices of the players that are connected, or play."""
+        playing = {index for both in self.running.values() for index in both}
+        return playing | {each.index for each in self.sessions.values()}
 
     def has_others(self, account: str) -> bool:
         """Return whether players of another account are connected, or play."""
         entries = self.state.entries
-        return any(entries[place].player.account != account for place in self.present)
+        return any(entries[index].player.account != account for index in self.present)
 
     @property
     def meetings(self) -> frozenset[Meeting]:
-        """Who plays whom at the moment."""
+        """The two players of each running match."""
         return frozenset(meeting(*both) for both in self.running.values())
 
     def free(self) -> dict[int, LadderSession]:
-        """For each player that could play one more match now, a session of it."""
-        return {each.place: each for each in self.sessions.values() if each.has_room}
+        """A session of each player that could play one more match now."""
+        return {each.index: each for each in self.sessions.values() if each.has_room}

@@ -13,9 +13,9 @@ from playout.server.core.clock import Clock
 
 
 class Refused(Exception):
-    """A request is refused: a code for programs, and a text for people.
+    """A request is refused, with a code for programs and a text for people.
 
-    `seconds`: the time after which it may be sent again, if time is the reason.
+    `seconds`: the wait after which it may be sent again, if a time limit is the reason.
     """
 
     def __init__(self, code: Code, text: str, seconds: float | None = None) -> None:
@@ -49,9 +49,9 @@ class Result:
 class Terms:
     """The terms of a match.
 
-    `second_time_control`: that of the second player, if it is another one.
+    `second_time_control`: the second player's; by default the same.
     `illegal_moves`: illegal moves that a player may send; one more loses the match.
-    `credit_cap_s`: seconds of a move's transmission time that are not counted, at most.
+    `credit_cap_s`: the most seconds of a move's transmission time that are not counted.
     `void_unmoved`: whether the match is void if a player never makes a first move.
     `max_plies`: after this many plies the match is a tie; 0 for no limit.
     """
@@ -134,7 +134,7 @@ class Match:
         return self._legal[1]
 
     def clock_states(self, now: float) -> tuple[ClockState, ClockState] | None:
-        """The time that both players have left, None without clocks."""
+        """The remaining time of both players; None without clocks."""
         return self._clock.clock_states(now) if self._clock else None
 
     def deadline(self) -> float | None:
@@ -195,8 +195,8 @@ class Match:
         """Make move number `ply` by `seat`; False if it repeats the move that was made then.
 
         `lag_s` is the network's round trip in seconds, 0 if it is not known. Raises Refused for a
-        move that is not made; a move after the time was up, or one illegal move too many, also
-        ends the match.
+        move that is not made. A move after the time was up, and one illegal move too many, also
+        end the match.
         """
         if self._is_repeated(seat, ply, action):
             return False
@@ -266,7 +266,7 @@ class Match:
             self._fail(seat, Reason.ABANDONMENT, "left and did not come back")
 
     def adjudicate(self, ply: int, winner: int, why: str = "from here") -> None:
-        """End the match with the result that is certain in the position before move number `ply`.
+        """End the match with the result that is proven for the position before move number `ply`.
 
         `winner`: 1, 2, or -1 for a tie; `why` ends the text. Raises Refused when the match is at
         another ply: a later mistake makes the proof worthless.

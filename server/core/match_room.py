@@ -55,7 +55,7 @@ class MatchOver(FeatureEvent):
 
 
 class RoomQueues(Protocol):
-    """What a room needs of those of all matches: see `playout.server.core.rooms.Rooms`."""
+    """The queues of all rooms, as one room uses them: see `playout.server.core.rooms.Rooms`."""
 
     def add(self, room: MatchRoom) -> None:
         """Add the room of a match that begins or continues."""
@@ -134,7 +134,7 @@ class MatchRoom:
             self._count_score(move)
         self._open()
         self.match.resume(now + self._context.policy.restart_grace_s)
-        self._log("match {match} goes on at ply {plies}")
+        self._log("match {match} continues at ply {plies}")
         self.settle(now)
 
     def restore_ended(self, ended_at: float) -> None:
@@ -298,7 +298,7 @@ class MatchRoom:
             self.match.adjudicate(self.match.ply, winner, "by the win rates of both players")
 
     def _keep_result(self, ended: Ended, at: float) -> None:
-        """Keep the result for players that may not receive it, until they come back."""
+        """Keep the result for players that are away, until they come back."""
         for session in self.seats:
             session.results_since(at - self._context.policy.reconnect_s)
             session.results.append((at, ended))
@@ -392,7 +392,7 @@ class MatchRoom:
         assert self.match.result
         return Ended(match=self.match.id, state=self.match.state, **vars(self.match.result))
 
-    # What is stored and logged.
+    # Records and log lines.
 
     def _move_record(self, ply: int, now: float, info: Analysis | None) -> MovePlayed:
         match = self.match
@@ -459,5 +459,5 @@ def started_record(
 
 
 def _audience(player: Session) -> Audience:
-    """What a player is sent: never the opponent's analysis."""
+    """What a player is sent of each position: never the opponent's analysis."""
     return Audience(player.hello.legal_actions, player.has_views, analysis=False)

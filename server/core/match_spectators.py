@@ -1,4 +1,4 @@
-"""The spectators of one match: their number, and the moves that they have not been sent yet."""
+"""The spectators of one match: their number, and the moves to be sent to them."""
 
 from __future__ import annotations
 

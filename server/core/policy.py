@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from playout.protocol.messages import OfferedBot
+from playout.protocol.time_control import parse_time_control
+from playout.server.core.match import Terms
 from playout.server.ladder.pairing import LadderHours
 
 Registration = Literal["open", "guests", "closed"]
@@ -40,26 +42,36 @@ class Policy:
     matches_per_session: int = 100
     matches_per_account: int = 200
 
-    #: Bots that the server runs at once, at most; 0 means none. And which bots it offers.
+    #: The most bots that the server runs at once, 0 for none; and the bots that it offers.
     bots: int = 0
     offered: tuple[OfferedBot, ...] = ()
     bots_per_account: int = 2
     bot_challenges_per_hour: int = 100
     bot_minutes: float = 60.0
 
-    #: Positions that bots of the server analyse at once for people, at most; 0 means none.
+    #: The most positions that bots of the server analyse at once for people; 0 for none.
     analyses: int = 1
     analysis_s: float = 10.0
     analyses_waiting: int = 100
     analyses_per_hour: int = 1000
 
-    #: Matches of ladders at once, and their clock. `ladders` has the games that have a ladder, each
-    #: with its clock or None for that one; without `ladders`, every game has one.
+    #: The most matches of ladders at once, and their clock. `ladders` has the games with a ladder,
+    #: each with its own clock or None; if it is None, every game has a ladder.
     ladder_matches: int = 16
     ladder_clock: str = "0.5/move"
     ladders: Mapping[str, str | None] | None = None
     #: When ladders pair matches; None for always.
     ladder_hours: LadderHours | None = None
 
-    #: Whether matches are stored, so that they go on after a restart.
+    #: Whether matches are stored, so that they continue after a restart.
     stored: bool = False
+
+    def terms(self, clock: str, *, rated: bool) -> Terms:
+        """The terms of a match that belongs to no tournament. Raises TimeControlError."""
+        return Terms(
+            time_control=parse_time_control(clock),
+            rated=rated,
+            illegal_moves=self.illegal_moves,
+            credit_cap_s=self.credit_cap_s,
+            void_unmoved=True,
+        )

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from ipaddress import IPv6Address, ip_address
 
+from playout.protocol.messages import Code
+from playout.server.core.match import Refused
+
 #: A bucket holds the tokens of this many seconds, so that short bursts are allowed.
 BURST_S = 4.0
 #: After a bucket was emptied, it must fill to this share before it gives tokens again.
 REFILL = 0.5
-#: Buckets of addresses that are kept, at most, before those that are full are dropped.
+#: The most buckets of addresses that are kept; beyond it, full ones are dropped.
 _KEPT = 10_000
 
 
 class TokenBucket:
-    """Allows `most` actions at once, and `rate` more with each second."""
+    """Allows `most` actions at once, and `rate` more each second."""
 
     __slots__ = ("_at", "_most", "_rate", "_tokens")
 
@@ -44,10 +47,22 @@ class TokenBucket:
 class Quota:
     """A token bucket for each address."""
 
-    def __init__(self, per_hour: float) -> None:
-        """`per_hour`: actions an hour for each address; 0 for no limit."""
+    def __init__(self, per_hour: float, limit: str, hint: str = "try again in {:.0f} s") -> None:
+        """`per_hour`: actions an hour for each address; 0 for no limit.
+
+        `limit` and `hint` are for the text of a refusal; {} in `hint` is the seconds to wait.
+        """
         self._per_hour = per_hour
+        self._limit = limit
+        self._hint = hint
         self._buckets: dict[str, TokenBucket] = {}
+
+    def require(self, address: str, now: float) -> None:
+        """Take a token of an address. Raises Refused if there is none."""
+        if wait_s := self.take(address, now):
+            limit = self._limit.format(self._per_hour)
+            text = f"your address may {limit} an hour, and has; {self._hint.format(wait_s)}"
+            raise Refused(Code.RATE_LIMITED, text, wait_s)
 
     def take(self, address: str, now: float) -> float:
         """Take a token of an address: 0 if there is one, or else the seconds to wait for it."""
@@ -70,7 +85,7 @@ def is_address(text: str) -> bool:
 
 
 def network(address: str) -> str:
-    """The part of an address that limits count: of IPv6 the 64 bits of a household or machine."""
+    """The part of an address that limits count: of IPv6 the first 64 bits, those of a household."""
     try:
         ip = ip_address(address)
     except ValueError:

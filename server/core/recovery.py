@@ -43,8 +43,8 @@ from playout.server.model.records import (
 )
 from playout.server.tournament.state import restore_tournament
 
-#: How often a pair of a tournament is played before a move that cannot be stored ends it all: bots
-#: that play the same again would fail again.
+#: Attempts at a pair of a tournament; if the last one fails for a move that cannot be stored, the
+#: tournament ends. Bots that repeat their moves would fail again.
 _ATTEMPTS = 3
 
 
@@ -68,7 +68,7 @@ class Recovery:
         self._bots = bots
         self._director = director
         self._ladders = ladders
-        #: The ids of stored tournaments that cannot go on; their matches do.
+        #: The ids of stored tournaments that cannot continue; their matches do.
         self._unrestored: set[str] = set()
 
     # What an earlier server has stored.
@@ -79,7 +79,7 @@ class Recovery:
             try:
                 self._director.restore(restore_tournament(each))
             except (games.SpecError, OpeningError, DecodeError, ValueError) as error:
-                text = "tournament {tournament} cannot go on, and stays as it is: {why}"
+                text = "tournament {tournament} cannot continue, and stays as it is: {why}"
                 fields = {"tournament": each.created.tournament, "why": str(error)}
                 self._context.log(text, fields)
                 self._unrestored.add(each.created.tournament)
@@ -89,7 +89,7 @@ class Recovery:
         self._ladders.restore(stored)
 
     def matches(self, stored: Iterable[StoredMatch], now: float) -> None:
-        """Go on with matches, whose players are expected back.
+        """Continue matches, whose players are expected back.
 
         The players of matches that have ended are sent the result when they come back.
         """
@@ -98,7 +98,7 @@ class Recovery:
             try:
                 room = self._room_of(each)
             except (games.SpecError, games.IllegalAction) as error:
-                text = "match {match} cannot go on, and stays as it is: {why}"
+                text = "match {match} cannot continue, and stays as it is: {why}"
                 self._context.log(text, {"match": match_id, "why": str(error)})
                 self._director.match_lost(match_id, each.started.tournament, now)
                 continue
@@ -115,7 +115,7 @@ class Recovery:
         self._director.start_due_matches(now)
 
     def _abort_if_over(self, room: MatchRoom, now: float) -> None:
-        """Abort a match whose tournament had ended, which is stored before its matches end."""
+        """Abort a match whose tournament has ended, which is stored before its matches end."""
         tournament = room.record.tournament
         if tournament is None or tournament in self._unrestored:
             return
@@ -123,7 +123,7 @@ class Recovery:
             room.abort("the tournament is over", now)
 
     def _room_of(self, stored: StoredMatch) -> MatchRoom:
-        """The room of a stored match, with its players' sessions: known ones, or new ones.
+        """The room of a stored match, with the sessions of its players, known or new.
 
         Raises games.SpecError or games.IllegalAction if the rules have changed since.
         """
@@ -148,7 +148,7 @@ class Recovery:
     # Records that the database rejects.
 
     def rejected(self, record: Record, now: float) -> None:
-        """Go on without a record, which the database cannot hold."""
+        """End the match, tournament or session of a record that the database cannot hold."""
         match record:
             case Account():
                 self._forget(record, now)
@@ -169,7 +169,7 @@ class Recovery:
         record: MatchStarted | MovePlayed | MovesTakenBack | SeatTakenOver | MatchEnded,
         now: float,
     ) -> None:
-        """End a match without result; nothing is announced that is not stored of it."""
+        """End a match without result; moves and results that are not stored are never announced."""
         match_id = record.match
         ply = record.ply if isinstance(record, MovePlayed) else None
 
@@ -185,7 +185,7 @@ class Recovery:
         self._context.revise(corrected)
         fixture = self._director.fixture_of(match_id)
         room = self._rooms.running.get(match_id)
-        # No other attempt is of use if its result counts already, or if it cannot even be started.
+        # Another attempt is useless if the result counts already, or if the start cannot be stored.
         hopeless = room is None or isinstance(record, MatchStarted)
         if fixture and (hopeless or fixture.attempt >= _ATTEMPTS):
             self._director.end_unstored(fixture.tournament, now)

@@ -1,6 +1,6 @@
 """The rooms of all matches that are being played, and the queues in which rooms wait.
 
-A room does by itself what concerns its match: see `playout.server.core.match_room`.
+What concerns only one match is in `playout.server.core.match_room`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from playout.server.core.sessions import Session
 #: Ended matches whose ids are remembered, to distinguish them from unknown ones.
 ENDED_KEPT = 1000
 
-#: Moves that spectators are sent in one go: each takes a third of a millisecond to draw.
+#: Moves that spectators are sent at once: to draw one takes a third of a millisecond.
 _MOVES_AT_ONCE = 4
 
 #: Seconds in which changes of the number of spectators are collected.
@@ -25,7 +25,7 @@ _COUNT_S = 2.0
 
 
 class Rooms:
-    """The rooms of running matches by id; it is the `RoomQueues` of each."""
+    """The rooms of running matches by id, and the queues that they use."""
 
     def __init__(self, context: Context) -> None:
         self.running: dict[str, MatchRoom] = {}

@@ -1,4 +1,4 @@
-"""How connections and sessions begin, go idle, are lost, come back and end."""
+"""Begins and ends connections and sessions, pings idle ones, and waits for lost ones."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ PING_ANSWER_S = 60.0
 _STORAGE_NOTICE = {
     True: Notice(
         code="storage_down",
-        text="the server cannot store anything at the moment: moves wait, and clocks with them",
+        text="the server cannot store anything at the moment: moves wait, and clocks are stopped",
     ),
-    False: Notice(code="storage_up", text="the server stores again: matches go on"),
+    False: Notice(code="storage_up", text="the server stores again: matches continue"),
 }
 
 
@@ -35,7 +35,7 @@ class SessionDisconnected(FeatureEvent):
 
 @dataclass(frozen=True)
 class SessionClosed(FeatureEvent):
-    """A session is over, and nothing can be sent to it any more."""
+    """A session is over; nothing can be sent to it."""
 
     session: Session
 
@@ -53,19 +53,21 @@ class SessionManager:
 
     def connect(self, number: int, address: str | None, now: float) -> None:
         """Add a connection, unless there are too many; `address` is None until `locate`."""
-        policy = self._context.policy
+        policy, timers = self._context.policy, self._context.timers
         rate = policy.messages_per_s
         connection = Connection(
-            number, TokenBucket(rate, rate * BURST_S, now + self._context.epoch), now
+            number,
+            TokenBucket(rate, rate * BURST_S, now + self._context.epoch),
+            heard_at=now,
+            hello_timer=timers.new(partial(self._hello_timeout, number)),
+            idle_timer=timers.new(partial(self._check_idle, number)),
         )
         self.registry.connect(connection)
         if 0 < policy.connections < len(self.registry.connections):
             text = f"the server has {policy.connections} connections and accepts no more"
             self._turn_away(number, text, now)
         elif policy.hello_s:
-            timer = self._context.timers.new(partial(self._hello_timeout, number))
-            timer.set(now + policy.hello_s)
-            connection.hello_timer = timer
+            connection.hello_timer.set(now + policy.hello_s)
         if address is not None:
             self.locate(number, address, now)
 
@@ -82,7 +84,7 @@ class SessionManager:
     def count_message(self, connection: Connection, now: float) -> None:
         """Count one more message. Raises Refused, and pauses reading, if there were too many."""
         connection.heard_at = now
-        # By the time of day: requests arrive, and tokens with them, while the server stands still.
+        # By the time of day: during a stall requests arrive, and tokens with them.
         wait_s = connection.bucket.take(now + self._context.epoch)
         if wait_s:
             self._context.do(PauseReading(connection.number, wait_s))
@@ -94,14 +96,13 @@ class SessionManager:
             raise Refused(Code.RATE_LIMITED, text, wait_s)
 
     def disconnect(self, number: int, now: float) -> None:
-        """Remove a connection. Its session may come back if it has matches or results to hear."""
+        """Remove a connection. A session with matches or unsent results may come back."""
         connection = self.registry.disconnect(number)
         if connection is None:
             return
         self._context.forget_connection(number)
-        for timer in (connection.hello_timer, connection.idle_timer):
-            if timer:
-                timer.stop()
+        connection.hello_timer.stop()
+        connection.idle_timer.stop()
         session = connection.session
         if session is None:
             return
@@ -116,17 +117,17 @@ class SessionManager:
             self.forget(session, now)
 
     def close(self, number: int, now: float, after: int = 0) -> None:
-        """End a connection once record `after` is stored; what it still sends is ignored."""
+        """Close a connection once record `after` is stored; its further input is ignored."""
         self._context.close(number, after)
         self.disconnect(number, now)
 
     def close_all(self, now: float) -> None:
-        """End all connections once all records are stored."""
+        """Close all connections once all records are stored."""
         for number in list(self.registry.connections):
             self.close(number, now, self._context.records)
 
     def storage_fails(self, fails: bool) -> None:
-        """Tell every session at once that nothing can be stored, or that storage works again."""
+        """Tell every session that storage fails, or that it works again."""
         if fails != self._storage_fails:
             self._storage_fails = fails
             present = self.registry.present()
@@ -137,10 +138,10 @@ class SessionManager:
     # Sessions.
 
     def admit(self, session: Session, connection: Connection, now: float) -> None:
-        """Begin a session, or take it up again on another connection."""
+        """Begin a session, or resume it on another connection."""
         context = self._context
         if session.connection is not None:
-            replaced = Refused(Code.REPLACED, "this session goes on at another connection")
+            replaced = Refused(Code.REPLACED, "this session continues on another connection")
             context.decline(session.connection, replaced, None)
             self.close(session.connection, now)
         session.connection = connection.number
@@ -148,17 +149,15 @@ class SessionManager:
         self.registry.add(session)
         if session.expiry:
             session.expiry.stop()
-        if connection.hello_timer:
-            connection.hello_timer.stop()
+        connection.hello_timer.stop()
         self.set_frame_limit(session)
         if self._storage_fails:  # its welcome may have to wait
             context.do(Send((connection.number,), _STORAGE_NOTICE[True]))
         if context.policy.idle_s:
-            connection.idle_timer = context.timers.new(partial(self._check_idle, connection))
             connection.idle_timer.set(now + context.policy.idle_s)
 
     def set_frame_limit(self, session: Session) -> None:
-        """Allow a connected session frames of the size for its account."""
+        """Set the largest frame of a connected session, which depends on its account."""
         if session.connection is not None:
             self._context.do(SetFrameLimit(session.connection, session.is_administrators))
 
@@ -170,13 +169,13 @@ class SessionManager:
         self._expire_at(session, now + max(policy.reconnect_s, policy.restart_grace_s))
 
     def kick(self, session: Session, text: str, now: float) -> None:
-        """End a session with an error, so that its player does not come back."""
+        """End a session with an error after which its player does not reconnect."""
         if session.connection is not None:
             self._context.decline(session.connection, Refused(Code.KICKED, text), None)
         self.end(session, now)
 
     def end(self, session: Session, now: float) -> None:
-        """End a session, and its connection if there is one."""
+        """End a session, and close its connection if it has one."""
         if session.connection is not None:
             self.close(session.connection, now)
         self.forget(session, now)
@@ -211,25 +210,25 @@ class SessionManager:
         self._context.decline(number, Refused(Code.TIMEOUT, text), None)
         self.close(number, now)
 
-    def _check_idle(self, connection: Connection, now: float) -> None:
-        """Send a ping to a peer that has sent nothing for long, then close its connection.
+    def _check_idle(self, number: int, now: float) -> None:
+        """Send a ping to a peer that was silent for `idle_s` seconds, then close its connection.
 
-        A player in a match may think for as long as its clock allows.
+        A player in a match may think until its clock ends.
         """
+        connection = self.registry.connections[number]
         timer, idle_s = connection.idle_timer, self._context.policy.idle_s
-        assert timer
         silent_s = now - connection.heard_at
         if connection.session and connection.session.matches:
             timer.set(now + idle_s)
         elif silent_s < idle_s:
             timer.set(connection.heard_at + idle_s)
         elif silent_s < idle_s + PING_ANSWER_S:
-            self._context.send((connection.number,), ServerPing(seconds=PING_ANSWER_S))
+            self._context.send((number,), ServerPing(seconds=PING_ANSWER_S))
             timer.set(connection.heard_at + idle_s + PING_ANSWER_S)
         else:
             text = f"nothing was received for {silent_s:.0f} seconds"
-            self._context.decline(connection.number, Refused(Code.TIMEOUT, text), None)
-            self.close(connection.number, now)
+            self._context.decline(number, Refused(Code.TIMEOUT, text), None)
+            self.close(number, now)
 
     def _turn_away(self, number: int, text: str, now: float) -> None:
         self._context.decline(number, Refused(Code.TOO_MANY, text), None)

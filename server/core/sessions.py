@@ -1,6 +1,6 @@
-"""Connections, and the sessions that they begin or take up.
+"""Connections, and the sessions that they begin or resume.
 
-A session outlives its connection: its matches go on, and its player may come back to it.
+A session outlives its connection: its matches continue, and its player may come back to it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from playout.server.core.rate_limits import TokenBucket, network
 from playout.server.core.timers import Timer
 from playout.server.model.records import Account
 
-#: Results of matches that are kept for a session, at most.
+#: The most results of matches that are kept for a session.
 _RESULTS = 100
 
 
-#: The most matches of a session at once with views: one takes a millisecond to draw.
+#: The most matches that a session plays with views: to draw one takes a millisecond.
 MATCHES_WITH_VIEWS = 10
 
 
@@ -45,29 +45,29 @@ class Session:
     watching: set[str] = field(default_factory=set)
     #: Results that its player may not have received: when each match ended, and how.
     results: deque[tuple[float, Ended]] = field(default_factory=lambda: deque(maxlen=_RESULTS))
-    #: Which player it is, if the server has started it as a bot.
+    #: The player specification, if the server has started it as a bot.
     bot_player: str | None = None
-    #: Ends the session when it does not come back; None before it was ever needed.
+    #: Ends the session when it does not come back; None until a connection is lost.
     expiry: Timer | None = None
 
     def __post_init__(self) -> None:
         self.skeleton = skeleton(self.name)
-        #: What others see of it in lists.
+        #: How lists show it to others.
         self.person = Person(name=self.name, role=self.hello.role, guest=self.account is None)
 
     @property
     def sender(self) -> Sender:
-        """What decides which requests it may send: players play and watch, spectators watch."""
+        """The kind of sender, on which the allowed requests depend: spectators only watch."""
         return Sender.SPECTATOR if self.hello.role == "spectator" else Sender.PLAYER
 
     @property
     def has_views(self) -> bool:
-        """Whether its matches are drawn: those of a session with many are not."""
+        """Whether it is sent views: not if it plays many matches."""
         return self.hello.views and len(self.matches) <= MATCHES_WITH_VIEWS
 
     @property
     def label(self) -> str:
-        """A part of the key for the log; no token follows from it."""
+        """The start of the key, for the log; the token cannot be derived from it."""
         return self.key[:8]
 
     @property
@@ -88,22 +88,23 @@ class Session:
 
 @dataclass(eq=False)
 class Connection:
-    """A connection: its message rate, its address, and its session after `hello`."""
+    """A connection: its message rate, its address, and its session after `hello`.
+
+    `heard_at` is when its last message came. `hello_timer` closes it if no `hello` comes, and
+    `idle_timer` sends a ping when nothing was received for too long.
+    """
 
     number: int
     bucket: TokenBucket
-    #: When its last message came.
     heard_at: float
+    hello_timer: Timer
+    idle_timer: Timer
     address: str = ""
     session: Session | None = None
-    #: Closes the connection if no `hello` comes.
-    hello_timer: Timer | None = None
-    #: Sends a ping when nothing was received for too long.
-    idle_timer: Timer | None = None
 
 
 class RequestContext(Struct, frozen=True, gc=False):
-    """Where a request comes from, and when; `lag_s` is the round trip of the network in seconds."""
+    """The connection and the time of a request; `lag_s` is the network's round trip in seconds."""
 
     connection: Connection
     now: float
@@ -111,7 +112,7 @@ class RequestContext(Struct, frozen=True, gc=False):
 
     @property
     def session(self) -> Session:
-        """The session of the connection. Only for requests that need a `hello` before."""
+        """The session of the connection; only for requests that are sent after `hello`."""
         assert self.connection.session is not None
         return self.connection.session
 
@@ -172,10 +173,10 @@ class SessionRegistry:
         return [each.session for each in self.connections.values() if each.session]
 
 
-# Which method handles which request.
+# Handlers of requests.
 #
-# A feature marks its methods with `handles`. What each request needs of its sender stands in the
-# request's declaration, in `playout.protocol.messages`.
+# A feature marks its methods with `handles`. The declaration of a request, in
+# `playout.protocol.messages`, says who may send it.
 
 
 Handler = Callable[[Any, RequestContext], None]

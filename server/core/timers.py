@@ -1,4 +1,4 @@
-"""Timers of the hub: each has at most one time at which its callback is due, cheap to postpone."""
+"""Timers of the hub, which are cheap to postpone, and a queue of jobs that are done in slices."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Iterator
 
-#: Outdated heap entries that are kept, beyond as many as there are pending timers.
+#: Outdated heap entries that are kept, in addition to the number of pending timers.
 _STALE = 100
 
 _NEVER = float("inf")
 
 
 class Timer:
-    """A callback and the time at which it is due. Made by `Timers.new`."""
+    """A callback, and the one time at which it is due. Made by `Timers.new`."""
 
     __slots__ = ("_timers", "call", "due_at", "is_due", "queued_at")
 
@@ -24,9 +24,9 @@ class Timer:
         self.call = call
         #: When the callback is due, infinity while the timer is not set.
         self.due_at = _NEVER
-        #: The time of its heap entry that counts, infinity without one.
+        #: The time of its valid heap entry, infinity without one.
         self.queued_at = _NEVER
-        #: Whether its time has come, and the callback was not called yet.
+        #: Whether it is due, and the callback was not called yet.
         self.is_due = False
 
     def set(self, at: float | None) -> None:
@@ -50,7 +50,7 @@ class Timer:
 class Timers:
     """All timers of a hub.
 
-    To postpone a timer does not touch the heap: its entry is checked when it comes up.
+    Postponing a timer does not change the heap: an entry is checked when its time comes.
     """
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Timers:
         heapq.heappush(self._heap, (timer.due_at, next(self._numbers), timer))
 
     def due(self, now: float) -> Iterator[Timer]:
-        """The timers whose time has come, earliest first; none of them is pending any more.
+        """The timers that are due, earliest first; they are no longer pending.
 
         A timer that is stopped or set anew before its turn is left out.
         """
@@ -81,7 +81,7 @@ class Timers:
                 yield timer
 
     def next(self) -> float | None:
-        """The time at which `due` must be called next, at the latest; None for never."""
+        """The latest time for the next call of `due`; None for never."""
         return self._heap[0][0] if self._heap else None
 
     def __len__(self) -> int:
@@ -112,7 +112,7 @@ class Timers:
             timer.queued_at = timer.due_at
 
 
-# Work that takes longer than a request may hold the hub, done a slice at a time.
+# Jobs that take longer than a request may, done in slices.
 #
 # Between two slices the hub handles requests and other timers.
 
@@ -132,12 +132,12 @@ class JobQueue:
         self._timer = timers.new(self._work)
 
     def add(self, job: Slice, now: float) -> None:
-        """Does all of a job later."""
+        """Do all slices of a job later."""
         self._waiting.append(job)
         self._set_timer(now)
 
     def start(self, job: Slice, now: float) -> None:
-        """Does the first slice of a job at once, and the rest later."""
+        """Do the first slice of a job at once, and the rest later."""
         if job(now):
             self._waiting.append(job)
             self._set_timer(now)

@@ -1,7 +1,7 @@
-"""What a client needs to draw a match: the board, a view of each position, the cells to click.
+"""The positions of a match as clients are sent them: states, boards, views, the cells to click.
 
-A game that is installed from elsewhere may fail in any way. The functions here then raise what the
-game raises; `MatchView` notes the fault and goes on without views.
+A game of another package may raise any exception. The functions here pass it on; `MatchView` notes
+the fault and continues without views.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ T = TypeVar("T")
 
 
 class Audience(NamedTuple):
-    """What some sessions are sent of each position.
+    """The parts of messages that some sessions are sent.
 
-    `analysis`: whether they are sent the mover's analysis, as spectators are whose name is not that
-    of a player.
+    `analysis`: whether they are sent the mover's analysis. Players are not, nor spectators with the
+    name of a player.
     """
 
     legal_actions: bool
@@ -51,9 +51,9 @@ class Audience(NamedTuple):
 
 
 class ShownMove(NamedTuple):
-    """A move to be sent, with the clocks at that ply, which change before all are sent it.
+    """A move to be sent, with the clocks at that ply.
 
-    `record` is the number of the record that must be stored before.
+    `record` is the number of the record that must be stored before it is sent.
     """
 
     ply: int
@@ -151,7 +151,7 @@ class MatchView:
         )
 
     def take_fault(self) -> str | None:
-        """The fault of the game, the first time that this is called after it."""
+        """The fault of the game, once: None in later calls."""
         fault, self._fault = self._fault, None
         return fault
 
@@ -184,7 +184,7 @@ def board_of(game: Game) -> Board:
 
 
 def drawn(board: Board, position: PositionView) -> str:
-    """A position as text, from what clients are sent of it."""
+    """A position as text, from its messages to clients."""
     values = structs.asdict(board) | structs.asdict(position)
     values |= {"column_names": board.column_labels, "row_names": board.row_labels}
     known = [each.name for each in fields(BoardView) if each.name in values]
@@ -235,7 +235,7 @@ def _last_cells(
 def with_analysis(
     view: PositionView, game: Game, before: State, info: Analysis, played: int
 ) -> PositionView:
-    """The view with the names of what was analysed in the position `before` the last move."""
+    """The view with the names of the moves analysed in the position `before` the last move."""
     pv = tuple(_names(game, before, info.pv))
     candidates = tuple(_candidates(game, before, info, played))
     return structs.replace(view, pv=pv, candidates=candidates)

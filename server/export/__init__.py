@@ -1,4 +1,4 @@
-"""Formats of stored matches: text for other programs and people, and back."""
+"""Formats of stored matches: writers for other programs and people, and a reader of JSON Lines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from playout.server.export import jsonl, pgn, sgf
 from playout.server.model.records import StoredMatch
 
-#: Writes a match as text; the texts of several matches, one after the other, are a file.
+#: Writes a match as text; a file has the texts of several matches in sequence.
 Writer = Callable[[StoredMatch], str]
 
 

@@ -1,8 +1,7 @@
-"""JSON Lines: one match per line, with everything that is stored of it, for a lossless import.
+"""JSON Lines: one match per line, with all its stored data, for a lossless import.
 
 Data of one database or one player is left out: a line has the names of the players, but neither the
-ids of their accounts nor the keys of their sessions. `portable` is the match without them, as it is
-read back.
+ids of their accounts nor the keys of their sessions. `portable` returns the match without them.
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ class BadLine(ValueError):
 
 
 def portable(stored: StoredMatch) -> StoredMatch:
-    """The match as it is read back: without accounts and sessions."""
+    """The match without accounts and sessions, as `read` returns it."""
     started = structs.replace(stored.started, accounts=(None, None), sessions=("", ""))
     return structs.replace(stored, started=started)
 
@@ -148,7 +147,7 @@ def write(stored: StoredMatch) -> str:
 
 
 def read(text: str | bytes, number: int = 1) -> StoredMatch:
-    """The match of a line, checked by playing it through. Raises BadLine.
+    """The match of a line, checked by a replay. Raises BadLine.
 
     `number`: the number of the line, for errors.
     """
@@ -189,7 +188,7 @@ def _read(text: str | bytes) -> StoredMatch:
 
 
 def _decoded(text: str | bytes | Raw, kind: type[T], where: str = "") -> T:
-    """Decodes a value of that type; the field of a Contradiction is below `where`."""
+    """Decode a value of that type; the field of a Contradiction is below `where`."""
     try:
         return msgspec.json.decode(text, type=kind)
     except msgspec.ValidationError as error:
@@ -229,7 +228,7 @@ def _match_ended(line: _Line) -> MatchEnded | None:
 
 
 def _check(stored: StoredMatch, replayed: Replay) -> None:
-    """Checks what the types do not: names, canonical spellings, clocks and the result.
+    """Check names, canonical spellings, clocks and the result, which types cannot describe.
 
     Raises Contradiction.
     """

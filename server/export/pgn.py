@@ -1,9 +1,9 @@
-"""PGN for chess, and text like it for any other game: tag pairs, and the moves in its notation.
+"""PGN for chess, and text in its grammar for any other game: tag pairs, then the moves.
 
-PGN (S. J. Edwards, Standard: Portable Game Notation, 1994) is made for chess. This keeps its
-grammar for other games: the seven tags that come first, then others; `Variant` names the game, and
-tells chess programs that the game is another. White is the player in the first seat. Names of moves
-that are not symbols of the grammar are written as its strings, in quotation marks.
+PGN (S. J. Edwards, Standard: Portable Game Notation, 1994) is made for chess. Other games keep its
+grammar: the seven required tags, then others; `Variant` names the game, so that chess programs do
+not read it as chess. White is the player in the first seat. Names of moves that are not symbols of
+the grammar are written as strings, in quotation marks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from playout.server.model.records import MatchEnded, MovePlayed, StoredMatch
 
 _RESULTS = {0: "*", 1: "1-0", 2: "0-1", TIE: "1/2-1/2"}
 
-#: The standard's words for the end of a game.
+#: The terms of the standard for the end of a game.
 _TERMINATIONS = {
     Reason.RULES: "normal",
     Reason.AGREEMENT: "normal",
@@ -68,7 +68,7 @@ def _tags(stored: StoredMatch, replayed: Replay) -> Iterator[tuple[str, str]]:
 
 
 def _game(game: str) -> Iterator[tuple[str, str]]:
-    """Yields the tags that name the game; chess, for which PGN is made, has none."""
+    """Yield the tags that name the game; none for chess."""
     given = spec.parse(game)
     if given.name != "chess":
         yield "Variant", game
@@ -78,7 +78,7 @@ def _game(game: str) -> Iterator[tuple[str, str]]:
 
 
 def _bots(bots: tuple[str | None, str | None]) -> Iterator[tuple[str, str]]:
-    """Yields the standard's tag for programs, and the player specification of each bot."""
+    """Yield the standard's tag for programs, and the player specification of each bot."""
     for colour, player in zip(("White", "Black"), bots, strict=True):
         if player:
             yield f"{colour}Type", "program"
@@ -88,7 +88,7 @@ def _bots(bots: tuple[str | None, str | None]) -> Iterator[tuple[str, str]]:
 def _time_controls(
     both: tuple[TimeControl, TimeControl] | None,
 ) -> Iterator[tuple[str, str]]:
-    """Yields one tag, or two as of cutechess if the players have different time controls."""
+    """Yield one tag, or the two of cutechess if the players have different time controls."""
     if both is None:
         yield "TimeControl", "-"
     elif both[0] == both[1]:
@@ -99,7 +99,7 @@ def _time_controls(
 
 
 def _time_control(time_control: TimeControl) -> str:
-    """The time control in the notation of the standard, or in Playout's if it has none."""
+    """The time control in the notation of the standard, or in that of Playout."""
     if time_control.periods == 1 and not time_control.main_s:
         return f"1/{decimal(time_control.period_s)}"
     return spell_time_control(time_control)
@@ -110,7 +110,7 @@ def _result(ended: MatchEnded | None) -> str:
 
 
 def _movetext(stored: StoredMatch, replayed: Replay) -> Iterator[str]:
-    """Yields `1.`, `e4`, `e5`, `2.` ...; `1...` before a move of Black after no White one."""
+    """Yield `1.`, `e4`, `e5`, `2.` ...; `1...` before a move of Black after none of White."""
     number, numbered = 0, False
     for move, state in zip(stored.moves, replayed.states, strict=False):
         if move.seat == 1 or number == 0:

@@ -33,7 +33,7 @@ class Replay:
 
 
 def replay(stored: StoredMatch) -> Replay:
-    """Replays a match. Raises Contradiction if a move is not legal."""
+    """Replay a match. Raises Contradiction for an illegal move, an unknown game or clock."""
     try:
         game = games.load(stored.started.game)
     except games.SpecError as error:
@@ -49,12 +49,12 @@ def replay(stored: StoredMatch) -> Replay:
 
 
 def check_result(replayed: Replay, finished: MatchEnded) -> None:
-    """Raises Contradiction for a result that the final position does not allow."""
+    """Raise Contradiction for a result that the final position does not allow."""
     game, state = replayed.game, replayed.states[-1]
     winner, returns = game.winner(state), game.returns(state)
     reason = finished.reason
     if (reason is Reason.RULES) != bool(winner):
-        text = "the rules end the match here" if winner else "by the rules, the match goes on"
+        text = "the rules end the match here" if winner else "by the rules, the match continues"
         raise Contradiction("finished.reason", f"{reason} is impossible: {text}")
     if not winner:
         winner = _winner(replayed, finished)

@@ -2,7 +2,7 @@
 
 Whether a game can be written depends on its board, not on its name: the board is one undivided
 grid, and each move puts a stone of the player on an empty point, or is a pass. Other changes,
-captured or turned stones, follow from the rules. Black is the player in the first seat.
+such as captured stones, follow from the rules. Black is the player in the first seat.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def suits(game: Game) -> bool:
 
 
 def _require_board(game: Game) -> None:
-    """Raises Unsuitable unless the board is one grid within SGF's letters, for placing stones."""
+    """Raise Unsuitable unless the game places stones on one grid within SGF's letters."""
     state = game.initial_state()
     view = game.view(state)
     if view.geometry != "grid" or view.block:
@@ -172,5 +172,5 @@ def _node(move: MovePlayed, point: str, both: tuple[TimeControl, TimeControl] | 
 
 
 def _escaped(text: str) -> str:
-    """Escapes SimpleText, and colons, which some readers take for separators."""
+    """Escape SimpleText, and colons, which some readers take for separators."""
     return "".join("\\" + letter if letter in "\\]:" else letter for letter in plain(text))

@@ -1,11 +1,11 @@
-"""Who meets whom next on a ladder: those near in strength that have not met for the longest time.
+"""Pairings on a ladder: players of similar strength that have not met for the longest time.
 
-Each version meets the ones nearest in rating in turn, so that most matches are between neighbours,
-where a result says most. There are no rounds: whenever somebody is free, a pair may begin.
+Each version meets the nearest ones in rating in turn, because the result of a match between
+neighbours has the most information. There are no rounds: a pair may begin whenever two are free.
 
-When a pair ends, its two players are often the only free ones. If they met at once again, they
-would meet forever. So as long as other matches run, whose players become free soon, they wait for
-one of the others near them.
+When a pair ends, its two players are often the only free ones. If they met again at once, they
+would meet forever. So while other matches run, whose players become free soon, they wait for other
+opponents near them.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _SPAN: Final = re.compile(r"(\d{1,2}):(\d\d)-(\d{1,2}):(\d\d)")
 
 
 class LadderHoursError(ValueError):
-    """A text that is no span of hours; its message says what was expected."""
+    """A text that is no span of hours; the message says what was expected."""
 
 
 @dataclass(frozen=True)
 class LadderHours:
-    """Spans of the day, each from one minute of the day until before another one."""
+    """Spans of the day, each with its first minute and the minute after its last one."""
 
     spans: tuple[tuple[int, int], ...]
 
     def is_open(self, at: float) -> bool:
-        """Return whether a time lies in one of the spans; in seconds since 1970."""
+        """Return whether a time, in seconds since 1970, lies in one of the spans."""
         minute = at / _MINUTE_S % _DAY
         return any(
             first <= minute < last if first < last else minute >= first or minute < last
@@ -45,7 +45,7 @@ class LadderHours:
         )
 
     def next_change(self, at: float) -> float | None:
-        """Return when matches begin or cease next; None if they never cease."""
+        """Return the next time at which a span begins or ends; None if matches always begin."""
         today = at - at % (_DAY * _MINUTE_S)
         ends = sorted(
             today + (day * _DAY + minute) * _MINUTE_S
@@ -57,7 +57,7 @@ class LadderHours:
         return next((end for end in ends if end > at and self.is_open(end) != now_open), None)
 
     def opens_at(self, at: float) -> float | None:
-        """Return when matches begin again; None while they do."""
+        """Return the time at which matches begin again; None while they do."""
         return None if self.is_open(at) else self.next_change(at)
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ class LadderHours:
 
 
 def parse_hours(texts: Iterable[str]) -> LadderHours | None:
-    """Return the hours of some spans; None without any. Raises LadderHoursError."""
+    """Return the hours with these spans; None without spans. Raises LadderHoursError."""
     spans = tuple(map(_parse_span, texts))
     return LadderHours(spans) if spans else None
 
@@ -88,12 +88,12 @@ def _spelled(minute: int) -> str:
     return f"{minute // 60:02}:{minute % 60:02}"
 
 
-# Openings of the pairs on a ladder, without end: random moves after which nothing is decided.
+# Openings of the pairs on a ladder: an unlimited number of random, undecided positions.
 
 
-#: The number of random moves. A game with no usable positions after as many has fewer.
+#: The number of random moves, halved for a game without usable positions after them.
 PLIES: Final = 4
-#: The number of openings after which others are made: a book keeps all that it has made.
+#: The number of openings after which a new book is made, as a book keeps all its openings.
 BOOK_SIZE: Final = 200
 
 
@@ -121,7 +121,7 @@ class LadderOpenings:
         """Do a step of the work for the next opening, a few milliseconds long."""
         try:
             self._book.prepare()
-        except OpeningError:  # each position after so many moves is decided
+        except OpeningError:  # all positions after this number of moves are decided
             self._plies //= 2
             self._renew()
 
@@ -133,24 +133,25 @@ class LadderOpenings:
 #: The number of opponents that a version meets in turn: those nearest in rating.
 NEAREST: Final = 4
 
-#: Two versions by their places on the ladder, the smaller first.
+#: Two versions by their indices on the ladder, the smaller first.
 Meeting = tuple[int, int]
 
 
 class Contender(NamedTuple):
-    """A version that is on the ladder now. Accounts do not meet themselves.
+    """A version that is on the ladder now; two versions of one account never meet.
 
-    `place` identifies it; `since` is the number of the ladder's match after which it was free.
+    `number` is its index in the ladder's entries. `since` is the number of the ladder's match after
+    which it was free.
     """
 
-    place: int
+    number: int
     account: str
     rating: float
     since: int
 
 
 def meeting(one: int, other: int) -> Meeting:
-    """Return the two places in the order in which meetings are counted."""
+    """Return the two indices in the order in which meetings are counted."""
     return (one, other) if one < other else (other, one)
 
 
@@ -160,48 +161,48 @@ def next_pair(
     met: Mapping[Meeting, int],
     running: frozenset[Meeting] = frozenset(),
 ) -> tuple[int, int] | None:
-    """Return the places of two free contenders that should play a pair now; None to wait.
+    """Return the indices of two free contenders that should play a pair now; None to wait.
 
-    `present`: all that are on the ladder, also those that play. `met`: for each two that have met,
-    the number of the ladder's match in which they last did. `running`: the meetings that are being
-    played. The contender that has waited longest comes first.
+    `present`: all versions on the ladder, including those that play. `met`: for each two that have
+    met, the number of the ladder's match in which they met last. `running`: the meetings of running
+    matches. The contender that has waited longest is paired first.
     """
-    near = {each.place: _nearest(each, present) for each in present}
-    for one in sorted(free, key=lambda each: (each.since, each.place)):
+    near = {each.number: _nearest(each, present) for each in present}
+    for one in sorted(free, key=lambda each: (each.since, each.number)):
         rivals = [
             other
             for other in free
-            if other.account != one.account and meeting(one.place, other.place) not in running
+            if other.account != one.account and meeting(one.number, other.number) not in running
         ]
         if running:
             rivals = [
                 other
                 for other in rivals
-                if (other.place in near[one.place] or one.place in near[other.place])
+                if (other.number in near[one.number] or one.number in near[other.number])
                 and not _have_just_met(one, other, met)
             ]
         if rivals:
-            other = min(rivals, key=lambda each: _preference(one, each, near[one.place], met))
-            return one.place, other.place
+            other = min(rivals, key=lambda each: _preference(one, each, near[one.number], met))
+            return one.number, other.number
     return None
 
 
 def _preference(
     one: Contender, other: Contender, near: frozenset[int], met: Mapping[Meeting, int]
 ) -> tuple[bool, int, float, int]:
-    """A key by which the best opponent comes first."""
-    last = met.get(meeting(one.place, other.place), 0)
-    return other.place not in near, last, abs(one.rating - other.rating), other.place
+    """The sort key of an opponent; the best one has the smallest."""
+    last = met.get(meeting(one.number, other.number), 0)
+    return other.number not in near, last, abs(one.rating - other.rating), other.number
 
 
 def _nearest(one: Contender, present: Sequence[Contender]) -> frozenset[int]:
-    """The places of the contenders of other accounts that are nearest in rating."""
+    """The indices of the contenders of other accounts that are nearest in rating."""
     others = [each for each in present if each.account != one.account]
-    others.sort(key=lambda each: (abs(each.rating - one.rating), each.place))
-    return frozenset(each.place for each in others[:NEAREST])
+    others.sort(key=lambda each: (abs(each.rating - one.rating), each.number))
+    return frozenset(each.number for each in others[:NEAREST])
 
 
 def _have_just_met(one: Contender, other: Contender, met: Mapping[Meeting, int]) -> bool:
     """Whether the last match of both was against each other."""
-    last = met.get(meeting(one.place, other.place), 0)
+    last = met.get(meeting(one.number, other.number), 0)
     return last > 0 and one.since == other.since == last

@@ -1,9 +1,9 @@
-"""What a ladder shows: its versions in order, who met whom, and whether new versions are better."""
+"""The table of a ladder: its versions in order, their meetings, and comparisons of versions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec import Struct
 
@@ -16,14 +16,14 @@ from playout.ratings.comparison import (
 )
 from playout.server.ladder.state import LadderState
 
-#: A rating is provisional as long as its error is larger, in Elo: for about 25 matches.
+#: A rating with a larger error, in Elo, is provisional: for about 25 matches.
 PROVISIONAL: Final = 150.0
 
 
 class LadderStanding(Struct, frozen=True, kw_only=True):
     """A version on a ladder; `error` is half of the 95 % interval, None before its first match.
 
-    `provisional`: the rating is not known well yet. `present`: it is connected or plays. `retired`:
+    `provisional`: the error of the rating is large. `present`: it is connected or plays. `retired`:
     the account has entered with another version since.
     """
 
@@ -42,7 +42,7 @@ class LadderStanding(Struct, frozen=True, kw_only=True):
 
 
 class LadderMeeting(Struct, frozen=True, kw_only=True):
-    """The matches of two versions, by their places in the standings, from 0.
+    """The matches of two versions, by their indices in the standings, from 0.
 
     `won`, `tied` and `lost` are those of `one`.
     """
@@ -54,24 +54,12 @@ class LadderMeeting(Struct, frozen=True, kw_only=True):
     lost: int
 
 
-class LadderTerms(NamedTuple):
-    """The clock of a ladder's matches, when they are paired, and how many are being played.
-
-    `hours` is empty if they are paired at all times; `opens_at` is None while they are paired.
-    """
-
-    clock: str
-    hours: str = ""
-    opens_at: float | None = None
-    playing: int = 0
-
-
 class LadderTable(Struct, frozen=True, kw_only=True):
-    """A ladder as it stands; the average rating is 1500.
+    """A ladder at present; the average rating is 1500.
 
-    `standings` are ordered by the lower ends of the error bars: by what is sure. `hours` are those
-    in which matches are paired, empty for always, and `opens_at` is when they are paired again, in
-    seconds since 1970. `playing` is the number of running matches, `first_move` the value of the
+    `standings` are ordered by the lower ends of the error bars. `hours` are those in which matches
+    are paired, empty for always; `opens_at` is when they are paired again, in seconds since 1970,
+    None while they are. `playing` is the number of running matches, `first_move` the value of the
     first move in Elo.
     """
 
@@ -92,40 +80,45 @@ def ladder_table(
     ladder: LadderState,
     name_of: Callable[[str], str],
     present: Collection[int],
-    terms: LadderTerms,
+    *,
+    clock: str,
+    hours: str = "",
+    opens_at: float | None = None,
+    playing: int = 0,
 ) -> LadderTable:
     """Return what a ladder shows; `name_of` gives the present name of an account.
 
-    `present`: the places of the versions that are connected or play.
+    `present`: the indices of the versions that are connected or play. The others are as in
+    `LadderTable`.
     """
-    order = sorted(range(len(ladder.entries)), key=lambda place: _order(ladder, place))
+    order = sorted(range(len(ladder.entries)), key=lambda index: _order(ladder, index))
     ratings = ladder.ratings
     return LadderTable(
         game=ladder.game,
-        clock=terms.clock,
-        hours=terms.hours,
-        opens_at=terms.opens_at,
+        clock=clock,
+        hours=hours,
+        opens_at=opens_at,
         matches=ladder.matches,
-        playing=terms.playing,
+        playing=playing,
         first_move=round(ratings.first_move, 1) if ratings else None,
         first_move_error=round(ratings.first_move_error, 1) if ratings else None,
-        standings=tuple(_standing(ladder, place, name_of, place in present) for place in order),
+        standings=tuple(_standing(ladder, index, name_of, index in present) for index in order),
         meetings=tuple(_meetings(ladder, order)),
         comparisons=tuple(
-            each for place in order if (each := _comparison(ladder, place, name_of)) is not None
+            each for index in order if (each := _comparison(ladder, index, name_of)) is not None
         ),
     )
 
 
-def _order(ladder: LadderState, place: int) -> tuple[bool, float, int]:
-    entry = ladder.entries[place]
-    return entry.error is None, -(entry.rating - (entry.error or 0.0)), place
+def _order(ladder: LadderState, index: int) -> tuple[bool, float, int]:
+    entry = ladder.entries[index]
+    return entry.error is None, -(entry.rating - (entry.error or 0.0)), index
 
 
 def _standing(
-    ladder: LadderState, place: int, name_of: Callable[[str], str], present: bool
+    ladder: LadderState, index: int, name_of: Callable[[str], str], present: bool
 ) -> LadderStanding:
-    entry = ladder.entries[place]
+    entry = ladder.entries[index]
     return LadderStanding(
         name=name_of(entry.player.account),
         version=entry.player.version,
@@ -133,7 +126,7 @@ def _standing(
         error=None if entry.error is None else round(entry.error, 1),
         provisional=entry.error is None or entry.error > PROVISIONAL,
         present=present,
-        retired=ladder.is_retired(place),
+        retired=ladder.is_retired(index),
         matches=entry.matches,
         won=entry.won,
         tied=entry.tied,
@@ -143,7 +136,7 @@ def _standing(
 
 
 def _meetings(ladder: LadderState, order: list[int]) -> Iterator[LadderMeeting]:
-    number = {place: row for row, place in enumerate(order)}
+    number = {index: row for row, index in enumerate(order)}
     for low, high in ladder.met:
         one, other = sorted((low, high), key=number.__getitem__)
         first, second = ladder.counts(one, other), ladder.counts(other, one)
@@ -157,13 +150,13 @@ def _meetings(ladder: LadderState, order: list[int]) -> Iterator[LadderMeeting]:
 
 
 def _comparison(
-    ladder: LadderState, place: int, name_of: Callable[[str], str]
+    ladder: LadderState, index: int, name_of: Callable[[str], str]
 ) -> VersionComparison | None:
     """The comparison of an account's present version with the one before; None without one."""
-    new, before = ladder.entries[place], ladder.played_before(place)
-    if before is None or ladder.is_retired(place) or new.error is None:
+    new, before = ladder.entries[index], ladder.played_before(index)
+    if before is None or ladder.is_retired(index) or new.error is None:
         return None
-    old, superiority = ladder.entries[before], ladder.superiority(place, before)
+    old, superiority = ladder.entries[before], ladder.superiority(index, before)
     if superiority is None or old.error is None or ladder.ratings is None:
         return None
     difference, versions = new.rating - old.rating, len(ladder.ratings.elo)

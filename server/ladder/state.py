@@ -1,7 +1,7 @@
-"""A ladder as it stands: the versions of accounts on it, their results, and which match is due.
+"""The state of a ladder: the versions of accounts on it, their results, and the match that is due.
 
-Everything follows from the stored matches (`StoredResult`, `OwedMatch`), so that a restart neither
-loses nor repeats one: only a match that has ended counts, and each once.
+It follows from the stored matches (`StoredResult`, `OwedMatch`), so that a restart neither loses
+nor repeats one: each match that has ended counts once.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from playout.games import TIE
 from playout.ratings.bradley_terry import Outcomes, RatingProblem, Ratings
 from playout.server.ladder.pairing import Contender, Meeting, meeting, next_pair
 
-#: The share by which the matches of a player grow between two points of its history.
+#: The factor by which the matches of a player grow between two points of its history.
 _GROWTH = 1.05
 
-#: The most second matches of pairs that are kept for players that are not there.
+#: The most second matches of pairs that are kept for absent players.
 _OWED = 1000
 
 
 class LadderPlayer(NamedTuple):
-    """A version of an account, which has a rating of its own."""
+    """A version of an account; each version has its own rating."""
 
     account: str
     version: str
 
 
 class StoredResult(NamedTuple):
-    """How many matches of two players ended in one way, the first of which moved first.
+    """The number of matches of two players with the same first mover and the same result.
 
     `winner`: 1, 2 or -1 for a tie; `last_at`: when the last one ended, in seconds since 1970.
     `first_at`: when the first one began.
@@ -44,7 +44,7 @@ class StoredResult(NamedTuple):
 
 
 class OwedMatch(NamedTuple):
-    """The second match of a pair, not played yet. `players` are in the order of their moves."""
+    """The second match of a pair, to be played. `players` are in the order of their moves."""
 
     pair: str
     players: tuple[LadderPlayer, LadderPlayer]
@@ -63,7 +63,7 @@ class StoredLadder(NamedTuple):
 class LadderEntry:
     """A player on the ladder, its results so far, and its rating relative to the average.
 
-    `previous` is the place of the account's version before. `since` is the number of the ladder's
+    `previous` is the index of the account's version before. `since` is the number of the ladder's
     match after which it was free. Without rated matches, `error` is None. `noted` is the number of
     its matches at the last point of its history.
     """
@@ -87,61 +87,61 @@ class LadderEntry:
 
 @dataclass(frozen=True)
 class _Rated:
-    """The ratings of the players at some places, in that order, from so many matches."""
+    """The ratings of the players at some indices, in that order, and the number of matches."""
 
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
     ratings: Ratings
     matches: int
 
 
 class LadderState:
-    """The ladder of one game; a player is known by its place in `entries`."""
+    """The ladder of one game; a player is known by its index in `entries`."""
 
     def __init__(self, game: str) -> None:
         self.game = game
         self.entries: list[LadderEntry] = []
         #: The number of matches with a result.
         self.matches = 0
-        self._places: dict[LadderPlayer, int] = {}
+        self._indices: dict[LadderPlayer, int] = {}
         self._latest: dict[str, int] = {}
         self._counts: dict[tuple[int, int], Outcomes] = {}
         self._met: dict[Meeting, int] = {}
         self._owed: deque[OwedMatch] = deque(maxlen=_OWED)
         self._rated: _Rated | None = None
-        #: The places that the problem before was about, and the matches in it.
+        #: The indices of the players in the last problem, and its number of matches.
         self._asked: tuple[tuple[int, ...], int] = (), 0
 
-    def place(self, player: LadderPlayer) -> int:
-        """Return the place of a player, which is added as its account's latest if it is new."""
-        if player not in self._places:
+    def index_of(self, player: LadderPlayer) -> int:
+        """Return the index of a player, which is added as its account's latest if it is new."""
+        if player not in self._indices:
             before = self._latest.get(player.account)
             entry = LadderEntry(player, before, since=self.matches)
             if before is not None:
                 entry.rating = self.entries[before].rating
-            self._places[player] = self._latest[player.account] = len(self.entries)
+            self._indices[player] = self._latest[player.account] = len(self.entries)
             self.entries.append(entry)
-        return self._places[player]
+        return self._indices[player]
 
     def enter(self, player: LadderPlayer) -> int:
-        """Return the place of a player that is its account's latest version from now on."""
-        place = self.place(player)
-        self._latest[player.account] = place
-        return place
+        """Return the index of a player that is its account's latest version from now on."""
+        index = self.index_of(player)
+        self._latest[player.account] = index
+        return index
 
     def unplayed(self, player: LadderPlayer) -> int:
-        """Return how many other versions of a new player's account have no match with a result.
+        """Return the number of other versions of a new player's account without a result.
 
         It is 0 for a player that has entered before.
         """
-        if player in self._places:
+        if player in self._indices:
             return 0
         return sum(
             each.player.account == player.account and not each.matches for each in self.entries
         )
 
-    def is_retired(self, place: int) -> bool:
+    def is_retired(self, index: int) -> bool:
         """Return whether the account has entered with another version since."""
-        return self._latest[self.entries[place].player.account] != place
+        return self._latest[self.entries[index].player.account] != index
 
     # Results.
 
@@ -152,8 +152,8 @@ class LadderState:
         at: float,
         matches: int = 1,
     ) -> None:
-        """Count matches that ended alike; the first player had the first move."""
-        first, second = self.place(players[0]), self.place(players[1])
+        """Count matches with the same result; the first player had the first move."""
+        first, second = self.index_of(players[0]), self.index_of(players[1])
         self.matches += matches
         before = self._counts.get((first, second), Outcomes())
         won, tied, lost = (matches * (winner == each) for each in (1, TIE, 2))
@@ -161,8 +161,8 @@ class LadderState:
             before.first + won, before.ties + tied, before.second + lost
         )
         self._met[meeting(first, second)] = self.matches
-        for place, own, others in ((first, won, lost), (second, lost, won)):
-            entry = self.entries[place]
+        for index, own, others in ((first, won, lost), (second, lost, won)):
+            entry = self.entries[index]
             entry.won += own
             entry.tied += tied
             entry.lost += others
@@ -174,7 +174,7 @@ class LadderState:
 
     @property
     def met(self) -> Collection[Meeting]:
-        """The places of each two that have met, the smaller first."""
+        """The indices of each two that have met, the smaller first."""
         return self._met.keys()
 
     def counts(self, one: int, other: int) -> Outcomes:
@@ -184,9 +184,9 @@ class LadderState:
     # What is due.
 
     def due_owed(self, free: Collection[int]) -> OwedMatch | None:
-        """Return the second match of a pair whose players are both free, no longer owed then."""
+        """Remove and return the second match of a pair whose players are both free, if any."""
         for owed in self._owed:
-            if all(self._places.get(each) in free for each in owed.players):
+            if all(self._indices.get(each) in free for each in owed.players):
                 self._owed.remove(owed)
                 return owed
         return None
@@ -196,12 +196,12 @@ class LadderState:
     ) -> tuple[int, int] | None:
         """Return two free players that should begin a pair now; the first moves first.
 
-        The one that has moved first less often in their matches has the first move.
+        Of the two, the one that had the first move less often has it.
         """
-        contenders = {place: self._contender(place) for place in present}
+        contenders = {index: self._contender(index) for index in present}
         found = next_pair(
             list(contenders.values()),
-            [contenders[place] for place in free],
+            [contenders[index] for index in free],
             self._met,
             running,
         )
@@ -211,41 +211,41 @@ class LadderState:
         more_often = sum(self.counts(one, other)) > sum(self.counts(other, one))
         return (other, one) if more_often else (one, other)
 
-    def _contender(self, place: int) -> Contender:
-        entry = self.entries[place]
-        return Contender(place, entry.player.account, entry.rating, entry.since)
+    def _contender(self, index: int) -> Contender:
+        entry = self.entries[index]
+        return Contender(index, entry.player.account, entry.rating, entry.since)
 
     # Ratings.
 
     def problem(self) -> RatingProblem | None:
-        """Return what is to be rated; None if nothing has changed since the last call."""
+        """Return the rating problem; None if no match was counted since the last call."""
         if self._asked[1] == self.matches:
             return None
-        places = tuple(place for place, each in enumerate(self.entries) if each.matches)
-        number = {place: position for position, place in enumerate(places)}
-        self._asked = places, self.matches
+        indices = tuple(index for index, each in enumerate(self.entries) if each.matches)
+        number = {index: position for position, index in enumerate(indices)}
+        self._asked = indices, self.matches
         return RatingProblem(
-            len(places),
+            len(indices),
             {(number[a], number[b]): each for (a, b), each in self._counts.items()},
             tuple(
-                (number[place], number[before])
-                for place in places
-                if (before := self.played_before(place)) is not None
+                (number[index], number[before])
+                for index in indices
+                if (before := self.played_before(index)) is not None
             ),
         )
 
     def rated(self, ratings: Ratings) -> None:
-        """Take over the solution of the last problem."""
-        places, matches = self._asked
-        self._rated = _Rated(places, ratings, matches)
-        for position, place in enumerate(places):
-            self.entries[place].rating = ratings.elo[position]
-            self.entries[place].error = ratings.error[position]
+        """Use the solution of the last problem."""
+        indices, matches = self._asked
+        self._rated = _Rated(indices, ratings, matches)
+        for position, index in enumerate(indices):
+            self.entries[index].rating = ratings.elo[position]
+            self.entries[index].error = ratings.error[position]
 
     def take_points(self) -> list[LadderEntry]:
-        """Return the entries whose rating belongs into their history now, each once.
+        """Return the entries whose rating is a new point of their history.
 
-        So after ten thousand matches a history has about 150 points.
+        After ten thousand matches a history has about 150 points.
         """
         due = [
             each
@@ -263,19 +263,19 @@ class LadderState:
 
     @property
     def rated_matches(self) -> int:
-        """The number of matches that the last ratings follow from."""
+        """The number of matches in the last ratings."""
         return self._rated.matches if self._rated else 0
 
     def superiority(self, one: int, other: int) -> float | None:
         """Return the probability that a player is stronger than another; None if unknown."""
         rated = self._rated
-        if rated is None or one not in rated.places or other not in rated.places:
+        if rated is None or one not in rated.indices or other not in rated.indices:
             return None
-        return rated.ratings.los[rated.places.index(one)][rated.places.index(other)]
+        return rated.ratings.los[rated.indices.index(one)][rated.indices.index(other)]
 
-    def played_before(self, place: int) -> int | None:
+    def played_before(self, index: int) -> int | None:
         """Return the last version of the account before that one that has played."""
-        before = self.entries[place].previous
+        before = self.entries[index].previous
         while before is not None and not self.entries[before].matches:
             before = self.entries[before].previous
         return before
@@ -287,7 +287,7 @@ def restore_ladder(stored: StoredLadder) -> LadderState:
     # The versions of an account follow each other in the order of their first matches.
     begun = ((each.first_at, player) for each in stored.results for player in each.players)
     for _, player in sorted(begun):
-        ladder.place(player)
+        ladder.index_of(player)
     for each in sorted(stored.results, key=lambda result: result.last_at):
         ladder.count(each.players, each.winner, each.last_at, each.matches)
     for owed in stored.owed:

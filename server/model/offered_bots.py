@@ -1,4 +1,4 @@
-"""Bots that a server offers, as its option `--bot` spells them.
+"""Bots that a server offers, in the notation of its option `--bot`.
 
 `NAME:LEVEL=PLAYER`, as in `Playout Easy:easy=flat(simulations=30)`; the level may be left out, and
 a specification of a player alone names the bot, too. Players for some games may follow, as in
@@ -21,10 +21,10 @@ from playout.protocol.names import LONGEST, BadName, normalised, skeleton
 
 LEVELS: tuple[Level, ...] = get_args(Level)
 
-#: The name and the level before a player's specification: what is before the first `=`, unless that
-#: is within the parentheses of the specification.
+#: The name and the level are before the first `=`, unless that is within the parentheses of a
+#: player's specification.
 _GIVEN_NAME = re.compile(r"([^=(]*)=(.*)", re.DOTALL)
-#: Between the player and those for some games: not within the parentheses of a specification.
+#: Separates the players for some games; not within the parentheses of a specification.
 _SEPARATOR = re.compile(r";(?![^()]*\))")
 
 
@@ -35,8 +35,8 @@ class BadBot(ValueError):
 def parse_offered_bot(text: str) -> OfferedBot:
     """Return the bot of `NAME:LEVEL=PLAYER`, `NAME=PLAYER` or `PLAYER`. Raises BadBot.
 
-    `;GAME=PLAYER` may follow, several times. Players are not known here, so that only the syntax of
-    their specifications is checked.
+    `;GAME=PLAYER` may follow, several times. Only the syntax of players is checked, as the server
+    does not import them.
     """
     usual, *others = _SEPARATOR.split(text)
     given = _GIVEN_NAME.fullmatch(usual)

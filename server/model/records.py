@@ -26,7 +26,7 @@ class Account(Struct, frozen=True, kw_only=True, gc=False, tag=True):
 
 
 class LadderMatch(Struct, frozen=True, gc=False):
-    """The place of a match on the ladder of its game, and the versions of its players.
+    """The pair of a match on the ladder of its game, and the versions of its players.
 
     `pair` is the id of the first match of its pair: its own id, or that of the match with the same
     opening and the colours swapped.
@@ -40,10 +40,10 @@ class MatchStarted(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     """A match has started, under these terms. A guest has no account.
 
     `opening` is the number of moves that were made for the players; after `max_plies` moves the
-    match is a tie, 0 for never. `fixture` is the place of the match in the schedule of its
+    match is a tie, 0 for never. `fixture` is the slot of the match in the schedule of its
     `tournament`. `bots` has the player specification of each bot that the server has started.
     `ladder` is None for a match outside ladders. `core_speed` is the speed of the processor cores
-    that both players think on, in calibrations per second; None if it is not known.
+    that both players run on, in calibrations per second; None if it is unknown.
     """
 
     match: str
@@ -111,7 +111,7 @@ def match_without_result(match: str, text: str, at: float) -> MatchEnded:
     )
 
 
-#: Why a match ended of which a record could not be stored.
+#: The text of the end of a match that lacks a record.
 NOT_STORED = "the server could not store it; its operator finds why in the log"
 
 
@@ -141,7 +141,7 @@ class TournamentEnded(Struct, frozen=True, kw_only=True, gc=False, tag=True):
 
 
 class LadderRating(Struct, frozen=True, kw_only=True, gc=False, tag=True):
-    """The rating that a version of an account had on a ladder after so many of its matches.
+    """The rating of a version of an account on a ladder after `matches` of its matches.
 
     `error` is half of its 95 % interval. The average rating of the ladder was 1500.
     """
@@ -156,7 +156,7 @@ class LadderRating(Struct, frozen=True, kw_only=True, gc=False, tag=True):
 
 
 class StoredLeaderboard(Struct, frozen=True, kw_only=True, gc=False, tag=True):
-    """The ratings of a game, as JSON, and the matches that they were computed from.
+    """The ratings of a game, as JSON, and the numbers of matches in them.
 
     `ended` matches of the game had ended, the last one at `last_at`; `rated` of them count.
     """
@@ -169,9 +169,9 @@ class StoredLeaderboard(Struct, frozen=True, kw_only=True, gc=False, tag=True):
 
 
 class StoredRatingPoint(Struct, frozen=True, kw_only=True, gc=False, tag=True):
-    """The rating that a player in one version had after so many rated matches of a game.
+    """The rating of a version of a player after `matches` rated matches of a game.
 
-    It is relative to the player that was the anchor then, in `anchor` and `anchor_version`. `error`
+    It is relative to the anchor at that time, in `anchor` and `anchor_version`. `error`
     is half of its 95 % interval. `at` is when the last of the matches ended.
     """
 

@@ -1,4 +1,4 @@
-"""The processes in which bots analyse positions, and the lines of JSON that they exchange."""
+"""The processes in which bots analyse positions; orders and reports are lines of JSON."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from playout.server.core.effects import EndAnalysis, StartAnalysis
 
 _ANALYST = "playout.players.analyst.analyst_process:main"
 ANALYST_NICENESS = LOWEST_NICENESS
-#: Seconds without an order after which a process is ended: its trees take memory.
+#: Seconds without an order after which a process is killed, because its trees take memory.
 IDLE_S = 60.0
-#: Seconds for which a process that was asked to end an analysis may go on with it.
+#: Seconds in which a process must end an analysis when it is asked to.
 _STOP_S = 5.0
 _LONGEST_LINE = 2**20
 
 
 class Analysts:
-    """Hands each order to a process that has none, and starts one if there is none."""
+    """Gives each order to an idle process, and starts one if none is idle."""
 
     def __init__(self, reactor: Any, reported: Callable[[AnalysisReport], None]) -> None:
-        """`reported` is called with each report; the last one of an order is over."""
+        """`reported` is called with each report; the last one of an order has `over` set."""
         self._reactor = reactor
         self._reported = reported
         self._processes: set[_Analyst] = set()
@@ -49,7 +49,7 @@ class Analysts:
         self._killed: list[Process] = []
 
     def start(self, effect: StartAnalysis) -> None:
-        """Work on an order, and report that it is over at last, whatever happens."""
+        """Have an order worked on; its last report follows in any case."""
         order = effect.order
         self._killed = [each for each in self._killed if each.poll() is None]
         analyst = next((each for each in self._processes if each.order is None), None)
@@ -110,7 +110,7 @@ class Analysts:
 
 
 class _Analyst(LineOnlyReceiver):
-    """A process and the connection to it."""
+    """A process, and the connection to it."""
 
     delimiter = b"\n"
     MAX_LENGTH = _LONGEST_LINE
@@ -119,33 +119,33 @@ class _Analyst(LineOnlyReceiver):
         self, analysts: Analysts, reactor: Any, process: Process, output: IO[bytes]
     ) -> None:
         self.process = process
-        #: What it works on, None if it waits for an order.
+        #: The order that it works on; None while it is idle.
         self.order: AnalysisOrder | None = None
         self._analysts = analysts
         self._reactor = reactor
         self._output = output
-        #: Kills the process when it was idle, or went on, for too long.
+        #: Kills the process if it is idle or does not end an analysis.
         self._kill_timer: Any = None
 
     def give(self, order: AnalysisOrder) -> None:
-        """Work on an order; it must have none."""
+        """Give it an order; it must be idle."""
         self.order = order
         self._kill_after(None)
         self._say(order)
 
     def stop(self, analysis: str) -> None:
-        """Ask it to end an analysis, and kill it unless it does so soon."""
+        """Ask it to end an analysis, and kill it if it does not within seconds."""
         self._say(StopOrder(analysis))
         self._kill_after(_STOP_S)
 
     def why(self) -> str:
-        """Why it has exited, with the last line of its output."""
+        """The reason of its exit, with the last line of its output."""
         self.process.wait()
         with self._output as output:
             return ": ".join([f"the process {how_it_ended(self.process)}", *last_lines(output, 1)])
 
     def lineReceived(self, line: bytes) -> None:
-        """Takes a report."""
+        """Called by Twisted: a report has arrived."""
         report = msgspec.json.decode(line, type=AnalysisReport)
         if report.over:
             self.order = None
@@ -153,13 +153,13 @@ class _Analyst(LineOnlyReceiver):
         self._analysts.received(report)
 
     def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
-        """Notes that the process has exited, or kills it if it only closed its end."""
+        """Called by Twisted: the process has exited, or has closed its end and is killed."""
         self._kill_after(None)
         send(self.process, signal.SIGKILL)
         self._analysts.exited(self)
 
     def _say(self, order: AnalystOrder) -> None:
-        with contextlib.suppress(AttributeError):  # it is being disconnected
+        with contextlib.suppress(AttributeError):  # the connection is being closed
             self.sendLine(msgspec.json.encode(order))  # type: ignore[no-untyped-call]
 
     def _kill_after(self, seconds: float | None) -> None:

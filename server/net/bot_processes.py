@@ -25,9 +25,9 @@ _HOST = "127.0.0.1"
 _PLAYER = "playout.players.client.player_command:main"
 #: Seconds between two checks whether a process has exited.
 _POLL_S = 0.1
-#: The same after one was killed: another bot may wait for its place.
+#: The same after a process was killed: another bot may wait for its exit.
 _KILLED_POLL_S = 0.01
-#: Seconds for which a bot whose connection was lost tries to reconnect.
+#: Seconds in which a bot that has lost its connection tries to reconnect.
 _RETRY_S = 5
 
 
@@ -40,9 +40,9 @@ class _Running:
 class BotProcesses:
     """Starts the processes of bots, ends them, and reports those that have exited.
 
-    Bots connect to a listener of their own, on loopback and not encrypted: the server's may be on
-    an address, behind a proxy or for a name in a certificate that they cannot know. The token of
-    the session that the hub has made for a bot lets it in.
+    Bots connect to their own listener, on loopback and unencrypted: they cannot know the address,
+    the proxy or the certificate of the server's listener. A bot resumes the session that the hub
+    has made for it, with its token.
     """
 
     def __init__(self, reactor: Any, factory: Any, ended: Callable[[str, str], None]) -> None:
@@ -66,7 +66,7 @@ class BotProcesses:
             "PLAYOUT_NAME": order.name,
             "PLAYOUT_SESSION": order.token,
         }
-        # After a `--` there are no options: the player's name may look like one.
+        # No options follow `--`: a player's name may begin with a hyphen.
         options = ("--guest", "--quiet", "--takebacks", "--retry-s", str(_RETRY_S))
         words = (*options, "--", order.game, order.player)
         output = tempfile.TemporaryFile()  # noqa: SIM115 - until the process has exited

@@ -1,4 +1,4 @@
-"""What TCP and WebSocket connections share: when output is sent, and when reading pauses."""
+"""The common part of TCP and WebSocket connections: sending output, and pausing input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAX_FIRST_FRAME = 4 * 1024
 
 # Where Linux stores the shortest recent round trip, in microseconds, in `struct tcp_info`. The mean
-# would count the time that a client's system takes to acknowledge what its program need not answer.
+# would include delayed acknowledgements of messages that a client need not answer.
 _MIN_RTT_OFFSET = 148
 _UNKNOWN = 2**32 - 1
 #: The system is asked for the round trip once in this number of calls of `lag_s`.
@@ -48,11 +48,11 @@ class StreamConnection(ABC):
         self._unread_bytes = unread_bytes
         self._unread = 0
         self._closing = False
-        #: Whether the socket sends exactly what is written, with no TLS in between.
+        #: Whether output can be written to the socket: without TLS.
         self._direct = False
         self._lag_s = 0.0
         self._lag_calls = 0
-        #: Why nothing is read at the moment.
+        #: The reasons why nothing is read at the moment.
         self._paused_by: set[str] = set()
 
     def opened(self) -> None:
@@ -64,7 +64,7 @@ class StreamConnection(ABC):
             if hasattr(socket, option):
                 raw = self.transport.socket
                 raw.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
-        # No requests are read from a client that does not read the answers.
+        # Pauses reading from a client that does not read the answers.
         self.transport.registerProducer(self, streaming=True)
         self._driver.connected(self)
 
@@ -83,11 +83,11 @@ class StreamConnection(ABC):
 
     @abstractmethod
     def stop_reading(self) -> None:
-        """Handle nothing more until `start_reading`."""
+        """Handle no more input until `start_reading`."""
 
     @abstractmethod
     def start_reading(self) -> None:
-        """Handle what came since `stop_reading`, and what comes."""
+        """Handle the input since `stop_reading`, and further input."""
 
     def send(self, data: bytes, *, when_idle: bool = False) -> None:
         """Send bytes at the end of this iteration of the loop, or later, with `when_idle`.
@@ -102,7 +102,7 @@ class StreamConnection(ABC):
         self._unsent.append(data)
 
     def close(self) -> None:
-        """Handle nothing more, and close the connection when everything was sent."""
+        """Handle no more input, and close the connection when all output was sent."""
         self._closing = True
         self._flush()
         self.transport.unregisterProducer()
@@ -128,8 +128,8 @@ class StreamConnection(ABC):
     def lag_s(self) -> float:
         """Return the recent round-trip time in seconds, as the system measured it; 0 if unknown.
 
-        Most calls return an earlier figure: it changes slowly, and asking the system costs as much
-        as reading a request.
+        Most calls return an earlier value: it changes slowly, and to ask the system costs as much
+        as to read a request.
         """
         if not self._lag_calls % _LAG_EVERY:
             self._lag_s = self._measured_lag_s()
@@ -164,10 +164,10 @@ class StreamConnection(ABC):
             self.transport.write(data)
 
     def _sent_at_once(self, data: bytes) -> bytes:
-        """Send what the system takes now, and return the rest."""
+        """Send as much as the system accepts now, and return the rest."""
         try:
             return data[self.transport.socket.send(data) :]
-        except OSError:  # the transport will find the error again, and handle it
+        except OSError:  # the transport meets the same error, and handles it
             return data
 
     def _pause(self, reason: str) -> None:

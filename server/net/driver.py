@@ -1,22 +1,20 @@
-"""Runs the hub: feeds it requests and the time, and carries out its effects.
+"""Runs the hub: passes it requests and the time, and carries out its effects.
 
-The hub is pure. The driver gives it what connections receive, what storage reports and what the
-clock says, and turns the effects that it returns into bytes sent, records stored and bots started.
+The hub is pure. The driver passes it input of connections, reports of the storage and the time, and
+carries out the effects that it returns: it sends bytes, stores records and starts bots.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from twisted.logger import Logger
 
-from playout.protocol.analyst import AnalysisReport
 from playout.protocol.codec import ADMINISTRATORS_FRAME, MAX_FRAME, MessageFormat, Unreadable
 from playout.protocol.messages import Code, Error, Event, Move
-from playout.ratings.bradley_terry import Ratings
 from playout.server.core.effects import (
     CallWhenIdle,
     Close,
@@ -52,19 +50,19 @@ _log = Logger(namespace="server")
 class ClientTransport(Protocol):
     """A connection to one client, over TCP or WebSocket."""
 
-    #: No other connection of the driver has it: see `Driver.new_number`.
+    #: A unique number: see `Driver.new_number`.
     number: int
-    #: How messages are written as bytes on it.
+    #: The encoding of its messages.
     format: MessageFormat
 
     def address(self) -> str | None:
         """Return the client's IP address; None until a proxy has announced it."""
 
     def send(self, data: bytes, *, when_idle: bool = False) -> None:
-        """Send messages in its format; with `when_idle`, when nothing else is to be done."""
+        """Send encoded messages; with `when_idle`, when nothing else is to be done."""
 
     def close(self) -> None:
-        """Close it when everything was sent."""
+        """Close it when all output was sent."""
 
     def set_frame_limit(self, most: int) -> None:
         """Allow frames of up to `most` bytes, now that the client has said hello."""
@@ -80,17 +78,17 @@ class ClientTransport(Protocol):
 
 
 class Storage(Protocol):
-    """Stores records, and calls `Driver.stored` when they are safe."""
+    """Stores records, and calls `Driver.stored` when they are stored."""
 
     def put(self, number: int, record: Record) -> None:
         """Store a record with its number, after those before it."""
 
 
 class EffectWorkers(NamedTuple):
-    """What works outside of the event loop, and calls the driver with what it finds.
+    """Processes and threads that carry out effects, and call the driver with their results.
 
-    `carriers` has a function for each kind of effect that the driver hands on; `update_ratings` is
-    called when ends of matches are stored.
+    `carriers` has a function for each kind of effect that the driver does not carry out itself.
+    `update_ratings` is called when ends of matches are stored.
     """
 
     carriers: Mapping[type[Effect], Callable[[Any], None]]
@@ -98,7 +96,7 @@ class EffectWorkers(NamedTuple):
 
 
 class Driver:
-    """Carries out the hub's effects, and tells the hub what happens and when."""
+    """Calls the hub with input and the time, and carries out its effects."""
 
     def __init__(
         self,
@@ -110,7 +108,7 @@ class Driver:
         storage: Storage | None,
         loop_time: LoopTime,
     ) -> None:
-        """`stopped` is called when nothing is left to be done after `stop`.
+        """`stopped` is called when all effects after `stop` were carried out.
 
         `workers` is given the driver, which the workers call. Without `storage`, every record
         counts as stored. `loop_time` is the time of the hub. Raises ValueError if an effect that
@@ -137,7 +135,7 @@ class Driver:
         self._connections: dict[int, ClientTransport] = {}
         self._administrators: set[int] = set()
         self._next_wake: DelayedCall | None = None
-        #: The number of the last record that the hub made, and of the last end of a match in them.
+        #: The numbers of the last record of the hub, and of the last one of a match's end.
         self._recorded = 0
         self._last_end = 0
         self._numbers = itertools.count(1)
@@ -149,7 +147,7 @@ class Driver:
             raise ValueError(f"nothing carries out {names}, which the policy of the server allows")
 
     def new_number(self) -> int:
-        """Return a number for a new connection, which no other connection has."""
+        """Return a unique number for a new connection."""
         return next(self._numbers)
 
     def connected(self, connection: ClientTransport) -> None:
@@ -159,7 +157,7 @@ class Driver:
         self._carry_out(self._hub.connect(connection.number, connection.address(), self._now()))
 
     def located(self, connection: ClientTransport) -> None:
-        """Tell the hub the address of a client, which a proxy has just announced."""
+        """Pass the hub the address of a client, which a proxy has announced."""
         address = connection.address() or ""
         self._carry_out(self._hub.locate(connection.number, address, self._now()))
 
@@ -175,14 +173,14 @@ class Driver:
         lag_s = connection.lag_s() if type(request) is Move else 0.0
         try:
             effects = self._hub.receive(number, request, now, lag_s)
-        except Exception:  # a fault here or in a third party's game must not end the connection
+        except Exception:  # a fault here or in a game of a third party must not end the connection
             _log.failure("cannot handle {kind}", kind=type(request).__name__)
             text = "the server failed to handle this request; the operator finds why in the log"
             effects = self._hub.refuse(number, Code.INTERNAL, text, now, request.id)
         self._carry_out(effects)
 
     def refused(self, connection: ClientTransport, code: Code, text: str) -> None:
-        """Answer bytes from a client that are not even a frame with an error."""
+        """Answer bytes that are no frame with an error."""
         self._carry_out(self._hub.refuse(connection.number, code, text, self._now()))
 
     def disconnected(self, connection: ClientTransport) -> None:
@@ -191,34 +189,21 @@ class Driver:
         self._administrators.discard(connection.number)
         self._carry_out(self._hub.disconnect(connection.number, self._now()))
 
-    def call_hub(self, call: Callable[[float], list[Effect]]) -> None:
-        """Carry out the effects of a call of the hub; `call` is given the time."""
-        self._carry_out(call(self._now()))
+    def caller(self, method: Callable[..., list[Effect]]) -> Callable[..., None]:
+        """Return a function that calls a method of the hub and carries out its effects.
 
-    def bot_ended(self, bot: str, why: str) -> None:
-        """Tell the hub that the process of a bot has exited, and why."""
-        self._carry_out(self._hub.bot_ended(bot, why, self._now()))
-
-    def analysis_reported(self, report: AnalysisReport) -> None:
-        """Tell the hub what an analyst reports."""
-        self._carry_out(self._hub.analysis_reported(report, self._now()))
-
-    def ladder_rated(self, game: str, ratings: Ratings | None) -> None:
-        """Tell the hub the ratings that it has asked for; None if they cannot be computed."""
-        self._carry_out(self._hub.ladder_rated(game, ratings, self._now()))
-
-    def store(self, records: Sequence[Record]) -> None:
-        """Store records that were computed outside of the hub."""
-        self._carry_out(self._hub.store(records, self._now()))
+        It takes the method's arguments but the last one, which is the time.
+        """
+        return lambda *arguments: self._carry_out(method(*arguments, self._now()))
 
     def stop(self, grace_s: float) -> None:
-        """Start no new matches; `stopped` is called when those that run have ended."""
+        """Start no new matches; `stopped` is called when the running ones have ended."""
         self._carry_out(self._hub.stop(self._now(), grace_s))
 
     # Reports of the storage: see `storage.client.StorageListener`.
 
     def stored(self, number: int, records: int, seconds: float) -> None:
-        """All records up to a number are stored, the last `records` of them in `seconds`."""
+        """Note that all records up to a number are stored, the last `records` in `seconds`."""
         self.metrics.committed(seconds, records)
         if number == self._recorded:
             self._scheduler.release()
@@ -226,14 +211,14 @@ class Driver:
         self._commit(number)
 
     def recovered(self) -> None:
-        """Records can be stored; if they could not until now, clients are told."""
+        """Note that records can be stored, and notify clients if they could not before."""
         if self.fault:
             self.fault = None
             _log.info("the database works again")
             self._carry_out(self._hub.storage_fails(False, self._now()))
 
     def rejected(self, record: Record, reason: str) -> None:
-        """The database cannot hold a record: what it is about ends, everything else goes on."""
+        """Note that the database cannot hold a record; its match or tournament ends."""
         self.metrics.rejected()
         fields = {key: getattr(record, key, None) for key in ("match", "tournament")}
         text = "cannot store a {kind} of {subject}, which ends: {reason}"
@@ -242,14 +227,14 @@ class Driver:
         self._carry_out(self._hub.record_rejected(record, self._now()))
 
     def failed(self, reason: str) -> None:
-        """Nothing can be stored at the moment, for this reason."""
+        """Note that nothing can be stored at the moment, for this reason."""
         if self.fault != reason:
             _log.error("the database fails: {reason}", reason=reason)
         self.fault = reason
         self._carry_out(self._hub.storage_fails(True, self._now()))
 
     def account_changed(self, account: Account) -> None:
-        """An operator has changed an account in the database."""
+        """Pass the hub an account that an operator has changed in the database."""
         self._carry_out(self._hub.account_changed(account, self._now()))
 
     def _commit(self, number: int) -> None:
@@ -267,14 +252,14 @@ class Driver:
     def _stalled(self, seconds: float) -> None:
         self.metrics.stalled(seconds)
         self._stall_log.stalled(seconds)
-        self._hub.stood_still(seconds)
+        self._hub.stalled(seconds)
 
     # Effects of the hub.
 
     def _carry_out(self, effects: list[Effect]) -> None:
         recorded = self._recorded
         for effect in effects:
-            if isinstance(effect, Send):  # most are
+            if isinstance(effect, Send):  # the most frequent effect
                 self._send(effect)
             elif isinstance(effect, Store):
                 self._store(effect.number, effect.record)
@@ -361,7 +346,7 @@ class Driver:
             self._next_wake.cancel()
         self._next_wake = None
         if at is not None:
-            # A short delay at most: the reactor follows the system's clock, which may be set.
+            # A limited delay: the reactor follows the system's clock, which may be set.
             delay = min(max(0.0, at - self._now()), LONGEST_SLEEP_S)
             self._next_wake = self._timer.callLater(delay, self._wake)
 

@@ -49,7 +49,7 @@ class StallLog:
     """Logs stalls of the event loop, with at most one line a second."""
 
     def __init__(self, now: Callable[[], float]) -> None:
-        """`now` returns the time in seconds, which goes on during a stall."""
+        """`now` returns the time in seconds, including stalls."""
         self._now = now
         self._next_at = float("-inf")
         self._stalls = 0
@@ -65,8 +65,8 @@ class StallLog:
         if at >= self._next_at:
             self._next_at = at + PAUSE_S
             text = (
-                "the server stood still for {seconds:.2f} s ({stalls} times): it was stopped, or "
+                "the server stalled for {seconds:.2f} s ({stalls} times): it was stopped, or the "
             )
-            text += "the machine was paused or overloaded; all clocks stood still with it"
+            text += "machine was paused or overloaded; all clocks were stopped meanwhile"
             _log.warn(text, seconds=self._seconds, stalls=self._stalls)
             self._stalls, self._seconds = 0, 0.0

@@ -1,7 +1,7 @@
-"""Keeps the ratings of games up in a thread, while matches are played.
+"""Computes ratings in threads: those of ladders on demand, those of games as matches end.
 
-Ratings are computed soon after a match has ended, and then not again for a while: for at least
-`PAUSE_S` seconds, and for so long that this takes a small share of a core.
+The ratings of a game are computed soon after a match has ended, and then not again for at least
+`PAUSE_S` seconds, and for 20 times the duration of the update, so that it takes 5 % of a core.
 """
 
 from __future__ import annotations
@@ -23,9 +23,6 @@ from playout.server.storage.engine import first_line
 from playout.server.storage.queries import Reader
 from playout.server.storage.rating_keeper import RatingKeeper
 
-# Computes the ratings of ladders in a thread, so that matches go on meanwhile.
-
-
 _log = Logger(namespace="server")
 
 
@@ -33,7 +30,7 @@ class LadderRatings:
     """One thread, which ends when the reactor stops."""
 
     def __init__(self, reactor: Any, rated: Callable[[str, Ratings | None], None]) -> None:
-        """`rated` is called with each game and its ratings, None if they cannot be computed."""
+        """`rated` is called with each game and its ratings; None if they cannot be computed."""
         self._reactor = reactor
         self._rated = rated
         self._pool = ThreadPool(0, 1, name="ladder")
@@ -41,7 +38,7 @@ class LadderRatings:
         reactor.addSystemEventTrigger("during", "shutdown", self._pool.stop)
 
     def start(self, order: RateLadder) -> None:
-        """Compute the ratings of a ladder when those before are done."""
+        """Compute the ratings of a ladder after those that were ordered before."""
 
         def failed(failure: Failure) -> None:
             _log.failure("cannot rate the ladder of {game}", failure, game=order.game)
@@ -52,10 +49,9 @@ class LadderRatings:
         solved.addErrback(failed)
 
 
-#: The least seconds between the end of a computation and the next one, and how many times as long
-#: as it took that is at least.
+#: Minimum pause between two updates, in seconds and as a multiple of the last update's duration.
 PAUSE_S, _PAUSE_TIMES = 1.0, 20.0
-#: The most records that are stored at once, so that moves do not wait for them.
+#: The most records that are stored at once: moves wait for them.
 _MOST = 500
 
 
@@ -63,14 +59,14 @@ class RatingUpdates:
     """One thread, which ends when the reactor stops."""
 
     def __init__(self, url: str, reactor: Any, store: Callable[[Sequence[Record]], None]) -> None:
-        """`store` is called with what is to be stored. Raises StorageError."""
+        """`store` is called with records to be stored. Raises StorageError."""
         self._reader = Reader(url)
         self._keeper = self._new_keeper()
         self._reactor = reactor
         self._store = store
         self._pool = ThreadPool(0, 1, name="ratings")
         self._due = self._working = self._stopping = False
-        #: The reason of the last failure, until the ratings are kept up again.
+        #: The reason of the last failure, empty after a success.
         self._fault = ""
         reactor.callWhenRunning(self._pool.start)
         reactor.addSystemEventTrigger("during", "shutdown", self._stop)
@@ -80,7 +76,7 @@ class RatingUpdates:
         return RatingKeeper(self._reader, lambda: self._stopping)
 
     def matches_ended(self) -> None:
-        """Compute ratings again when the pause since the last time is over."""
+        """Update the ratings when the pause after the last update is over."""
         self._due = True
         if not self._working:
             self._start()
@@ -93,7 +89,7 @@ class RatingUpdates:
         done.addCallback(lambda _: self._pause(time.monotonic() - began))
 
     def _update(self) -> None:
-        """Runs in the thread; leaves no connection open, as the file may be moved."""
+        """Runs in the thread; closes its connection, as the file may be moved."""
         try:
             for records in self._keeper.updates():
                 for first in range(0, len(records), _MOST):
@@ -107,12 +103,12 @@ class RatingUpdates:
         self._fault = ""
 
     def _failed(self, failure: Failure) -> None:
-        """Go on after a failure, whose reason is logged once; try again after the pause."""
+        """Log a new reason of failure, and try again after the pause."""
         reason = first_line(failure.value or Exception())
         if reason != self._fault and failure.check(SQLAlchemyError):
-            _log.warn("the ratings are not kept up: {reason}", reason=reason)
+            _log.warn("the ratings cannot be updated: {reason}", reason=reason)
         elif reason != self._fault:
-            _log.failure("the ratings are not kept up", failure)
+            _log.failure("the ratings cannot be updated", failure)
         self._fault = reason
         self._keeper = self._new_keeper()
         self._due = True

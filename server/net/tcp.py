@@ -1,4 +1,4 @@
-"""TCP connections, with TLS or without: bytes to frames and back. The hub does everything else."""
+"""TCP connections, with or without TLS: decodes bytes into frames, and encodes messages."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class TcpConnection(StreamConnection, Int32StringReceiver):
         self.opened()
 
     def dataReceived(self, data: bytes) -> None:
-        """Called by Twisted: bytes have come, most often those of one frame."""
+        """Called by Twisted: bytes have arrived, most often those of one frame."""
         if self._unlocated:
             self._unlocated = False
             self._driver.located(self)
@@ -96,7 +96,7 @@ class TcpConnection(StreamConnection, Int32StringReceiver):
         Int32StringReceiver.pauseProducing(self)
 
     def start_reading(self) -> None:
-        """Handle the frames that came since `stop_reading`, and those that come."""
+        """Handle the frames since `stop_reading`, and further ones."""
         Int32StringReceiver.resumeProducing(self)
 
 

@@ -1,1 +1,1 @@
-"""What every process of Playout needs: the reactor, endpoints, subprocesses, logs and metrics."""
+"""The process of a server: its event loop, logs, limits, metrics, and the compilation of games."""

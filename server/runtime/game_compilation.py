@@ -21,7 +21,7 @@ from playout.commands.subprocesses import LOWEST_NICENESS, usable_cores
 from playout.games.core import compilation_cache
 from playout.games.core.description import Description
 
-#: Most processes that compile at a time; each takes about 300 MB.
+#: The most processes that compile at once; each takes about 300 MB.
 MAX_PROCESSES = 8
 
 
@@ -78,9 +78,9 @@ def _compile(names: Sequence[str], announce: Callable[[str], object], niceness: 
 
 
 def _record() -> Path:
-    """Return the folder that exists when the games, as they are, are compiled for this processor.
+    """Return the folder that exists when the present games are compiled for this processor.
 
-    It is empty, and removed when it is old, as those of the compiled functions beside it are.
+    It is empty, and is removed when it is old, as are the compiled functions beside it.
     """
     digest = hashlib.sha256(compilation_cache.platform().encode())
     folder = Path(games.__file__).parent
@@ -91,7 +91,7 @@ def _record() -> Path:
 
 
 def _main() -> None:
-    """Compile games given by name, those whose places the standard input has, a byte each.
+    """Compile the games of the arguments whose indices the standard input has, a byte each.
 
     All processes read from the same pipe, so that each takes a game when it is free.
     """

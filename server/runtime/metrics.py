@@ -1,7 +1,7 @@
 """The counters and histograms of the server, for Prometheus.
 
-What happens with every move is counted in plain integers: prometheus_client's own counters take a
-lock each time, which one thread does not need.
+Counters are plain integers: those of prometheus_client take a lock each time, which one thread does
+not need.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from playout.protocol.messages import Code, Reason
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
-# The bounds of the buckets. Half a millisecond is a good commit, ten seconds a broken disk.
+# The bounds of the buckets: 0.5 ms is a fast commit, 10 s a broken disk.
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _RECORDS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 
@@ -46,14 +46,14 @@ class Histogram:
         self._sum += value
 
     def family(self) -> HistogramMetricFamily:
-        """As Prometheus wants it: each bucket holds those below it too."""
+        """The histogram for Prometheus: each bucket includes those below it."""
         ends = map(floatToGoString, (*self._bounds, INF))
         buckets = list(zip(ends, itertools.accumulate(self._counts), strict=True))
         return HistogramMetricFamily(self._name, self._text, buckets=buckets, sum_value=self._sum)
 
 
 class Metrics(Collector):
-    """The metrics of one server, in a registry of their own."""
+    """The metrics of one server, in their own registry."""
 
     def __init__(
         self,
@@ -84,18 +84,18 @@ class Metrics(Collector):
         self._errors = dict.fromkeys(Code, 0)
         self._announcement_s = Histogram(
             "playout_announcement_seconds",
-            "From a move's arrival to its announcement, stored in between.",
+            "Time from a move's arrival to its announcement, after it was stored.",
             _SECONDS,
         )
         self._commit_s = Histogram(
-            "playout_commit_seconds", "How long a transaction of the database took.", _SECONDS
+            "playout_commit_seconds", "Duration of a transaction of the database.", _SECONDS
         )
         self._batch = Histogram(
-            "playout_commit_records", "How many records shared a transaction.", _RECORDS
+            "playout_commit_records", "Number of records in a transaction.", _RECORDS
         )
         self._delay_s = Histogram(
             "playout_event_loop_delay_seconds",
-            "How much later than due the event loop came to a call, twice a second.",
+            "Delay of a call of the event loop, measured twice a second.",
             _SECONDS,
         )
         self._registry = CollectorRegistry()
@@ -150,12 +150,12 @@ class Metrics(Collector):
         yield CounterMetricFamily("playout_moves", "Moves announced.", self._moves)
         yield CounterMetricFamily(
             "playout_event_loop_stalls",
-            "Times that the event loop stood still for more than a few milliseconds.",
+            "Stalls of the event loop of more than a few milliseconds.",
             self._stalls,
         )
         yield CounterMetricFamily(
             "playout_event_loop_stalled_seconds",
-            "Seconds in which the event loop, and all clocks, stood still.",
+            "Duration of all stalls, in which clocks are stopped.",
             self._stalled_s,
         )
         yield CounterMetricFamily(

@@ -1,4 +1,7 @@
-"""The log of the server: a line of text or a JSON object for each event."""
+"""The process of the server: its log, its limit on open files, its garbage collector, its browser.
+
+The log has a line of text or a JSON object for each event.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from twisted.logger import (
     globalLogBeginner,
 )
 
-#: Keys of every JSON line, in this order; null where an event has no such value.
+#: Keys of every JSON line, in this order; null for an event without the value.
 _ALWAYS = ("time", "level", "text", "match", "session")
 
 
@@ -63,16 +66,16 @@ def _as_json(event: LogEvent) -> str:
     return json.dumps(line, default=str, ensure_ascii=False) + "\n"
 
 
-# Shares the limit on open files among the server itself, its HTTP connections and the others.
+# The limit on open files, shared by the server itself, HTTP connections and other connections.
 
 
 #: Open files of the server itself. After its start there are 13: the standard streams, the
 #: listeners, the event loop, the storage process. With the database connections of the worker
 #: threads there are up to 22, and starting a process takes 4 more for a moment.
 _OWN = 40
-#: One of this number of files that are left is for HTTP, up to what HTTP is allowed.
+#: One in this number of the remaining files is for HTTP, up to the most HTTP connections.
 _HTTP_SHARE = 4
-#: Fewer connections than this are of no use.
+#: The fewest connections with which a server starts.
 _FEWEST = 16
 
 
@@ -82,23 +85,23 @@ class TooFewFiles(Exception):
 
 @dataclass(frozen=True)
 class ConnectionRoom:
-    """The connections for which there are open files: of HTTP, and all others."""
+    """The numbers of connections within the limit on open files: of HTTP, and others."""
 
     connections: int
     http: int
 
 
 def raise_limit() -> int:
-    """Raise this process's limit on open files as far as the system permits, and return it."""
+    """Raise the limit of this process on open files to the system's maximum, and return it."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     return 2**31 if most == resource.RLIM_INFINITY else most
 
 
 def connection_room(files: int, *, bots: int, most_http: int) -> ConnectionRoom:
-    """Return for how many connections `files` open files suffice. Raises TooFewFiles.
+    """Return the numbers of connections for `files` open files. Raises TooFewFiles.
 
-    `bots`: how many bots run at once; each needs a file for its output. `most_http`: the most HTTP
+    `bots`: the most bots at once; each needs a file for its output. `most_http`: the most HTTP
     connections.
     """
     left = files - _OWN - bots
@@ -112,15 +115,15 @@ def connection_room(files: int, *, bots: int, most_http: int) -> ConnectionRoom:
     return ConnectionRoom(left - http, http)
 
 
-# Sets Python's garbage collector for a process that keeps what it has loaded.
+# Python's garbage collector, in a process that keeps its modules.
 
 
-#: New objects before the collector looks for cycles, of which the server makes next to none.
+#: New objects before the collector looks for cycles, of which the server makes almost none.
 _NEW_OBJECTS = 20_000
 
 
 def exclude_existing_objects() -> None:
-    """Collect garbage once; later collections are rare, and do not visit the objects of now.
+    """Collect garbage once; later collections are rare, and skip the present objects.
 
     With the modules that a server imports, a full collection would stop it for 60 ms.
     """

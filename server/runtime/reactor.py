@@ -1,4 +1,4 @@
-"""Twisted's reactor for the server: epoll with less work around each event."""
+"""Twisted's reactor for the server: epoll with less work for each event, and with a stall clock."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-# The time of the event loop, which stands still while the loop does.
+# The time of the event loop, which stops during a stall.
 #
 # A process that is stopped, a machine that is paused, or a request that takes seconds must not take
 # time from players. So the clocks of matches follow this time instead of the system's: it advances
 # with the system's monotonic clock, but from one iteration of the loop to the next by no more than
-# the loop meant to wait, and `STEP_S`. The rest is a stall. It is noticed when the loop wakes,
+# the loop meant to wait, and `STEP_S`. The rest is a stall. It is detected when the loop wakes,
 # before any input is handled and before any timer fires.
 #
-# While matches are played the loop wakes at least every `TICK_S`, so that a stall is told from a
+# While matches are played, the loop wakes every `TICK_S` or earlier, to distinguish a stall from a
 # wait even if a message ends both.
 
 
@@ -28,17 +28,17 @@ STEP_S = 0.005
 
 
 class LoopTime:
-    """Seconds in which the event loop runs, on the scale of `time.monotonic` at its start."""
+    """The time of the event loop in seconds: `time.monotonic` at its start, then without stalls."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
-        """`monotonic` returns the system's time. Before the first `wait` it is the loop's too."""
+        """`monotonic` returns the system's time, which is the loop's until the first `wait`."""
         self.monotonic = monotonic
         self._must_tick: Callable[[], bool] = lambda: False
         self._stalled: Callable[[float], None] = lambda seconds: None
-        #: When the loop woke last: by the system's time and by the loop's.
+        #: The last wake of the loop, in the system's time and in the loop's.
         self._woke_at = self._time = monotonic()
         self._arrived = self._time
-        #: Seconds that an iteration may last until it wakes, and until then `now` may advance by.
+        #: Seconds until the loop must wake, and by which `now` may advance until then.
         self._allowed_s = self._step_s = math.inf
 
     def watch(self, must_tick: Callable[[], bool], stalled: Callable[[float], None]) -> None:
@@ -51,14 +51,14 @@ class LoopTime:
         return self._time + min(self.monotonic() - self._woke_at, self._step_s)
 
     def arrived(self) -> float:
-        """Return when the input that is handled now had arrived, in seconds, at the earliest.
+        """Return the earliest time, in seconds, at which the present input can have arrived.
 
-        That is when the loop woke; after a stall it is when the loop woke before.
+        It is that of the last wake; after a stall, that of the wake before it.
         """
         return self._arrived if self._step_s < math.inf else self.now()
 
     def wait(self, timeout: float | None) -> float | None:
-        """Return how long the loop may wait, at most `timeout` seconds; None for no limit."""
+        """Return the longest wait of the loop in seconds, up to `timeout`; None for no limit."""
         if self._step_s == math.inf:
             self._start()
         if (timeout is None or timeout > TICK_S) and self._must_tick():
@@ -67,7 +67,7 @@ class LoopTime:
         return timeout
 
     def wake(self) -> None:
-        """Note that the loop has waited, before it handles what has come."""
+        """Note that the loop has waited, before it handles input."""
         at = self.monotonic()
         elapsed_s = at - self._woke_at
         self._woke_at = at
@@ -87,19 +87,19 @@ class LoopTime:
         self._step_s = STEP_S
 
 
-# The private attributes of Twisted that Playout uses; nothing else in the project uses any.
+# All uses of private attributes of Twisted in the project.
 #
-# Each use saves time that was measured. tests/unit/runtime/test_twisted_internals.py runs these
-# functions with Twisted's own classes and fails when a new version of Twisted changes them.
+# Each use saves time that was measured. tests/unit/runtime/test_reactor_twisted_internals.py runs
+# these functions with the classes of Twisted, and fails when a new version changes them.
 
 
 def poll_without_log_context(reactor: Any, timeout: float | None, loop_time: LoopTime) -> None:
     """`EPollReactor.doPoll` without a log context: wait for events, then handle them.
 
-    `loop_time` is told before and after the wait.
+    `loop_time` is called before and after the wait.
 
-    Twisted sets up a context around each event, with which a log line says whose event it is. No
-    log line here uses it. Without it the server takes 71 instead of 77 µs a move (without storage).
+    Twisted sets a context for each event, with which log lines name the connection. No log line
+    here uses it. Without it the server takes 71 instead of 77 µs a move (without storage).
     """
     selectables = reactor._selectables
     timeout = loop_time.wait(timeout)
@@ -112,20 +112,20 @@ def poll_without_log_context(reactor: Any, timeout: float | None, loop_time: Loo
 
 
 def has_queued_output(transport: Any) -> bool:
-    """Whether a TCP transport holds bytes of earlier writes that the system has not taken yet.
+    """Whether a TCP transport holds bytes of earlier writes that the system did not accept yet.
 
-    If not, bytes may be sent by the socket directly. Through `transport.write` each message costs
-    another iteration of the loop and two calls of epoll_ctl: 26 instead of 14 µs of processor time
-    to echo 100 bytes.
+    If not, bytes may be written to the socket directly. Through `transport.write` each message
+    costs another iteration of the loop and two calls of epoll_ctl: 26 instead of 14 µs of processor
+    time to echo 100 bytes.
     """
     return bool(transport.dataBuffer or transport._tempDataBuffer)
 
 
 def has_partial_frame(receiver: Any) -> bool:
-    """Whether an Int32StringReceiver holds bytes that came earlier and are not handled yet.
+    """Whether an Int32StringReceiver holds earlier bytes that are not handled yet.
 
-    If not, and if the next bytes are exactly one frame, as they nearly always are, no buffer is
-    needed: 1.7 instead of 3.9 µs a frame.
+    If not, and if the next bytes are exactly one frame, as they usually are, no buffer is needed:
+    1.7 instead of 3.9 µs a frame.
     """
     return bool(receiver._unprocessed)
 
@@ -133,8 +133,8 @@ def has_partial_frame(receiver: Any) -> bool:
 def install(loop_time: LoopTime) -> None:
     """Install the reactor, before any module imports `twisted.internet.reactor`.
 
-    `loop_time` is told of each wait. Only on Linux; elsewhere, where there is no epoll, Twisted's
-    default reactor stays, and no stalls are noticed.
+    `loop_time` is called for each wait. Only on Linux; systems without epoll keep Twisted's default
+    reactor, which detects no stalls.
     """
     if not sys.platform.startswith("linux"):
         return

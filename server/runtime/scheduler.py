@@ -7,7 +7,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Protocol
 
-#: Seconds of each iteration that idle work may take, and seldom exceeds: moves wait for it.
+#: Seconds of idle work in each iteration, rarely exceeded: moves wait for it.
 SLICE_S = 0.0005
 #: Longest time in seconds that idle work is postponed while it is on hold.
 HOLD_S = 0.002
@@ -31,7 +31,7 @@ class CallScheduler(Protocol):
 
 
 class LoopScheduler:
-    """Makes calls once, after everything else that the loop does now.
+    """Makes calls at the end of an iteration of the loop, or in idle time.
 
     Output collected until the end of an iteration wakes a waiting peer once: on a machine with a
     core to spare, waking it costs more than sending to it. Output to thousands, such as spectators,
@@ -56,7 +56,7 @@ class LoopScheduler:
         self._due.append(call)
 
     def when_idle(self, call: Callable[[], object]) -> None:
-        """Call it in idle time, after those before it; again if it returns True."""
+        """Call the function in idle time, after earlier ones; repeat it while it returns True."""
         if not self._waiting:
             self._next = self._timer.callLater(0, self._slice)
         self._waiting.append(call)

@@ -39,7 +39,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Ranking(Struct, frozen=True, kw_only=True):
-    """A page of the rated players of a game, and what their ratings are relative to."""
+    """A page of the rated players of a game, and the anchor of their ratings."""
 
     items: tuple[LeaderboardEntry, ...]
     page: int
@@ -109,7 +109,7 @@ class Api:
         self._hub = hub
         self._archive = archive
         self._lookup = lookup
-        #: For each collection the function for its list, and that for one item.
+        #: The functions for the list and for one item of each collection.
         self._routes: dict[str, tuple[_List, _Item | None]] = {
             "matches": (self._matches, self._match),
             "players": (self._players, self._player),

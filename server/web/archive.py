@@ -49,7 +49,7 @@ class UnreadableTournament(HttpError):
 
 
 class TournamentRecord(Struct, frozen=True, kw_only=True):
-    """A tournament, its matches in the order in which they began, and the report on them."""
+    """A tournament, its matches in the order of their starts, and its report."""
 
     tournament: str
     spec: TournamentSpec
@@ -57,7 +57,7 @@ class TournamentRecord(Struct, frozen=True, kw_only=True):
     ended_at: float | None
     fixtures: tuple[Fixture, ...]
     report: Report
-    #: Whether it is not one of this server, which has no pages of its players.
+    #: Whether it is from the second database: this server has no pages of its players.
     is_local: bool = False
 
 
@@ -132,7 +132,7 @@ class Archive:
         return self._read(lambda reader: reader.latest_players(most), [])
 
     def ratings(self, game: str) -> Deferred[Leaderboard]:
-        """The leaderboard of a game, as it was kept up when matches ended."""
+        """The leaderboard of a game, which is updated as matches end."""
         return self._read(lambda reader: reader.leaderboard(game), Leaderboard(game=game))
 
     def player(self, name: str) -> Deferred[PlayerRecord | None]:
@@ -159,7 +159,7 @@ class Archive:
         return self._compute(("tournament", tournament), compute)
 
     def run_in_thread(self, work: Callable[[], T]) -> Deferred[T]:
-        """Call slow work in a thread. Fails with WorkUnavailable if too much is waiting."""
+        """Call slow work in a thread. Fails with WorkUnavailable if too many jobs are waiting."""
         return self._pool.run(work)
 
     # Reading.
@@ -183,7 +183,7 @@ class Archive:
         )
 
     def _attempt(self, read: Callable[[], T]) -> T:
-        """Call `read`; logs each new reason of a failure once. Raises WorkUnavailable."""
+        """Call `read`, and log each new reason of a failure once. Raises WorkUnavailable."""
         try:
             value = read()
         except SQLAlchemyError as error:

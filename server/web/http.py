@@ -1,4 +1,4 @@
-"""Requests and responses as values, and the Twisted resource that turns one into the other."""
+"""Requests and responses as values, and the Twisted resource that calls handlers with them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ JSON = "application/json"
 
 #: Shorter bodies are not compressed.
 _MIN_GZIP_BYTES = 1024
-#: Level 4 takes a third of the time of the default level, for a tenth more bytes.
+#: Level 4 takes a third of the default level's time, and makes 10 % more bytes.
 _GZIP_LEVEL = 4
 
 _log = Logger(namespace="server")
@@ -61,7 +61,7 @@ def cacheable_response(body: bytes, media_type: str, headers: Mapping[str, str])
 
 
 class HttpError(Exception):
-    """A request that cannot be met: the status of the response, and a text for people."""
+    """An error response to a request: its status, and a text for people."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -90,7 +90,7 @@ class HandlerResource(Resource):
         self._render_error = render_error
 
     def render(self, request: Request) -> int:
-        """Respond to a request, now or when the Deferred of the handler fires."""
+        """Respond to a request, at once or when the Deferred of the handler fires."""
         gone: list[Failure] = []
         request.notifyFinish().addErrback(gone.append)
         response: Deferred[HttpResponse] = maybeDeferred(self._handle, request)  # type: ignore[call-overload]

@@ -129,7 +129,7 @@ def match_data(stored: StoredMatch) -> MatchData:
 def unstored_match_data(room: MatchRoom) -> Callable[[], MatchData]:
     """A function that makes the data of a running match that is not stored.
 
-    It may be called in another thread while the match goes on.
+    It may be called in another thread while the match continues.
     """
     match, started = room.match, room.record
     states = tuple(match.states)
@@ -210,7 +210,7 @@ def _result(ended: MatchEnded) -> MatchResult:
 
 
 def _rounded(clocks: tuple[ClockState, ClockState]) -> tuple[ClockState, ClockState]:
-    """Rounded to milliseconds: more digits would double the size of the data."""
+    """The clocks in milliseconds: more digits would double the size of the data."""
     first, second = (ClockState(round(each.main_s, 3), each.periods) for each in clocks)
     return first, second
 
@@ -224,7 +224,7 @@ class MatchLookup:
         self._hub = hub
         self._archive = archive
         self._now = now
-        #: One is loaded at a time: a long one takes 0.1 s, and many requests may be for the same.
+        #: Loads one at a time: a long one takes 0.1 s, and many requests may be for the same one.
         self._loading = DeferredLock()
         self._cache: OrderedDict[str, MatchData] = OrderedDict()
 
@@ -270,7 +270,7 @@ class MatchLookup:
         return structs.replace(data, clocks=room.match.clock_states(self._now()))
 
     def _cached(self, match: str) -> MatchData | None:
-        """The cached data, unless the match has other moves by now or has ended."""
+        """The cached data of a match, unless it has other moves by now or has ended."""
         data, room = self._cache.get(match), self._hub.rooms.get(match)
         if data is None or data.result:
             return data

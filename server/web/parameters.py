@@ -25,7 +25,7 @@ class Parameters:
     """The query of a request (`?name=value`). All members raise HttpError for invalid values."""
 
     def __init__(self, request: HttpRequest, allowed: Collection[str]) -> None:
-        """An empty value counts as absent, as in a form where nothing was entered."""
+        """`allowed`: the names of parameters. An empty value counts as absent, as in a form."""
         self._values = {name: value for name, value in request.query.items() if value}
         unknown = sorted(set(request.query) - set(allowed))
         if unknown:
@@ -45,7 +45,7 @@ class Parameters:
         return number
 
     def actions(self, name: str, most: int) -> list[int]:
-        """Numbers of actions with commas between them, at most `most`; without any, none."""
+        """Up to `most` numbers of actions, separated by commas; an empty list by default."""
         text = self._values.get(name)
         texts = text.split(",") if text else []
         if len(texts) > most or not all(_ACTION.fullmatch(each) for each in texts):
@@ -71,7 +71,7 @@ class Parameters:
 
     @property
     def match_filter(self) -> MatchFilter:
-        """Which matches to list: by game, players, result, days and tournament."""
+        """A selection of matches by game, players, result, days and tournament."""
         return MatchFilter(
             game=self.game,
             player=self.player,

@@ -1,4 +1,4 @@
-"""The site: the handlers by path, and limits and headers that all responses share."""
+"""The site: the handlers by path, and the limits and headers of all responses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from playout.server.web.http import (
 )
 from playout.server.web.templates import Assets
 
-#: The time for a request to arrive completely, and for the next one on the same connection.
+#: Seconds in which a request must arrive completely, and the next one on the same connection.
 REQUEST_S = 10.0
 #: The most HTTP connections, unless the limit on open files allows fewer; those upgraded to
 #: WebSocket are limited by the hub instead.
@@ -124,7 +124,7 @@ class _Request(Request):
     """A request whose body is discarded, as no handler reads one; it needs one Host header."""
 
     def process(self) -> None:
-        """Responds to the request, or refuses it (RFC 9112, section 3.2)."""
+        """Respond to the request, or refuse it (RFC 9112, section 3.2)."""
         hosts = len(self.requestHeaders.getRawHeaders(b"Host", []))
         if hosts > 1 or (hosts == 0 and self.clientproto != b"HTTP/1.0"):
             error = HttpError(http.BAD_REQUEST, f"expected one Host header, not {hosts}")
@@ -133,7 +133,7 @@ class _Request(Request):
             super().process()  # type: ignore[no-untyped-call]
 
     def handleContentChunk(self, data: bytes) -> None:
-        """Discards a part of the body."""
+        """Discard a part of the body."""
 
 
 class HttpChannel(http.HTTPChannel):
@@ -145,26 +145,26 @@ class HttpChannel(http.HTTPChannel):
     _other: Any = None
 
     def connectionMade(self) -> None:
-        """Counts the connection as open."""
+        """Count the connection as open."""
         super().connectionMade()  # type: ignore[no-untyped-call]
         self.site.open.add(self)
 
     def dataReceived(self, data: bytes) -> None:
-        """Passes bytes to HTTP, or to the protocol switched to."""
+        """Pass bytes to HTTP, or to the protocol switched to."""
         if self._other:
             self._other.dataReceived(data)
         else:
             super().dataReceived(data)  # type: ignore[no-untyped-call]
 
     def rawDataReceived(self, data: bytes) -> None:
-        """Passes bytes of a body, or bytes that followed the upgrade request, to the protocol."""
+        """Pass bytes of a body, or bytes that followed the upgrade request, to the protocol."""
         if self._other:
             self._other.dataReceived(data)
         else:
             super().rawDataReceived(data)
 
     def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
-        """Counts the connection as closed, and tells the protocol switched to."""
+        """Count the connection as closed, and notify the protocol switched to."""
         self.site.open.discard(self)
         if self._other:
             self._other.connectionLost(reason)
@@ -182,10 +182,10 @@ class HttpChannel(http.HTTPChannel):
         protocol.makeConnection(transport)
 
     def resetTimeout(self) -> None:
-        """Does nothing, so that the timeout holds for a whole request, not from byte to byte."""
+        """Do nothing, so that the timeout is that of a whole request, not of each byte."""
 
     def writeHeaders(self, version: bytes, code: bytes, reason: bytes, headers: Headers) -> None:
-        """Writes the head of a response, with the headers of all responses."""
+        """Write the head of a response, with the headers of all responses."""
         headers.removeHeader(b"Server")
         for name, value in _ALWAYS.items():
             headers.setRawHeaders(name, [value])
@@ -193,7 +193,7 @@ class HttpChannel(http.HTTPChannel):
 
 
 class _Site(Site):
-    """Refuses connections beyond a number of them."""
+    """Refuses connections above a maximum number."""
 
     protocol = HttpChannel  # type: ignore[assignment]
     noisy = False
@@ -204,10 +204,10 @@ class _Site(Site):
         self._connections = connections
 
     def buildProtocol(self, addr: IAddress | None) -> Any:
-        """A new connection, None if too many are open."""
+        """A new connection; None if too many are open."""
         if len(self.open) >= self._connections:
             return None
         return super().buildProtocol(addr)  # type: ignore[no-untyped-call]
 
     def log(self, request: http.Request) -> None:
-        """Logs nothing: pages send requests every few seconds."""
+        """Log nothing: pages send requests every few seconds."""

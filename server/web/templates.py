@@ -17,7 +17,7 @@ from twisted.web import http
 from playout.commands.text import counted, utc
 from playout.server.web.http import HttpError, HttpRequest, HttpResponse
 
-# Scripts and styles of the pages, read and compressed once, when the server starts.
+# Scripts and styles of the pages, which are read and compressed when the server starts.
 
 
 #: Media types by suffix; other files are not served.
@@ -58,7 +58,7 @@ def _response(body: bytes, media_type: str) -> HttpResponse:
     )
 
 
-# The scripts that a page needs, so that a browser can fetch all of them at once.
+# The scripts of a page, which a browser can fetch in parallel if it knows them.
 
 
 _IMPORT = re.compile(r'^(?:import|export)\b[^"]*?"(?:\./|/static/)([^"]+)";', re.MULTILINE)
@@ -97,7 +97,7 @@ _ENVIRONMENT = Environment(
     lstrip_blocks=True,
 )
 _ENVIRONMENT.globals["software"] = f"Playout {version('playout')}"
-#: For `tojson`, which escapes text that could end a script; msgspec is fast, and encodes structs.
+#: For `tojson`, which escapes text that could end a script; msgspec is fast and encodes structs.
 _ENVIRONMENT.policies["json.dumps_function"] = lambda value, **_: msgspec.json.encode(
     value
 ).decode()

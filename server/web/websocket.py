@@ -1,4 +1,4 @@
-"""WebSocket connections: the protocol as JSON, each message as one text message."""
+"""WebSocket connections: each message of the protocol is a text message with JSON."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _UPGRADE_REQUIRED = 426
 PING_S = 20.0
 #: Unanswered pings after which a connection is aborted.
 MISSED_PINGS = 2
-#: Allowed frames a second that complete no message; clients need none, hostile ones send them.
+#: Frames a second that may complete no message; only hostile clients send them.
 FRAGMENTS_PER_S = 50.0
 
-_TEXT = 0x81  # a whole message of text
+_TEXT = 0x81  # a complete text message
 _PING = b"\x89\x00"
 _SHORT, _LONG, _LONGEST = struct.Struct("!BB"), struct.Struct("!BBH"), struct.Struct("!BBQ")
 
@@ -81,7 +81,7 @@ class WebSocketResource(Resource):
         self._local = local
 
     def render(self, request: Request) -> int:
-        """Open the connection, or respond with the reason why not."""
+        """Open the connection, or respond with the reason of the refusal."""
         try:
             if request.postpath:
                 raise HttpError(http.NOT_FOUND, "not found; this address is /socket")
@@ -125,17 +125,17 @@ class WebSocketConnection(StreamConnection, Protocol):
         self._next_ping: Any = None
 
     def connectionMade(self) -> None:
-        """Starts the pings, and tells the driver of the connection."""
+        """Start the pings, and tell the driver that the connection is open."""
         self._next_ping = self._reactor.callLater(PING_S, self._ping)
         self.opened()
 
     def dataReceived(self, data: bytes) -> None:
-        """Decodes received bytes into frames."""
+        """Decode received bytes into frames."""
         self._frames.receive_bytes(data)
         self._read()
 
     def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
-        """Stops the pings, and tells the driver."""
+        """Stop the pings, and tell the driver that the connection is closed."""
         if self._next_ping.active():
             self._next_ping.cancel()
         self.closed()
@@ -157,12 +157,12 @@ class WebSocketConnection(StreamConnection, Protocol):
         self.transport.pauseProducing()
 
     def start_reading(self) -> None:
-        """Resume reading, first what has arrived in the meantime."""
+        """Resume reading, beginning with the input since `stop_reading`."""
         self.transport.resumeProducing()
         self._read()
 
     def stopProducing(self) -> None:
-        """Called by the transport when nothing can be sent any more."""
+        """Called by Twisted: nothing can be sent any more."""
         self._closing = True
 
     def _read(self) -> None:
@@ -177,7 +177,7 @@ class WebSocketConnection(StreamConnection, Protocol):
             self._refuse(Code.MALFORMED, str(fault), fault.code)
 
     def _take(self, frame: Frame) -> None:
-        """Handle a frame, or the part of it that has arrived."""
+        """Handle a frame, or the received part of it."""
         whole = frame.opcode is Opcode.TEXT and frame.message_finished
         if frame.frame_finished and not whole and self._fragments.take(self._reactor.seconds()):
             self._refuse(Code.RATE_LIMITED, "too many frames that complete no message",
@@ -277,7 +277,7 @@ def _require_own_page(request: Request, local: bool) -> None:
 
 
 def _address(request: Request) -> str | None:
-    """The client's address from a proxy: the last one, as the client may have sent the others."""
+    """The client's address from a proxy: the last one, as the client may have forged the others."""
     values = request.requestHeaders.getRawHeaders("X-Forwarded-For") or [""]
     last = values[-1].rpartition(",")[2].strip()
     return last if is_address(last) else None

@@ -18,13 +18,13 @@ from playout.server.web.http import HttpError
 
 T = TypeVar("T")
 
-#: At most one of them computes a cached value; the others do short work, such as queries.
+#: At most one thread computes cached values; the others do short work, such as queries.
 _THREADS = 3
 #: The most jobs that may be queued or running; further ones fail with WorkUnavailable.
 MAX_WAITING = 100
-#: A computed value is valid for this many seconds, or this many times as long as it took.
+#: Validity of a cached value in seconds, and as a multiple of the computation's duration.
 _VALID_S, _VALID_TIMES = 1.0, 10.0
-#: The most cached values; the one that was computed first is dropped.
+#: The most cached values; the oldest one is dropped.
 _MAX_CACHED = 64
 
 
@@ -44,14 +44,14 @@ class _CacheEntry:
 
 
 class WorkerPool:
-    """A few threads, which end when the reactor stops."""
+    """Three threads, which end when the reactor stops."""
 
     def __init__(self, reactor: Any) -> None:
         self._reactor = reactor
         self._pool = ThreadPool(0, _THREADS, name="web")
         self._waiting = 0
         self._computing = DeferredLock()
-        #: Changed by one computation at a time.
+        #: Changed only under the lock of `_computing`.
         self._cache: OrderedDict[Hashable, _CacheEntry] = OrderedDict()
         reactor.callWhenRunning(self._pool.start)
         reactor.addSystemEventTrigger("during", "shutdown", self._pool.stop)
@@ -61,7 +61,7 @@ class WorkerPool:
         return self._counted(lambda: self._in_thread(work))
 
     def compute(self, key: Hashable, compute: Callable[[Any], T | None]) -> Deferred[T | None]:
-        """The cached value of `key`, computed in a thread if it has expired; one at a time.
+        """The cached value of `key`; an expired one is computed in a thread, one at a time.
 
         `compute` receives the expired value, or None, and returns the new one; None is not cached.
         Fails as `run` does.

@@ -368,7 +368,7 @@ def test_a_tournament_that_is_not_valid_is_listed_as_unreadable(tmp_path: Path) 
         }  # fmt: skip
         code, log = server.stop()
     assert code == 0, log
-    assert log.count("cannot go on, and stays as it is") == 3
+    assert log.count("cannot continue, and stays as it is") == 3
     assert "Traceback" not in log
 
 

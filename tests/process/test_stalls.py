@@ -62,4 +62,4 @@ def test_a_move_during_a_stop_is_in_time(clock: str, seconds: float) -> None:
         assert taken == "update"
         code, log = server.stop()
     assert code == 0
-    assert "the server stood still for" in log
+    assert "the server stalled for" in log

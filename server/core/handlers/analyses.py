@@ -1,8 +1,8 @@
 """Analyses of positions by the server's bots, for people who study a match.
 
-Few are worked on at once, the others wait in the order in which they came; while some wait, each
-has a short turn. A person has one at a time. Nobody gets help in a match: while an account plays a
-game, nothing of this game is analysed for it.
+`Policy.analyses` of them run at once, and the others wait in the order of their requests; while
+some wait, each has a short turn. A person has one at a time. Nobody gets help in a match: while an
+account plays a game, no position of this game is analysed for it.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ from playout.server.model.offered_bots import by_strength, for_game
 
 #: Seconds that an analysis has while others wait.
 TURN_S = 2.0
-#: Seconds beyond its time after which an analysis is ended: the process may have to start, and has
-#: the lowest priority.
+#: Seconds after its time limit at which an analysis is ended: the process may have to start, and
+#: has the lowest priority.
 LATE_S = 60.0
 
 
 @dataclass(eq=False)
 class _Analysis:
-    """An analysis that waits or is worked on: since `started_at`, None while it waits."""
+    """An analysis that waits, or runs since `started_at`."""
 
     session: Session
     bot: str
     order: AnalysisOrder
     timer: Timer
     started_at: float | None = None
-    #: When its first report came: the process may have had to start.
+    #: The time of its first report: the process may have had to start before.
     reported_at: float | None = None
-    #: Whether its session was told that it is over.
-    told: bool = False
+    #: Whether its session was sent that it is over, or is gone.
+    is_over: bool = False
 
     @property
     def id(self) -> str:
@@ -60,22 +60,22 @@ class _Analysis:
 
 
 class Analyses:
-    """Hands the positions that people ask about to analysts, and people what they report."""
+    """Passes the positions that people ask about to analysts, and the reports back."""
 
     def __init__(self, context: Context, rooms: Rooms) -> None:
         self._context = context
         self._rooms = rooms
-        #: By id, those that wait in the order in which they came.
+        #: By id, in the order of their requests.
         self._waiting: dict[str, _Analysis] = {}
         self._running: dict[str, _Analysis] = {}
-        self._quota = Quota(context.policy.analyses_per_hour)
+        self._quota = Quota(context.policy.analyses_per_hour, "have {} positions analysed")
 
     def __len__(self) -> int:
         return len(self._waiting) + len(self._running)
 
     @handles(Analyse)
     def analyse(self, request: Analyse, origin: RequestContext) -> None:
-        """Have a position analysed, as soon as those that wait before it are."""
+        """Have a position analysed after those that were requested before."""
         session, policy = origin.session, self._context.policy
         game = normalised_game(request.game)
         bot = for_game(self._bot(request.bot), game)
@@ -97,20 +97,20 @@ class Analyses:
 
     @handles(StopAnalysis)
     def stop_analysis(self, request: StopAnalysis, origin: RequestContext) -> None:
-        """End one of the session's own analyses; one that is over already is no error."""
+        """End an analysis of the session; one that is already over is no error."""
         analysis = self._waiting.get(request.analysis) or self._running.get(request.analysis)
         if analysis and analysis.session is origin.session:
             self._end(analysis, "")
         self._context.send_to(origin.session, Ok(re=request.id))
 
     def reported(self, report: AnalysisReport, now: float) -> None:
-        """Pass on what an analyst reports."""
+        """Pass on a report of an analyst."""
         analysis = self._running.get(report.analysis)
         if analysis is None:
             return
         if not report.over and self._plays(analysis.session, analysis.order.game):
             self._end(analysis, "you play a match of this game")
-        if not analysis.told:
+        if not analysis.is_over:
             update = AnalysisUpdate(
                 analysis=analysis.id, info=report.info, over=report.over, text=report.error
             )
@@ -124,7 +124,7 @@ class Analyses:
             self._start_next(now)
 
     def session_disconnected(self, event: SessionDisconnected, now: float) -> None:
-        """End the analyses of a session that is not there to see them."""
+        """End the analyses of a session that has lost its connection."""
         self._forget(event.session)
 
     def session_closed(self, event: SessionClosed, now: float) -> None:
@@ -132,7 +132,7 @@ class Analyses:
         self._forget(event.session)
 
     def _bot(self, wanted: str | None) -> OfferedBot:
-        """The bot that is asked. Raises Refused."""
+        """The bot that a request names, or the strongest one. Raises Refused."""
         policy = self._context.policy
         if not policy.analyses or not policy.offered:
             raise Refused(Code.NOT_ALLOWED, "this server analyses no positions")
@@ -154,29 +154,23 @@ class Analyses:
         )
 
     def _require_allowed(self, origin: RequestContext) -> None:
-        """Raise Refused if nothing more can be analysed now for this address."""
+        """Raise Refused unless another position can be analysed now for this address."""
         policy = self._context.policy
         if self._context.closing:
             raise Refused(Code.CLOSING, "the server is about to stop")
         if 0 < policy.analyses_waiting <= len(self._waiting):
             text = f"{len(self._waiting)} analyses wait, which is the most: try again in a minute"
             raise Refused(Code.TOO_MANY, text)
-        if wait_s := self._quota.take(network(origin.connection.address), origin.now):
-            most = policy.analyses_per_hour
-            text = (
-                f"your address may have {most} positions analysed an hour, and has; "
-                f"try again in {wait_s:.0f} s"
-            )
-            raise Refused(Code.RATE_LIMITED, text, wait_s)
+        self._quota.require(network(origin.connection.address), origin.now)
 
     def _replace(self, session: Session) -> None:
-        """End the analysis that a person has: the new one takes its place."""
+        """End the analysis of a person, which a new one replaces."""
         for each in [*self._waiting.values(), *self._running.values()]:
             if each.session.skeleton == session.skeleton:
                 self._end(each, "another analysis of yours has begun")
 
     def _start_next(self, now: float) -> None:
-        """Start those that wait as far as there is room, and tell the others their places."""
+        """Start waiting analyses up to the limit, and send the others their places in the queue."""
         started = False
         while self._waiting and len(self._running) < self._context.policy.analyses:
             analysis = self._waiting.pop(next(iter(self._waiting)))
@@ -189,9 +183,9 @@ class Analyses:
             self._context.send_to_spectators([each.session], _queued(each, place), after=0)
 
     def _set_timer(self, analysis: _Analysis, now: float) -> None:
-        """Set when it is ended: after a short turn if others wait."""
+        """Set the time at which an analysis is ended: after a short turn if others wait."""
         assert analysis.started_at is not None
-        if analysis.told:
+        if analysis.is_over:
             return
         at = analysis.started_at + analysis.order.seconds + LATE_S
         if self._waiting and analysis.reported_at is not None:
@@ -205,21 +199,21 @@ class Analyses:
             self._end(analysis, "the server is too busy: try again later")
 
     def _end(self, analysis: _Analysis, text: str) -> None:
-        """Tell a session that its analysis is over, and end the work on it."""
-        if not analysis.told:
+        """Send a session that its analysis is over, and end the work on it."""
+        if not analysis.is_over:
             over = AnalysisUpdate(analysis=analysis.id, over=True, text=text)
             self._context.send_to(analysis.session, over)
             self._stop(analysis)
 
     def _stop(self, analysis: _Analysis) -> None:
-        analysis.told = True
+        analysis.is_over = True
         analysis.timer.stop()
         if self._waiting.pop(analysis.id, None) is None:
             self._context.do(EndAnalysis(analysis.id))
 
     def _forget(self, session: Session) -> None:
         for each in [*self._waiting.values(), *self._running.values()]:
-            if each.session is session and not each.told:
+            if each.session is session and not each.is_over:
                 self._stop(each)
 
 

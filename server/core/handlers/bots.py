@@ -35,16 +35,16 @@ from playout.server.model.records import Account
 
 #: Seconds in which a bot must connect after it was started.
 CONNECT_S = 30.0
-#: Seconds in which a challenger that has made no move must come back, for its match to go on.
+#: Seconds in which a challenger that has made no move must come back for its match to continue.
 RETURN_S = 5.0
 
 
 @dataclass(eq=False)
 class _Bot:
-    """A process of a bot. Its `session` is made before it connects; only it has the token.
+    """A process of a bot. Its `session` is made before it connects; only the process has the token.
 
-    `rival` is the session that challenged it, `seek` the seek that is open until it connects: None
-    if its match was begun before the server was started. `left_timer` is set when the rival leaves.
+    `rival` is the session that challenged it. `seek` is open until it connects; None if the match
+    began before the server was started. `left_timer` is set when the rival leaves.
     """
 
     session: Session
@@ -79,9 +79,9 @@ class BotManager:
         self._bots: dict[str, _Bot] = {}
         #: The bots whose processes were started and have not exited yet.
         self._processes: set[str] = set()
-        #: The bots that are started when enough processes have exited.
+        #: The bots that are started when other processes have exited.
         self._unstarted: dict[str, StartBot] = {}
-        self._quota = Quota(context.policy.bot_challenges_per_hour)
+        self._quota = Quota(context.policy.bot_challenges_per_hour, "challenge {} bots")
 
     @property
     def offered(self) -> tuple[OfferedBot, ...]:
@@ -127,7 +127,7 @@ class BotManager:
         self._start(bot_session, bot.player, session, seek, terms.game, token, origin.now)
 
     def restore(self, room: MatchRoom, now: float) -> None:
-        """Start the bots of a match from before the server was started again, if there is room."""
+        """Start the bots of a match from before a restart, up to the limit of bots."""
         match = room.match
         bots = room.record.bots if match.id in self._rooms.running else ()
         for number, player in enumerate(bots):
@@ -154,7 +154,7 @@ class BotManager:
             self._pairing.pair(bot.seek, answer, now)
 
     def process_ended(self, key: str, why: str, now: float) -> None:
-        """Note that the process of a bot has exited: by itself, if the bot was not ended before."""
+        """Note that the process of a bot has exited; a bot that was not ended before has failed."""
         self._processes.discard(key)
         if bot := self._bots.get(key):
             self._fail(bot, why, now)
@@ -172,7 +172,7 @@ class BotManager:
                 self._sessions.forget(bot.session, now)
 
     def session_disconnected(self, event: SessionDisconnected, now: float) -> None:
-        """Give a challenger that leaves before its first move a few seconds to come back."""
+        """Set the timer of a challenger that leaves: it may come back within a few seconds."""
         for bot in self._bots.values():
             if bot.rival is event.session:
                 bot.left_timer.set(now + RETURN_S)
@@ -184,7 +184,7 @@ class BotManager:
                 self._sessions.end(session, now)
 
     def session_closed(self, event: SessionClosed, now: float) -> None:
-        """End the process of a bot whose session is over, and tell a rival that still waits."""
+        """End the process of a bot whose session is over, and notify a rival that still waits."""
         key = event.session.key
         bot = self._bots.pop(key, None)
         if bot is None:
@@ -223,16 +223,10 @@ class BotManager:
         if policy.bots <= len(bots):
             text = f"the server starts at most {policy.bots} bots at once, and has: try again later"
             raise Refused(Code.TOO_MANY, text)
-        if wait_s := self._quota.take(network(origin.connection.address), origin.now):
-            most = policy.bot_challenges_per_hour
-            text = (
-                f"your address may challenge {most} bots an hour, and has; "
-                f"try again in {wait_s:.0f} s"
-            )
-            raise Refused(Code.RATE_LIMITED, text, wait_s)
+        self._quota.require(network(origin.connection.address), origin.now)
 
     def _new_session(self, name: str, account: Account | None, player: str) -> tuple[Session, str]:
-        """A session for a bot to take up, and its token."""
+        """A session that a bot will resume, and its token."""
         token = self._context.new_token()
         hello = Hello(protocol_min=PROTOCOL, protocol_max=PROTOCOL, name=name)
         session = Session(digest(token), name, hello, account, bot_player=player)
@@ -260,7 +254,7 @@ class BotManager:
         self._start_processes()
 
     def _start_processes(self) -> None:
-        """Start the bots that wait, as far as processes that were ended have exited."""
+        """Start waiting bots while there are fewer processes than the limit."""
         while self._unstarted and len(self._processes) < self._context.policy.bots:
             key = next(iter(self._unstarted))
             self._processes.add(key)
@@ -281,7 +275,7 @@ class BotManager:
                 room.abandon(seat, now)
 
     def _time_is_up(self, key: str, now: float) -> None:
-        """End a bot that did not connect in time, or its matches if it may play no longer."""
+        """End a bot that did not connect in time, or the matches of one whose time is over."""
         bot = self._bots[key]
         if not bot.connected:
             self._fail(bot, f"it did not connect within {CONNECT_S:g} s", now)
@@ -293,7 +287,7 @@ class BotManager:
 
 
 def _not_offered(player: str, offered: Sequence[OfferedBot]) -> str:
-    """The error for a bot that is not offered; it suggests the weakest of a similar name."""
+    """The error for a bot that is not offered; suggests the weakest one of a similar name."""
     names = {spec.parse(each.player).name: each.name for each in reversed(offered)}
     names |= {each.name: each.name for each in offered}
     near = difflib.get_close_matches(player.partition("(")[0].strip(), names, n=1)

@@ -1,4 +1,4 @@
-"""Tells those that watch a ladder that something has changed on it, once a second at most."""
+"""News of the lobby and of ladders for those that watch them, at most once a second."""
 
 from __future__ import annotations
 
@@ -29,13 +29,10 @@ from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionDisconnected
 from playout.server.core.sessions import RequestContext, Session, SessionRegistry, handles
 
-# The lobby as its subscribers see it: an overview, then the differences, once a second.
-
-
 INTERVAL_S = 1.0
-#: Entries of each list of an overview, at most; all are counted.
+#: The most entries in each list of an overview; all are counted.
 SHOWN = 50
-#: Entries of each list of a listing, at most.
+#: The most entries in each list of a listing.
 LISTED = 200
 
 _EMPTY = Overview(players=(), seeks=(), matches=(), outcomes=(), totals=LobbyTotals(0, 0, 0, 0, 0))
@@ -43,10 +40,10 @@ _NO_NEWS = News()
 
 
 class LobbyFeed:
-    """Sends the lobby to its subscribers.
+    """Sends the lobby to its subscribers: an overview, then the differences, once a second.
 
-    All subscribers have been sent the same, so that each difference is computed once. Nothing is
-    computed while there are none.
+    All subscribers have been sent the same, so that each difference is computed once, and only
+    while there are subscribers.
     """
 
     def __init__(
@@ -64,7 +61,7 @@ class LobbyFeed:
 
     @handles(SubscribeLobby)
     def subscribe(self, request: SubscribeLobby, origin: RequestContext) -> None:
-        """Send a session the overview, and from now on the differences."""
+        """Send a session the overview, and later the differences."""
         if not self._subscribers:
             self._shown = self.overview()
             self._latest.clear()
@@ -132,7 +129,7 @@ class LobbyFeed:
 def difference(before: Overview, after: Overview, outcomes: Iterable[Outcome]) -> News:
     """The changes from one overview to the next; `outcomes` are the results in between.
 
-    A match that both list counts as unchanged, however many moves were made.
+    A match in both overviews is unchanged, whatever moves were made.
     """
     players_before, players_after = set(before.players), set(after.players)
     seeks_before = {seek.seek: seek for seek in before.seeks}
@@ -166,26 +163,26 @@ def _outcome(match: Match) -> Outcome:
 
 
 class LadderFeed:
-    """Sends news of ladders to their watchers; nothing is computed while there are none."""
+    """Sends news of ladders to their watchers, and computes them only if there are watchers."""
 
     def __init__(self, context: Context, ladders: Ladders) -> None:
         self._context = context
         self._ladders = ladders
         #: The watchers of each ladder by the keys of their sessions, by game.
         self._watchers: dict[str, dict[str, Session]] = {}
-        #: What the watchers of a ladder were told last.
-        self._told: dict[str, LadderNews] = {}
+        #: The last news that the watchers of each ladder were sent.
+        self._sent: dict[str, LadderNews] = {}
         self._timer = context.timers.new(self._send_news)
 
     @handles(WatchLadder)
     def watch(self, request: WatchLadder, origin: RequestContext) -> None:
-        """Send a session news of a ladder, and of no other one."""
+        """Send a session news of one ladder, instead of the one before."""
         session, game = origin.session, normalised_game(request.game)
         self._forget(session)
         if not self._watchers:
             self._timer.set(origin.now + INTERVAL_S)
         self._watchers.setdefault(game, {})[session.key] = session
-        news = self._told.setdefault(game, self.news(game))
+        news = self._sent.setdefault(game, self.news(game))
         self._context.send_to(session, structs.replace(news, re=request.id))
 
     def news(self, game: str) -> LadderNews:
@@ -211,14 +208,14 @@ class LadderFeed:
     def _forget(self, session: Session) -> None:
         for game, watchers in list(self._watchers.items()):
             if watchers.pop(session.key, None) and not watchers:
-                del self._watchers[game], self._told[game]
+                del self._watchers[game], self._sent[game]
         if not self._watchers:
             self._timer.stop()
 
     def _send_news(self, now: float) -> None:
         for game, watchers in self._watchers.items():
             news = self.news(game)
-            if news != self._told[game]:
-                self._told[game] = news
+            if news != self._sent[game]:
+                self._sent[game] = news
                 self._context.send_to_spectators(watchers.values(), news)
         self._timer.set(now + INTERVAL_S)

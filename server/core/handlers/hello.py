@@ -43,11 +43,13 @@ class Greeting:
         self._bots = bots
         self._bot_accounts = bot_accounts
         self._software = software
-        self._registrations = Quota(context.policy.registrations_per_hour)
+        self._registrations = Quota(
+            context.policy.registrations_per_hour, "register {} names", "come as a guest"
+        )
 
     @handles(Hello)
     def hello(self, request: Hello, origin: RequestContext) -> None:
-        """Begin a session, or take one up again."""
+        """Begin or resume a session."""
         if not request.protocol_min <= PROTOCOL <= request.protocol_max:
             raise Refused(Code.UNSUPPORTED_PROTOCOL, f"this server speaks protocol {PROTOCOL}")
         if request.session:
@@ -93,7 +95,7 @@ class Greeting:
         )
 
     def _send_state(self, session: Session, now: float) -> None:
-        """Send the results, matches and challenges that a session may not have received."""
+        """Send a session its results, matches and challenges, which it may not have received."""
         context = self._context
         for ended in session.results_since(now - context.policy.reconnect_s):
             context.send_to(session, ended)
@@ -106,11 +108,11 @@ class Greeting:
     # Sessions.
 
     def _old_session(self, request: Hello) -> Session:
-        """The session that is taken up again. Raises Refused."""
+        """The session to resume. Raises Refused."""
         session = self._registry.sessions.get(digest(request.session or ""))
         skeletons = {session.skeleton} if session else set()
         if session and session.account:
-            skeletons.add(skeleton(session.account.name))  # it may have been renamed meanwhile
+            skeletons.add(skeleton(session.account.name))  # it may have been renamed
         if session is None or skeleton(request.name) not in skeletons:
             text = f"there is no such session of {request.name!r}, or it has ended"
             raise Refused(Code.UNKNOWN_SESSION, text)
@@ -131,7 +133,7 @@ class Greeting:
         return Session(digest(token), name, request, account), token, account_token
 
     def _away(self, session: Session) -> list[str]:
-        """Matches of the same account whose session is not connected; a bot takes over none."""
+        """Matches of the account whose session is not connected; none for a bot."""
         if session.bot_player:
             return []
         return [
@@ -146,7 +148,7 @@ class Greeting:
     def _account(
         self, request: Hello, name: str, origin: RequestContext
     ) -> tuple[Account | None, str | None]:
-        """The account of a new session, None for a guest; and its token if it is new."""
+        """The account of a new session, None for a guest, and the token of a new account."""
         owner = self._accounts.like(name)
         if request.token is not None:
             return _proven(owner, name, request.token), None
@@ -172,7 +174,7 @@ class Greeting:
         elif present := [other for other in others if _is_expected(other)]:
             text = f"{present[0].name!r} is connected"
         else:
-            for other in others:  # a guest that has left, with nothing to come back to but a result
+            for other in others:  # guests that have left, without matches
                 self._sessions.forget(other, now)
             return
         raise Refused(Code.NAME_TAKEN, f"{text}. Take another name, one that looks different")
@@ -180,11 +182,7 @@ class Greeting:
     def _registered(self, name: str, origin: RequestContext) -> tuple[Account, str]:
         """A new account and its token. Raises Refused."""
         context = self._context
-        wait_s = self._registrations.take(origin.connection.address, origin.now)
-        if wait_s:
-            most = context.policy.registrations_per_hour
-            text = f"your address may register {most} names an hour, and has; come as a guest"
-            raise Refused(Code.RATE_LIMITED, text, wait_s)
+        self._registrations.require(origin.connection.address, origin.now)
         token = context.new_token()
         account = Account(
             id=context.new_token()[:16],
@@ -198,7 +196,7 @@ class Greeting:
         return account, token
 
     def _require_room(self, account: Account | None) -> None:
-        """Raise Refused if an account has as many sessions as it may have."""
+        """Raise Refused if an account has the most sessions allowed."""
         most = self._context.policy.sessions_per_account
         if account is None or not most:
             return

@@ -1,8 +1,8 @@
 """The sessions that play matches of tournaments, and the processor cores that they use.
 
-A session may say on which set of processor cores it thinks. The players of a match take turns, so
-that one set of cores is enough for both: a match is between sessions on the same set, and a set
-has one match at a time. Sessions that name no set play against all.
+A session may name the set of processor cores that it runs on. The players of a match take turns, so
+that one set of cores is enough for both: a match is between sessions on the same set, and a set has
+one match at a time. Sessions that name no set play against all others.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from playout.protocol.messages import Join, ReportCluster
 from playout.server.core.sessions import Session
 from playout.server.tournament.state import TournamentState
 
-#: For each entrant, by its place, the sessions that could play: once for each match they could.
+#: For each entrant, by its index, the sessions that could play, repeated for each match they could.
 FreeSessions = dict[int, list[Session]]
 
 
 class _Entered(NamedTuple):
-    """A session that has joined, with the place of its entrant in a tournament."""
+    """A session that has joined, with the index of its entrant in a tournament."""
 
-    place: int
+    entrant: int
     session: Session
     request: Join
 
@@ -33,7 +33,7 @@ class _Entered(NamedTuple):
 
     @property
     def room(self) -> int:
-        """How many more matches it could play now."""
+        """The number of further matches that it could play now."""
         return max(0, self.request.matches - len(self.session.matches))
 
 
@@ -42,9 +42,9 @@ class JoinedSessions:
 
     def __init__(self) -> None:
         self._joined: dict[str, tuple[Session, Join]] = {}
-        #: The keys of the sessions on each set of cores, and of those that have named none.
+        #: The keys of the sessions on each set of cores, and of those without a set.
         self._on: dict[int | None, dict[str, None]] = {}
-        #: The sets that may be idle: of hundreds, all others have a match.
+        #: The sets that may be idle; all others, often hundreds, have a match.
         self._maybe_idle: dict[int | None, None] = {}
 
     def __len__(self) -> int:
@@ -58,7 +58,7 @@ class JoinedSessions:
         self._maybe_idle[request.core_set] = None
 
     def remove(self, session: Session) -> None:
-        """Remove a session that has lost its connection, if it is there."""
+        """Remove a session that has lost its connection, if it has joined."""
         if joined := self._joined.pop(session.key, None):
             core_set = joined[1].core_set
             del self._on[core_set][session.key]
@@ -76,23 +76,23 @@ class JoinedSessions:
         return joined[1].process if joined else None
 
     def core_set_of(self, session: Session) -> int | None:
-        """The number of the cores that a session thinks on; None if it has not told one."""
+        """The number of a session's set of cores; None if it has named none."""
         joined = self._joined.get(session.key)
         return joined[1].core_set if joined else None
 
     def groups(self, tournament: TournamentState) -> Iterator[tuple[int | None, FreeSessions]]:
-        """The free sessions on each set of cores without a match, and last those without a set.
+        """The free sessions for each set of cores without a match, and last those without a set.
 
-        In a group of a set, those of its own come first, and those without a set follow.
+        The group of a set has its own sessions first, then those without a set.
         """
         anywhere = list(self._entered(tournament, self._on.get(None, ())))
         for core_set in self._idle():
             if entered := list(self._entered(tournament, self._on[core_set])):
-                yield core_set, _by_place([*entered, *anywhere])
-        yield None, _by_place(anywhere)
+                yield core_set, _by_entrant([*entered, *anywhere])
+        yield None, _by_entrant(anywhere)
 
     def heir(self, tournament: TournamentState, leaver: Session, match: str) -> Session | None:
-        """A free session of the same account for a seat in a match that its session has left.
+        """A free session of the leaver's account for its seat in a match.
 
         It is on the cores of the opponent if possible, and never on those of another match.
         """
@@ -120,12 +120,12 @@ class JoinedSessions:
     def _entered(self, tournament: TournamentState, keys: Iterable[str]) -> Iterator[_Entered]:
         """The sessions of these keys that play in a tournament, free or not."""
         for session, request in map(self._joined.__getitem__, keys):
-            place = tournament.entrants.get(session.skeleton)
-            if place is not None and request.tournament in (None, tournament.id):
-                yield _Entered(place, session, request)
+            index = tournament.entrants.get(session.skeleton)
+            if index is not None and request.tournament in (None, tournament.id):
+                yield _Entered(index, session, request)
 
     def _played(self) -> dict[int | None, set[str]]:
-        """The matches that are played on each set of cores, without the sets that have none."""
+        """The matches on each set of cores that has some."""
         played: dict[int | None, set[str]] = {}
         for session, request in self._joined.values():
             if request.core_set is not None and session.matches:
@@ -133,12 +133,12 @@ class JoinedSessions:
         return played
 
 
-def _by_place(entered: Iterable[_Entered]) -> FreeSessions:
-    """The sessions that are free at this moment."""
+def _by_entrant(entered: Iterable[_Entered]) -> FreeSessions:
+    """The free ones of these sessions."""
     free: FreeSessions = {}
     for each in entered:
         if each.room:
-            free.setdefault(each.place, []).extend([each.session] * each.room)
+            free.setdefault(each.entrant, []).extend([each.session] * each.room)
     return free
 
 
@@ -152,13 +152,13 @@ class _Reported:
 
 
 class ClusterReports:
-    """The last report about the cluster of each tournament that has one."""
+    """The last report about the cluster of each tournament that runs on one."""
 
     def __init__(self) -> None:
         self._reported: dict[str, _Reported] = {}
 
     def put(self, report: ReportCluster, session: Session) -> None:
-        """Take a report in place of the one before."""
+        """Replace the report about a tournament."""
         speeds = {
             core_set: worker.speed
             for worker in report.workers
@@ -173,7 +173,7 @@ class ClusterReports:
         return reported.report if reported else None
 
     def speed(self, tournament: str, core_set: int | None) -> float | None:
-        """The speed of the cores of a core set; None if it is not known."""
+        """The speed of a core set; None if it is unknown."""
         reported = self._reported.get(tournament)
         return reported.speeds.get(core_set) if reported and core_set is not None else None
 
@@ -182,7 +182,7 @@ class ClusterReports:
         self._reported.pop(tournament, None)
 
     def session_ended(self, session: Session) -> None:
-        """Forget the reports of a session: nobody corrects them any more."""
+        """Forget the reports of a session that cannot correct them any more."""
         for tournament, each in list(self._reported.items()):
             if each.session == session.key:
                 del self._reported[tournament]

@@ -1,7 +1,7 @@
-"""Runs the ladders of a hub: who is on them, which match begins next, and when to rate again.
+"""Runs the ladders of a hub: sessions that enter and leave, due matches, ratings.
 
-A match of a ladder is a rated match like any other, which goes on after a restart. Its place on the
-ladder is stored with it, and all else follows from the stored matches: see
+A match of a ladder is a rated match like any other, and continues after a restart. Its pair and the
+versions of its players are stored with it, and the ladder follows from the stored matches: see
 `playout.server.ladder.state`.
 """
 
@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 
 from playout import games
 from playout.protocol.messages import Code, EnterLadder, LeaveLadder, Notice, Ok, Seat
-from playout.protocol.time_control import parse_time_control
 from playout.ratings.bradley_terry import AVERAGE, Ratings
 from playout.ratings.openings import Opening
 from playout.server.core.accounts import Directory
@@ -20,13 +19,13 @@ from playout.server.core.context import Context
 from playout.server.core.effects import RateLadder
 from playout.server.core.handlers.seeks import normalised_game
 from playout.server.core.ladder import Ladder, LadderSession
-from playout.server.core.match import Match, Refused, Terms
+from playout.server.core.match import Match, Refused
 from playout.server.core.match_room import MatchOver, MatchRoom, started_record
 from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionDisconnected, SessionManager
 from playout.server.core.sessions import RequestContext, handles
 from playout.server.ladder.pairing import LadderOpenings
-from playout.server.ladder.standings import LadderTable, LadderTerms, ladder_table
+from playout.server.ladder.standings import LadderTable, ladder_table
 from playout.server.ladder.state import (
     LadderPlayer,
     LadderState,
@@ -40,11 +39,11 @@ from playout.server.model.records import LadderMatch, LadderRating
 MOST_LADDERS = 10
 #: The most versions of an account on a ladder that have no match with a result.
 MOST_UNPLAYED = 20
-#: After so many matches in a row without result, a session leaves the ladder: they would go on.
+#: Matches in a row without result after which a session leaves the ladder.
 MOST_VOID = 3
-#: The matches that begin, and the steps towards an opening, before others have their turn.
+#: Begun matches and steps towards an opening in a slice.
 STEPS_A_SLICE = 2
-#: Seconds by which a timer for a time of day is later, beyond the rounding of such times.
+#: Seconds that are added to a timer for a time of day: more than the rounding of such times.
 _ROUNDING_S = 0.001
 
 
@@ -60,14 +59,14 @@ class Ladders:
         self._rooms = rooms
         self._ladders: dict[str, Ladder] = {}
         self._beginning = False
-        #: Rings when a seat that its session has left may be given to another session.
+        #: Due when a seat that its session has left may be given to another session.
         self._timer = context.timers.new(self.start_due_matches)
-        #: Rings when the hours begin or end in which matches are paired, while somebody is there.
+        #: Due when the hours in which matches are paired begin or end, while a ladder has sessions.
         self._hours_timer = context.timers.new(self._hours_changed)
 
     @handles(EnterLadder)
     def enter(self, request: EnterLadder, origin: RequestContext) -> None:
-        """Let a session play on a ladder, in the version that the request names."""
+        """Let a session play on a ladder as the version that the request names."""
         session = origin.session
         if session.account is None:
             raise Refused(Code.NOT_FOR_GUESTS, "only registered players enter a ladder")
@@ -84,8 +83,8 @@ class Ladders:
         if ladder.state.unplayed(player) >= MOST_UNPLAYED:
             text = f"{MOST_UNPLAYED} versions of yours have not finished a match on this ladder yet"
             raise Refused(Code.TOO_MANY, text)
-        place = ladder.state.enter(player)
-        ladder.sessions[session.key] = LadderSession(session, place, request.matches)
+        index = ladder.state.enter(player)
+        ladder.sessions[session.key] = LadderSession(session, index, request.matches)
         self._context.send_to(session, Ok(re=request.id))
         if opens_at := self._opens_at(origin.now):
             self._context.send_to(session, self._closed_notice(opens_at))
@@ -128,19 +127,19 @@ class Ladders:
     # After a restart.
 
     def restore(self, stored: Iterable[StoredLadder]) -> None:
-        """Go on with the ladders from before the server was started."""
+        """Continue the ladders from before the server was started."""
         for each in stored:
             ladder = self._open(restore_ladder(each), self._clock(each.game))
             self._rate(ladder)
 
     def restore_match(self, room: MatchRoom) -> None:
-        """Note a match on a ladder that goes on after a restart."""
+        """Note a match of a ladder that continues after a restart."""
         if players := _players(room):
             game = str(room.match.game)
             ladder = self._ladders.get(game) or self._open(LadderState(game), self._clock(game))
             first, second = players
-            places = ladder.state.place(first), ladder.state.place(second)
-            ladder.running[room.match.id] = places
+            indices = ladder.state.index_of(first), ladder.state.index_of(second)
+            ladder.running[room.match.id] = indices
 
     # Events.
 
@@ -151,7 +150,7 @@ class Ladders:
             self._drop_unused(ladder)
 
     def match_over(self, event: MatchOver, now: float) -> None:
-        """Count the result of a match on a ladder; also others may make a player free."""
+        """Count the result of a ladder's match; the end of any match may make a player free."""
         room = event.room
         ladder = self._ladders.get(str(room.match.game)) if room.record.ladder else None
         if ladder and ladder.running.pop(room.match.id, None):
@@ -162,7 +161,7 @@ class Ladders:
             self.start_due_matches(now)
 
     def rated(self, game: str, ratings: Ratings | None, now: float) -> None:
-        """Take over the ratings that `RateLadder` has asked for; None if there are none."""
+        """Use the ratings that `RateLadder` has asked for; None if they cannot be computed."""
         ladder = self._ladders[game]
         ladder.rating = False
         if ratings:
@@ -171,7 +170,7 @@ class Ladders:
         self._rate(ladder)
 
     def _store_points(self, ladder: Ladder, now: float) -> None:
-        """Store points of the histories of ratings."""
+        """Store the new points of the histories of ratings."""
         for each in ladder.state.take_points():
             self._context.store(
                 LadderRating(
@@ -190,7 +189,7 @@ class Ladders:
     def start_due_matches(self, now: float) -> None:
         """Begin the matches that can begin: the first ones at once, the rest in slices.
 
-        Before, seats of sessions that were gone for long go to others of the same player.
+        Before that, seats of absent sessions are given to other sessions of the same player.
         """
         for ladder in self._ladders.values():
             self._hand_over_seats(ladder, now)
@@ -216,15 +215,15 @@ class Ladders:
         return sorted(self._ladders.values(), key=lambda each: len(each.running))
 
     def _step(self, ladder: Ladder, now: float) -> bool:
-        """Begin a match, or do a step towards its opening; returns whether that was possible."""
+        """Begin a match, or do a step towards its opening; return whether that was possible."""
         state = ladder.state
-        # A player whose process has crashed goes on with its match before it gets others.
+        # A player whose process has crashed continues its match before it gets others.
         left = {ladder.running[room.match.id][seat - 1] for room, seat in self._left_seats(ladder)}
-        free = {place: each for place, each in ladder.free().items() if place not in left}
+        free = {index: each for index, each in ladder.free().items() if index not in left}
         if len(free) < 2:
             return False
         if owed := state.due_owed(free):
-            first, second = (state.place(each) for each in owed.players)
+            first, second = (state.index_of(each) for each in owed.players)
             self._begin(ladder, (free[first], free[second]), owed.opening, owed.pair, now)
             return True
         pair = state.due_pair(ladder.present, free, ladder.meetings)
@@ -247,24 +246,18 @@ class Ladders:
         now: float,
     ) -> None:
         """Begin a match: the second of a pair, or the first without `pair`."""
-        context, policy = self._context, self._context.policy
+        context = self._context
         first, second = players
-        sessions, places = (first.session, second.session), (first.place, second.place)
-        terms = Terms(
-            time_control=parse_time_control(ladder.clock),
-            rated=True,
-            illegal_moves=policy.illegal_moves,
-            credit_cap_s=policy.credit_cap_s,
-            void_unmoved=True,
-        )
+        sessions, indices = (first.session, second.session), (first.index, second.index)
+        terms = context.policy.terms(ladder.clock, rated=True)
         game = games.load(ladder.state.game)
         names = (sessions[0].name, sessions[1].name)
         match = Match(context.new_id(), game, names, terms)
         match.open(opening)
-        versions = tuple(ladder.state.entries[place].player.version for place in places)
+        versions = tuple(ladder.state.entries[index].player.version for index in indices)
         on_ladder = LadderMatch(pair or match.id, (versions[0], versions[1]))
         record = started_record(match, sessions, now + context.epoch, ladder=on_ladder)
-        ladder.running[match.id] = places
+        ladder.running[match.id] = indices
         MatchRoom(context, self._rooms, match, sessions, record, draws=False).begin(now)
 
     # Hours.
@@ -275,13 +268,13 @@ class Ladders:
         return None if hours is None else hours.opens_at(at)
 
     def _wait_for_hours(self, now: float) -> None:
-        """Have `_hours_changed` called when the hours begin or end."""
+        """Set the timer for the next begin or end of the hours."""
         hours, epoch = self._context.policy.ladder_hours, self._context.epoch
         if hours and (at := hours.next_change(now + epoch)):
             self._hours_timer.set(at - epoch + _ROUNDING_S)
 
     def _hours_changed(self, now: float) -> None:
-        """Tell the sessions on ladders that no matches begin any more, or begin some."""
+        """Begin matches, or notify the sessions on ladders that none begin any more."""
         sessions = {
             key: each.session
             for ladder in self._ladders.values()
@@ -306,7 +299,7 @@ class Ladders:
     # Processes that have crashed.
 
     def _hand_over_seats(self, ladder: Ladder, now: float) -> None:
-        """Give the seats of sessions that were gone for long to others of the same player."""
+        """Give the seats of absent sessions to other sessions of the same player."""
         for room, seat in list(self._left_seats(ladder)):
             heir = ladder.free().get(ladder.running[room.match.id][seat - 1])
             at = room.seats[seat - 1].left_at + self._context.policy.take_over_after_s
@@ -346,7 +339,7 @@ class Ladders:
             ladder.state.owe(OwedMatch(on_ladder.pair, players, opening))
 
     def _send_away(self, ladder: Ladder, event: MatchOver) -> None:
-        """Take sessions off the ladder that do not play, so that they spoil no more matches."""
+        """Remove sessions that do not play from the ladder, so that they spoil no more matches."""
         match = event.room.match
         for seat, session in enumerate(event.room.seats, start=1):
             each = ladder.sessions.get(session.key)
@@ -354,7 +347,7 @@ class Ladders:
                 continue
             if event.record.winner:
                 each.void = 0
-            elif match.missing in (None, seat):  # not of the one that was there
+            elif match.missing in (None, seat):  # not for the opponent, which was present
                 each.void += 1
             if each.void == MOST_VOID:
                 del ladder.sessions[session.key]
@@ -365,7 +358,7 @@ class Ladders:
                 self._context.send_to(session, Notice(code="ladder_left", text=text))
 
     def _rate(self, ladder: Ladder) -> None:
-        """Have the ratings computed, unless nothing has changed or that is being done."""
+        """Have the ratings computed, unless nothing has changed or a computation is running."""
         if not ladder.rating and (problem := ladder.state.problem()):
             ladder.rating = True
             self._context.do(RateLadder(ladder.state.game, problem))
@@ -378,7 +371,7 @@ class Ladders:
         return ladder
 
     def _drop_unused(self, ladder: Ladder) -> None:
-        """Forget a ladder on which nobody is and no match has had a result."""
+        """Forget a ladder without sessions, running matches and results."""
         if not (ladder.sessions or ladder.running or ladder.state.matches):
             del self._ladders[ladder.state.game]
 
@@ -393,13 +386,15 @@ class Ladders:
 
     def _table(self, ladder: Ladder, at: float) -> LadderTable:
         hours = self._context.policy.ladder_hours
-        terms = LadderTerms(
+        return ladder_table(
+            ladder.state,
+            self._name_of,
+            ladder.present,
             clock=ladder.clock,
             hours=str(hours or ""),
             opens_at=hours.opens_at(at) if hours else None,
             playing=len(ladder.running),
         )
-        return ladder_table(ladder.state, self._name_of, ladder.present, terms)
 
     def _name_of(self, account_id: str) -> str:
         account = self._accounts.get(account_id)
@@ -419,7 +414,7 @@ def _alone_notice(game: str) -> Notice:
 
 
 def _players(room: MatchRoom) -> tuple[LadderPlayer, LadderPlayer] | None:
-    """The players of a match on a ladder; None if the account of one is gone."""
+    """The players of a ladder's match; None for another match, or without the account of one."""
     first, second = (each.account for each in room.seats)
     on_ladder = room.record.ladder
     if on_ladder is None or first is None or second is None:

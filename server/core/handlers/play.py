@@ -28,74 +28,8 @@ from playout.server.core.session_manager import SessionManager
 from playout.server.core.sessions import RequestContext, handles
 
 
-class WatchMatches:
-    """Lets sessions watch matches in which they do not play."""
-
-    def __init__(self, context: Context, rooms: Rooms) -> None:
-        self._context = context
-        self._rooms = rooms
-
-    @handles(Watch)
-    def watch(self, request: Watch, origin: RequestContext) -> None:
-        """Send a match: its position now, then every move."""
-        room, session = self._rooms.get(request.match), origin.session
-        if room.seat_of(session) is None:
-            room.watch(session, origin.now, preview=request.preview)
-        self._context.send_to(session, room.started(session, origin.now, request.id))
-
-    @handles(Unwatch)
-    def unwatch(self, request: Unwatch, origin: RequestContext) -> None:
-        """Stop sending a match to a session."""
-        self._rooms.get(request.match).unwatch(origin.session, origin.now)
-        self._context.send_to(origin.session, Ok(re=request.id))
-
-
-class OfferRequests:
-    """Handles offers, answers to them, and their withdrawal."""
-
-    def __init__(self, context: Context, rooms: Rooms) -> None:
-        self._context = context
-        self._rooms = rooms
-
-    @handles(Offer)
-    def offer(self, request: Offer, origin: RequestContext) -> None:
-        """Tell both players of an offer; the second offer of a draw ends the match."""
-        room, seat = self._rooms.played_by(request.match, origin.session)
-        room.offers.require_allowed(seat, request.offer, request.ply)
-        if request.offer == "draw" and room.offers.of_opponent(seat, "draw"):
-            self._agree_on_draw(room, origin, request.id)
-            return
-        made = room.offers.make(seat, request.offer, request.ply)
-        offered = Offered(match=request.match, offer=made.offer, player=made.player, ply=made.ply)
-        room.send_players(offered, origin.session, request.id)
-
-    @handles(AnswerOffer)
-    def answer(self, request: AnswerOffer, origin: RequestContext) -> None:
-        """Do what was offered, or tell both players that it was declined."""
-        room, seat = self._rooms.played_by(request.match, origin.session)
-        offer = room.offers.answered(seat, request.offer, request.ply)
-        if not request.accept:
-            room.send_players(room.offer_closed(offer, "declined"), origin.session, request.id)
-        elif offer.offer == "draw":
-            self._agree_on_draw(room, origin, request.id)
-        else:
-            room.take_back(offer.player, origin.now, origin.session, request.id)
-
-    @handles(WithdrawOffer)
-    def withdraw(self, request: WithdrawOffer, origin: RequestContext) -> None:
-        """Tell both players that an offer was withdrawn."""
-        room, seat = self._rooms.played_by(request.match, origin.session)
-        closed = room.offer_closed(room.offers.withdrawn(seat), "withdrawn")
-        room.send_players(closed, origin.session, request.id)
-
-    def _agree_on_draw(self, room: MatchRoom, origin: RequestContext, re: RequestId | None) -> None:
-        room.agree_on_draw(origin.now)
-        if re is not None:
-            self._context.send_to(origin.session, Ok(re=re))
-
-
 class Play:
-    """Handles what players send about their matches."""
+    """Handles requests about matches that are being played."""
 
     def __init__(self, context: Context, rooms: Rooms, sessions: SessionManager) -> None:
         self._context = context
@@ -104,13 +38,13 @@ class Play:
 
     @handles(Move)
     def move(self, request: Move, origin: RequestContext) -> None:
-        """Make a move; the update that both players are sent is the answer."""
+        """Make a move; the answer is the update that both players are sent."""
         room, seat = self._rooms.played_by(request.match, origin.session)
         try:
             if room.move(seat, request, origin.now, origin.lag_s):
                 origin.connection.bucket.give_back()
         except Refused as refused:
-            # The answer comes before its consequences: the match may be lost.
+            # The answer is sent before its consequences: the match may be lost.
             self._context.decline(origin.connection.number, refused, request.id)
             room.settle(origin.now)
 
@@ -145,9 +79,49 @@ class Play:
         room.adjudicate(request.ply, request.winner, origin.now)
         self._context.send_to(origin.session, Ok(re=request.id))
 
+    # Offers of players to each other.
+
+    @handles(Offer)
+    def offer(self, request: Offer, origin: RequestContext) -> None:
+        """Send both players an offer; the second offer of a draw ends the match."""
+        room, seat = self._rooms.played_by(request.match, origin.session)
+        room.offers.require_allowed(seat, request.offer, request.ply)
+        if request.offer == "draw" and room.offers.of_opponent(seat, "draw"):
+            self._agree_on_draw(room, origin, request.id)
+            return
+        made = room.offers.make(seat, request.offer, request.ply)
+        offered = Offered(match=request.match, offer=made.offer, player=made.player, ply=made.ply)
+        room.send_players(offered, origin.session, request.id)
+
+    @handles(AnswerOffer)
+    def answer(self, request: AnswerOffer, origin: RequestContext) -> None:
+        """Carry out an offer, or send both players that it was declined."""
+        room, seat = self._rooms.played_by(request.match, origin.session)
+        offer = room.offers.answered(seat, request.offer, request.ply)
+        if not request.accept:
+            room.send_players(room.offer_closed(offer, "declined"), origin.session, request.id)
+        elif offer.offer == "draw":
+            self._agree_on_draw(room, origin, request.id)
+        else:
+            room.take_back(offer.player, origin.now, origin.session, request.id)
+
+    @handles(WithdrawOffer)
+    def withdraw(self, request: WithdrawOffer, origin: RequestContext) -> None:
+        """Send both players that an offer was withdrawn."""
+        room, seat = self._rooms.played_by(request.match, origin.session)
+        closed = room.offer_closed(room.offers.withdrawn(seat), "withdrawn")
+        room.send_players(closed, origin.session, request.id)
+
+    def _agree_on_draw(self, room: MatchRoom, origin: RequestContext, re: RequestId | None) -> None:
+        room.agree_on_draw(origin.now)
+        if re is not None:
+            self._context.send_to(origin.session, Ok(re=re))
+
+    # Taking over a seat.
+
     @handles(TakeOver)
     def take_over(self, request: TakeOver, origin: RequestContext) -> None:
-        """Go on with a match that another session of the same account has left."""
+        """Continue a match that another session of the same account has left."""
         room, session, now = self._rooms.get(request.match), origin.session, origin.now
         if not room.seat_of(session):
             seat = self._abandoned_seat(room, origin)
@@ -160,7 +134,7 @@ class Play:
         self._context.send_to(session, room.started(session, now, request.id))
 
     def _abandoned_seat(self, room: MatchRoom, origin: RequestContext) -> Seat:
-        """The seat of the account whose session has been gone for long enough. Raises Refused."""
+        """The seat of the account whose session was away for the required time. Raises Refused."""
         account = origin.session.account
         owner = next((each for each in room.seats if each.is_of(account)), None)
         seat = room.seat_of(owner) if owner else None
@@ -174,6 +148,22 @@ class Play:
             text = f"the session that plays this match may still come back, for {wait_s:.1f} s"
             raise Refused(Code.NOT_AWAY, text, wait_s)
         return seat
+
+    # Spectators.
+
+    @handles(Watch)
+    def watch(self, request: Watch, origin: RequestContext) -> None:
+        """Send a match: its position now, then every move."""
+        room, session = self._rooms.get(request.match), origin.session
+        if room.seat_of(session) is None:
+            room.watch(session, origin.now, preview=request.preview)
+        self._context.send_to(session, room.started(session, origin.now, request.id))
+
+    @handles(Unwatch)
+    def unwatch(self, request: Unwatch, origin: RequestContext) -> None:
+        """Stop sending a match to a session."""
+        self._rooms.get(request.match).unwatch(origin.session, origin.now)
+        self._context.send_to(origin.session, Ok(re=request.id))
 
 
 def _require_abortable(room: MatchRoom, seat: Seat) -> None:

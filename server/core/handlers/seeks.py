@@ -10,19 +10,15 @@ from msgspec import structs
 from playout import games
 from playout.protocol.messages import Cancel, Code, Notice, Ok, RequestId, Seek, Seeking, Sender
 from playout.protocol.names import skeleton
-from playout.protocol.time_control import (
-    TimeControlError,
-    canonical_time_control,
-    parse_time_control,
-)
+from playout.protocol.time_control import TimeControlError, canonical_time_control
 from playout.server.core.context import Context, FeatureEvent
-from playout.server.core.match import Match, Refused, Terms
+from playout.server.core.match import Match, Refused
 from playout.server.core.match_room import MatchOver, MatchRoom, started_record
 from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionDisconnected
 from playout.server.core.sessions import RequestContext, Session, SessionRegistry, handles
 
-#: The matches that begin before others have their turn: with views, one takes 1.5 ms.
+#: Matches that begin in a slice: with views, one takes 1.5 ms.
 MATCHES_A_SLICE = 5
 
 _SEEKS_CLOSED = Notice(
@@ -35,14 +31,14 @@ _SEEKS_CLOSED = Notice(
 class OpenSeek:
     """A seek that is open: the session's `request`, with game and clock in their usual notation.
 
-    `matches` is how many matches it still wants.
+    `matches` is the number of matches still to be begun.
     """
 
     id: str
     session: Session
     request: Seek
     matches: int = field(init=False)
-    #: Skeleton of the only opponent that is accepted; None for any opponent.
+    #: Skeleton of the only accepted opponent; None for any opponent.
     opponent_skeleton: str | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -138,7 +134,7 @@ class Pairing:
         self._rooms = rooms
 
     def pair(self, older: OpenSeek, newer: OpenSeek, now: float) -> None:
-        """Begin a match between two seeks that fit; seats that neither asked for are drawn."""
+        """Begin a match between two seeks that fit; seats are drawn if neither asks for one."""
         context, policy = self._context, self._context.policy
         first, second = older, newer
         seats = older.request.seat, newer.request.seat
@@ -151,13 +147,7 @@ class Pairing:
             context.new_id(),
             games.load(older.request.game),
             (sessions[0].name, sessions[1].name),
-            Terms(
-                time_control=parse_time_control(text),
-                rated=older.request.rated,
-                illegal_moves=policy.illegal_moves,
-                credit_cap_s=policy.credit_cap_s,
-                void_unmoved=True,
-            ),
+            policy.terms(text, rated=older.request.rated),
         )
         self._lobby.take(older)
         self._lobby.take(newer)

@@ -1,4 +1,4 @@
-"""Runs the tournaments of a hub: which match begins next, between which sessions."""
+"""Runs the tournaments of a hub: begins their matches between the sessions that have joined."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _Sessions = tuple[Session, Session]
 
 @dataclass(frozen=True)
 class TournamentOver(FeatureEvent):
-    """A tournament has ended, by its id; its matches that were being played have ended before."""
+    """A tournament is over, by its id; all its matches have ended."""
 
     tournament: str
 
@@ -60,8 +60,8 @@ class TournamentOver(FeatureEvent):
 class _Watcher:
     """A session that watches a tournament.
 
-    `missed`: what it is still to be sent: the ids of matches that began before, for their present
-    fixtures, and events that came after these.
+    `missed` has what it is still to be sent: the ids of earlier matches, for their present
+    fixtures, and later events.
     """
 
     session: Session
@@ -77,16 +77,16 @@ class TournamentDirector:
         self._sessions = sessions
         self._tournaments: dict[str, TournamentState] = {}
         self._joined = JoinedSessions()
-        #: Where the entrants are, for the pages.
+        #: Where the entrants run, for the pages.
         self.clusters = ClusterReports()
         self._watchers: dict[str, dict[str, _Watcher]] = {}
-        #: The tournaments of which pairs are made, in slices.
+        #: The tournaments whose pairs are being made, in slices.
         self._pairing: set[str] = set()
-        #: The tournaments of which more matches are going to begin.
+        #: The tournaments with more matches to begin.
         self._beginning: set[str] = set()
         #: Sessions that lost their connection while they played matches of tournaments, by key.
         self._away: dict[str, Session] = {}
-        #: Rings when a seat that its session has left may be given to another session.
+        #: Due when a seat that its session has left may be given to another session.
         self._timer = context.timers.new(self.start_due_matches)
 
     def restore(self, tournament: TournamentState) -> None:
@@ -94,7 +94,7 @@ class TournamentDirector:
         self._tournaments[tournament.id] = tournament
 
     def restore_match(self, room: MatchRoom) -> None:
-        """Note that the players of a match from before the server was started are not here yet."""
+        """Note that the players of a match from before a restart are not connected yet."""
         for session in room.seats:
             self._note_away(session)
 
@@ -146,7 +146,7 @@ class TournamentDirector:
             TournamentCreated(tournament=tournament.id, name=spec.name, spec=dumps(spec), at=at)
         )
         context.log("tournament {tournament} begins: {name}", _log_fields(tournament))
-        self._go_on(tournament, now)
+        self._continue(tournament, now)
 
     def get(self, tournament_id: str) -> TournamentState:
         """The tournament of this id. Raises Refused."""
@@ -165,12 +165,12 @@ class TournamentDirector:
         self._joined.put(session, request)
         for tournament in list(self._tournaments.values()):
             if session.skeleton in tournament.entrants and not tournament.over:
-                self._go_on(tournament, now)
+                self._continue(tournament, now)
 
     def watch(
         self, session: Session, tournament: TournamentState, now: float, *, from_now: bool = False
     ) -> None:
-        """Send a session from now on what happens, and before, unless `from_now`, what has."""
+        """Send a session later events and, unless `from_now`, first the fixtures so far."""
         watcher = _Watcher(session, deque() if from_now else deque(tournament.fixtures))
         self._watchers.setdefault(tournament.id, {})[session.key] = watcher
 
@@ -187,23 +187,23 @@ class TournamentDirector:
         self._context.jobs.start(send_some, now)
 
     def withdraw(self, tournament: TournamentState, name: str, now: float) -> None:
-        """Go on without an entrant. Raises Refused."""
-        place = tournament.entrants.get(skeleton(name))
-        if place is None:
+        """Continue without an entrant. Raises Refused."""
+        index = tournament.entrants.get(skeleton(name))
+        if index is None:
             raise Refused(Code.INVALID, f"{name!r} is not an entrant")
-        if place in tournament.withdrawn or tournament.over:
+        if index in tournament.withdrawn or tournament.over:
             return
-        tournament.withdraw(place)
+        tournament.withdraw(index)
         number, at = len(tournament.withdrawn), now + self._context.epoch
-        record = EntrantWithdrawn(tournament=tournament.id, number=number, entrant=place, at=at)
+        record = EntrantWithdrawn(tournament=tournament.id, number=number, entrant=index, at=at)
         self._context.store(record)
-        self._context.log("tournament {tournament} goes on without {entrant}",
+        self._context.log("tournament {tournament} continues without {entrant}",
                           _log_fields(tournament) | {"entrant": name})  # fmt: skip
         self._announce(tournament, to_message(tournament))
-        self._go_on(tournament, now)
+        self._continue(tournament, now)
 
     def end(self, tournament: TournamentState, now: float) -> None:
-        """End a tournament as it stands; matches that are being played are aborted."""
+        """End a tournament with its results so far; running matches are aborted."""
         if tournament.over:
             return
         tournament.over = True
@@ -228,7 +228,7 @@ class TournamentDirector:
             self.clusters.put(report, session)
 
     def end_unstored(self, tournament_id: str, now: float) -> None:
-        """End a tournament of which a record cannot be stored, and tell its watchers why."""
+        """End a tournament that lacks a record, and send its watchers the reason."""
         tournament = self._tournaments.get(tournament_id)
         if tournament and not tournament.over:
             text = f"tournament {tournament_id} ends: {NOT_STORED}"
@@ -237,7 +237,7 @@ class TournamentDirector:
             self.end(tournament, now)
 
     def fixture_of(self, match_id: str) -> Fixture | None:
-        """The place of a match in its tournament; None if it belongs to none."""
+        """The fixture of a match; None if it belongs to no tournament."""
         found = (each.fixtures.get(match_id) for each in self._tournaments.values())
         return next(filter(None, found), None)
 
@@ -247,7 +247,7 @@ class TournamentDirector:
         return tournament is not None and not tournament.over
 
     def scores_of(self, tournament_id: str | None) -> AgreedScores | None:
-        """What counts the win rates of a match of a tournament; None if these end no matches."""
+        """The win rates of a new match of a tournament; None if these end no matches."""
         tournament = self._tournaments.get(tournament_id or "")
         rules = tournament.spec.adjudication if tournament else None
         return AgreedScores(rules) if rules and decides(rules) else None
@@ -258,10 +258,10 @@ class TournamentDirector:
         return tournament is not None and tournament.spec.draw_offers
 
     def match_lost(self, match_id: str, tournament_id: str | None, now: float) -> None:
-        """Note that a match cannot go on after a restart: its pair is played again."""
+        """Note that a match cannot continue after a restart: its pair is played again."""
         tournament = self._tournaments.get(tournament_id or "")
         if tournament and match_id in tournament.running:
-            text, at = "it could not go on after a restart", now + self._context.epoch
+            text, at = "it could not continue after a restart", now + self._context.epoch
             record = match_without_result(match_id, text, at)
             self._context.store(record)
             tournament.match_ended(record, ())
@@ -270,12 +270,12 @@ class TournamentDirector:
         """Begin the matches of all tournaments that can begin now."""
         for tournament in list(self._tournaments.values()):
             if not tournament.over:
-                self._go_on(tournament, now)
+                self._continue(tournament, now)
 
     # Events.
 
     def session_disconnected(self, event: SessionDisconnected, now: float) -> None:
-        """Remove a session that has lost its connection, as player, as watcher, as organizer."""
+        """Remove a session that has lost its connection, as player, watcher and organizer."""
         self._joined.remove(event.session)
         self.clusters.session_ended(event.session)
         for watchers in self._watchers.values():
@@ -293,18 +293,18 @@ class TournamentDirector:
         fixture = tournament.match_ended(event.record, event.room.match.moves)
         self._announce(tournament, fixture)
         if not tournament.over:
-            self._go_on(tournament, now)
+            self._continue(tournament, now)
 
     def tournament_over(self, event: TournamentOver, now: float) -> None:
-        """Tell the watchers of a tournament that it is over, after the ends of its matches."""
+        """Send the watchers of a tournament that it is over, after the ends of its matches."""
         tournament = self._tournaments[event.tournament]
         self._announce(tournament, to_message(tournament))
 
     # The rest.
 
-    def _go_on(self, tournament: TournamentState, now: float) -> None:
+    def _continue(self, tournament: TournamentState, now: float) -> None:
         if pointless := list(tournament.void_matches()):
-            # Their ends are events, each of which leads here again.
+            # The event of each end calls this method again.
             self._abort(pointless, "the other match of the pair has no result", now)
         elif tournament.needs_pairs:
             self._prepare_pairs(tournament, now)
@@ -315,7 +315,7 @@ class TournamentDirector:
             self._begin_matches(tournament, now)
 
     def _prepare_pairs(self, tournament: TournamentState, now: float) -> None:
-        """Make the pairs that results have made known, in slices, and then go on."""
+        """Make the pairs that follow from the results, in slices, and then continue."""
         if tournament.id in self._pairing:
             return
         self._pairing.add(tournament.id)
@@ -329,7 +329,7 @@ class TournamentDirector:
                 return True
             self._pairing.discard(tournament.id)
             if not tournament.over:
-                self._go_on(tournament, now)
+                self._continue(tournament, now)
             return False
 
         self._context.jobs.add(prepare_some, now)
@@ -343,11 +343,11 @@ class TournamentDirector:
     def _begin_some(self, tournament: TournamentState, now: float) -> bool:
         """Begin the first matches of the schedule for which both players are free.
 
-        Returns whether something is left to be done.
+        Returns whether there may be more.
         """
         if tournament.needs_pairs:  # a result has come between two slices
             self._beginning.discard(tournament.id)
-            self._go_on(tournament, now)
+            self._continue(tournament, now)
             return False
         cost, most = 0, tournament.spec.concurrency or len(self._joined)
         for core_set, free in self._joined.groups(tournament):
@@ -377,7 +377,7 @@ class TournamentDirector:
             tournament.prepare_opening()
         except OpeningError as error:  # the rules have changed since it was created
             fields = _log_fields(tournament) | {"why": str(error)}
-            self._context.log("tournament {tournament} cannot go on: {why}", fields)
+            self._context.log("tournament {tournament} cannot continue: {why}", fields)
             self.end(tournament, now)
 
     def _begin(
@@ -388,12 +388,12 @@ class TournamentDirector:
         now: float,
     ) -> None:
         context, spec = self._context, tournament.spec
-        first, second = (spec.entrants[place].name for place in due.entrants)
-        controls = tuple(parse_time_control(spec.clock_of(place)) for place in due.entrants)
+        first, second = (spec.entrants[index].name for index in due.entrants)
+        controls = tuple(parse_time_control(spec.clock_of(index)) for index in due.entrants)
         terms = Terms(
             time_control=controls[0],
             second_time_control=controls[1],
-            # Ratings of players compare matches in which both had the same time.
+            # Ratings use only matches in which both had the same time.
             rated=controls[0] == controls[1],
             illegal_moves=0,
             credit_cap_s=context.policy.credit_cap_s,
@@ -418,12 +418,12 @@ class TournamentDirector:
         self._announce(tournament, fixture)
 
     def _core_speed(self, tournament: TournamentState, sessions: _Sessions) -> float | None:
-        """The speed of the cores that both sessions think on; None if it is not known."""
+        """The speed of the cores that both sessions run on; None if it is unknown."""
         first, second = map(self._joined.core_set_of, sessions)
         return self.clusters.speed(tournament.id, first) if first == second else None
 
     def _hand_over_seats(self, tournament: TournamentState, now: float) -> None:
-        """Give the seats of sessions that were gone for long to others of the same account."""
+        """Give the seats of absent sessions to other sessions of the same account."""
         for room, session in list(self._abandoned_seats(tournament, now)):
             heir = self._joined.heir(tournament, session, room.match.id)
             seat = room.seat_of(session)
@@ -434,7 +434,7 @@ class TournamentDirector:
     def _abandoned_seats(
         self, tournament: TournamentState, now: float
     ) -> Iterator[tuple[MatchRoom, Session]]:
-        """Seats whose session was gone for long; the timer is set for the next one."""
+        """The seats of sessions that were away for the required time; sets the timer for others."""
         for key, session in list(self._away.items()):
             if session.connection is not None or not session.matches:
                 del self._away[key]
@@ -467,7 +467,7 @@ class TournamentDirector:
             self._context.send_to_all(up_to_date, event)
 
     def _with_processes(self, fixture: Fixture) -> Fixture:
-        """The fixture of a match that is being played, with its players' process numbers."""
+        """A fixture, with the process numbers of its players if the match is running."""
         room = self._rooms.running.get(fixture.match)
         if room is None or fixture.winner is not None:
             return fixture
@@ -477,11 +477,11 @@ class TournamentDirector:
 
 
 def _taken(free: FreeSessions, entrants: tuple[int, int]) -> _Sessions:
-    """Takes a session of both entrants from the free ones."""
-    first, second = (free[place].pop(0) for place in entrants)
-    for place in entrants:
-        if not free[place]:
-            del free[place]
+    """Take a session of each entrant from the free ones."""
+    first, second = (free[index].pop(0) for index in entrants)
+    for index in entrants:
+        if not free[index]:
+            del free[index]
     return first, second
 
 

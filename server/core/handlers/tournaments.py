@@ -22,7 +22,7 @@ from playout.server.tournament.state import TournamentState
 
 
 class TournamentRequests:
-    """Hands requests about tournaments to the director."""
+    """Passes requests about tournaments to the director."""
 
     def __init__(self, context: Context, director: TournamentDirector) -> None:
         self._context = context
@@ -39,7 +39,7 @@ class TournamentRequests:
 
     @handles(WatchTournament)
     def watch_tournament(self, request: WatchTournament, origin: RequestContext) -> None:
-        """Send a tournament: its state now, then what happens."""
+        """Send a tournament: its state, then its events."""
         tournament = self._director.get(request.tournament)
         self._send(tournament, request, origin.session, origin.now, from_now=request.from_now)
 
@@ -61,14 +61,14 @@ class TournamentRequests:
 
     @handles(Withdraw)
     def withdraw(self, request: Withdraw, origin: RequestContext) -> None:
-        """Go on with a tournament without one of its entrants."""
+        """Continue a tournament without one of its entrants."""
         tournament = self._director.get(request.tournament)
         self._director.withdraw(tournament, request.entrant, origin.now)
         self._context.send_to(origin.session, Ok(re=request.id))
 
     @handles(EndTournament)
     def end_tournament(self, request: EndTournament, origin: RequestContext) -> None:
-        """End a tournament as it stands."""
+        """End a tournament with its results so far."""
         self._director.end(self._director.get(request.tournament), origin.now)
         self._context.send_to(origin.session, Ok(re=request.id))
 

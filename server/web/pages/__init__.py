@@ -1,4 +1,4 @@
-"""The pages: one file for each kind, and their handlers by path."""
+"""The pages: a file for each kind, and their handlers by path."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from playout.server.web.site import exact_path
 
 
 def pages(hub: Hub, archive: Archive, lookup: MatchLookup) -> dict[str, Handler]:
-    """Handlers by the first segment of their path, such as "matches" for `/matches/ID`, too."""
+    """Handlers by the first segment of the path: "matches" handles `/matches` and `/matches/ID`."""
     source = PageSource(hub, archive, lookup)
     return {
         "": exact_path(lobby(hub, archive)),

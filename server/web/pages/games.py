@@ -28,7 +28,7 @@ from playout.server.web.pages.source import PageSource, async_handler, render_pa
 
 #: The most moves before the example position.
 _PLIES = 14
-#: The share of the legal moves, those nearest to the middle, that the example is drawn from.
+#: The share of the legal moves, nearest to the middle, of which the example takes random ones.
 _NEAR = 0.3
 
 #: The last segment of the address of the example positions.
@@ -39,7 +39,7 @@ _log = Logger(namespace="server")
 
 @dataclass(frozen=True)
 class _ExamplePosition:
-    """A position after some moves: as a drawing, and as text for browsers without scripts."""
+    """A position after some moves, as a drawing, and as text for browsers without scripts."""
 
     drawing: object
     text: str
@@ -85,7 +85,7 @@ def _entries() -> list[_GameEntry]:
 
 
 def _entry(name: str) -> _GameEntry | None:
-    """None for a plug-in game that fails."""
+    """A game with its examples; None for a plug-in game that fails."""
     try:
         description = games.describe(name)
         variants = [(each, _example(games.load(each.game))) for each in description.variants]
@@ -102,7 +102,7 @@ def _example(game: Game) -> _ExamplePosition:
 
 
 def _example_moves(game: Game) -> tuple[list[State], list[int]]:
-    """Moves near the middle of the board that do not end the game, the same each time."""
+    """Random moves near the middle that do not end the game, the same in each call."""
     rng = random.Random(4)
     states, moves = [game.initial_state()], list[int]()
     distances = _distances(game.view(states[0]))

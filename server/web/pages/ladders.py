@@ -1,4 +1,4 @@
-"""`/ladders`: the ladders; `/ladders/GAME`: one, with its standings and who met whom."""
+"""`/ladders`: the ladders; `/ladders/GAME`: one, with its standings and its crosstable."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def index(source: PageSource) -> Handler:
 
 
 def item(source: PageSource) -> Handler:
-    """The handler of one: its page or, for `?part=`, what changes of it.
+    """The handler of one: its page or, for `?part=`, the sections that change.
 
     Its ratings were computed when its matches ended.
     """
@@ -48,7 +48,7 @@ def item(source: PageSource) -> Handler:
         parameters = Parameters(request, ("page", "player", "part"))
         part = parameters.choice("part", "page", _PARTS)
         page, player = parameters.page, parameters.player
-        # A page that was told of a change is never given the state before it.
+        # With the news in the key, a page that was sent news is never shown an older state.
         key = source.hub.ladder_feed.news(game), part, page, player
         return await cache.get(key, lambda: make(game, part, page, player))
 
@@ -60,13 +60,15 @@ def item(source: PageSource) -> Handler:
         rows = page_of(numbered, page, _PER_PAGE)
         player = player or table.standings[0].name
         history = await source.archive.ladder_history(game, player)
+        crossed = [number for number, _ in rows.items[:_CROSSED]]
         return render_page(
             _PARTS[part],
             table=table,
             running=source.lookup.running_on_ladder(game, per_page=_BOARDS),
             rows=rows,
             chart=_chart([row for _, row in rows.items]),
-            crossed=[number for number, _ in rows.items[:_CROSSED]],
+            crossed=crossed,
+            columns=[">#", "Name", *(f">{number + 1}" for number in crossed)],
             cells=_cells(table),
             player=player,
             history=history,
@@ -98,7 +100,7 @@ def _chart(rows: list[LadderStanding]) -> Markup:
 
 
 def _cells(table: LadderTable) -> dict[tuple[int, int], str]:
-    """The points of a version against another and the number of their matches, as text."""
+    """The points of each version against another, and the number of their matches, as text."""
     cells = {}
     for each in table.meetings:
         cells[each.one, each.other] = _cell(each, each.won)

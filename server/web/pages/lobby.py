@@ -19,7 +19,7 @@ from playout.server.web.pages.source import async_handler
 from playout.server.web.templates import render
 from playout.server.web.worker_pool import WorkUnavailable
 
-#: The game that is chosen at first: one that most people know.
+#: The game that is selected by default: one that most people know.
 FIRST_GAME = "connect_four"
 #: The number of results on the page.
 RESULTS = 10
@@ -53,13 +53,13 @@ def lobby(hub: Hub, archive: Archive) -> Handler:
 
 
 def _no_matches(failure: Failure) -> list[MatchRow]:
-    """When the database fails, the lobby is still shown, for playing."""
+    """No matches if the database fails, so that people can still play."""
     failure.trap(WorkUnavailable)
     return []
 
 
 def _results(overview: Overview, stored: Sequence[MatchRow]) -> Sequence[Outcome | MatchRow]:
-    """Results, the latest first: those of the overview may not be stored yet, or never will be."""
+    """Results, the latest first; those of the overview may not be stored."""
     latest: dict[str, Outcome | MatchRow] = {
         each.match: each for each in reversed(overview.outcomes)
     }

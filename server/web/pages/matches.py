@@ -1,7 +1,7 @@
 """`/matches`: lists of matches, by game, players, result, days and tournament.
 
 `/matches/ID`: a match, running or finished; `/matches/ID.pgn`: the same as a file;
-`/matches/ID/positions.json?ply=12&moves=3,5`: positions after moves that somebody tries.
+`/matches/ID/positions.json?ply=12&moves=3,5`: positions after moves that a person tries.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from playout.server.web.pages.source import PageSource, async_handler, render_pa
 from playout.server.web.parameters import Parameters, parse_id
 from playout.server.web.templates import modules
 
-#: The names that the form suggests.
+#: The most names that the form suggests.
 _SUGGESTED = 100
 
 
@@ -60,7 +60,7 @@ def index(source: PageSource) -> Handler:
     return async_handler(respond)
 
 
-# Moves that somebody tries from a position of a match: the positions, and what can follow.
+# Moves that a person tries from a position of a match.
 
 
 #: The most moves that can be tried after a position of a match.
@@ -155,7 +155,7 @@ def item(source: PageSource) -> Handler:
 
 
 async def _positions(source: PageSource, request: HttpRequest) -> HttpResponse:
-    """The positions after moves that somebody tries."""
+    """The positions after moves that a person tries."""
     parameters = Parameters(request, ("ply", "moves"))
     match = await source.lookup.data(request.path[0])
     last = len(match.positions) - 1

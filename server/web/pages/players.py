@@ -24,12 +24,17 @@ def index(source: PageSource) -> Handler:
         list_all = parameters.choice("list", "rated", ("rated", "everybody")) == "everybody"
         if parameters.game is None and (list_all or not games):
             players = await source.archive.players(parameters.page, _PER_PAGE)
-            return render_page("all_players.html", games=games, game="", players=players)
+            return render_page("players.html", games=games, game="", players=players)
         game = parameters.game or games[0]
         leaderboard = await source.archive.ratings(game)
         rows = page_of(list(enumerate(leaderboard.entries, 1)), parameters.page, _PER_PAGE)
         return render_page(
-            "players.html", games=games, game=game, leaderboard=leaderboard, rows=rows
+            "players.html",
+            games=games,
+            game=game,
+            players=None,
+            leaderboard=leaderboard,
+            rows=rows,
         )
 
     return async_handler(respond)

@@ -1,4 +1,4 @@
-"""Where pages read their data, and how they are rendered."""
+"""The sources of data of the pages, and their responses: rendered, cached, errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TITLES = {
 
 @dataclass(frozen=True)
 class PageSource:
-    """The hub for what is running, the archive for what is stored, the lookup for matches."""
+    """The hub with running matches, the archive with stored data, the lookup of all matches."""
 
     hub: Hub
     archive: Archive
@@ -55,9 +55,7 @@ def error_as_page(error: HttpError) -> HttpResponse:
     return render_page("error.html", error.status, title=title, text=str(error))
 
 
-# Responses that are made once a second at most, however many clients ask for them.
-
-
+#: The most cached responses, and the seconds for which each is valid.
 _MAX_RESPONSES, _VALID_S = 64, 1.0
 
 
@@ -70,13 +68,13 @@ class _CachedResponse:
 
 
 class ResponseCache:
-    """The last responses by key."""
+    """The last responses by key: each is made at most once a second for all clients."""
 
     def __init__(self) -> None:
         self._cache: OrderedDict[Hashable, _CachedResponse] = OrderedDict()
 
     async def get(self, key: Hashable, make: Callable[[], Awaitable[HttpResponse]]) -> HttpResponse:
-        """The response of a key, made at most a second ago."""
+        """The cached response of a key, or a new one from `make`."""
         cached = self._cache.get(key)
         if cached is None or time.monotonic() >= cached.expires_at:
             cached = _CachedResponse(await make(), time.monotonic() + _VALID_S)

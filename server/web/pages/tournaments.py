@@ -29,7 +29,7 @@ from playout.server.web.pages.source import PageSource, ResponseCache, async_han
 from playout.server.web.parameters import Parameters, parse_id
 from playout.server.web.templates import render
 
-# What the page of a tournament shows of the cluster on which its entrants run.
+# The summary of the cluster on which the entrants of a tournament run.
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class ClusterSummary:
 
 
 def cluster_summary(report: ReportCluster) -> ClusterSummary:
-    """The summary of what an organizer has reported."""
+    """The summary of an organizer's report."""
     speeds = [each.speed for each in report.workers if each.speed is not None]
     usual = statistics.median(speeds) if speeds else 1.0
     by_host: dict[str, list[ClusterWorker]] = {}
@@ -154,7 +154,7 @@ def item(source: PageSource) -> Handler:
 
 
 def _cluster(source: PageSource, tournament: str) -> ClusterSummary | None:
-    """What the organizer has reported of the cluster; None if there is none."""
+    """The summary of the tournament's cluster; None without a report."""
     report = source.hub.clusters.of(tournament)
     return cluster_summary(report) if report else None
 
@@ -175,7 +175,7 @@ class _CachedReport:
 
 
 class _ReportCache:
-    """Reports as HTML, which is slow for many entrants: made in threads, and cached."""
+    """Reports as HTML, made in threads and cached: for many entrants they take seconds."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
@@ -210,7 +210,7 @@ def _html(record: TournamentRecord) -> Markup:
 
 
 def _left_s(record: TournamentRecord, ended: ResultPage[MatchRow]) -> float | None:
-    """The remaining seconds at the pace of the latest matches; None if that is unknown."""
+    """The remaining seconds at the pace of the latest matches; None if it is unknown."""
     report = record.report
     if record.ended_at or report.pairs is None or not ended.items:
         return None

@@ -342,7 +342,7 @@ def test_a_match_whose_rules_are_gone_is_left_as_it_is() -> None:
     harness.stored[0] = structs.replace(record, game="shogi")
     again = restarted(harness)
     assert not again.matches
-    assert any("cannot go on" in client for client in again.logged)
+    assert any("cannot continue" in client for client in again.logged)
 
 
 def test_ids_are_never_used_again() -> None:

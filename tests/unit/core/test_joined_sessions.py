@@ -28,13 +28,13 @@ def free_sessions(joined: dict[str, tuple[Session, Join]]) -> dict[int | None, F
         for session, request in joined.values():
             room = request.matches - len(session.matches)
             if request.core_set in (core_set, None) and room > 0:
-                place = NAMES.index(session.name)
-                found[core_set].setdefault(place, []).extend([session.key] * room)
+                index = NAMES.index(session.name)
+                found[core_set].setdefault(index, []).extend([session.key] * room)
     return found
 
 
 def keys_of(free: FreeSessions) -> Free:
-    return {place: sorted(each.key for each in sessions) for place, sessions in free.items()}
+    return {index: sorted(each.key for each in sessions) for index, sessions in free.items()}
 
 
 @pytest.mark.parametrize("seed", range(repetitions(200, short=5)))
@@ -62,6 +62,6 @@ def test_sets_of_cores_without_a_match_are_found_whatever_happened_before(seed: 
         groups = {core_set: keys_of(free) for core_set, free in joined.groups(tournament)}
         wanted = free_sessions(expected)
         assert groups == {
-            core_set: {place: sorted(keys) for place, keys in free.items()}
+            core_set: {index: sorted(keys) for index, keys in free.items()}
             for core_set, free in wanted.items()
         }

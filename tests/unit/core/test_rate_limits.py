@@ -74,7 +74,7 @@ def test_no_rate_is_no_limit() -> None:
 
 
 def test_many_addresses_do_not_fill_the_memory() -> None:
-    quota = Quota(per_hour=10)
+    quota = Quota(10, "try {} times")
     for number in range(30_000):
         quota.take(f"address {number}", now=float(number))
     assert len(quota._buckets) < 11_000

@@ -546,7 +546,7 @@ MOVE = {"ply": 5, "seat": 2, "action": 8, "clocks": [[1, 0], [1, 0]], "at": AT}
         (line_with("moves", 1, "info", "win_rate", value=2), "moves[1].info.win_rate", "<= 1"),
         (line_with("moves", 1, "info", "mood", value=2), "moves[1].info.mood", "unknown field"),
         (line_with("moves", 0, drop=True), "moves[0].ply", "expected 0"),
-        (line_with("moves", 4, drop=True), "finished.reason", "the match goes on"),
+        (line_with("moves", 4, drop=True), "finished.reason", "the match continues"),
         (line_with("finished", "winner", value=2), "finished.winner", "expected 1"),
         (line_with("finished", "winner", value=5), "finished.winner", "expected 1, 2, -1"),
         (line_with("finished", "returns", value=[0, 1]), "finished.returns", "[1.0, 0.0]"),

@@ -10,7 +10,7 @@ import pytest
 
 from playout.ratings.bradley_terry import solve
 from playout.server.ladder.pairing import meeting
-from playout.server.ladder.standings import LadderTable, LadderTerms, ladder_table
+from playout.server.ladder.standings import LadderTable, ladder_table
 from playout.server.ladder.state import LadderPlayer, LadderState, OwedMatch
 from support.scale import repetitions
 
@@ -26,16 +26,16 @@ class DrawnLadder:
     def __init__(self, seed: int) -> None:
         self.state = LadderState("nim")
         self.random = random.Random(seed)
-        #: The true ratings by place; their average is not 0.
+        #: The true ratings by index; their average is not 0.
         self.strengths: dict[int, float] = {}
         self.running: list[tuple[tuple[int, int], OwedMatch | None]] = []
         self.pairs: Counter[tuple[int, int]] = Counter()
         self.present: dict[str, int] = {}
 
     def enter(self, account: str, version: str, strength: float) -> None:
-        place = self.state.enter(LadderPlayer(account, version))
-        self.strengths[place] = strength
-        self.present[account] = place
+        index = self.state.enter(LadderPlayer(account, version))
+        self.strengths[index] = strength
+        self.present[account] = index
 
     def play(self, matches: int) -> None:
         for _ in range(matches):
@@ -44,10 +44,10 @@ class DrawnLadder:
 
     def _begin(self) -> None:
         while len(self.running) < AT_ONCE:
-            playing = {place for players, _ in self.running for place in players}
+            playing = {index for players, _ in self.running for index in players}
             free = set(self.present.values()) - playing
             if owed := self.state.due_owed(free):
-                first, second = (self.state.place(each) for each in owed.players)
+                first, second = (self.state.index_of(each) for each in owed.players)
                 self.running.append(((first, second), owed))
             elif pair := self.state.due_pair(
                 playing | free, free, frozenset(meeting(*players) for players, _ in self.running)
@@ -60,7 +60,7 @@ class DrawnLadder:
         (first, second), owed = match
         ahead = self.strengths[first] - self.strengths[second]
         winner = 1 if self.random.random() < 1 / (1 + 10 ** (-ahead / 400)) else 2
-        one, other = (self.state.entries[place].player for place in (first, second))
+        one, other = (self.state.entries[index].player for index in (first, second))
         self.state.count((one, other), winner, 0.0)
         if owed is None:
             self.state.owe(OwedMatch("", (other, one), ()))
@@ -70,7 +70,7 @@ class DrawnLadder:
             self.state.rated(solve(problem))
 
     def table(self) -> LadderTable:
-        return ladder_table(self.state, str, self.present.values(), LadderTerms("none"))
+        return ladder_table(self.state, str, self.present.values(), clock="none")
 
 
 @pytest.fixture(scope="module", params=range(repetitions(8, short=1)))
@@ -97,17 +97,17 @@ def test_the_true_order_is_within_the_error_bars(drawn: DrawnLadder) -> None:
             assert high.rating + (high.error or 0) > low.rating - (low.error or 0)
     average = sum(drawn.strengths.values()) / len(entries)
     missed = [
-        place
-        for place, each in enumerate(entries)
-        if abs(each.rating + average - drawn.strengths[place]) > (each.error or 0)
+        index
+        for index, each in enumerate(entries)
+        if abs(each.rating + average - drawn.strengths[index]) > (each.error or 0)
     ]
     assert len(missed) <= 2, "95 % are within"
 
 
 def test_most_matches_are_between_neighbours(drawn: DrawnLadder) -> None:
     rank = {
-        place: rank
-        for rank, place in enumerate(sorted(drawn.strengths, key=drawn.strengths.__getitem__))
+        index: rank
+        for rank, index in enumerate(sorted(drawn.strengths, key=drawn.strengths.__getitem__))
     }
     apart = Counter[int]()
     for (one, other), matches in drawn.pairs.items():

@@ -9,7 +9,7 @@ from playout.server.ladder.pairing import Contender, Meeting, meeting, next_pair
 
 def contenders(*ratings: float) -> list[Contender]:
     """Contenders of different accounts, free from the first match on."""
-    return [Contender(place, f"a{place}", rating, 0) for place, rating in enumerate(ratings)]
+    return [Contender(index, f"a{index}", rating, 0) for index, rating in enumerate(ratings)]
 
 
 def test_the_first_pair_is_of_neighbours() -> None:
@@ -18,7 +18,7 @@ def test_the_first_pair_is_of_neighbours() -> None:
 
 
 def test_the_one_that_has_waited_longest_comes_first() -> None:
-    all_ = [each._replace(since=9 - each.place) for each in contenders(1000, 1100, 1200)]
+    all_ = [each._replace(since=9 - each.number) for each in contenders(1000, 1100, 1200)]
     assert next_pair(all_, all_, {}) == (2, 1)
 
 
@@ -31,7 +31,7 @@ def test_neighbours_meet_in_turn() -> None:
         assert found is not None
         pairs.append(meeting(*found))
         met[meeting(*found)] = number
-        all_ = [each._replace(since=number) if each.place in found else each for each in all_]
+        all_ = [each._replace(since=number) if each.number in found else each for each in all_]
     assert sorted(pairs[:3]) == [(0, 1), (0, 2), (1, 2)]
     assert sorted(pairs[3:]) == [(0, 1), (0, 2), (1, 2)]
 

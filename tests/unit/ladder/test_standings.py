@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from playout.ratings.bradley_terry import solve
-from playout.server.ladder.standings import LadderMeeting, LadderTable, LadderTerms, ladder_table
+from playout.server.ladder.standings import LadderMeeting, LadderTable, ladder_table
 from playout.server.ladder.state import LadderPlayer, LadderState
 
 ANN, BOB, NEW = LadderPlayer("a", "1"), LadderPlayer("b", "1"), LadderPlayer("a", "2")
@@ -20,7 +20,7 @@ def table_of(*results: tuple[LadderPlayer, LadderPlayer, int], repeated: int = 1
     if problem := ladder.problem():
         ladder.rated(solve(problem))
     present = {ladder.enter(NEW)}
-    return ladder_table(ladder, NAMES.__getitem__, present, LadderTerms("1/move", playing=3))
+    return ladder_table(ladder, NAMES.__getitem__, present, clock="1/move", playing=3)
 
 
 def test_without_matches_nothing_is_known() -> None:

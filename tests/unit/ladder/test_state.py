@@ -35,7 +35,7 @@ def rated(ladder: LadderState) -> LadderState:
 
 def test_results_are_counted_by_who_moves_first() -> None:
     ladder = played((ANN, BOB, 1), (BOB, ANN, TIE), (BOB, ANN, 2))
-    ann, bob = ladder.place(ANN), ladder.place(BOB)
+    ann, bob = ladder.index_of(ANN), ladder.index_of(BOB)
     assert ladder.counts(ann, bob) == Outcomes(first=1)
     assert ladder.counts(bob, ann) == Outcomes(ties=1, second=1)
     entry = ladder.entries[ann]
@@ -44,7 +44,7 @@ def test_results_are_counted_by_who_moves_first() -> None:
 
 def test_ratings_average_zero_and_order_the_players() -> None:
     ladder = rated(played(*[(ANN, BOB, 1)] * 6, *[(BOB, ANN, 1)] * 2))
-    ann, bob = (ladder.entries[ladder.place(each)] for each in (ANN, BOB))
+    ann, bob = (ladder.entries[ladder.index_of(each)] for each in (ANN, BOB))
     assert ann.rating == pytest.approx(-bob.rating)
     assert ann.rating > 0
     assert ladder.superiority(0, 1) == pytest.approx(1 - (ladder.superiority(1, 0) or 0))
@@ -58,39 +58,39 @@ def test_nothing_is_rated_again_without_a_new_result() -> None:
 def test_a_new_version_starts_with_the_rating_of_the_one_before() -> None:
     ladder = rated(played(*[(ANN, BOB, 1), (BOB, ANN, 2)] * 5, (BOB, ANN, 1)))
     new = ladder.entries[ladder.enter(NEW)]
-    assert new.rating == ladder.entries[ladder.place(ANN)].rating
+    assert new.rating == ladder.entries[ladder.index_of(ANN)].rating
     assert new.error is None
-    assert ladder.is_retired(ladder.place(ANN))
-    assert not ladder.is_retired(ladder.place(NEW))
+    assert ladder.is_retired(ladder.index_of(ANN))
+    assert not ladder.is_retired(ladder.index_of(NEW))
     # The prior holds in the joint model, too: one lost match does not make it the worst.
     ladder.count((NEW, BOB), 2, 99.0)
     rated(ladder)
-    assert new.rating > ladder.entries[ladder.place(BOB)].rating
+    assert new.rating > ladder.entries[ladder.index_of(BOB)].rating
     assert new.error is not None
-    assert new.error > (ladder.entries[ladder.place(ANN)].error or 0)
+    assert new.error > (ladder.entries[ladder.index_of(ANN)].error or 0)
 
 
 def test_an_old_version_that_enters_again_is_the_latest() -> None:
     ladder = LadderState("nim")
     for player in (ANN, NEW, ANN):
         ladder.enter(player)
-    assert ladder.is_retired(ladder.place(NEW))
+    assert ladder.is_retired(ladder.index_of(NEW))
     ladder.count((NEW, BOB), 1, 0.0)  # its last match does not bring it back
-    assert ladder.is_retired(ladder.place(NEW))
+    assert ladder.is_retired(ladder.index_of(NEW))
 
 
 def test_the_second_match_is_due_once_when_both_are_free() -> None:
     ladder = played((ANN, BOB, 1))
     owed = OwedMatch("m1", (BOB, ANN), (3,))
     ladder.owe(owed)
-    assert ladder.due_owed({ladder.place(ANN)}) is None
+    assert ladder.due_owed({ladder.index_of(ANN)}) is None
     assert ladder.due_owed({0, 1}) == owed
     assert ladder.due_owed({0, 1}) is None
 
 
 def test_who_moved_first_less_often_moves_first() -> None:
     ladder = played((ANN, BOB, 1))
-    ann, bob = ladder.place(ANN), ladder.place(BOB)
+    ann, bob = ladder.index_of(ANN), ladder.index_of(BOB)
     assert ladder.due_pair({ann, bob}, {ann, bob}, frozenset()) == (bob, ann)
 
 
@@ -120,6 +120,6 @@ def test_a_restored_ladder_is_the_one_that_was_played() -> None:
     assert {each.player: (each.matches, each.rating) for each in after.entries} == {
         each.player: (each.matches, pytest.approx(each.rating)) for each in before.entries
     }
-    assert after.is_retired(after.place(ANN))
-    assert after.entries[after.place(NEW)].previous == after.place(ANN)
+    assert after.is_retired(after.index_of(ANN))
+    assert after.entries[after.index_of(NEW)].previous == after.index_of(ANN)
     assert after.due_owed(range(3)) is not None

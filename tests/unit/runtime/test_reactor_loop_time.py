@@ -129,7 +129,7 @@ def test_the_time_of_day_goes_on_while_the_server_stands_still() -> None:
     ann = harness.client("Ann")
     for _ in range(3):
         ann.ask(Ping(), Pong)
-    harness.hub.stood_still(100.0)
+    harness.hub.stalled(100.0)
     for _ in range(4):
         ann.ask(Ping(), Pong)  # as many as in a burst: tokens came during the stall
 

@@ -80,7 +80,7 @@ def test_the_page_has_standings_meetings_and_the_new_version(source: PageSource)
     assert text.count(">retired<") == 1
     assert text.count(">provisional<") == sum(each.provisional for each in table.standings)
     assert "Is the new version better?" in text
-    assert "Who met whom" in text
+    assert "Crosstable" in text
     (one, *_) = table.meetings
     points = f"{one.won + one.tied / 2:g}/{one.won + one.tied + one.lost}"
     assert f">{points}</a>" in text

@@ -237,8 +237,7 @@ def test_one_for_whom_too_much_waits_is_dropped() -> None:
     for notices in range(100):
         if not line.open:
             break
-        fails = notices % 2 == 0
-        web.driver.call_hub(lambda now, fails=fails: web.hub.storage_fails(fails, now))  # type: ignore[misc]
+        web.driver.caller(web.hub.storage_fails)(notices % 2 == 0)
         web.clock.advance(0)
     assert line.transport.disconnected
     assert sum(len(str(frame.payload)) for frame in line.heard()) <= 5000
