@@ -183,8 +183,23 @@ class Mutator:
         message: Message = {"type": kind.__struct_config__.tag}
         for each in msgspec.structs.fields(kind):
             if each.required or self._pick([True, False]):
-                message[each.name] = self._values[each.name]()
+                message[each.name] = self._value(each)
         return message
+
+    def _value(self, field: msgspec.structs.FieldInfo) -> Any:
+        """Return a value for a field: a telling one for its name, or else any of its type."""
+        if field.name in self._values:
+            return self._values[field.name]()
+        kind = msgspec.inspect.type_info(field.type)
+        while isinstance(kind, msgspec.inspect.UnionType):
+            kind = self._pick(kind.types)
+        made: dict[type[msgspec.inspect.Type], Callable[[], Any]] = {
+            msgspec.inspect.BoolType: lambda: self._pick([True, False]),
+            msgspec.inspect.IntType: lambda: self._below(10),
+            msgspec.inspect.FloatType: self.random.random,
+            msgspec.inspect.StrType: self._name,
+        }
+        return made[type(kind)]() if type(kind) in made else None
 
     def _pick(self, things: Any) -> Any:
         return self.random.choice(things)

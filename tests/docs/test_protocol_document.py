@@ -22,92 +22,35 @@ import pytest
 
 from playout import games
 from playout.protocol.codec import ADMINISTRATORS_FRAME, MAX_FRAME, decode_event, decode_request
-from playout.protocol.messages import (
-    EVENTS,
-    PROTOCOL,
-    REQUESTS,
-    Analysis,
-    Board,
-    Candidate,
-    ClockState,
-    ClusterWorker,
-    Code,
-    Event,
-    LegalMove,
-    LobbyTotals,
-    OfferedBot,
-    OpenOffer,
-    Outcome,
-    Person,
-    PositionView,
-    Reason,
-    Request,
-    Sender,
-    ServerPing,
-    Summary,
-    TimeControl,
-)
-from playout.protocol.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
+from playout.protocol.messages import PROTOCOL, REQUESTS, Code, Event, Reason, Request, Sender
 from playout.server.core.handlers.feeds import LISTED
 from playout.server.core.hub import Policy
 from playout.server.server_command import main as server_command
 from support.commands import RunningServer
+from support.protocol_document import (
+    DOCUMENT,
+    EVENT_KINDS,
+    KINDS,
+    PART_KINDS,
+    REQUEST_KINDS,
+    SECTIONS,
+    Message,
+    bare,
+    blocks,
+    subsections,
+    table,
+    tag_of,
+)
 from support.requirements import skip_without
 
 ROOT = Path(__file__).parents[2]
-DOCUMENT = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
 NODE_MODULES = ROOT / "tests" / "node" / "node_modules"
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 
 #: Generous, for a first start compiles all games; nothing waits that long when all is well.
 TIMEOUT_S = 60
 
-Message = dict[str, Any]
 Command = list[str]
-
-
-# The document, taken apart.
-
-
-def tag_of(kind: Any) -> str:
-    tag = None if is_dataclass(kind) else kind.__struct_config__.tag
-    return str(tag or re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower())
-
-
-def heading_of(kind: Any) -> str:
-    """Of a message's section. Headings are unique; a `ping` can come from both sides."""
-    return "ping from the server" if kind is ServerPing else tag_of(kind)
-
-
-def parsed_sections() -> dict[str, str]:
-    """The text below each heading, up to the next one."""
-    pieces = re.split(r"^#{2,3} (.+)$", DOCUMENT, flags=re.MULTILINE)
-    headings = pieces[1::2]
-    assert len(set(headings)) == len(headings)
-    return dict(zip(headings, pieces[2::2], strict=True))
-
-
-def table(section: str, first_column: str) -> list[list[str]]:
-    """The rows, without their head, of the table whose first column has that name."""
-    found = re.search(rf"^\| {first_column} \|.*\n\| ---.*\n((?:\|.*\n)+)", section, re.MULTILINE)
-    if found is None:
-        return []
-    return [[cell.strip() for cell in row.split("|")[1:-1]] for row in found[1].splitlines()]
-
-
-def bare(cell: str) -> str:
-    return cell.strip("`")
-
-
-def blocks(text: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
-
-
-def subsections(heading: str) -> list[str]:
-    """The headings of the third level below one of the second."""
-    inside = re.split(r"^## (.+)$", DOCUMENT, flags=re.MULTILINE)
-    text = dict(zip(inside[1::2], inside[2::2], strict=True))[heading]
-    return re.findall(r"^### (.+)$", text, flags=re.MULTILINE)
 
 
 def parsed_exchange() -> list[tuple[str, Message]]:
@@ -117,17 +60,6 @@ def parsed_exchange() -> list[tuple[str, Message]]:
     return [(who, json.loads(message)) for who, message in said]
 
 
-SECTIONS = parsed_sections()
-#: By heading.
-REQUEST_KINDS = {tag_of(kind): kind for kind in REQUESTS}
-EVENT_KINDS = {heading_of(kind): kind for kind in EVENTS}
-PARTS = (
-    TimeControl, ClockState, Analysis, Board, PositionView, Candidate, LegalMove, OpenOffer,
-    Summary, Person, OfferedBot, Outcome, LobbyTotals, ClusterWorker,
-    TournamentSpec, Entrant, Openings, Adjudication, Sprt,
-)  # fmt: skip
-PART_KINDS = {tag_of(kind): kind for kind in PARTS}
-KINDS = REQUEST_KINDS | EVENT_KINDS | PART_KINDS
 EXAMPLES = [
     pytest.param(heading, json.loads(block), id=f"{heading}-{number}".replace(" ", "_"))
     for heading, section in SECTIONS.items()

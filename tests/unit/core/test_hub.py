@@ -6,56 +6,38 @@ import itertools
 from collections import Counter
 from typing import Any
 
+import msgspec
 import pytest
 
 from playout.protocol.messages import (
     REQUESTS,
-    Abort,
-    Adjudicate,
     Analyse,
-    AnswerOffer,
     Cancel,
     ChallengeBot,
     Closing,
     Code,
-    CreateTournament,
     Ended,
-    EndTournament,
-    EnterLadder,
     Error,
-    Hello,
-    Join,
-    Kick,
-    LeaveLadder,
     List,
     Listing,
     Move,
     Notice,
-    Offer,
     Ok,
     Ping,
     Pong,
     Reason,
-    ReportCluster,
     Request,
     Resign,
     Seek,
     Seeking,
     Sender,
     Started,
-    StopAnalysis,
-    SubscribeLobby,
     TakeOver,
     Unwatch,
     Update,
     Watch,
-    WatchLadder,
-    WatchTournament,
     Welcome,
-    Withdraw,
-    WithdrawOffer,
 )
-from playout.protocol.tournament_spec import TournamentSpec
 from playout.server.core.accounts import digest
 from playout.server.core.assembly import make_hub
 from playout.server.core.handlers.seeks import OpenSeek
@@ -73,6 +55,7 @@ from support.hub_harness import (
     play,
     sit_down,
 )
+from support.protocol_document import examples_of
 
 
 def test_a_newcomer_is_welcomed() -> None:
@@ -117,36 +100,11 @@ def test_a_session_belongs_to_a_name() -> None:
 
 # What is allowed to whom.
 
+#: A request of each type: the example of docs/protocol.md, or one with a bot that the hub offers.
 SAYINGS: dict[type[Request], Request] = {
-    Hello: hello_of("Zoe", id="q"),
-    Seek: Seek(id="q", game=GAME),
+    **{kind: msgspec.structs.replace(examples_of(kind)[0], id="q") for kind in REQUESTS},
     ChallengeBot: ChallengeBot(id="q", player="random", game=GAME),
     Analyse: Analyse(id="q", game=GAME),
-    StopAnalysis: StopAnalysis(id="q", analysis="a"),
-    Cancel: Cancel(id="q", seek="s"),
-    Move: Move(id="q", match="m", ply=0, action=0),
-    Resign: Resign(id="q", match="m"),
-    Offer: Offer(id="q", match="m", offer="draw", ply=0),
-    AnswerOffer: AnswerOffer(id="q", match="m", offer="draw", ply=0, accept=True),
-    WithdrawOffer: WithdrawOffer(id="q", match="m"),
-    TakeOver: TakeOver(id="q", match="m"),
-    Abort: Abort(id="q", match="m"),
-    Kick: Kick(id="q", name="Zoe"),
-    Watch: Watch(id="q", match="m"),
-    Unwatch: Unwatch(id="q", match="m"),
-    List: List(id="q"),
-    SubscribeLobby: SubscribeLobby(id="q"),
-    Ping: Ping(id="q"),
-    Join: Join(id="q", tournament="t"),
-    EnterLadder: EnterLadder(id="q", game=GAME),
-    LeaveLadder: LeaveLadder(id="q", game=GAME),
-    CreateTournament: CreateTournament(id="q", spec=TournamentSpec("", (), "match", ())),
-    WatchTournament: WatchTournament(id="q", tournament="t"),
-    WatchLadder: WatchLadder(id="q", game=GAME),
-    Withdraw: Withdraw(id="q", tournament="t", entrant="Zoe"),
-    EndTournament: EndTournament(id="q", tournament="t"),
-    ReportCluster: ReportCluster(id="q", tournament="t", workers=()),
-    Adjudicate: Adjudicate(id="q", match="m", ply=0, winner=1),
 }
 EVERYTHING = list(itertools.product(Sender, REQUESTS))
 ALLOWED = [(sender, kind) for sender, kind in EVERYTHING if sender in kind.sent_by]
