@@ -5,7 +5,7 @@ bytes that are no frames. They arrive over many connections at once, in pieces, 
 players, spectators and peers without `hello`. A *fault* is the answer `internal`, a traceback in
 the log, or no answer to a last `ping`; the inputs before it are written to a file. Meanwhile two
 honest players in a process of their own play match after match, and check every message. Most
-inputs go to a server without limits, so that it processes them; the others to a server with its
+inputs go to a server without limits, so that it processes them; the others go to a server with its
 default limits. Both store in SQLite.
 """
 
@@ -43,15 +43,15 @@ ANSWERS = (Column("what", "answer"), Column("count", "count"))
 def run(bench: Bench) -> list[ResultTable]:
     """Return a table per server, then the number of answers by type."""
     inputs = bench.pick(200_000, 10_000)
-    said: Counter[str] = Counter()
-    tables = [_attacked(name, inputs, said) for name in bench.track(list(SERVERS))]
+    counts: Counter[str] = Counter()
+    tables = [_attacked(name, inputs, counts) for name in bench.track(list(SERVERS))]
     answers = ResultTable("Answers and errors, by type and code", ANSWERS)
-    for what, count in said.most_common():
+    for what, count in counts.most_common():
         answers.add(what=what, count=count)
     return [*tables, answers]
 
 
-def _attacked(name: str, inputs: int, said: Counter[str]) -> ResultTable:
+def _attacked(name: str, inputs: int, counts: Counter[str]) -> ResultTable:
     options, share = SERVERS[name]
     first = round(inputs * share * WARM_UP)
     with (
@@ -67,7 +67,7 @@ def _attacked(name: str, inputs: int, said: Counter[str]) -> ResultTable:
         left = fuzzer.connections_left()
         seen = honest_players.finish()
     _show(fuzzer, seen)
-    said += fuzzer.answers
+    counts += fuzzer.answers
     table = ResultTable(f"{fuzzer.inputs.total():,} inputs to a server {name}", FACTS)
     table.add(what="connections", value=fuzzer.peers)
     table.add(NONE, what="of them still open at the end", value=left)
@@ -88,14 +88,14 @@ def _attacked(name: str, inputs: int, said: Counter[str]) -> ResultTable:
 
 
 def _settled_kib(fuzzer: Fuzzer, pid: int) -> int:
-    """Return the server's memory after all peers have gone and all reconnection times are over."""
+    """Return the server's memory when no peer is connected or may still reconnect."""
     fuzzer.connections_left()
     time.sleep(RECONNECT_S + 0.5)
     return resident_kib(pid)
 
 
 def _show(fuzzer: Fuzzer, seen: HonestPlayersReport) -> None:
-    """Print the faults on standard error, and write their inputs to files, as they may be long."""
+    """Print the faults on standard error, and write their inputs, which may be long, to files."""
     if seen.fault:
         click.echo(f"The honest players: {seen.fault}", err=True)
     for fault in fuzzer.faults:

@@ -1,36 +1,42 @@
-"""Clusters of hundreds of workers, by simulation: what one runner, server and scheduler hold.
+"""Clusters of hundreds of workers, by simulation: the limits of one runner, server and scheduler.
 
 The entrants wait instead of thinking, so that hundreds of workers fit on one machine. Server,
 runner and scheduler are real: `playout-tournament run --dask` and `dask scheduler`. The workers are
-complete, too, with up to a hundred in a process, and so are the tasks, and a process for each
+complete, too, with up to a hundred in a process. So are the tasks, each with a process for its
 entrant; but one further process plays for all entrants.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import multiprocessing
+import os
 import signal
+import struct
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
+import msgspec
 
+from playout.protocol.codec import encode
+from playout.protocol.messages import Hello, Join, Move, Ping, Request
 from testbed.bench import Bench, Column, ResultTable
 from testbed.killed_tournament import COMMAND as RUNNER
 from testbed.machine import children, own_processor_seconds, runs
-from testbed.many_workers import (
-    COMMAND,
-    ManyWorkers,
-    SleepingPlayers,
-    many_workers,
-    sleeping_players,
-)
+from testbed.many_workers import LocalCluster, local_cluster
 from testbed.server_process import allow_connections
+from testbed.traffic import split
 
+#: The command of an entrant, in the folder of the tournament.
+COMMAND = "sh sleeper.sh"
 SPEC = """
 name = "sleepers"
 games = ["connect_four"]
@@ -61,9 +67,11 @@ COLUMNS = (
     Column("workers_busy", "all workers", ".0%"),
     Column("players_busy", "all players", ".0%"),
 )
+#: The most workers in a process.
+IN_A_PROCESS = 100
 #: Longest time until all core sets play.
 PATIENCE_S = 300.0
-#: Before the measurement, so that the matches do not all begin at once.
+#: Seconds before the measurement, so that the matches do not all begin at once.
 WARM_UP_S = 5.0
 
 
@@ -73,7 +81,7 @@ def run(bench: Bench) -> list[ResultTable]:
     allow_connections(4 * max(sizes))
     table = ResultTable(f"Clusters whose entrants wait, for {seconds:g} s", COLUMNS)
     for size in bench.track(sizes):
-        with many_workers(size) as cluster:
+        with local_cluster(size, in_a_process=IN_A_PROCESS) as cluster:
             for thinking_s in thinking:
                 table.add(
                     workers=size,
@@ -84,9 +92,9 @@ def run(bench: Bench) -> list[ResultTable]:
 
 
 def _measured(
-    cluster: ManyWorkers, size: int, thinking_s: float, seconds: float
+    cluster: LocalCluster, size: int, thinking_s: float, seconds: float
 ) -> Mapping[str, float]:
-    """The numbers of a row, from a tournament that is played for that many seconds."""
+    """Return the numbers of a row, from a tournament that is played for that many seconds."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="playout-workers-") as name:
         folder = Path(name)
@@ -99,7 +107,7 @@ def _measured(
 
 
 @contextlib.contextmanager
-def _running(folder: Path, cluster: ManyWorkers) -> Iterator[_Tournament]:
+def _running(folder: Path, cluster: LocalCluster) -> Iterator[_Tournament]:
     """Run the tournament of the folder until the end of the block."""
     words = (RUNNER, "run", "spec.toml", "--dask", cluster.address, "--http", "none")
     database = f"sqlite:///{folder / 'tournament.db'}"
@@ -119,14 +127,14 @@ def _running(folder: Path, cluster: ManyWorkers) -> Iterator[_Tournament]:
 
 @dataclass
 class _Tournament:
-    """A tournament that is being played: its runner, and what belongs to it."""
+    """A running tournament: its runner, the cluster and the log."""
 
     runner: subprocess.Popen[bytes]
-    cluster: ManyWorkers
+    cluster: LocalCluster
     log: Path
 
     def wait(self, condition: Callable[[], bool], what: str) -> None:
-        """Wait for a condition. Raises ClickException if it does not come true."""
+        """Wait for a condition. Raises ClickException if it does not become true."""
         give_up_at = time.monotonic() + PATIENCE_S
         while not condition():
             if self.runner.poll() is not None or time.monotonic() > give_up_at:
@@ -138,7 +146,7 @@ class _Tournament:
     def measure(
         self, players: SleepingPlayers, size: int, thinking_s: float, seconds: float
     ) -> dict[str, float]:
-        """The rates and the loads during that many seconds from now."""
+        """Return the rates and the loads during that many seconds from now."""
         (server,) = (
             pid for pid in children(self.runner.pid) if runs(pid, "playout.server.server_command")
         )
@@ -165,3 +173,157 @@ class _Tournament:
 
 def _spent(pids: Iterable[int]) -> float:
     return sum(map(own_processor_seconds, pids))
+
+
+# Players that wait instead of thinking, all in one process.
+#
+# The tournament starts a shell script as an entrant, COMMAND, with a process of its own: it writes
+# the variables of its environment into a pipe, and sleeps. The process of the players reads the
+# pipe, connects to the server for each script, and plays the first legal action of each position
+# after the thinking time. A thousand entrants so need little memory, and no processor time.
+
+
+_SCRIPT = """\
+echo $PLAYOUT_PORT $PLAYOUT_NAME $PLAYOUT_TOKEN $PLAYOUT_TOURNAMENT $PLAYOUT_CORE_SET > {pipe}
+exec sleep 100000
+"""
+_LENGTH = struct.Struct(">I")
+
+
+class _Received(msgspec.Struct):
+    """The fields of events that a player needs."""
+
+    type: str
+    match: str = ""
+    seat: int = 0
+    to_move: int = 0
+    ply: int = -1
+    moves: tuple[int, ...] = ()
+    legal_actions: tuple[int, ...] = ()
+    text: str = ""
+
+
+@dataclass
+class PlayerCounts:
+    """Moves sent, matches begun and matches ended by all players so far."""
+
+    moves: int
+    begun: int
+    ended: int
+
+
+class SleepingPlayers:
+    """The process with all players, as the benchmark sees it."""
+
+    def __init__(self, pid: int, counts: Any) -> None:
+        self.pid = pid
+        self._counts = counts
+
+    @property
+    def counts(self) -> PlayerCounts:
+        """The counts so far; only the first player of a match counts it."""
+        return PlayerCounts(*self._counts)
+
+
+@contextlib.contextmanager
+def sleeping_players(folder: Path, thinking_s: float) -> Iterator[SleepingPlayers]:
+    """Write the script into the folder, and run the process until the end of the block."""
+    pipe = folder / "players"
+    os.mkfifo(pipe)
+    (folder / "sleeper.sh").write_text(_SCRIPT.format(pipe=pipe))
+    context = multiprocessing.get_context("spawn")
+    counts = context.Array("q", 3, lock=False)
+    process = context.Process(target=_run, args=(str(pipe), thinking_s, counts), daemon=True)
+    process.start()
+    assert process.pid is not None
+    try:
+        yield SleepingPlayers(process.pid, counts)
+    finally:
+        process.kill()
+        process.join()
+        pipe.unlink()
+
+
+def _run(pipe: str, thinking_s: float, counts: Any) -> None:
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_play(pipe, thinking_s, counts))
+
+
+async def _play(pipe: str, thinking_s: float, counts: Any) -> None:
+    """Connect a player for each line of the pipe, without end."""
+    # The pipe is opened for writing, too, so that it does not end with the last script.
+    descriptor = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
+    await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(descriptor, "rb", buffering=0)
+    )
+    while line := await reader.readline():
+        port, *words = line.decode().split()
+        sleeper = partial(_Sleeper, *words, thinking_s=thinking_s, counts=counts)
+        await loop.create_connection(sleeper, "127.0.0.1", int(port))
+
+
+class _Sleeper(asyncio.Protocol):
+    """A player and its connection."""
+
+    def __init__(
+        self,
+        name: str,
+        token: str,
+        tournament: str,
+        core_set: str,
+        *,
+        thinking_s: float,
+        counts: Any,
+    ) -> None:
+        self._hello = Hello(
+            protocol_min=1, protocol_max=1, name=name, token=token, legal_actions=True
+        )
+        self._join = Join(tournament=tournament, core_set=int(core_set), process=int(core_set))
+        self._thinking_s = thinking_s
+        self._counts = counts
+        self._seat = 0
+        self._unread = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._send(self._hello)
+
+    def data_received(self, data: bytes) -> None:
+        payloads, self._unread = split(self._unread + data)
+        for payload in payloads:
+            self._received(_decode(payload))
+
+    def _received(self, event: _Received) -> None:
+        match event.type:
+            case "welcome":
+                self._send(self._join)
+            case "started":
+                self._seat = event.seat
+                self._counts[1] += event.seat == 1
+                self._move_later(event, len(event.moves))
+            case "update":
+                self._move_later(event, event.ply + 1)
+            case "ended":
+                self._counts[2] += self._seat == 1
+            case "ping":
+                self._send(Ping())
+            case "error":
+                print(f"the server refuses a request: {event.text}", flush=True)
+
+    def _move_later(self, event: _Received, ply: int) -> None:
+        if event.to_move == self._seat:
+            move = Move(match=event.match, ply=ply, action=event.legal_actions[0])
+            asyncio.get_running_loop().call_later(self._thinking_s, self._move, move)
+
+    def _move(self, move: Move) -> None:
+        self._counts[0] += 1
+        self._send(move)
+
+    def _send(self, request: Request) -> None:
+        frame = encode(request)
+        self._transport.write(_LENGTH.pack(len(frame)) + frame)
+
+
+_decode = msgspec.msgpack.Decoder(_Received).decode

@@ -1,4 +1,4 @@
-"""Two honest players in their own process, which report errors and latencies of the server."""
+"""Two honest players in a process of their own, which report faults and latencies of the server."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import time
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing.connection import Connection
-
-import click
 
 from playout import games
 from playout.games import Game
-from testbed.machine import piped_process
+from testbed.machine import Helper, Report, helper
 from testbed.traffic import Message, TrafficPlayer
 
 NAMES = ("Honest first", "Honest second")
@@ -23,50 +22,33 @@ CLOCK = "60+1"
 #: Seconds before each move, until the players are asked to finish.
 THINK_S = 0.02
 SILENCE_S = 20.0
+#: Longest time from the word to finish to the end of the match.
+FINISH_S = 120.0
 IGNORED = ("seeking", "notice", "ping")
 
 
 @dataclass
-class HonestPlayersReport:
-    """The report of both players; `fault` describes a wrong message, or is empty."""
+class HonestPlayersReport(Report):
+    """Matches that both players have finished, and the latencies of their moves."""
 
     matches: int = 0
     latencies_s: list[float] = field(default_factory=list)
-    fault: str = ""
 
 
 @contextlib.contextmanager
-def playing(port: int, size: int = 19) -> Iterator[HonestPlayers]:
-    """Run two players that play match after match, until they are asked to finish.
+def playing(port: int, size: int = 19) -> Iterator[Helper[HonestPlayersReport]]:
+    """Run two players that play match after match until they are sent the word "finish".
 
-    They fill a board of `size` rows and columns at random; a full row wins.
+    They fill a board of `size` rows and columns at random; a full row wins. They finish their match
+    without delay, and report; a wrong message of the server is a fault.
     """
-    with piped_process(_play_until_asked, port, size, method="forkserver") as pipe:
-        pipe.recv()  # their first match has started
-        yield HonestPlayers(pipe)
+    run = partial(helper, "the honest players", _run, answer_s=FINISH_S, method="forkserver")
+    with run(port, size) as players:
+        players.answer()  # their first match has started
+        yield players
 
 
-class HonestPlayers:
-    """A handle to the process of the two players."""
-
-    def __init__(self, pipe: Connection) -> None:
-        self._pipe = pipe
-
-    def finish(self) -> HonestPlayersReport:
-        """Let them finish their match without delay, and return their report.
-
-        Raises ClickException if their process has ended.
-        """
-        self._pipe.send("finish")
-        try:
-            report = self._pipe.recv()
-        except EOFError:
-            raise click.ClickException("the process of the honest players ended") from None
-        assert isinstance(report, HonestPlayersReport)
-        return report
-
-
-def _play_until_asked(port: int, size: int, pipe: Connection) -> None:
+def _run(port: int, size: int, pipe: Connection) -> None:
     report = HonestPlayersReport()
     game = games.load(f"mnk(m={size},n={size},k={size})")
     try:
@@ -74,10 +56,10 @@ def _play_until_asked(port: int, size: int, pipe: Connection) -> None:
             honest = [_HonestPlayer(port, number, stack) for number in range(2)]
             while not pipe.poll():
                 _play(honest, game, pipe, report)
-    except Exception:  # the other process reports it
+    except Exception:  # the report has what was measured before
+        if not report.latencies_s:
+            raise
         report.fault = traceback.format_exc()
-        if not report.matches:
-            pipe.send("failed")
     pipe.recv()
     pipe.send(report)
 
@@ -95,7 +77,7 @@ class _HonestPlayer:
         self.receive("welcome")
 
     def receive(self, kind: str) -> Message:
-        """Return the next message of that type; skip challenges and notices of other peers."""
+        """Return the next message of that type; skip seeks and notices of other peers."""
         for message in self._received:
             if message["type"] == kind:
                 return message
@@ -117,7 +99,7 @@ def _play(
         each.player.send({"type": "seek", "opponent": NAMES[1 - number], **terms}, 0.0)
     (match,) = {each.receive("started")["match"] for each in honest}
     if not report.matches:
-        pipe.send("started")
+        pipe.send(HonestPlayersReport())
     choose = random.Random(match).choice
     state, ply = game.initial_state(), 0
     while not game.winner(state):

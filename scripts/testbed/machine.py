@@ -242,13 +242,17 @@ class Helper(Generic[R]):
 
     def answer(self) -> R:
         """Return its next report. Raises ClickException for a fault, or without an answer."""
-        report = self.report()
+        report = self._report()
         if report.fault:
             raise click.ClickException(f"{self._name}: {report.fault}")
         return report
 
-    def report(self) -> R:
-        """Return its next report, with a fault or without. Raises ClickException without any."""
+    def finish(self) -> R:
+        """Send it "finish", and return its last report, which may have a fault."""
+        self.ask("finish")
+        return self._report()
+
+    def _report(self) -> R:
         with contextlib.suppress(EOFError):
             if self._pipe.poll(self._answer_s):
                 report: R = self._pipe.recv()
