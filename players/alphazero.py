@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from playout.games import Game, State
 from playout.players.core.player import Info, action_between
-from playout.players.mcts.priors import add_noise
+from playout.players.mcts.puct_worker import NetWorker, add_noise
 from playout.players.mcts.searcher import TreeSearch
 from playout.players.mcts.selection import PUCT, Selection
 from playout.players.mcts.uct_simulation import SearchConfig
@@ -79,8 +79,6 @@ class AlphaZero(TreeSearch):
         self._draw = np.random.default_rng(abs(self._seed))
 
     def _new_worker(self, config: SearchConfig, seed: int, megabytes: float) -> Worker:
-        from playout.players.mcts.puct_worker import NetWorker
-
         worker = NetWorker(self.game, self._net, self._batch, config, seed, megabytes)
         if self._noise > 0:
             worker.at_root = self._add_noise

@@ -1,13 +1,12 @@
 """Training of nets by self-play: samples, the trainer, the folder of a run, `playout-train`.
 
-A run is a loop of rounds (`loop`). In each round worker processes (`selfplay_workers`,
-`selfplay_process`) play against themselves with the newest net (`self_play`) and write shards of
-samples (`samples`); the trainer (`trainer`, `model`, `replay`) learns from the shards of the last
-rounds, and the next net is written as an ONNX file. `settings` is the file that controls it.
-`run_folder` reads and writes all files of a run: a process that is killed at any time loses at most
-the shards in flight.
+A run is a loop of rounds (`loop`). In each round worker processes (`selfplay_process`) play against
+themselves with the newest net (`self_play`) and write shards of samples (`samples`); the trainer
+(`trainer`, `replay`) learns from the shards of the last rounds, and the next net is written as an
+ONNX file. `settings` is the file that controls it. `run_folder` reads and writes all files of a
+run: a process that is killed at any time loses at most the shards in flight.
 
-Only `model`, `trainer` and `loop` import jax and optax; the commands import them when they train.
+Only `trainer` and `loop` import jax and optax; the commands import them when they train.
 """
 
 

@@ -19,8 +19,7 @@ from playout.players.training.record import RoundRecord
 from playout.players.training.replay import ReplayBuffer, window
 from playout.players.training.run_folder import Checkpoint, RunFolder
 from playout.players.training.samples import Played, Shard, ShardName, joined
-from playout.players.training.selfplay_process import Job
-from playout.players.training.selfplay_workers import JobPlayers
+from playout.players.training.selfplay_process import Job, JobPlayers
 from playout.players.training.settings import TrainingSettings
 from playout.players.training.trainer import Learned, Trainer, learning_rate
 

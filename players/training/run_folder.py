@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from playout.players.nets import graph
 from playout.players.nets import net as onnx_nets
-from playout.players.nets.architecture import Parameters
+from playout.players.nets.graph import Parameters
 from playout.players.training import TrainingError, record, run_files
 from playout.players.training.record import EvaluationRecord, RoundRecord
 from playout.players.training.run_files import clear_errors

@@ -13,15 +13,20 @@ from numpy.typing import NDArray
 from playout.games import KernelGame
 from playout.players.core.rules import rules_of
 from playout.players.mcts import selfplay_search
-from playout.players.mcts.priors import add_noise, evaluate_by_playouts, policy_of
 from playout.players.mcts.puct_simulation import new_net_buffers
-from playout.players.mcts.puct_worker import Callback
+from playout.players.mcts.puct_worker import Callback, add_noise, policy_of
 from playout.players.mcts.selection import PUCT, Selection
-from playout.players.mcts.selfplay_search import Schedule, new_games, play_games, share
+from playout.players.mcts.selfplay_search import (
+    Schedule,
+    evaluate_by_playouts,
+    new_games,
+    play_games,
+    share,
+)
 from playout.players.mcts.tree import new_forest
 from playout.players.mcts.uct_simulation import SearchConfig, search_kernels
 from playout.players.nets.encoding import Encoding
-from playout.players.training.samples import Samples
+from playout.players.training.samples import Played, Samples
 
 
 class Unfinished(NamedTuple):
@@ -74,19 +79,12 @@ class SelfPlaySettings:
     playout_simulations: int = 1000  # of a full search in those rounds, quick ones in proportion
 
 
-@dataclass(frozen=True)
-class SelfPlayResult:
-    """Samples, and what it took to make them; games that go on count when they have ended."""
+class SelfPlayResult(NamedTuple):
+    """Samples of ended games, the counts of these games, and the simulations of all games."""
 
     samples: Samples
-    games: int
-    plies: int
-    first_player_wins: int
-    ties: int
+    played: Played
     simulations: int
-    evaluations: int  # of the net
-    net_seconds: float
-    seconds: float
 
 
 class SelfPlay:
@@ -172,25 +170,26 @@ class SelfPlay:
             samples,
         )
         callback.raise_error()
-        n = int(games.counters[selfplay_search.SAMPLES])
-        counters = games.counters
-        return SelfPlayResult(
-            Samples(
-                games.done_states[:n],
-                games.done_actions[:n],
-                games.done_policies[:n],
-                games.done_outcomes[:n],
-                games.done_values[:n],
-            ),
-            games=int(counters[selfplay_search.GAMES]),
-            plies=int(counters[selfplay_search.PLIES]),
-            first_player_wins=int(counters[selfplay_search.FIRST_WINS]),
-            ties=int(counters[selfplay_search.TIES]),
-            simulations=int(counters[selfplay_search.SIMULATIONS]),
-            evaluations=int(counters[selfplay_search.EVALUATIONS]) if evaluate else 0,
+        counters = games.counters.tolist()
+        n = counters[selfplay_search.SAMPLES]
+        found = Samples(
+            games.done_states[:n],
+            games.done_actions[:n],
+            games.done_policies[:n],
+            games.done_outcomes[:n],
+            games.done_values[:n],
+        )
+        played = Played(
+            games=counters[selfplay_search.GAMES],
+            positions=n,
+            evaluations=counters[selfplay_search.EVALUATIONS] if evaluate else 0,
+            plies=counters[selfplay_search.PLIES],
+            first_player_wins=counters[selfplay_search.FIRST_WINS],
+            ties=counters[selfplay_search.TIES],
             net_seconds=self._net_seconds,
             seconds=time.perf_counter() - started,
         )
+        return SelfPlayResult(found, played, counters[selfplay_search.SIMULATIONS])
 
     def _schedule(self, by_playouts: bool) -> Schedule:
         settings = self._settings

@@ -1,4 +1,4 @@
-"""The trainer: a net's parameters with the state of their optimizer, and the steps of learning."""
+"""The trainer: a net in JAX, what a step of learning minimizes, and the state of the optimizer."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
 from numpy.typing import NDArray
@@ -14,15 +15,23 @@ from platformdirs import user_cache_path
 
 from playout.games import Game
 from playout.players.nets.encoding import Encoding
-from playout.players.training import TrainingError, model
-from playout.players.training.replay import ReplayBuffer
+from playout.players.nets.graph import BLOCK_STEM, Parameters, bias_of, stem_of
+from playout.players.training import TrainingError
+from playout.players.training.replay import Batch, ReplayBuffer
 from playout.players.training.run_folder import NET
 from playout.players.training.settings import LearningSettings
 
-Parameters = Mapping[str, NDArray[np.float32]]
+#: The parameters of a net, by name, as arrays of JAX.
+Weights = Mapping[str, jax.Array]
+
 #: Begins the names of the parameters that the next step starts from.
 _TRAINED = "trained/"
-
+#: The logit of an illegal action: its share is zero, and a product with it is still a number.
+_ILLEGAL = -1e9
+#: Parts of a batch: XLA computes them in parallel, where it uses little more than one core for a
+#: whole batch, and the planes of a part stay in the cache. On two cores a step of 3 blocks of 32
+#: filters takes 0.62 times as long, for 8x8 cells and a batch of 256.
+_PARTS = 4
 
 # Compiled steps are kept between processes: compiling takes longer than the steps of a round.
 jax.config.update("jax_compilation_cache_dir", str(user_cache_path("playout") / "jax"))
@@ -30,7 +39,7 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 
 class Learned(NamedTuple):
-    """What the steps of a round brought: means over all batches (see `model.Losses`)."""
+    """What the steps of a round brought: means over all batches (see `Losses`)."""
 
     steps: int
     policy_loss: float
@@ -55,7 +64,7 @@ class Trainer:
         self._average: Any = dict(start)
         self._moments = self._optimizer.init(self._parameters)
         self._update = jax.jit(self._updated)
-        self._evaluate = jax.jit(model.evaluate)
+        self._evaluate = jax.jit(evaluate)
 
     @property
     def parameters(self) -> dict[str, NDArray[np.float32]]:
@@ -95,7 +104,7 @@ class Trainer:
 
         Raises TrainingError if the loss is no longer a number.
         """
-        sums = np.zeros(len(model.Losses._fields))
+        sums = np.zeros(len(Losses._fields))
         for done in range(steps):
             batch = replay.draw(np.random.default_rng([self._seed, self.step]))
             self._parameters, self._average, self._moments, losses = self._update(
@@ -123,8 +132,8 @@ class Trainer:
     def _updated(
         self, parameters: Any, average: Any, moments: Any, batch: Any, rate: Any, decay: Any
     ) -> Any:
-        gradients, losses = model.gradients(parameters, batch)
-        updates, moments = self._optimizer.update(gradients, moments, parameters)
+        gradient, losses = gradients(parameters, batch)
+        updates, moments = self._optimizer.update(gradient, moments, parameters)
         changed = jax.tree.map(lambda value, update: value - rate * update, parameters, updates)
         average = jax.tree.map(lambda old, new: new + decay * (old - new), average, changed)
         return changed, average, moments, losses
@@ -135,3 +144,85 @@ def learning_rate(settings: LearningSettings, progress: float) -> float:
     if settings.schedule == "cosine":
         return settings.learning_rate * (1 + math.cos(math.pi * min(1.0, progress))) / 2
     return settings.learning_rate
+
+
+class Losses(NamedTuple):
+    """Means over a batch: both parts of the loss, and the entropies of policy and target in nats.
+
+    `agreement` is the share of positions where the net's best action is the search's.
+    """
+
+    policy_loss: jax.Array
+    value_loss: jax.Array
+    policy_entropy: jax.Array
+    target_entropy: jax.Array
+    agreement: jax.Array
+
+
+def evaluate(parameters: Weights, planes: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return the logits [n, actions] and the values [n], from -1 to 1, of encoded positions."""
+    stem = stem_of(parameters)
+    apart = stem == BLOCK_STEM
+    x = jax.nn.relu(_convolution(planes, parameters, stem, bias_of(stem), apart))
+    for block in range(sum(name.endswith("/w1") for name in parameters)):
+        y = jax.nn.relu(_convolution(x, parameters, f"block{block}/w1", f"block{block}/b1"))
+        x = jax.nn.relu(x + _convolution(y, parameters, f"block{block}/w2", f"block{block}/b2"))
+    policy, value = (
+        jax.nn.relu(_convolution(x, parameters, f"{head}/w", f"{head}/b")).reshape(len(planes), -1)
+        for head in ("policy", "value")
+    )
+    logits = _dense(policy, parameters, "policy/dense")
+    hidden = jax.nn.relu(_dense(value, parameters, "value/dense1"))
+    return logits, jnp.tanh(_dense(hidden, parameters, "value/dense2"))[:, 0]
+
+
+def loss(parameters: Weights, batch: Batch) -> tuple[jax.Array, Losses]:
+    """Return what is minimized: the policy's cross entropy plus the value's squared error.
+
+    Illegal actions have no share in the policy.
+    """
+    logits, values = evaluate(parameters, batch.planes)
+    shares = jax.nn.log_softmax(jnp.where(batch.legal, logits, _ILLEGAL))
+    policy_loss = -(batch.policy * shares).sum(axis=1).mean()
+    value_loss = jnp.square(values - batch.value).mean()
+    target = jnp.where(batch.policy > 0, batch.policy, 1.0)
+    losses = Losses(
+        policy_loss,
+        value_loss,
+        -(jnp.exp(shares) * jnp.where(batch.legal, shares, 0.0)).sum(axis=1).mean(),
+        -(target * jnp.log(target)).sum(axis=1).mean(),
+        (shares.argmax(axis=1) == batch.policy.argmax(axis=1)).mean(),
+    )
+    return policy_loss + value_loss, losses
+
+
+def gradients(parameters: Weights, batch: Batch) -> tuple[Weights, Losses]:
+    """Return the gradients of the loss, and the losses."""
+    parts = math.gcd(len(batch.value), _PARTS)
+    gradient = jax.grad(loss, has_aux=True)
+    pieces = zip(*(jnp.split(each, parts) for each in batch), strict=True)
+    found = [gradient(parameters, Batch(*piece)) for piece in pieces]
+    mean: tuple[Weights, Losses] = jax.tree.map(lambda *each: sum(each) / parts, *found)
+    return mean
+
+
+def _convolution(
+    x: jax.Array, parameters: Weights, weights: str, biases: str, apart: bool = False
+) -> jax.Array:
+    """A convolution over planes in rows and columns that keeps the size of the board.
+
+    With `apart` it reads blocks that lie side by side, and the result has one cell for each.
+    """
+    kernel = parameters[weights]
+    convolved = jax.lax.conv_general_dilated(
+        x,
+        kernel,
+        kernel.shape[2:] if apart else (1, 1),
+        "VALID" if apart else "SAME",
+        dimension_numbers=("NCHW", "OIHW", "NCHW"),
+    )
+    return convolved + parameters[biases][:, None, None]
+
+
+def _dense(x: jax.Array, parameters: Weights, name: str) -> jax.Array:
+    return x @ parameters[f"{name}_w"] + parameters[f"{name}_b"]

@@ -18,11 +18,11 @@ from playout.games import KernelGame
 from playout.players import Limit
 from playout.players.alphazero import AlphaZero
 from playout.players.nets import graph
-from playout.players.nets.architecture import Architecture
-from playout.players.nets.backends import installed
 from playout.players.nets.encoding import Encoding
-from playout.players.nets.net import Net, load
-from playout.players.training.self_play import SelfPlay, SelfPlayResult, SelfPlaySettings
+from playout.players.nets.graph import Architecture
+from playout.players.nets.net import Net, installed, load
+from playout.players.training.samples import Played
+from playout.players.training.self_play import SelfPlay, SelfPlaySettings
 from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.measure import Sample, alternate, rate
 
@@ -141,10 +141,10 @@ def _measure_self_play(bench: Bench, table: ResultTable, setting: Setting, batch
     assert isinstance(game, KernelGame)
     net = load(setting.net, game, backend=setting.backend, batch=batch)
     self_play = SelfPlay(game, SelfPlaySettings(games=batch), seed=1)
-    results: list[SelfPlayResult] = []
+    results: list[Played] = []
 
     def search() -> float:
-        result = self_play.play(net.evaluate, bench.pick(600, 200))
+        result = self_play.play(net.evaluate, bench.pick(600, 200)).played
         results.append(result)
         return result.evaluations / result.seconds
 

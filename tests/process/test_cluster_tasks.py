@@ -21,8 +21,7 @@ from playout.cluster import connection as dask
 from playout.cluster.connection import DaskConnection
 from playout.players.training import TrainingError
 from playout.players.training.cluster import requirements
-from playout.players.training.cluster.cluster_tasks import ClusterTask, ClusterTasks
-from playout.players.training.cluster.progress import report
+from playout.players.training.cluster.cluster_tasks import ClusterTask, ClusterTasks, report
 from playout.players.training.settings import ProcessSettings
 
 need_packages("onnx", "onnxruntime")

@@ -15,11 +15,10 @@ from scipy.ndimage import convolve
 
 from playout import games
 from playout.games import Game
-from playout.players.nets.alphazero_gomoku import convert, game_of
+from playout.players.nets.alphazero_gomoku import convert, game_of, read_arrays
 from playout.players.nets.encoding import Encoding
 from playout.players.nets.files import NetError
 from playout.players.nets.net import load
-from playout.players.nets.pickles import read_arrays
 from support.nets import METADATA
 
 FOLDER = Path(__file__).parents[1] / "data" / "alphazero_gomoku"

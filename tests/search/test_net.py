@@ -15,9 +15,8 @@ from onnx import TensorProto, helper
 
 from playout import games
 from playout.players.nets import contract, net
-from playout.players.nets.backends import Outputs
 from playout.players.nets.files import NetError
-from playout.players.nets.net import load
+from playout.players.nets.net import Outputs, load
 from support.nets import METADATA, random_planes, write_small_net
 
 GAME = games.load("tic_tac_toe")
@@ -154,7 +153,7 @@ def test_missing_packages_are_named_with_the_command_that_installs_them(
 
 def test_neither_players_nor_nets_import_what_is_optional() -> None:
     program = (
-        "import sys, playout.players.nets.net, playout.players.nets.architecture\n"
+        "import sys, playout.players.nets.net, playout.players.nets.graph\n"
         "import playout.players.nets.encoding\n"
         "print({'onnx', 'onnxruntime', 'openvino', 'jax', 'google'} & set(sys.modules))"
     )

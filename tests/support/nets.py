@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from playout.games import Game
-from playout.players.nets.architecture import Architecture
-from playout.players.nets.graph import write
+from playout.players.nets.graph import Architecture, write
 
 SMALL = Architecture(blocks=1, filters=4, head_planes=2, value_hidden=3)
 METADATA = {"author": "Ada", "licence": "MIT", "trained": "not at all"}

@@ -2,15 +2,12 @@
 
 The learner, the folder of the run and everything in it stay on their machine. A task of Dask plays
 one shard or one pair; it is a function of its arguments alone, so that it does not matter where it
-runs, and how often. Dask decides on which worker that is, and starts it elsewhere when the worker
-is lost.
+runs, and how often. Dask chooses the worker, and starts the task elsewhere when the worker is lost.
 
-    shard_task       plays a shard: on the worker, in a process of its own for each core pair_task
-    plays a pair of matches of an evaluation, on the worker progress         what tasks report
-    requirements     what a worker needs, and the table of what is missing cluster_tasks    hands
-    out tasks, and again those that were lost dask_workers     hands out the shards of a round; the
-    counterpart of `playout.players.training.selfplay_workers` dask_evaluation  hands out the pairs
-    of an evaluation
+    dask_selfplay    plays the shards of a round, on a worker in a process for each core
+    dask_evaluation  plays the pairs of matches of an evaluation
+    cluster_tasks    hands out tasks, and again those that were lost
+    requirements     the packages that a worker needs, and the table of the missing ones
 
 Only `playout-train` with `--dask` imports them, and Dask: it is optional.
 """

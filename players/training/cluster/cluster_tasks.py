@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import click
+from distributed import Worker
 
 from playout.cluster import on_worker
 from playout.cluster.connection import DaskConnection, Message
@@ -25,10 +26,19 @@ from playout.cluster.worker_checks import WorkerChecks
 from playout.commands.text import counted
 from playout.players.training import TrainingError
 from playout.players.training.cluster import requirements
-from playout.players.training.cluster.progress import topic
 from playout.players.training.cluster.requirements import TrainingWorker
-from playout.players.training.selfplay_workers import ATTEMPTS
+from playout.players.training.selfplay_process import ATTEMPTS
 from playout.players.training.settings import ProcessSettings
+
+
+def topic(run: str) -> str:
+    """The topic of Dask for the tasks of a run."""
+    return f"playout-train-{run}"
+
+
+def report(worker: Worker, run: str, task: str, attempt: int, **fields: object) -> None:
+    """Publish something about an attempt of a task, from the worker that does it."""
+    worker.log_event(topic(run), {"task": task, "attempt": attempt, **fields})
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,12 @@ from playout.players import Limit
 from playout.players.nets.files import write_atomically
 from playout.players.training import run_files
 from playout.players.training.cluster import cluster_tasks
-from playout.players.training.cluster.cluster_tasks import ClusterTask, ClusterTasks
-from playout.players.training.cluster.progress import report, topic
+from playout.players.training.cluster.cluster_tasks import (
+    ClusterTask,
+    ClusterTasks,
+    report,
+    topic,
+)
 from playout.players.training.evaluation import (
     EvaluatedPlayer,
     EvaluationTerms,

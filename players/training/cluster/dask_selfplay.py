@@ -25,12 +25,11 @@ from distributed import Worker, get_worker
 
 from playout.cluster import on_worker
 from playout.players.training import TrainingError
-from playout.players.training.cluster import cluster_tasks, progress
+from playout.players.training.cluster import cluster_tasks
 from playout.players.training.cluster.cluster_tasks import ClusterTask, ClusterTasks
 from playout.players.training.run_folder import RunFolder
 from playout.players.training.samples import ShardName
-from playout.players.training.selfplay_process import Job
-from playout.players.training.selfplay_workers import WorkerMessage, WorkerProcess
+from playout.players.training.selfplay_process import Job, WorkerMessage, WorkerProcess
 from playout.players.training.settings import TrainingSettings, text_of
 
 #: Seconds after which a process ends that gets no job: the learner may have been killed.
@@ -90,7 +89,7 @@ def play_shard(task: ShardTask, net: bytes) -> PlayedShard | None:
     if process is None or process.worker.process.poll() is not None:
         process = _Process(folder)
     name = str(task.job.shard)
-    report = functools.partial(progress.report, worker, task.run, name, task.attempt)
+    report = functools.partial(cluster_tasks.report, worker, task.run, name, task.attempt)
     report(started=worker.address)
     played = None
     try:
@@ -161,7 +160,7 @@ def _wait(
 
 def _folder(worker: Worker, run: str) -> RunFolder:
     """The folder of a run on this worker; Dask removes what a killed worker leaves there."""
-    return RunFolder(Path(worker.local_directory) / progress.topic(run))
+    return RunFolder(Path(worker.local_directory) / cluster_tasks.topic(run))
 
 
 #: Seconds to wait at the end until the workers have ended their processes.

@@ -12,7 +12,7 @@ from distributed import Worker
 
 from playout.cluster import on_worker, worker_checks
 from playout.cluster.connection import DaskConnection
-from playout.players.nets.backends import EXTRAS, installed
+from playout.players.nets.net import EXTRAS, installed
 from playout.players.training.settings import ProcessSettings
 from playout.protocol import versions
 

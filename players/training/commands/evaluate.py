@@ -16,7 +16,7 @@ from playout.commands.subprocesses import usable_cores
 from playout.games import Game, SpecError
 from playout.players import Limit, PlayerError
 from playout.players.training import TrainingError
-from playout.players.training.commands.training_options import folder_argument
+from playout.players.training.commands.folders import folder_argument
 from playout.players.training.display import TrainingDisplay, showing
 from playout.players.training.evaluation import EvaluatedPlayer, EvaluationTerms, played, score
 from playout.players.training.record import EvaluationRecord

@@ -17,11 +17,11 @@ from playout.cluster.cluster_options import dask_option, require_dask
 from playout.commands.options import FiniteRange
 from playout.commands.subprocesses import usable_cores
 from playout.players.training import TrainingError, record
-from playout.players.training.commands.training_options import folder_argument
+from playout.players.training.commands.folders import folder_argument
 from playout.players.training.display import TrainingDisplay, showing
 from playout.players.training.record import RoundRecord, duration
 from playout.players.training.run_folder import RunFolder
-from playout.players.training.selfplay_workers import JobPlayers, Workers
+from playout.players.training.selfplay_process import JobPlayers, Workers
 from playout.players.training.settings import (
     MOST_EVALUATIONS,
     MOST_MINUTES,

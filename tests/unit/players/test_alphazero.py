@@ -17,7 +17,7 @@ from playout.players import Cancelled, Limit
 from playout.players.alphazero import AlphaZero
 from playout.players.client import trees
 from playout.players.nets import graph
-from playout.players.nets.architecture import Architecture
+from playout.players.nets.graph import Architecture
 from support.plain import Plain
 
 SMALL = Architecture(blocks=1, filters=4, head_planes=2, value_hidden=4)

@@ -65,7 +65,7 @@ def test_a_shard_that_is_played_twice_is_the_same(tmp_path: Path) -> None:
     (first, after), (second, after_again) = play(2, left), play(2, again)
     assert equal(first.samples, second.samples)
     assert equal(after, after_again)
-    assert first.evaluations == second.evaluations
+    assert first.played.evaluations == second.played.evaluations
     other, _ = play(3, left)
     assert not equal(first.samples, other.samples)
 
@@ -98,7 +98,7 @@ def test_without_a_net_playouts_evaluate_and_a_shard_follows_from_its_seed() -> 
     first, second = results
     assert equal(first.samples, second.samples)
     assert 0 < sum(batches) < first.simulations + second.simulations
-    assert (first.evaluations, first.net_seconds) == (0, 0)
+    assert (first.played.evaluations, first.played.net_seconds) == (0, 0)
     values = first.samples.search_value
     in_centre = first.samples.states[:, 2 + 4] == 3 - first.samples.states[:, 0]
     assert values[in_centre].mean() < values[~in_centre].mean()  # a stone there helps its owner

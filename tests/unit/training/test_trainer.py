@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from playout import games
-from playout.players.nets.architecture import Architecture
+from playout.players.nets.graph import Architecture
 from playout.players.training import TrainingError
 from playout.players.training.replay import ReplayBuffer
 from playout.players.training.samples import Samples

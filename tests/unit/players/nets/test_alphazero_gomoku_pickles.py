@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from playout.players.nets.alphazero_gomoku import LARGEST, read_arrays
 from playout.players.nets.files import NetError
-from playout.players.nets.pickles import LARGEST, read_arrays
 
 RNG = np.random.default_rng(1)
 ARRAYS = [

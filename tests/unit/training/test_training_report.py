@@ -3,7 +3,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 
 from playout import games
-from playout.players.training import report, settings
+from playout.players.training import settings, training_report
 from playout.players.training.evaluation import score
 from playout.players.training.record import EvaluationRecord
 from playout.ratings.pairs import PairScore
@@ -18,7 +18,7 @@ def written(*evaluations: EvaluationRecord, rounds: int = 3) -> ET.Element:
         round_record(number, evaluations=number * 250_000, policy_loss=2 / number)
         for number in range(1, rounds + 1)
     ]
-    text = report.write(SETTINGS, records, evaluations)
+    text = training_report.write(SETTINGS, records, evaluations)
     return ET.fromstring(text.removeprefix("<!DOCTYPE html>"))
 
 

@@ -1,4 +1,4 @@
-"""`playout-train new`: makes the folder of a run."""
+"""`playout-train new`, `status`, `report`, `export` and `import`: commands that do not compute."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import json
 import re
 import shlex
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 import numpy as np
@@ -15,13 +16,44 @@ import numpy as np
 from playout import games
 from playout.games.core import plugins, spec
 from playout.players.nets import alphazero_gomoku
-from playout.players.training import TrainingError, settings
-from playout.players.training.commands.training_options import output_argument
+from playout.players.training import TrainingError, settings, training_report
+from playout.players.training.display import round_lines
+from playout.players.training.record import duration, progress, remaining_s
 from playout.players.training.run_folder import RunFolder
 from playout.players.training.settings import TrainingSettings, trainable
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: The rounds that `status` shows.
+_SHOWN = 10
 #: How to give the keys that are no settings to choose by --set.
 _OTHERWISE = {"game": "GAME", "seed": "--seed"}
+
+
+def folder_argument(command: F) -> F:
+    """Add the argument `DIR` to a command, as `path`: the folder of a run."""
+    kind = click.Path(path_type=Path, file_okay=False)
+    return click.argument("path", metavar="DIR", type=kind)(command)
+
+
+def output_argument(command: F) -> F:
+    """Add the argument `OUT.onnx` to a command, as `output`."""
+    kind = click.Path(path_type=Path, dir_okay=False)
+    return click.argument("output", metavar="OUT.onnx", type=kind, callback=_loadable)(command)
+
+
+def _loadable(_: click.Context, __: click.Parameter, path: Path) -> Path:
+    """Return the path if a player's option can name it as a net. Raises BadParameter."""
+    if path.suffix != ".onnx":
+        raise click.BadParameter(f"{path} does not end in .onnx; choose a name that does")
+    if "," in str(path):
+        raise click.BadParameter(
+            f"{path} has a comma, which separates the options of alphazero(net=...); "
+            "choose another name"
+        )
+    return path
+
+
 _EPILOG = """
 \b
 Examples:
@@ -110,7 +142,69 @@ def _folder_name(game: str) -> str:
     return re.sub(r"[^\w]+", "-", game).strip("-")
 
 
-# `playout-train import`: reads a net of AlphaZero_Gomoku and writes it as ONNX.
+@click.command()
+@folder_argument
+def status(path: Path) -> None:
+    """Show the settings, the last rounds and the newest net of a run."""
+    folder = RunFolder.open(path)
+    settings = folder.settings
+    net = settings.net
+    state = "a process trains" if folder.is_training() else "no process trains"
+    click.echo(f"{settings.game}: {net.blocks} blocks of {net.filters} filters; {state}")
+    records = folder.records()
+    if not records:
+        click.echo("No round is complete.")
+        return
+    last = records[-1]
+    lines = [
+        line
+        for place, record in enumerate(records[-_SHOWN:])
+        for line in round_lines(record, None, has_head=place == 0)
+    ]
+    click.echo("\n".join(lines))
+    left = remaining_s(settings.limits, last)
+    shown = f", about {duration(left)} left" if left else ""
+    click.echo(f"{progress(settings.limits, last):.0%} of the limits{shown}")
+    newest = max(folder.nets().items(), default=None)
+    if newest:
+        click.echo(f"newest net: {newest[1]}")
+
+
+@click.command()
+@folder_argument
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="[default: DIR/report.html]",
+)
+def report(path: Path, output: Path | None) -> None:
+    """Write one HTML file with the curves of the run in DIR, and Elo if it was evaluated."""
+    folder = RunFolder.open(path)
+    records = folder.records()
+    if not records:
+        raise TrainingError(f"{path}: no round is complete, so there is nothing to report")
+    output = output or path / "report.html"
+    text = training_report.write(folder.settings, records, folder.evaluations())
+    folder.write_beside(output, text.encode())
+    click.echo(f"{output}: {len(records)} rounds")
+
+
+@click.command()
+@folder_argument
+@output_argument
+@click.option("--author", help="Who trained it.  [default: that of settings.toml]")
+@click.option("--licence", help="What others may do with it.  [default: that of settings.toml]")
+@click.option("--half", is_flag=True, help="Store float16 numbers: half the size.")
+def export(path: Path, output: Path, author: str | None, licence: str | None, half: bool) -> None:
+    """Write the newest net of the run in DIR to the ONNX file OUT.onnx."""
+    folder = RunFolder.open(path)
+    record = folder.export_net(output, author, licence, half)
+    play = ["playout-player", str(folder.settings.game), f"alphazero(net={output})"]
+    click.echo(
+        f"{output}: {output.stat().st_size / 1000:,.0f} kB, the net after round {record.round} "
+        f"({record.evaluations:,} evaluations); play with it: {shlex.join(play)}"
+    )
 
 
 _IMPORT_EPILOG = """

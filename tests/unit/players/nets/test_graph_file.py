@@ -11,10 +11,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from playout import games
-from playout.players.nets.architecture import Architecture, Parameters
 from playout.players.nets.encoding import board_shape
 from playout.players.nets.files import NetError
-from playout.players.nets.graph import write
+from playout.players.nets.graph import Architecture, Parameters, write
 from playout.players.nets.net import load
 from support.nets import METADATA, SMALL, random_planes, write_small_net
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from playout import games
-from playout.players.nets.architecture import Architecture
+from playout.players.nets.graph import Architecture
 
 
 def test_the_shapes_are_those_of_the_board_and_the_actions() -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from playout import games
 from playout.players.nets import graph, net
-from playout.players.nets.architecture import Architecture
 from playout.players.nets.encoding import Encoding, board_shape
+from playout.players.nets.graph import Architecture
 from support.nets import random_planes
 from support.requirements import need_packages
 
@@ -21,7 +21,7 @@ METADATA = {"author": "a", "licence": "MIT", "trained": "not at all"}
     "game", ["mnk(m=3,n=4,k=3)", "connect_four", "nim", "othello(size=4)", "ultimate_tic_tac_toe"]
 )
 def test_the_net_in_training_computes_what_its_onnx_file_does(tmp_path: Path, game: str) -> None:
-    from playout.players.training import model  # imports jax
+    from playout.players.training import trainer  # imports jax
 
     rules = games.load(game)
     random = np.random.default_rng(1)
@@ -33,7 +33,7 @@ def test_the_net_in_training_computes_what_its_onnx_file_does(tmp_path: Path, ga
     loaded = net.load(tmp_path / "net.onnx", rules, backend="onnxruntime")
     start = np.array([rules.initial_state()] * 3, np.int64)
     planes = Encoding(rules).encode(start, np.full(3, -1, np.int64))
-    logits, values = model.evaluate(parameters, planes)
+    logits, values = trainer.evaluate(parameters, planes)
     expected_logits, expected_values = loaded.evaluate(planes)
     np.testing.assert_allclose(logits, expected_logits, atol=1e-4)
     np.testing.assert_allclose(values, expected_values, atol=1e-4)
@@ -43,11 +43,11 @@ def test_the_net_in_training_computes_what_its_onnx_file_does(tmp_path: Path, ga
     "game", ["mnk(m=6,n=6,k=4)", "connect_four", "othello", "ultimate_tic_tac_toe"]
 )
 def test_a_new_net_is_close_to_an_even_policy_and_the_value_0(game: str) -> None:
-    from playout.players.training import model
+    from playout.players.training import trainer
 
     rules = games.load(game)
     parameters = Architecture().initial(rules, np.random.default_rng(1))
-    logits, values = model.evaluate(parameters, random_planes(board_shape(rules), 8))
+    logits, values = trainer.evaluate(parameters, random_planes(board_shape(rules), 8))
     assert np.ptp(logits, axis=1).max() < 1
     assert np.abs(values).max() < 0.4
 
@@ -55,7 +55,7 @@ def test_a_new_net_is_close_to_an_even_policy_and_the_value_0(game: str) -> None
 def test_the_gradients_of_the_parts_of_a_batch_are_those_of_the_batch() -> None:
     import jax
 
-    from playout.players.training import model
+    from playout.players.training import trainer
     from playout.players.training.replay import Batch
 
     size = 6  # two parts
@@ -67,8 +67,8 @@ def test_the_gradients_of_the_parts_of_a_batch_are_those_of_the_batch() -> None:
         random.dirichlet(np.ones(rules.num_actions), size).astype(np.float32),
         random.uniform(-1, 1, size).astype(np.float32),
     )
-    whole, losses = jax.jit(jax.grad(model.loss, has_aux=True))(parameters, batch)
-    found, found_losses = jax.jit(model.gradients)(parameters, batch)
+    whole, losses = jax.jit(jax.grad(trainer.loss, has_aux=True))(parameters, batch)
+    found, found_losses = jax.jit(trainer.gradients)(parameters, batch)
     for name, expected in whole.items():
         np.testing.assert_allclose(found[name], expected, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(found_losses, losses, rtol=1e-4)

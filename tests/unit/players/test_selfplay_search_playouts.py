@@ -9,8 +9,8 @@ import numpy as np
 
 from playout import games
 from playout.games import KernelGame, State
-from playout.players.mcts.priors import evaluate_by_playouts
 from playout.players.mcts.puct_simulation import new_net_buffers
+from playout.players.mcts.selfplay_search import evaluate_by_playouts
 
 GAME = games.load("tic_tac_toe")
 PLAYOUTS = 2000
