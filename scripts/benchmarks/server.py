@@ -21,8 +21,8 @@ import msgspec
 
 from playout.protocol.codec import decode_request, encode
 from playout.protocol.messages import Hello, Move, Request, Seek, Started
-from playout.server.core.assembly import make_hub
 from playout.server.core.effects import Effect, Send, Store
+from playout.server.core.hub import Hub
 from playout.server.core.policy import Policy
 from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.measure import GAMES, Sample, percentile
@@ -43,7 +43,7 @@ class HubTiming:
         """With `full`, the players request legal actions and their moves have ids."""
         self._game = game
         self._full = full
-        self._hub = make_hub(Policy(messages_per_s=0), random.Random(1))
+        self._hub = Hub(Policy(messages_per_s=0), random.Random(1))
         self._now = itertools.count(1.0, 0.001)
         self._choose = random.Random(1).choice
         for number in (1, 2):
