@@ -32,7 +32,6 @@ from playout.protocol.endpoints import (
     spelled,
     why_not_listening,
 )
-from playout.server.core.assembly import make_hub
 from playout.server.core.effects import (
     Effect,
     EndAnalysis,
@@ -41,6 +40,7 @@ from playout.server.core.effects import (
     StartAnalysis,
     StartBot,
 )
+from playout.server.core.hub import Hub
 from playout.server.core.policy import Policy
 from playout.server.ladder.state import StoredLadder
 from playout.server.model.records import Account, StoredMatch, StoredTournament
@@ -162,7 +162,7 @@ class _Server:
         found = _Stored()
         if storage:
             found = _read_stored(settings.database, started_at - policy.reconnect_s)
-        self._hub = make_hub(
+        self._hub = Hub(
             policy, software=software, accounts=found.accounts, epoch=epoch, started_at=started_at
         )
         self._driver = Driver(

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable
 from playout.protocol.codec import Unreadable, decode_json_request, decode_request, encode
 from playout.protocol.messages import Event, Hello, Request, Welcome
 from playout.server.core.accounts import digest
-from playout.server.core.assembly import make_hub
 from playout.server.core.effects import Effect, Send, SendToSpectators, Store, WakeAt
+from playout.server.core.hub import Hub
 from playout.server.core.policy import Policy
 from playout.server.model.records import Account
 
@@ -31,7 +31,7 @@ class TimedHub:
 
     def __init__(self, **policy: int) -> None:
         limits = {"messages_per_s": 0, "registrations_per_hour": 0, "connections_per_address": 0}
-        self.hub = make_hub(Policy(**limits | policy), random.Random(1))  # type: ignore[arg-type]
+        self.hub = Hub(Policy(**limits | policy), random.Random(1))  # type: ignore[arg-type]
         self.now = 0.0
         self.longest_s = 0.0
         self._alarm: float | None = None

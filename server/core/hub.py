@@ -6,35 +6,38 @@ the records before them are stored: see `committed`.
 The time of a request is that of its arrival: after a stall it may be a few milliseconds before the
 time of the last call. The times of other calls never decrease.
 
-The hub itself only receives calls, finds the handler of a request, and hands the events that
-features have queued to the features that listen for them: `playout.server.core.assembly` lists the
-features, and the events that each listens for.
+Features do the work. The hub makes them, receives calls, finds the handler of a request, and passes
+the events that features have queued to the features that listen for them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import random
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from playout.protocol.analyst import AnalysisReport
 from playout.protocol.messages import Closing, Code, Request, RequestId, Sender
 from playout.ratings.bradley_terry import Ratings
-from playout.server.core.accounts import Directory
+from playout.server.core.accounts import BotAccounts, Directory
 from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.effects import Effect
 from playout.server.core.handlers.analyses import Analyses
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed
-from playout.server.core.handlers.joined_sessions import ClusterReports
+from playout.server.core.handlers.hello import Greeting
 from playout.server.core.handlers.ladders import Ladders
-from playout.server.core.handlers.seeks import Lobby, Seeks
+from playout.server.core.handlers.play import Play
+from playout.server.core.handlers.seeks import Lobby, Pairing, SeekClosed, Seeks
+from playout.server.core.handlers.tournament_director import TournamentDirector, TournamentOver
+from playout.server.core.handlers.tournaments import TournamentRequests
 from playout.server.core.match import Refused
 from playout.server.core.match_room import MatchOver, MatchRoom
 from playout.server.core.policy import Policy
 from playout.server.core.recovery import Recovery
 from playout.server.core.rooms import Rooms
-from playout.server.core.session_manager import SessionManager
-from playout.server.core.sessions import Handler, RequestContext
+from playout.server.core.session_manager import SessionClosed, SessionDisconnected, SessionManager
+from playout.server.core.sessions import RequestContext, SessionRegistry, handlers_of
 from playout.server.ladder.state import StoredLadder
 from playout.server.model.records import Account, Record, StoredMatch, StoredTournament
 
@@ -46,42 +49,67 @@ class Hub:
 
     def __init__(
         self,
-        context: Context,
-        *,
-        accounts: Directory,
-        sessions: SessionManager,
-        rooms: Rooms,
-        lobby: Lobby,
-        seeks: Seeks,
-        bots: BotManager,
-        feed: LobbyFeed,
-        ladders: Ladders,
-        ladder_feed: LadderFeed,
-        analyses: Analyses,
-        clusters: ClusterReports,
-        recovery: Recovery,
-        handlers: Mapping[type[Request], Handler],
-        listeners: Mapping[type[FeatureEvent], Sequence[Listener]],
+        policy: Policy | None = None,
+        source: random.Random | None = None,
+        software: str = "",
+        accounts: Iterable[Account] = (),
+        epoch: float = 0.0,
+        started_at: float = 0.0,
     ) -> None:
-        self.accounts = accounts
-        self.lobby = lobby
-        self.lobby_feed = feed
-        self.bots = bots
-        self.ladders = ladders
-        self.ladder_feed = ladder_feed
-        self.analyses = analyses
-        self.clusters = clusters
-        self.registry = sessions.registry
-        self._context = context
-        self._sessions = sessions
-        self._rooms = rooms
-        self._seeks = seeks
-        self._recovery = recovery
+        """`software` is the server's name and version for `welcome`.
+
+        In seconds since 1970: `epoch` is when `now` was 0, `started_at` is the time now.
+        """
+        self._context = context = Context(policy, source, epoch, started_at)
+        self.accounts = directory = Directory(accounts)
+        self.registry = registry = SessionRegistry()
+        self.lobby = lobby = Lobby()
+        self._rooms = rooms = Rooms(context)
+        self._sessions = sessions = SessionManager(context, registry, rooms)
+        pairing = Pairing(context, lobby, rooms)
+        self._seeks = seeks = Seeks(context, registry, lobby, pairing)
+        bot_accounts = BotAccounts(context, directory)
+        self.bots = bots = BotManager(context, bot_accounts, sessions, lobby, rooms, seeks, pairing)
+        self.lobby_feed = feed = LobbyFeed(context, registry, lobby, rooms)
+        director = TournamentDirector(context, rooms, sessions)
+        self.clusters = director.clusters
+        self.ladders = ladders = Ladders(context, directory, sessions, rooms)
+        self.ladder_feed = ladder_feed = LadderFeed(context, ladders)
+        self.analyses = analyses = Analyses(context, rooms)
+        self._recovery = Recovery(context, directory, sessions, rooms, bots, director, ladders)
+        greeting = Greeting(
+            context, directory, sessions, lobby, rooms, bots, bot_accounts, software
+        )
+        play, tournaments = Play(context, rooms, sessions), TournamentRequests(context, director)
+        handlers = handlers_of(
+            (greeting, seeks, bots, play, feed, tournaments, ladders, ladder_feed, analyses)
+        )
         self._handlers = {
             (sender, kind): handler for kind, handler in handlers.items() for sender in kind.sent_by
         }
-        self._listeners = dict(listeners)
-        self._listeners[MatchOver] = [*listeners[MatchOver], self._stop_after_last_match]
+        #: The methods that each event calls, in this order.
+        self._listeners: dict[type[FeatureEvent], tuple[Listener, ...]] = {
+            MatchOver: (
+                seeks.match_over,
+                feed.match_over,
+                bots.match_over,
+                director.match_over,
+                ladders.match_over,
+                self._stop_after_last_match,
+            ),
+            SessionDisconnected: (
+                seeks.session_disconnected,
+                director.session_disconnected,
+                ladders.session_disconnected,
+                ladder_feed.session_disconnected,
+                feed.session_disconnected,
+                bots.session_disconnected,
+                analyses.session_disconnected,
+            ),
+            SessionClosed: (bots.session_closed, analyses.session_closed),
+            SeekClosed: (bots.seek_closed,),
+            TournamentOver: (director.tournament_over,),
+        }
         self._stopped = False
         self._stop_timer = context.timers.new(self._stop_now)
 

@@ -26,7 +26,6 @@ from playout.protocol.messages import (
 )
 from playout.ratings.bradley_terry import RatingProblem, Ratings, solve
 from playout.server.core.accounts import digest
-from playout.server.core.assembly import make_hub
 from playout.server.core.effects import (
     CallWhenIdle,
     Close,
@@ -45,6 +44,7 @@ from playout.server.core.effects import (
     Store,
     WakeAt,
 )
+from playout.server.core.hub import Hub
 from playout.server.core.match import Match
 from playout.server.core.policy import Policy
 from playout.server.core.rooms import ENDED_KEPT
@@ -74,7 +74,7 @@ class HubHarness:
 
     def __init__(self, **policy: Any) -> None:
         self.policy = Policy(**({"messages_per_s": 0, "registrations_per_hour": 0} | policy))
-        self.hub = make_hub(
+        self.hub = Hub(
             self.policy, random.Random(1), software="a test", epoch=EPOCH, started_at=EPOCH
         )
         self.slow = False

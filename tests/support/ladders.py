@@ -9,8 +9,8 @@ from typing import Any
 
 from playout.protocol.messages import EnterLadder, Resign, Started
 from playout.server.core.accounts import digest
-from playout.server.core.assembly import make_hub
 from playout.server.core.handlers.ladders import Ladder
+from playout.server.core.hub import Hub
 from playout.server.model.records import Account, MatchEnded
 from playout.server.storage import Database
 from playout.server.storage.stored_ladders import stored_ladders
@@ -93,7 +93,7 @@ class LadderPlay:
         """Start a hub with what is stored, to which the bots connect again."""
         at = EPOCH + after_s
         harness = HubHarness(stored=True, **self.policy)
-        harness.hub = make_hub(
+        harness.hub = Hub(
             harness.policy,
             random.Random(int(at)),
             software="a test",

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import structs
 
-from playout.server.core.assembly import make_hub
+from playout.server.core.hub import Hub
 from playout.server.model.records import (
     MatchEnded,
     MatchStarted,
@@ -66,7 +66,7 @@ def restarted(
     records = [*earlier, *harness.stored[: len(harness.stored) - lost]]
     again = HubHarness(stored=True, **policy)
     accounts = [record for record in records if type(record).__name__ == "Account"]
-    again.hub = make_hub(
+    again.hub = Hub(
         again.policy,
         harness.hub._context.random,  # no secret is made twice
         software="a test",

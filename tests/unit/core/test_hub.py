@@ -39,8 +39,8 @@ from playout.protocol.messages import (
     Welcome,
 )
 from playout.server.core.accounts import digest
-from playout.server.core.assembly import make_hub
 from playout.server.core.handlers.seeks import OpenSeek
+from playout.server.core.hub import Hub
 from playout.server.model.offered_bots import parse_offered_bots
 from support.hub_harness import (
     GAME,
@@ -742,7 +742,7 @@ def test_matches_that_last_longer_are_aborted(grace_s: float) -> None:
 
 def test_a_server_that_is_started_again_uses_no_id_again() -> None:
     """Whoever comes back must not find another match under the name of its own."""
-    first, again = (make_hub(epoch=5.0, started_at=at) for at in (100.0, 100.5))
+    first, again = (Hub(epoch=5.0, started_at=at) for at in (100.0, 100.5))
     assert {first._context.new_id() for _ in range(9)}.isdisjoint(
         {again._context.new_id() for _ in range(9)}
     )

@@ -8,7 +8,7 @@ import pytest
 
 from playout.protocol.messages import REQUESTS, Ping, Request
 from playout.server.core import handlers
-from playout.server.core.assembly import make_hub
+from playout.server.core.hub import Hub
 from playout.server.core.sessions import RequestContext, handlers_of, handles
 
 HANDLERS = sorted(Path(handlers.__file__).parent.glob("*.py"))
@@ -25,9 +25,7 @@ class _AnsweringToo:
 
 
 def test_every_request_has_a_handler_for_each_sender() -> None:
-    assert set(make_hub()._handlers) == {
-        (sender, kind) for kind in REQUESTS for sender in kind.sent_by
-    }
+    assert set(Hub()._handlers) == {(sender, kind) for kind in REQUESTS for sender in kind.sent_by}
 
 
 def test_two_handlers_of_a_request_are_an_error() -> None:

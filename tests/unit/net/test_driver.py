@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import pytest
 from twisted.internet.task import Clock
 
-from playout.server.core.assembly import make_hub
 from playout.server.core.effects import (
     Effect,
     EndAnalysis,
@@ -16,6 +15,7 @@ from playout.server.core.effects import (
     StartAnalysis,
     StartBot,
 )
+from playout.server.core.hub import Hub
 from playout.server.core.policy import Policy
 from playout.server.net.driver import Driver, EffectWorkers
 from playout.server.runtime.reactor import LoopTime
@@ -28,7 +28,7 @@ def make_driver(policy: Policy, kinds: Iterable[type[Effect]]) -> Driver:
     """Return a driver whose workers carry out effects of these kinds."""
     clock, workers = Clock(), EffectWorkers(dict.fromkeys(kinds, lambda _: None))
     return Driver(
-        make_hub(policy),
+        Hub(policy),
         clock,
         LoopScheduler(clock),
         lambda: None,

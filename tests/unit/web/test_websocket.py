@@ -13,8 +13,8 @@ from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 from wsproto.frame_protocol import Frame, FrameProtocol, Opcode
 
-from playout.server.core.assembly import make_hub
 from playout.server.core.effects import Effect, RateLadder
+from playout.server.core.hub import Hub
 from playout.server.core.policy import Policy
 from playout.server.net.driver import Driver, EffectWorkers
 from playout.server.runtime.reactor import LoopTime
@@ -61,7 +61,7 @@ class WebSocketsInMemory:
         self, *, proxied: bool = False, local: bool = False, unread_bytes: int = 0
     ) -> None:
         self.clock = Clock()
-        self.hub = make_hub(Policy(analyses=0), random.Random(1))
+        self.hub = Hub(Policy(analyses=0), random.Random(1))
         scheduler = LoopScheduler(self.clock)
         self.driver = Driver(
             self.hub,
