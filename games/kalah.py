@@ -40,7 +40,7 @@ _HOUSES, _TOTAL, _PITS = 2, 3, 4
 
 @helper
 def store_of(board: Board, player: int) -> int:
-    """Return the place of a player's store; the pits of player 2 follow that of player 1."""
+    """Return the index of a player's store; the pits of player 2 follow the store of player 1."""
     return _PITS + (board[_HOUSES] + 1) * (2 - player)
 
 

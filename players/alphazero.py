@@ -17,7 +17,7 @@ from playout.players.mcts.uct_simulation import SearchConfig
 from playout.players.mcts.uct_worker import Worker
 
 MAX_BATCH = 1024
-#: Of the noise at the root: for the usual number of legal actions n, alpha is 10 / n.
+#: Concentration of the noise at the root: with n legal actions, alpha is 10 / n.
 _CONCENTRATION = 10.0
 
 

@@ -224,7 +224,7 @@ def simulate(
     leaf: int,
     config: SearchConfig,
 ) -> int:
-    """Run a simulation in the tree `number` from the board `root`; return what it came to.
+    """Run a simulation in the tree `number` from the board `root`; return its outcome.
 
     If it waits for the net, it is the row `leaf` of the leaves.
     """

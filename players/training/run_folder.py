@@ -295,7 +295,7 @@ class RunFolder:
         return sorted(ShardName(int(name[1]), int(name[2])) for name in found if name)
 
     def read_round(self, number: int) -> dict[ShardName, Shard]:
-        """Read all complete shards of a round, in the order of their places."""
+        """Read all complete shards of a round, in the order of their numbers."""
         return {each: self.read_shard(each) for each in self.shards() if each.round == number}
 
     def read_shard(self, name: ShardName) -> Shard:

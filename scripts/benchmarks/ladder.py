@@ -167,10 +167,10 @@ def reversed_pairs(table: LadderTable, order: Mapping[tuple[str, str], int]) -> 
 
 GAME = "connect_four"
 SIMULATIONS = (50, 80, 130, 200, 300, 480, 750, 1200, 1900, 3000, 5000)
-#: The versions that two of them get, by simulations.
+#: The simulations of the new versions that two of the bots get, by those of the old ones.
 NEW = {130: 2400, 1900: 100}
 KILLS = 3
-#: Ratings that are at most so many Elo apart are near.
+#: The largest difference of two ratings that count as near, in Elo.
 NEAR = 200.0
 THINKING_S = 0.02
 NO_FAULTS = Target("faults", at_most=0)
