@@ -1,0 +1,25 @@
+"""A player that chooses by number: the lowest legal action, or the highest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from playout.games import Game, State
+from playout.players.core.player import Limit, Player, PlayResult
+
+
+class Lowest(Player):
+    """Plays the legal action with the lowest number."""
+
+    about_options: ClassVar = {"highest": "whether to play the highest number instead"}
+
+    def __init__(self, game: Game, highest: bool = False) -> None:
+        super().__init__(game)
+        self._place = -1 if highest else 0
+
+    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
+        return PlayResult(self.game.legal_actions(states[-1])[self._place])
+
+    def longest_s(self, limit: Limit) -> float | None:
+        return 0.0
