@@ -7,15 +7,12 @@ table names. Then the tests of the repository find and check them in the copy.
 from __future__ import annotations
 
 import filecmp
-import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-
-import platformdirs
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "tests" / "data" / "recipes"
@@ -95,32 +92,15 @@ NAMES = {
 }
 
 
-def cache_name(folder: Path) -> str:
-    """Return the name of the folder in which Numba keeps what it compiles from a folder."""
-    return f"{folder.name}_{hashlib.sha1(str(folder).encode()).hexdigest()}"
-
-
 class Repository:
-    """A copy of the working tree, without history and caches."""
+    """A copy of the working tree, without history and caches.
+
+    It uses the compiled functions of the working tree, since the sources are the same.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.cache = root.with_name("cache")
         shutil.copytree(ROOT, root, symlinks=True, ignore=LEFT_OUT)
-        self._link_caches()
-
-    def _link_caches(self) -> None:
-        """Use the compiled functions of the working tree, which takes minutes to compile.
-
-        Numba's names of folders contain a hash of the path of the source.
-        """
-        folders = [path.relative_to(ROOT) for path in (ROOT / "src/playout").glob("*/**/")]
-        new_names = {cache_name(ROOT / each): cache_name(self.root / each) for each in folders}
-        for kept in platformdirs.user_cache_path("playout").glob("compiled/*/*"):
-            if kept.name in new_names:
-                link = self.cache / "playout" / "compiled" / kept.parent.name / new_names[kept.name]
-                link.parent.mkdir(parents=True, exist_ok=True)
-                link.symlink_to(kept)
 
     def add(self, path: str, source: str) -> None:
         """Add a file from the folder of sources."""
@@ -137,7 +117,6 @@ class Repository:
         """Run Python in the copy, and return what it printed."""
         env = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST")}
         env["PYTHONPATH"] = os.pathsep.join(str(self.root / each) for each in ("src", "scripts"))
-        env["XDG_CACHE_HOME"] = str(self.cache)
         return subprocess.run(
             [sys.executable, *arguments],
             cwd=self.root,
