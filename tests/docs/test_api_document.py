@@ -21,7 +21,7 @@ from playout.server.storage.results import (
     ResultPage,
     TournamentRow,
 )
-from playout.server.tournament import report
+from playout.server.tournament.report import values as report
 from playout.server.web.api import (
     Api,
     BotResponse,
@@ -66,7 +66,7 @@ KINDS: dict[str, Any] = {
     "cell": report.CrosstableCell,
     "estimate": report.Estimate,
     "head to head": report.HeadToHead,
-    "pairs": report.PairCounts,
+    "pairs": report.Pentanomial,
     "test": report.SequentialTest,
     "ladder in a list": LadderSummary,
     "ladder": LadderTable,
