@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import NamedTuple
 
 from playout.ratings.pairs import Pair, PairScore
 
@@ -19,8 +19,9 @@ GAMES = 2
 NELO_PER_DEVIATION = 800 / math.log(10)
 
 
-class Pentanomial(NamedTuple):
-    """Pairs by their two results: `ld` is a loss and a tie in either order, and so on."""
+@dataclass(frozen=True)
+class Pentanomial:
+    """Numbers of pairs by their two results: `ld` is a loss and a tie in either order."""
 
     ll: int = 0
     ld: int = 0
@@ -28,6 +29,11 @@ class Pentanomial(NamedTuple):
     dd: int = 0
     wd: int = 0
     ww: int = 0
+
+    @property
+    def count(self) -> int:
+        """The number of all pairs."""
+        return sum(self.frequencies)
 
     @property
     def frequencies(self) -> tuple[int, ...]:
@@ -73,10 +79,8 @@ def scores_of(entrant: int, played: Iterable[tuple[Pair, PairScore]]) -> list[Pa
 
 def pentanomial(entrant: int, played: Iterable[tuple[Pair, PairScore]]) -> Pentanomial:
     """Count the pairs of an entrant by its two results."""
-    counts = dict.fromkeys(Pentanomial._fields, 0)
-    for score in scores_of(entrant, played):
-        counts[_KINDS[min(score), max(score)]] += 1
-    return Pentanomial(**counts)
+    kinds = Counter(_KINDS[min(score), max(score)] for score in scores_of(entrant, played))
+    return Pentanomial(**kinds)
 
 
 _KINDS = {

@@ -225,13 +225,6 @@ class _ResultCounts:
         )
 
 
-def leaderboard_of(game: str, played: Iterable[RatedGame]) -> Leaderboard:
-    """Return the leaderboard of a game after these matches."""
-    book = RatingBook(game)
-    book.add(played)
-    return book.leaderboard()
-
-
 def due_entries(board: Leaderboard, noted: Mapping[PlayerVersion, int]) -> list[LeaderboardEntry]:
     """Return the entries whose rating is to be added to their history now.
 

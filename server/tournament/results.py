@@ -25,7 +25,6 @@ from playout.server.tournament.report.values import (
     HeadToHead,
     MatchCounts,
     Meeting,
-    PairCounts,
     Report,
     ReportEntrant,
     ReportRound,
@@ -310,8 +309,7 @@ class Results:
         ]
 
     def _crosstable(self) -> tuple[tuple[CrosstableCell, ...], ...]:
-        cells = crosstable(len(self.spec.entrants), self.played)
-        return tuple(tuple(CrosstableCell(*each) for each in row) for row in cells)
+        return tuple(map(tuple, crosstable(len(self.spec.entrants), self.played)))
 
     @property
     def _anchor(self) -> int | None:
@@ -334,7 +332,7 @@ class Results:
         return HeadToHead(
             first=one,
             second=other,
-            pairs=PairCounts(*counts),
+            pairs=counts,
             elo=Estimate(known.elo, known.elo_error, known.elo_low, known.elo_high),
             nelo=Estimate(known.nelo, known.nelo_error),
             los=known.los,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import NamedTuple
 
 from playout.ratings.pairs import Pair, PairScore
 from playout.server.tournament.formats import Bye
+from playout.server.tournament.report.values import CrosstableCell
 
 Played = tuple[Pair, PairScore]
 
@@ -39,13 +39,6 @@ TIEBREAKS: Mapping[str, Callable[[StandingsRow], float]] = {
     "Buchholz": attrgetter("buchholz"),
     "Sonneborn-Berger": attrgetter("sonneborn_berger"),
 }
-
-
-class OpponentScore(NamedTuple):
-    """The points of one entrant against another, and the number of their matches."""
-
-    points: float
-    matches: int
 
 
 def table(entrants: int, results: Iterable[Played], byes: Iterable[Bye] = ()) -> list[StandingsRow]:
@@ -84,12 +77,12 @@ def _row(
     )
 
 
-def crosstable(entrants: int, results: Iterable[Played]) -> list[list[OpponentScore]]:
+def crosstable(entrants: int, results: Iterable[Played]) -> list[list[CrosstableCell]]:
     """Return the points of each entrant against each other: `crosstable(...)[one][other]`."""
-    cells = [[OpponentScore(0.0, 0)] * entrants for _ in range(entrants)]
+    cells = [[CrosstableCell()] * entrants for _ in range(entrants)]
     for pair, score in results:
         first, second = pair.entrants
         for one, other, points in ((first, second, score.total), (second, first, 2 - score.total)):
             before = cells[one][other]
-            cells[one][other] = OpponentScore(before.points + points, before.matches + 2)
+            cells[one][other] = CrosstableCell(before.points + points, before.matches + 2)
     return cells

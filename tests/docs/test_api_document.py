@@ -66,7 +66,7 @@ KINDS: dict[str, Any] = {
     "cell": report.CrosstableCell,
     "estimate": report.Estimate,
     "head to head": report.HeadToHead,
-    "pairs": report.PairCounts,
+    "pairs": report.Pentanomial,
     "test": report.SequentialTest,
     "ladder in a list": LadderSummary,
     "ladder": LadderTable,

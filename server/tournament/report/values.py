@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from playout.ratings.evidence import Pentanomial
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -122,23 +124,6 @@ class CrosstableCell:
 
 
 @dataclass(frozen=True)
-class PairCounts:
-    """Numbers of pairs by their two results: `ld` is a loss and a tie in either order."""
-
-    ll: int = 0
-    ld: int = 0
-    wl: int = 0
-    dd: int = 0
-    wd: int = 0
-    ww: int = 0
-
-    @property
-    def count(self) -> int:
-        """The number of all pairs."""
-        return self.ll + self.ld + self.wl + self.dd + self.wd + self.ww
-
-
-@dataclass(frozen=True)
 class SequentialTest:
     """A sequential test: its hypotheses, and the log-likelihood ratio after each pair, in order.
 
@@ -170,7 +155,7 @@ class HeadToHead:
 
     first: int
     second: int
-    pairs: PairCounts
+    pairs: Pentanomial
     elo: Estimate = Estimate()
     nelo: Estimate = Estimate()
     los: float | None = None

@@ -111,8 +111,8 @@ def test_whatever_the_results_the_evidence_can_be_shown(counts: Pentanomial) -> 
 
 @given(PENTANOMIALS)
 def test_the_opponent_sees_the_same_with_signs_changed(counts: Pentanomial) -> None:
-    ll, ld, wl, dd, wd, ww = counts
-    mine, theirs = evidence(counts), evidence(Pentanomial(ww, wd, wl, dd, ld, ll))
+    turned = Pentanomial(counts.ww, counts.wd, counts.wl, counts.dd, counts.ld, counts.ll)
+    mine, theirs = evidence(counts), evidence(turned)
     for one, other in ((mine.elo, theirs.elo), (mine.nelo, theirs.nelo)):
         assert (one is None) == (other is None)
         if one is not None and other is not None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from playout.protocol.messages import Fixture
 from playout.protocol.tournament_spec import Entrant, TournamentSpec
-from playout.ratings import leaderboard
 from playout.ratings.bradley_terry import ELO
 from playout.ratings.leaderboard import (
     ANCHOR,
@@ -35,6 +34,13 @@ from support.fixtures import NAMES, fixture, pair, spec
 
 STRENGTHS = {"Ann": 0.0, "Bob": -200.0, "Cem": 120.0, "Dee": 300.0}
 FIRST_MOVE = 50.0
+
+
+def leaderboard_of(game: str, played: list[RatedGame]) -> Leaderboard:
+    """The leaderboard of a book that got these games at once."""
+    book = RatingBook(game)
+    book.add(played)
+    return book.leaderboard()
 
 
 def simulated(seed: int, matches: int) -> list[RatedGame]:
@@ -85,13 +91,13 @@ def noted_after(played: list[RatedGame], every: int) -> dict[PlayerVersion, list
 
 
 def test_without_matches_nobody_is_rated() -> None:
-    assert leaderboard.leaderboard_of("nim", []) == Leaderboard(game="nim")
+    assert leaderboard_of("nim", []) == Leaderboard(game="nim")
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_known_strengths_are_within_the_error_bars(seed: int) -> None:
     """Each of 4 values of a seed is within its error in 95 %: of 20 in all, one is off at most."""
-    found = leaderboard.leaderboard_of("nim", simulated(seed, 2000))
+    found = leaderboard_of("nim", simulated(seed, 2000))
     assert found.anchor == ("Ann", "")
     off = [
         abs(each.rating - ANCHOR - STRENGTHS[each.name]) / each.error
@@ -113,7 +119,7 @@ def test_the_anchor_has_1500_and_all_matches_are_counted_for_both() -> None:
         RatedGame((("Bob", ""), ("Cem", "")), -1, 3.0),
         RatedGame((("Cem", ""), ("Bob", "")), 2, 4.0),
     ]
-    found = leaderboard.leaderboard_of("nim", played)
+    found = leaderboard_of("nim", played)
     counts = {e.name: (e.matches, e.won, e.tied, e.lost, e.last_at) for e in found.entries}
     assert counts == {"Ann": (2, 1, 0, 1, 2.0), "Bob": (4, 2, 1, 1, 4.0), "Cem": (2, 0, 1, 1, 4.0)}
     (bob,) = (each for each in found.entries if each.name == "Bob")
@@ -130,7 +136,7 @@ def test_the_ratings_of_one_tournament_are_the_tournaments_own() -> None:
         fixtures.append(fixture(key, 2, next(winners), players=players[::-1]))
     own = Results(whole, (), fixtures).report()
     verdict = verdict_of(whole, fixtures)
-    found = leaderboard.leaderboard_of("nim", counted(rated_of(fixtures), verdict))
+    found = leaderboard_of("nim", counted(rated_of(fixtures), verdict))
     assert found.anchor == ("Ann", "1")
     ours = {each.name: (each.rating - ANCHOR, each.error) for each in found.entries}
     for entrant, estimate in zip(own.entrants, own.ratings, strict=True):
@@ -168,7 +174,7 @@ def test_a_player_has_a_rating_for_each_version() -> None:
         (("Bob", ""), ("Anna", "")),
         (("Bob", ""), ("Bot", "uct(time=1)")),
     ]
-    found = leaderboard.leaderboard_of("nim", played)
+    found = leaderboard_of("nim", played)
     assert {(each.name, each.version) for each in found.entries} == {
         ("Anna", "1"), ("Anna", ""), ("Bob", ""), ("Bob", "2.0"), ("Bot", "uct(time=1)")
     }  # fmt: skip
@@ -182,7 +188,7 @@ def test_a_match_of_a_ladder_counts_for_the_versions_of_its_players() -> None:
 
 def test_a_history_ends_with_the_present_rating_and_grows_surer() -> None:
     played = simulated(7, 600)
-    board = leaderboard.leaderboard_of("nim", played)
+    board = leaderboard_of("nim", played)
     (dee,) = (each for each in board.entries if each.name == "Dee")
     points = history(board, dee, noted_after(played, 10)["Dee", ""])
     assert POINTS // 2 < len(points) <= POINTS
@@ -198,7 +204,7 @@ def test_a_history_ends_with_the_present_rating_and_grows_surer() -> None:
 
 def test_a_player_of_few_matches_has_a_point_for_each() -> None:
     played = simulated(3, 8)
-    board = leaderboard.leaderboard_of("nim", played)
+    board = leaderboard_of("nim", played)
     own = sum("Bob" in (a[0], b[0]) for (a, b), _, _ in played)
     (bob,) = (each for each in board.entries if each.name == "Bob")
     assert len(history(board, bob, noted_after(played, 1)["Bob", ""])) == own
@@ -210,7 +216,7 @@ def test_noted_ratings_are_shown_against_the_present_anchor() -> None:
     played = [
         RatedGame(((one, ""), (other, "")), 1, float(at)) for at, (one, other) in enumerate(results)
     ]
-    board = leaderboard.leaderboard_of("nim", played)
+    board = leaderboard_of("nim", played)
     assert board.anchor == ("Ann", "")
     noted = noted_after(played, 1)["Cem", ""]
     assert noted[0].anchor == ("Bob", "")
@@ -237,4 +243,4 @@ def test_kept_ratings_are_those_computed_from_nothing(data: st.DataObject) -> No
             case "replaced":
                 cup += some
                 book.replace("cup", data.draw(st.permutations(cup)))
-    assert book.leaderboard() == leaderboard.leaderboard_of("nim", played)
+    assert book.leaderboard() == leaderboard_of("nim", played)

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from playout.commands.text import UNKNOWN
+from playout.ratings.evidence import Pentanomial
 from playout.server.tournament.report import FORMATS, charts, html, writer
 from playout.server.tournament.report.values import (
     CrosstableCell,
     Estimate,
     HeadToHead,
     MatchCounts,
-    PairCounts,
     Report,
     ReportEntrant,
     SequentialTest,
@@ -34,7 +34,7 @@ from support.scale import repetitions
 DUEL = HeadToHead(
     first=0,
     second=1,
-    pairs=PairCounts(1, 2, 3, 4, 5, 6),
+    pairs=Pentanomial(1, 2, 3, 4, 5, 6),
     elo=Estimate(84.2, 31.45),
     nelo=Estimate(90.04, 33.0),
     los=0.9996,
@@ -157,7 +157,7 @@ def test_before_the_first_match_there_is_little_to_say() -> None:
     ],
 )
 def test_what_is_not_known_is_not_made_up(estimate: Estimate, shown: str) -> None:
-    report = replace(REPORT, head_to_head=(HeadToHead(0, 1, PairCounts(), nelo=estimate),))
+    report = replace(REPORT, head_to_head=(HeadToHead(0, 1, Pentanomial(), nelo=estimate),))
     assert re.search(rf"\nnormalized Elo +{re.escape(shown)}\n", writer("text")(report))
     assert f">{shown.replace('>', '&gt;').replace('<', '&lt;')}</td>" in writer("html")(report)
     nelo = json.loads(writer("json")(report))["head_to_head"][0]["nelo"]
@@ -391,7 +391,7 @@ def test_whatever_the_numbers_and_names_every_output_is_well_formed(
         entrants=entrants,
         standings=tuple(Standing(1, i, MatchCounts(i, 1, 0), 0.5) for i in range(len(rated))),
         ratings=tuple(estimate for _, estimate in rated),
-        head_to_head=(HeadToHead(0, 0, PairCounts(), elo=elo, test=test),),
+        head_to_head=(HeadToHead(0, 0, Pentanomial(), elo=elo, test=test),),
     )
     for format_ in FORMATS:
         assert not re.search(r"\b(nan|inf|None)\b", writer(format_)(named(report, "x")))

@@ -10,6 +10,7 @@ import pytest
 
 from playout.protocol.messages import Fixture, Reason
 from playout.protocol.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
+from playout.ratings.evidence import Pentanomial
 from playout.server.tournament import formats
 from playout.server.tournament.report import FORMATS, writer
 from playout.server.tournament.report.charts import bracket
@@ -18,7 +19,6 @@ from playout.server.tournament.report.values import (
     CrosstableCell,
     MatchCounts,
     Meeting,
-    PairCounts,
     Report,
     ReportEntrant,
     ReportSetting,
@@ -72,13 +72,13 @@ def test_only_whole_pairs_count() -> None:
         MatchCounts(0, 1, 1),
     ]
     assert report.crosstable[0][1] == CrosstableCell(1.5, 2)
-    assert report.head_to_head[0].pairs == PairCounts(wd=1)
+    assert report.head_to_head[0].pairs == Pentanomial(wd=1)
 
 
 def test_who_began_second_in_the_first_match_wins_as_the_first_in_the_second() -> None:
     """In round 2 of a match, Bob moves first in the first leg."""
     report = report_of(spec(rounds=2), (), [*pair((1, 1, 1), 1, 2), *pair((2, 1, 1), 2, 1)])
-    assert report.head_to_head[0].pairs == PairCounts(ww=2)
+    assert report.head_to_head[0].pairs == Pentanomial(ww=2)
 
 
 def test_a_voided_attempt_does_not_count_and_is_counted() -> None:

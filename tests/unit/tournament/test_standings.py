@@ -6,8 +6,8 @@ import pytest
 
 from playout.ratings.pairs import Pair, PairScore
 from playout.server.tournament.formats import Bye
+from playout.server.tournament.report.values import CrosstableCell
 from playout.server.tournament.standings import (
-    OpponentScore,
     Played,
     StandingsRow,
     crosstable,
@@ -45,16 +45,16 @@ def test_sonneborn_berger_as_published() -> None:
 def test_the_crosstable_has_both_sides() -> None:
     cells = crosstable(4, SENSEIS)
     assert cells[0] == [
-        OpponentScore(0, 0),
-        OpponentScore(1, 2),
-        OpponentScore(2, 2),
-        OpponentScore(1, 2),
+        CrosstableCell(0, 0),
+        CrosstableCell(1, 2),
+        CrosstableCell(2, 2),
+        CrosstableCell(1, 2),
     ]
     assert [row[0] for row in cells] == [
-        OpponentScore(0, 0),
-        OpponentScore(1, 2),
-        OpponentScore(0, 2),
-        OpponentScore(1, 2),
+        CrosstableCell(0, 0),
+        CrosstableCell(1, 2),
+        CrosstableCell(0, 2),
+        CrosstableCell(1, 2),
     ]
     assert [sum(cell.points for cell in row) for row in cells] == [4, 4, 3, 1]
 
@@ -130,4 +130,4 @@ def test_before_the_first_result_all_are_equal(entrants: int) -> None:
     assert table(entrants, []) == [
         StandingsRow(one, 0, 0, 0, 0, 0, 0, 0) for one in range(entrants)
     ]
-    assert crosstable(entrants, []) == [[OpponentScore(0, 0)] * entrants] * entrants
+    assert crosstable(entrants, []) == [[CrosstableCell(0, 0)] * entrants] * entrants

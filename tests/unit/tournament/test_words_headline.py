@@ -7,11 +7,11 @@ from typing import Literal
 
 import pytest
 
+from playout.ratings.evidence import Pentanomial
 from playout.server.tournament.report.values import (
     Estimate,
     HeadToHead,
     MatchCounts,
-    PairCounts,
     Report,
     ReportEntrant,
     SequentialTest,
@@ -25,7 +25,7 @@ TEST = SequentialTest(0, 20, 0.05, 0.05, "normalized", -2.94, 2.94)
 def of_two(elo: Estimate, test: SequentialTest | None = None, pairs: int = 9) -> Report:
     """A match of an old version against a new one."""
     entrants = (ReportEntrant("old"), ReportEntrant("new"))
-    both = HeadToHead(0, 1, PairCounts(ww=pairs), elo, test=test)
+    both = HeadToHead(0, 1, Pentanomial(ww=pairs), elo, test=test)
     return Report("m", "match", ("nim",), entrants, head_to_head=(both,))
 
 
