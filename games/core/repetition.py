@@ -18,7 +18,7 @@ def remember(board: Board, count: int, first: int, position: int) -> None:
 
 @helper
 def forget(board: Board, count: int, first: int) -> None:
-    """Remove all positions."""
+    """Remove all positions, after an irreversible move."""
     for i in range(first, first + board[count]):
         board[i] = 0
     board[count] = 0

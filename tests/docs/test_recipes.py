@@ -78,7 +78,7 @@ CHECKS = {
 }
 NAMES = {
     "game": ("four_in_a_square", "test_the_table_of_games"),
-    "player": ("lowest",),
+    "player": ("by_number",),
     "message": (
         "Nod",
         "nod",
@@ -171,7 +171,7 @@ def test_what_the_table_names_is_all_that_an_addition_needs(tmp_path: Path) -> N
     assert changed["game"] == {"games/four_in_a_square.py", "docs/protocol.md"}
     assert lines_added(repository, "docs/protocol.md") == [GAME_ROW]
 
-    repository.add("players", "lowest.py")
+    repository.add("players", "by_number.py")
     changed["player"] = repository.changed() - changed["game"]
 
     before = repository.changed() - {"docs/protocol.md"}
@@ -212,7 +212,7 @@ def test_what_the_table_names_is_all_that_an_addition_needs(tmp_path: Path) -> N
     assert [file for file in checks if file not in passed] == []
 
     start = "from playout.commands import entry_points; entry_points"
-    options = repository.run("-c", f"{start}.player()", "--options", "lowest").stdout
+    options = repository.run("-c", f"{start}.player()", "--options", "by_number").stdout
     assert "highest=false  true or false  whether to play the highest number" in options
     benchmarks = repository.run("-c", f"{start}.run('benchmarks.__main__')").stdout
     assert "additions  Additions of integers per second: a benchmark that ends at" in benchmarks

@@ -9,7 +9,7 @@ from playout.games import Game, State
 from playout.players.core.player import Limit, Player, PlayResult
 
 
-class Lowest(Player):
+class ByNumber(Player):
     """Plays the legal action with the lowest number."""
 
     about_options: ClassVar = {"highest": "whether to play the highest number instead"}
