@@ -5,12 +5,12 @@ killed with SIGKILL at random moments, sometimes again during its start, and res
 is stopped once without a shutdown, as in a power failure, while the server runs, and restarted. At
 the end the database is read with plain SQL. *Lost* counts violations of these rules: every match
 has the result that follows from its moves; every move that a client received is stored once, at its
-ply; both players of every match received its start and the stored end. A line describes each
+ply; both players of every match received its start and the stored end. A line is printed for each
 violation.
 
 In a second table the server and its storage process are paused in turns, for 0.05 to 5 s, while
 clients that answer within 10 ms play with a clock. There every match that does not end by the rules
-is a violation, and so is a match lost on time.
+is a violation, also a match lost on time.
 
 *Playing* is the least number of matches that ran at a kill. A restart is the time from the start of
 the process to the first `welcome`, with all matches restored.
@@ -22,12 +22,12 @@ import click
 
 from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.disturbed_run import (
-    FaultOutcome,
     FaultPlan,
+    KillRun,
     StallPlan,
+    play_with_kills,
     play_with_stalls,
     with_new_postgres,
-    with_sqlite,
 )
 from testbed.measure import Sample
 from testbed.postgres import PostgresMissing
@@ -41,7 +41,7 @@ COLUMNS = (
     Column("outages", "outages"),
     Column("cuts", "cuts"),
     Column("matches", "matches"),
-    Column("told", "moves received"),
+    Column("received", "moves received"),
     Column("stored", "moves stored"),
     Column("twice", "sent twice"),
     Column("restart_s", "restart, s", ".2f"),
@@ -65,16 +65,16 @@ def run(bench: Bench) -> list[ResultTable]:
     """Return a row per database, and a row per clock."""
     table = ResultTable("Lost data", COLUMNS)
     plan = bench.pick(FaultPlan(clients=40, matches=200, kills=20), FaultPlan(24, 60, 5))
-    databases = {"SQLite": with_sqlite, "PostgreSQL": with_new_postgres}
+    databases = {"SQLite": play_with_kills, "PostgreSQL": with_new_postgres}
     for name in bench.track(list(databases)):
         try:
-            outcome = databases[name](plan)
+            played = databases[name](plan)
         except PostgresMissing as error:
             click.echo(f"{bench.name}: {name} is omitted: {error}", err=True)
             continue
-        for line in outcome.lost:
+        for line in played.lost:
             click.echo(f"{name}: {line}", err=True)
-        table.add(TARGET, database=name, **_cells(outcome))
+        table.add(TARGET, database=name, **_cells(played))
     return [table, _stalls(bench)]
 
 
@@ -82,33 +82,33 @@ def _stalls(bench: Bench) -> ResultTable:
     table = ResultTable("Lost by stalls", STALL_COLUMNS)
     for clock in bench.track(list(CLOCKS)):
         plan = bench.pick(StallPlan(clock, 4, 60, 10), StallPlan(clock, 4, 10, 4))
-        outcome = play_with_stalls(plan)
-        for line in outcome.lost:
+        played = play_with_stalls(plan)
+        for line in played.lost:
             click.echo(f"{clock}: {line}", err=True)
         table.add(
             TARGET,
             clock=clock,
-            stalls=len(outcome.stalls_s),
-            longest_s=max(outcome.stalls_s),
-            matches=outcome.matches,
-            stored=outcome.moves_stored,
-            on_time=outcome.lost_on_time,
-            lost=len(outcome.lost),
+            stalls=len(played.stalls_s),
+            longest_s=max(played.stalls_s),
+            matches=played.matches,
+            stored=played.moves_stored,
+            on_time=played.lost_on_time,
+            lost=len(played.lost),
         )
     return table
 
 
-def _cells(outcome: FaultOutcome) -> dict[str, int | float | Sample]:
+def _cells(played: KillRun) -> dict[str, int | float | Sample]:
     return {
-        "kills": len(outcome.running) + outcome.again,
-        "running": min(outcome.running),
-        "outages": outcome.outages,
-        "cuts": outcome.cuts,
-        "matches": outcome.matches,
-        "told": outcome.moves_told,
-        "stored": outcome.moves_stored,
-        "twice": outcome.twice,
-        "restart_s": Sample(outcome.restarts_s),
-        "worst_s": max(outcome.restarts_s),
-        "lost": len(outcome.lost),
+        "kills": len(played.running) + played.again,
+        "running": min(played.running),
+        "outages": played.outages,
+        "cuts": played.clients.cuts,
+        "matches": played.matches,
+        "received": played.moves_received,
+        "stored": played.moves_stored,
+        "twice": played.clients.twice,
+        "restart_s": Sample(played.restarts_s),
+        "worst_s": max(played.restarts_s),
+        "lost": len(played.lost),
     }

@@ -1,4 +1,7 @@
-"""Scripted clients play at a new server, while something disturbs it, until all matches end."""
+"""Scripted clients play at a new server, which is killed or paused, until all matches end.
+
+Then the database is read with plain SQL, and compared with the messages that the clients received.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,119 @@ import asyncio
 import contextlib
 import math
 import random
+import sqlite3
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import psycopg
+
+from playout import games
 from testbed.postgres import Postgres, postgres
-from testbed.scripted_clients import ScriptedClients, WaitTimeout
+from testbed.scripted_clients import ReceivedMatch, ScriptedClients, WaitTimeout
 from testbed.server_process import KillableServer, killable_server
-from testbed.stored_matches import SQLITE, StoredRow, stored, violations
+
+# The matches in a database, and their contradictions to the records of the clients.
+
+
+SQLITE = "sqlite:///"
+
+
+class MoveRow(NamedTuple):
+    """A row of the database table `moves`."""
+
+    ply: int
+    seat: int
+    action: int
+
+
+class StoredRow(NamedTuple):
+    """A row of the database table `matches` with its moves; `reason` is None before its end."""
+
+    game: str
+    players: tuple[str, str]
+    winner: int | None
+    returns: tuple[float | None, float | None]
+    reason: str | None
+    moves: list[MoveRow]
+
+
+def stored(url: str) -> dict[str, StoredRow]:
+    """Return all matches in a database, given by its SQLAlchemy URL, by id."""
+    if url.startswith(SQLITE):
+        connection: Any = sqlite3.connect(url.removeprefix(SQLITE))
+    else:
+        connection = psycopg.connect(url.replace("+psycopg", ""))
+    with contextlib.closing(connection):
+        found = {
+            row[0]: StoredRow(row[1], row[2:4], row[4], row[5:7], row[7], [])
+            for row in connection.execute(
+                'SELECT id, game, "first", "second", winner, first_return, second_return, reason'
+                " FROM matches"
+            )
+        }
+        query = 'SELECT "match", ply, seat, action FROM moves ORDER BY "match", ply'
+        for match, *move in connection.execute(query):
+            found[match].moves.append(MoveRow(*move))
+    return found
+
+
+def violations(found: Mapping[str, StoredRow], records: Sequence[ReceivedMatch]) -> list[str]:
+    """Return a line for each error in the database and each contradiction to a client's record."""
+    lines = [f"match {key}: {text}" for key, match in found.items() for text in _faults(match)]
+    for key in found:
+        clients = [record.client for record in records if record.match == key]
+        if len(clients) != 2:
+            lines.append(f"match {key}: expected two clients with a record of it, not {clients}")
+    for record in records:
+        about = f"match {record.match}, as {record.client} received it"
+        lines += [f"{about}: {text}" for text in _contradictions(record, found.get(record.match))]
+    return lines
+
+
+def _faults(match: StoredRow) -> Iterator[str]:
+    """Yield the errors of a stored match: missing plies, illegal moves, a wrong result."""
+    plies = [move.ply for move in match.moves]
+    if plies != list(range(len(plies))):
+        yield f"its plies are {plies}"
+        return
+    game = games.load(match.game)
+    state = game.initial_state()
+    for move in match.moves:
+        if game.current_player(state) != move.seat:
+            yield f"{move} is not by the player to move"
+        try:
+            state = game.next_state(state, move.action)
+        except games.IllegalAction as error:
+            yield f"{move} is illegal: {error}"
+            return
+    result = "rules", game.winner(state), game.returns(state)
+    if (match.reason, match.winner, match.returns) != result or not game.winner(state):
+        yield f"its result is {match}, and by the rules it is {result}"
+
+
+def _contradictions(record: ReceivedMatch, match: StoredRow | None) -> Iterator[str]:
+    if match is None:
+        yield "it is not in the database"
+        return
+    if (match.game, match.players) != (record.game, record.players):
+        yield f"it was {record.game} between {record.players}, and is {match}"
+    actions = [move.action for move in match.moves]
+    if actions[: len(record.moves)] != record.moves:
+        yield f"the moves were {record.moves}, and are {actions}"
+    if record.ended is None:
+        yield "it has not ended"
+        return
+    end = record.ended["reason"], record.ended["winner"], tuple(record.ended["returns"])
+    if end != (match.reason, match.winner, match.returns):
+        yield f"it ended with {end}, and is {match}"
+
+
+# Runs with a disturbed server.
+
 
 #: Sessions and matches never expire, and no limit applies: all clients have the same address.
 _OPTIONS = (
@@ -26,45 +133,59 @@ _OPTIONS = (
 )
 
 
-@dataclass(frozen=True)
-class PlayedRun:
-    """The clients at the end, the matches in the database by id, and a line for each fault."""
+class DisturbedRun(ABC):
+    """A run with an empty database: its disturbances, its matches and its faults."""
 
-    clients: ScriptedClients
-    found: dict[str, StoredRow]
-    lost: list[str]
+    def __init__(self, url: str, folder: Path) -> None:
+        """The log of the server goes to the folder."""
+        #: A line for each fault.
+        self.lost: list[str] = []
+        #: The matches in the database at the end, by id.
+        self.found: dict[str, StoredRow] = {}
+        self.clients = self._clients(0)
+        self._url = url
+        self._log = folder / "log"
+
+    @property
+    def matches(self) -> int:
+        """Number of matches in the database."""
+        return len(self.found)
 
     @property
     def moves_stored(self) -> int:
         """Number of moves in the database."""
         return sum(len(match.moves) for match in self.found.values())
 
+    @property
+    def moves_received(self) -> int:
+        """Number of moves that a client received."""
+        records = self.clients.records
+        return len({(each.match, ply) for each in records for ply in range(len(each.moves))})
 
-async def play(
-    url: str,
-    log: Path,
-    clients_of: Callable[[int], ScriptedClients],
-    disturb: Callable[[ScriptedClients, KillableServer], Awaitable[None]],
-) -> PlayedRun:
-    """Play at a server with an empty database and a new log, then compare clients and database.
+    @abstractmethod
+    def _clients(self, port: int) -> ScriptedClients:
+        """Return the clients of a server on that port."""
 
-    `clients_of` returns the clients for a port; `disturb` runs while they play.
-    """
-    lost: list[str] = []
-    with killable_server([f"--database={url}", *_OPTIONS], log) as server:
-        clients = clients_of(server.port)
-        async with clients.playing():
-            try:
-                await disturb(clients, server)
-                await clients.finish()
-            except WaitTimeout as error:
-                lost.append(f"{error}; the server's log ends:\n{server.log_tail()}")
-        if code := server.stop():
-            lost.append(f"the server exits with {code}:\n{server.log_tail()}")
-    if fault := server.traceback():
-        lost.append(f"the server logged:\n{fault}")
-    found = stored(url)
-    return PlayedRun(clients, found, [*lost, *clients.faults, *violations(found, clients.records)])
+    @abstractmethod
+    async def _disturb(self, server: KillableServer) -> None:
+        """Disturb the server while the clients play. Raises WaitTimeout."""
+
+    async def play(self) -> None:
+        """Play until all matches end, then compare clients and database."""
+        with killable_server([f"--database={self._url}", *_OPTIONS], self._log) as server:
+            self.clients = self._clients(server.port)
+            async with self.clients.playing():
+                try:
+                    await self._disturb(server)
+                    await self.clients.finish()
+                except WaitTimeout as error:
+                    self.lost.append(f"{error}; the server's log ends:\n{server.log_tail()}")
+            if code := server.stop():
+                self.lost.append(f"the server exits with {code}:\n{server.log_tail()}")
+        if fault := server.traceback():
+            self.lost.append(f"the server logged:\n{fault}")
+        self.found = stored(self._url)
+        self.lost += [*self.clients.faults, *violations(self.found, self.clients.records)]
 
 
 # A run in which a server and its storage process are paused while clients play with a clock.
@@ -88,60 +209,45 @@ class StallPlan:
     seed: int = 1
 
 
-@dataclass(frozen=True)
-class StallOutcome:
-    """The counts of a run; `lost` has a line for each fault, matches lost on time included."""
+class StallRun(DisturbedRun):
+    """A run with pauses; `stalls_s` has the duration of each."""
 
-    stalls_s: list[float]
-    matches: int
-    moves_stored: int
-    lost_on_time: int
-    lost: list[str]
+    def __init__(self, plan: StallPlan, folder: Path) -> None:
+        self.stalls_s: list[float] = []
+        self._plan = plan
+        super().__init__(f"{SQLITE}{folder / 'stalls.db'}", folder)
+
+    @property
+    def lost_on_time(self) -> int:
+        """Number of matches that were lost on time or have no result."""
+        return sum(match.reason in ("time", "void") for match in self.found.values())
+
+    def _clients(self, port: int) -> ScriptedClients:
+        numbers = self._plan.clients, self._plan.matches, self._plan.seed
+        return ScriptedClients(port, *numbers, clock=self._plan.clock, think_s=THINK_S, calm=True)
+
+    async def _disturb(self, server: KillableServer) -> None:
+        """Pause the server and its storage process in turns, for times of every magnitude."""
+        draw, longest_s = random.Random(self._plan.seed), self._plan.longest_s
+        for number in range(self._plan.stalls):
+            await self.clients.until_ended(self.clients.ended + 1)
+            await asyncio.sleep(draw.uniform(0, DELAY_S))
+            share = draw.random()
+            seconds = math.exp(math.log(SHORTEST_S) * (1 - share) + math.log(longest_s) * share)
+            with server.paused(storage=number % 2 == 1):
+                await asyncio.sleep(seconds)
+            self.stalls_s.append(seconds)
 
 
-def play_with_stalls(plan: StallPlan) -> StallOutcome:
+def play_with_stalls(plan: StallPlan) -> StallRun:
     """Run a plan with a new SQLite database."""
     with tempfile.TemporaryDirectory(prefix="playout-stalls-") as folder:
-        return asyncio.run(_play(plan, Path(folder)))
+        run = StallRun(plan, Path(folder))
+        asyncio.run(run.play())
+    return run
 
 
-async def _play(plan: StallPlan, folder: Path) -> StallOutcome:
-    stalls_s: list[float] = []
-
-    def clients_of(port: int) -> ScriptedClients:
-        numbers = plan.clients, plan.matches, plan.seed
-        return ScriptedClients(port, *numbers, clock=plan.clock, think_s=THINK_S, calm=True)
-
-    async def disturb(clients: ScriptedClients, server: KillableServer) -> None:
-        await _pause_repeatedly(plan, clients, server, stalls_s)
-
-    url = f"{SQLITE}{folder / 'stalls.db'}"
-    run = await play(url, folder / "log", clients_of, disturb)
-    return StallOutcome(
-        stalls_s=stalls_s,
-        matches=len(run.found),
-        moves_stored=run.moves_stored,
-        lost_on_time=sum(match.reason in ("time", "void") for match in run.found.values()),
-        lost=run.lost,
-    )
-
-
-async def _pause_repeatedly(
-    plan: StallPlan, clients: ScriptedClients, server: KillableServer, stalls_s: list[float]
-) -> None:
-    """Pause the server and its storage process in turns, for times of every magnitude."""
-    draw = random.Random(plan.seed)
-    for number in range(plan.stalls):
-        await clients.until_ended(clients.ended + 1)
-        await asyncio.sleep(draw.uniform(0, DELAY_S))
-        share = draw.random()
-        seconds = math.exp(math.log(SHORTEST_S) * (1 - share) + math.log(plan.longest_s) * share)
-        with server.paused(storage=number % 2 == 1):
-            await asyncio.sleep(seconds)
-        stalls_s.append(seconds)
-
-
-# A run in which a server is killed repeatedly while clients play, and a check of its database.
+# A run in which a server is killed repeatedly while clients play.
 
 
 #: Longest delay of a kill after the end of the awaited match.
@@ -162,110 +268,67 @@ class FaultPlan:
     seed: int = 1
 
 
-@dataclass
-class FaultOutcome:
-    """The counts of a run; `lost` has a line for each fault."""
+class KillRun(DisturbedRun):
+    """A run with kills, and with an outage of the database if it is a `cluster` of PostgreSQL."""
 
-    outages: int = 0
-    #: Running matches at each kill, without the kills during a start, which `again` counts.
-    running: list[int] = field(default_factory=list)
-    again: int = 0
-    restarts_s: list[float] = field(default_factory=list)
-    cuts: int = 0
-    twice: int = 0
-    matches: int = 0
-    moves_told: int = 0
-    moves_stored: int = 0
-    lost: list[str] = field(default_factory=list)
-
-
-def with_sqlite(plan: FaultPlan) -> FaultOutcome:
-    """Run a plan with a new SQLite database."""
-    with _folder() as folder:
-        return asyncio.run(KillRun(plan, folder, f"{SQLITE}{folder / 'faults.db'}").run())
-
-
-def with_postgres(plan: FaultPlan, cluster: Postgres) -> FaultOutcome:
-    """Run a plan with an empty PostgreSQL database, which is stopped once in the middle."""
-    with _folder() as folder:
-        return asyncio.run(KillRun(plan, folder, cluster.url, cluster).run())
-
-
-def with_new_postgres(plan: FaultPlan) -> FaultOutcome:
-    """Run a plan with a new PostgreSQL cluster. Raises PostgresMissing."""
-    with postgres() as cluster:
-        return with_postgres(plan, cluster)
-
-
-@contextlib.contextmanager
-def _folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="playout-faults-") as name:
-        yield Path(name)
-
-
-class KillRun:
-    """The execution of a plan."""
-
-    def __init__(
-        self, plan: FaultPlan, folder: Path, url: str, cluster: Postgres | None = None
-    ) -> None:
+    def __init__(self, plan: FaultPlan, folder: Path, cluster: Postgres | None = None) -> None:
+        self.outages = 0
+        #: Running matches at each kill, without the kills during a start, which `again` counts.
+        self.running: list[int] = []
+        self.again = 0
+        self.restarts_s: list[float] = []
         self._plan = plan
-        self._url = url
         self._cluster = cluster
-        self._log = folder / "log"
         self._draw = random.Random(plan.seed)
-        self._outcome = FaultOutcome()
+        super().__init__(cluster.url if cluster else f"{SQLITE}{folder / 'faults.db'}", folder)
 
-    async def run(self) -> FaultOutcome:
-        """Play, kill the server meanwhile, and check the database at the end."""
-        plan = self._plan
+    def _clients(self, port: int) -> ScriptedClients:
+        return ScriptedClients(port, self._plan.clients, self._plan.matches, self._plan.seed)
 
-        def clients_of(port: int) -> ScriptedClients:
-            return ScriptedClients(port, plan.clients, plan.matches, plan.seed)
-
-        self._count(await play(self._url, self._log, clients_of, self._kill_repeatedly))
-        return self._outcome
-
-    async def _kill_repeatedly(self, clients: ScriptedClients, server: KillableServer) -> None:
+    async def _disturb(self, server: KillableServer) -> None:
         """Kill the server as often as planned, and stop its database once."""
-        plan = self._plan
-        moments = sorted(self._draw.uniform(0, 0.9 * plan.matches) for _ in range(plan.kills))
+        draw, plan = self._draw, self._plan
+        moments = sorted(draw.uniform(0, 0.9 * plan.matches) for _ in range(plan.kills))
         for number, moment in enumerate(moments):
-            await clients.until_ended(moment)
+            await self.clients.until_ended(moment)
             if self._cluster and number == plan.kills // 2:
-                await self._interrupt_storage(clients, self._cluster)
-            await asyncio.sleep(self._draw.uniform(0, KILL_DELAY_S))
-            self._outcome.running.append(clients.running)
+                await self._interrupt_storage(self._cluster)
+            await asyncio.sleep(draw.uniform(0, KILL_DELAY_S))
+            self.running.append(self.clients.running)
             server.kill()
             server.start()
-            if self._draw.random() < AGAIN:
-                await asyncio.sleep(self._draw.uniform(0, START_S))
+            if draw.random() < AGAIN:
+                await asyncio.sleep(draw.uniform(0, START_S))
                 server.kill()
                 server.start()
-                self._outcome.again += 1
-            self._outcome.restarts_s.append(await clients.until_welcomed(server.started_at))
+                self.again += 1
+            self.restarts_s.append(await self.clients.until_welcomed(server.started_at))
 
-    async def _interrupt_storage(self, clients: ScriptedClients, cluster: Postgres) -> None:
+    async def _interrupt_storage(self, cluster: Postgres) -> None:
         """Stop the database for a while; the server must notify all clients of both changes."""
         await asyncio.to_thread(cluster.stop)
         try:
-            await clients.until_all(
+            await self.clients.until_all(
                 lambda client: client.storage_down, "to be notified that storage is down"
             )
             await asyncio.sleep(OUTAGE_S)
         finally:
             await asyncio.to_thread(cluster.start)
-        await clients.until_all(
+        await self.clients.until_all(
             lambda client: not client.storage_down, "to be notified that storage is up"
         )
-        self._outcome.outages += 1
+        self.outages += 1
 
-    def _count(self, run: PlayedRun) -> None:
-        outcome, clients = self._outcome, run.clients
-        outcome.cuts, outcome.twice = clients.cuts, clients.twice
-        outcome.matches = len(run.found)
-        outcome.moves_told = len(
-            {(each.match, ply) for each in clients.records for ply in range(len(each.moves))}
-        )
-        outcome.moves_stored = run.moves_stored
-        outcome.lost = run.lost
+
+def play_with_kills(plan: FaultPlan, cluster: Postgres | None = None) -> KillRun:
+    """Run a plan with a new SQLite database, or with the empty one of a cluster of PostgreSQL."""
+    with tempfile.TemporaryDirectory(prefix="playout-faults-") as folder:
+        run = KillRun(plan, Path(folder), cluster)
+        asyncio.run(run.play())
+    return run
+
+
+def with_new_postgres(plan: FaultPlan) -> KillRun:
+    """Run a plan with a new cluster of PostgreSQL. Raises PostgresMissing."""
+    with postgres() as cluster:
+        return play_with_kills(plan, cluster)

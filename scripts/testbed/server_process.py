@@ -16,7 +16,7 @@ from typing import IO, NamedTuple
 
 import click
 
-from testbed.machine import reserve_port
+from testbed.machine import children, reserve_port
 
 #: Options that limit a single peer; benchmarks have one peer with thousands of connections.
 LIMITS = (
@@ -144,8 +144,7 @@ class KillableServer:
         assert self._process
         process = self._process.pid
         if storage:
-            children = Path(f"/proc/{process}/task/{process}/children").read_text()
-            process = int(children.split()[0])
+            process, *_ = children(process)
         os.kill(process, signal.SIGSTOP)
         try:
             yield

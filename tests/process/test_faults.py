@@ -10,37 +10,40 @@ import pytest
 
 from support.scale import repetitions
 from testbed.disturbed_run import (
-    FaultOutcome,
+    SQLITE,
     FaultPlan,
+    KillRun,
+    MoveRow,
     StallPlan,
+    StoredRow,
+    play_with_kills,
     play_with_stalls,
-    with_postgres,
-    with_sqlite,
+    stored,
+    violations,
 )
 from testbed.postgres import Postgres
 from testbed.scripted_clients import ReceivedMatch
-from testbed.stored_matches import SQLITE, MoveRow, StoredRow, stored, violations
 
 
-def check(outcome: FaultOutcome, plan: FaultPlan) -> None:
-    assert outcome.lost == []
-    assert outcome.matches >= plan.matches
-    assert len(outcome.running) == plan.kills
-    assert min(outcome.running) > 0, "no match was running at a kill"
+def check(played: KillRun, plan: FaultPlan) -> None:
+    assert played.lost == []
+    assert played.matches >= plan.matches
+    assert len(played.running) == plan.kills
+    assert min(played.running) > 0, "no match was running at a kill"
 
 
 @pytest.mark.usefixtures("copied_servers")
 def test_nothing_is_lost_with_sqlite() -> None:
     plan = FaultPlan(clients=10, matches=repetitions(20, short=10), kills=repetitions(3, short=1))
-    check(with_sqlite(plan), plan)
+    check(play_with_kills(plan), plan)
 
 
 @pytest.mark.usefixtures("copied_servers")
 def test_nothing_is_lost_with_postgresql(postgres: Postgres) -> None:
     plan = FaultPlan(clients=10, matches=repetitions(20, short=10), kills=repetitions(2, short=1))
-    outcome = with_postgres(plan, postgres)
-    check(outcome, plan)
-    assert outcome.outages == 1
+    played = play_with_kills(plan, postgres)
+    check(played, plan)
+    assert played.outages == 1
 
 
 @pytest.mark.usefixtures("copied_servers")
@@ -53,9 +56,9 @@ def test_nothing_is_lost_by_stalls(clock: str) -> None:
         stalls=repetitions(10, short=2),
         longest_s=1.0,
     )
-    outcome = play_with_stalls(plan)
-    assert outcome.lost == []
-    assert len(outcome.stalls_s) == plan.stalls
+    played = play_with_stalls(plan)
+    assert played.lost == []
+    assert len(played.stalls_s) == plan.stalls
 
 
 # Violations. Ann takes one chip of three, and Bob the other two.

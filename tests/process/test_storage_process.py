@@ -21,8 +21,8 @@ from support.processes import is_gone
 from support.raw_client import RawClient
 from support.two_clients import WON, TwoClients
 from support.waiting import wait_until
+from testbed.disturbed_run import SQLITE, MoveRow, StoredRow, stored
 from testbed.postgres import Postgres
-from testbed.stored_matches import SQLITE, MoveRow, StoredRow, stored
 
 
 @pytest.fixture
