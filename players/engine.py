@@ -1,4 +1,4 @@
-"""An engine of others as a player: a program that speaks a protocol of `players.engines`."""
+"""External engines as players: programs that speak a protocol of `players.engines`."""
 
 from __future__ import annotations
 
@@ -31,12 +31,14 @@ _CHECK = Limit(seconds=1.0)
 
 
 class Engine(Player):
-    """Plays as an engine of `engines.toml`, a file in the current folder or the user's
-    configuration folder, or another `file`. `name` is the name of its table there."""
+    """Plays the moves of an engine, whose table in `engines.toml` is `name`.
+
+    The file is in the current folder or the user's configuration folder, unless `file` names one.
+    """
 
     about_options: ClassVar = {
         "name": "name of the engine's table in engines.toml",
-        "file": "another file than engines.toml in the current folder or the user's",
+        "file": "file with the table; by default engines.toml in the current or the user's folder",
     }
 
     def __init__(self, game: Game, name: str, file: str = "") -> None:
@@ -105,7 +107,7 @@ class Engine(Player):
         self._tell_result()
 
     def _tell_result(self) -> None:
-        """Tell the engine how its match has ended, if it has, unless another thread will."""
+        """Report the result of the match to the engine, if it is over, unless it is in use."""
         if self._winner is None or not self._in_use.acquire(blocking=False):
             return
         try:
@@ -134,7 +136,7 @@ class Engine(Player):
         self._is_new_match = True
 
     def _warn_of_short_moves(self, limit: Limit) -> None:
-        """Tell the user, once, that the engine cannot be limited to the time that it has."""
+        """Warn the user, once, that the engine cannot be limited to the time for its move."""
         if not self._has_warned and is_short(limit, self._config) and not self._config.short:
             self._has_warned = True
             print(
@@ -146,7 +148,7 @@ class Engine(Player):
             )
 
     def _ready(self) -> EngineClient:
-        """The client of an engine that waits for commands; it is started again if need be."""
+        """Return the client of an engine that waits for commands; start it again if needed."""
         if self._client:
             try:
                 self._client.settle()
@@ -162,13 +164,13 @@ class Engine(Player):
 
 
 def _moves(game: Game, states: Sequence[State], limit: Limit) -> tuple[int, ...]:
-    """The actions between the states: those of the limit, or found by trying the legal ones."""
+    """Return the actions between the states: those of the limit, or found by trying legal ones."""
     if limit.moves is not None and len(limit.moves) == len(states) - 1:
         return limit.moves
     return actions_between(game, states)
 
 
 def _version(title: str, engine: config.EngineConfig) -> str:
-    """The engine's name and version, and a digest of how it is started."""
+    """Return the engine's name and version, and a digest of its configuration."""
     digest = hashlib.sha256("\0".join(engine.digest_words).encode()).hexdigest()
     return f"{title[:50]} {digest[:6]}"

@@ -79,7 +79,7 @@ class Terminal:
             self._read(more=not end)
 
     def _read(self, *, more: bool = True) -> None:
-        """Wait for an interruption, and for input if `more` of it is of use; read what comes."""
+        """Wait for an interruption, and for input if `more` is wanted; read either."""
         waits = more and not self._has_ended
         ready, _, _ = select.select([self._input] * waits + [self._awake], [], [])
         if self._awake in ready:
@@ -119,7 +119,7 @@ class Human(Player):
         self._terminal = Terminal()
         self._console = rendering.console()
         self._seat = 0
-        #: Whether a move is awaited, or while the opponent thinks a request.
+        #: Whether a move is awaited; whether a request is, while the opponent thinks.
         self._asking = self._listening = False
         self._warned = False
 
@@ -192,7 +192,7 @@ class Human(Player):
         return False
 
     def _ask(self) -> str:
-        """Return a line of input. The end of the input, or Ctrl-C and yes, resigns."""
+        """Return a line of input. Raises Resigned at its end, and for Ctrl-C if confirmed."""
         try:
             return self._terminal.ask(_PROMPT)
         except EOFError:
