@@ -17,20 +17,20 @@ from playout.players.mcts.uct_simulation import SearchConfig
 from playout.players.mcts.uct_worker import Worker
 
 MAX_BATCH = 1024
-#: Concentration of the noise at the root: with n legal actions, alpha is 10 / n.
+#: The concentration of the noise at the root: with n legal actions, alpha is 10 / n.
 _CONCENTRATION = 10.0
 
 
 class AlphaZero(TreeSearch):
     """PUCT with a net's policy and value instead of playouts (Silver et al. 2017).
 
-    `net` is an ONNX file; by default, the one that comes with the game. `c_puct` weighs
-    exploration. An unvisited action has its parent's value less `fpu`, on a scale from -1 to 1; or
-    the value `fpu` itself if `fpu_relative` is false. `batch` leaves are evaluated at a time.
-    `backend` is onnxruntime, openvino, or auto for the faster one that is installed. `noise` is the
-    weight of Dirichlet noise in the policy of the root. With a `temperature` above 0, actions are
-    drawn in proportion to their visits to the power of 1 / temperature. `decisive` playouts find
-    wins and losses within two plies, in games that define them.
+    `net` is an ONNX file, by default the one that comes with the game. `c_puct` weighs exploration.
+    An unvisited action has its parent's value less `fpu`, on a scale from -1 to 1, or the value
+    `fpu` itself if `fpu_relative` is false. `batch` leaves are evaluated at a time. `backend` is
+    onnxruntime, openvino, or auto for the faster one that is installed. `noise` is the weight of
+    Dirichlet noise in the policy of the root. With a `temperature` above 0, actions are drawn in
+    proportion to their visits to the power of 1 / temperature. `decisive` playouts, in games that
+    define them, find wins and losses within two plies.
     """
 
     about_options: ClassVar = {
@@ -61,7 +61,7 @@ class AlphaZero(TreeSearch):
         from playout.players.nets.files import NetError
         from playout.players.nets.net import load_chosen
 
-        self.game = game  # for the messages of errors
+        self.game = game  # for error messages
         self._require(0 <= c_puct < np.inf, f"c_puct must be 0 or more, not {c_puct}")
         self._require(abs(fpu) <= 2, f"fpu must be from -2 to 2, not {fpu}")
         self._require(0 < batch <= MAX_BATCH, f"batch must be from 1 to {MAX_BATCH}, not {batch}")

@@ -31,12 +31,14 @@ _CHECK = Limit(seconds=1.0)
 
 
 class Engine(Player):
-    """Plays as an engine of `engines.toml`, a file in the current folder or the user's
-    configuration folder, or another `file`. `name` is the name of its table there."""
+    """Plays the moves of an engine, whose table in `engines.toml` is `name`.
+
+    The file is in the current folder or the user's configuration folder, unless `file` names one.
+    """
 
     about_options: ClassVar = {
         "name": "name of the engine's table in engines.toml",
-        "file": "another file than engines.toml in the current folder or the user's",
+        "file": "file with the table; by default engines.toml in the current or the user's folder",
     }
 
     def __init__(self, game: Game, name: str, file: str = "") -> None:

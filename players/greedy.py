@@ -15,10 +15,10 @@ from playout.players.core.rules import rules_of
 
 
 class Greedy(Player):
-    """Wins at once if possible, prevents an immediate loss, and else maximizes won playouts.
+    """Wins at once if possible, prevents an immediate loss, otherwise maximizes won playouts.
 
-    `playouts` is the number of playouts after each move; equal seeds play equally. It ignores
-    limits.
+    `playouts` is the number of playouts after each move; equal seeds play equally. Limits are
+    ignored.
     """
 
     about_options: ClassVar = {
@@ -56,7 +56,7 @@ class Greedy(Player):
         return PlayResult(best, info)
 
     def _evaluate(self, state: State, action: int) -> tuple[int, float]:
-        """Return 1 for a win, -1 if the opponent can win at once, else 0; and points a playout."""
+        """Return 1 for a win, -1 if the opponent can win at once, else 0; and mean points."""
         if self.cancelled.is_set():
             raise Cancelled
         me = state[0]

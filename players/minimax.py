@@ -1,7 +1,7 @@
-"""Minimax: alpha-beta with iterative deepening and a transposition table, and no evaluation.
+"""Minimax: alpha-beta with iterative deepening and a transposition table, without an evaluation.
 
-It knows wins, ties and losses, and counts everything beyond its horizon as a tie. So it plays at
-random far from the end of the game, and perfectly where the search reaches the end.
+Positions beyond the horizon count as ties. So it plays at random far from the end of the game, and
+perfectly where the search reaches the end.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from playout.players.core.rules import rules_of
 
 #: Seconds that the compiled search runs before it reads the clock again.
 SLICE_S = 0.001
-#: Positions with at most this many legal actions have the replies to each examined; the second
-#: number is for rules in plain Python.
+#: Most legal actions of a position for which the replies to each are examined, with compiled rules
+#: and with rules in plain Python.
 MAX_WIDTH, MAX_WIDTH_INTERPRETED = 10, 4
-#: Searches to the end of the game get ten times the nodes of the deepening ones, and start after
-#: this many nodes, so that short wins are found first.
+#: Searches to the end of the game get this multiple of the nodes of deepening searches, and start
+#: after this many nodes, so that short wins are found first.
 END_SHARE, END_AFTER = 10, 5_000
 
 
 @dataclass
 class NullWindowSearch:
-    """A search whether `attacker` can force a win within `depth` plies, later up to `max_depth`."""
+    """A search whether `attacker` can force a win in `depth` plies, increased up to `max_depth`."""
 
     search: core.WindowSearch
     attacker: int
@@ -55,7 +55,7 @@ class NullWindowSearch:
 
     @property
     def cost(self) -> float:
-        """Weighted number of nodes; of several searches, the one with the least runs next."""
+        """Weighted number of nodes; the search with the lowest cost runs next."""
         return self.nodes / self.share + self.head_start
 
     @property
@@ -102,8 +102,8 @@ class ProvenBounds:
 class Minimax(Player):
     """Searches until the result is proven, or for `time` seconds, or as the clock allows.
 
-    `depth` limits the plies that it looks ahead, 0 means no limit; `seed` is for the choice among
-    equal moves; `memory_mb` limits the transposition table.
+    `depth` limits the plies that it looks ahead, 0 means no limit; `seed` decides between equal
+    moves; `memory_mb` limits the transposition table.
     """
 
     about_options: ClassVar = {
@@ -178,7 +178,7 @@ class Minimax(Player):
         return self._info(state, found, done, now - started)
 
     def _new_searches(self, state: State) -> list[NullWindowSearch]:
-        """Return a deepening search per player, and without a depth limit two to the end."""
+        """Return a deepening search per player and, without a depth limit, two to the end."""
         self._generation += 1
         self._history[:] = 0
         size = self.game.num_actions
@@ -203,7 +203,7 @@ class Minimax(Player):
         return searches
 
     def _run(self, search: NullWindowSearch, count: int) -> tuple[int, bool]:
-        """Continue a search for about `count` nodes; the nodes searched, and whether it ended."""
+        """Continue a search for about `count` nodes; return their number, and whether it ended."""
         before = search.nodes
         finished = self._advance(search.search, search.depth, count, self._kernels)
         return search.nodes - before, bool(finished)
@@ -248,7 +248,7 @@ class Minimax(Player):
 
 
 def _continues(search: NullWindowSearch, finished: NullWindowSearch) -> bool:
-    """Return whether `search` can still find something, after `finished` has a result."""
+    """Return whether `search` can add to the result of `finished`."""
     if search.attacker == finished.attacker and finished.result == transposition.NEVER:
         return False
     return search is not finished or search.deepen()

@@ -17,7 +17,7 @@ MAX_MEMORY_MB = 10**6
 MAX_SIMULATIONS = 2**31 - 1
 #: Seconds between two looks at `cancelled`.
 _POLL_S = 0.01
-#: Seconds of the time for a move that are kept for starting the search and for noticing its end.
+#: Seconds of the time for a move that are reserved to start the search and to notice its end.
 _SPARE_S = 0.005
 
 
@@ -67,8 +67,8 @@ class OpenSpielMCTS(Player):
             raise ValueError("there is nothing to choose: the game is over")
         bot, position = self._bot(tighter(limit, self._own)), self._rules.position(states[-1])
         found: list[int] = []
-        # It cannot be stopped: cancelled, it ends in its thread. Of its methods only `step`
-        # releases the interpreter, and that tells nothing but the action.
+        # The search cannot be stopped: after a cancellation, it ends in its thread. Of its methods
+        # only `step` releases the interpreter; it returns the action without an analysis.
         thread = threading.Thread(target=lambda: found.append(bot.step(position)), daemon=True)
         thread.start()
         while thread.is_alive():

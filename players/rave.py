@@ -27,10 +27,10 @@ class Rave(PlayoutSearch):
     player chose it later. `schedule` sets the weight of the latter: `hand` is the hand-selected
     schedule, where both weigh the same at `k` visits; `mse` is the schedule of minimum mean square
     error, for the given `bias`. `c` weighs exploration; by default it is 0 if the game assumes
-    results of each action before its first visit, as Go does, and otherwise 0.2. `prior` weighs
-    these results (Gelly & Silver 2007); 0 for none. `fpu` is the score of an action without any
-    results. `near_first` tries actions next to stones before the others; by default it is on for
-    games that define neighbours.
+    results of each action before its first visit, as Go does, otherwise 0.2. `prior` weighs these
+    results (Gelly & Silver 2007); 0 ignores them. `fpu` is the score of an action without results.
+    `near_first` tries actions next to stones first; by default it is on for games that define
+    neighbours.
     """
 
     about_options: ClassVar = {
@@ -39,7 +39,7 @@ class Rave(PlayoutSearch):
         "bias": "bias that schedule=mse assumes, a finite number",
         "c": "weight of exploration, 0 or more; by default 0.2, in games that assume results 0",
         "fpu": "score of an action without any results",
-        "near_first": "whether actions next to stones are tried first; by default as the game says",
+        "near_first": "whether actions next to stones are tried first; the default is the game's",
         "prior": "weight of the results that the game assumes before the first visit; 0 for none",
     }
 
@@ -70,5 +70,5 @@ class Rave(PlayoutSearch):
 
 
 def _assumes_results(game: Game) -> bool:
-    """Whether a game assumes results of actions before their first visit."""
+    """Return whether a game assumes results of actions before their first visit."""
     return isinstance(game, KernelGame) and game.kernels.prior is not None

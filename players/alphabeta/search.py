@@ -1,10 +1,9 @@
-"""Null-window alpha-beta search: can one player, the attacker, force a win within a depth?
+"""Null-window alpha-beta search: whether one player, the attacker, can force a win within a depth.
 
-A minimax value is a win, a tie or a loss, so that alpha-beta with a null window has two answers,
-and two searches, one for each player as the attacker, determine the value. Where the attacker
-moves, one winning move is enough; where the other player moves, all moves must lose. Positions
-beyond the depth count as no win. The answer includes the number of plies for which it holds: NEVER
-if nothing beyond could change it.
+The minimax value of a position is a win, a tie or a loss. So two searches, one for each player as
+the attacker, determine the value. Where the attacker moves, one winning move is enough; where the
+other player moves, all moves must lose. Positions beyond the depth count as no win. The answer
+includes the number of plies for which it holds: NEVER if no deeper search can change it.
 
 The search is compiled once for all games: the rules are passed as function pointers. The same
 source runs uncompiled over a game in plain Python. It has its own stack, so that it can stop at any
@@ -35,7 +34,7 @@ Ints = NDArray[np.int64]
 class WindowKernels(NamedTuple):
     """The functions of a game that the search calls.
 
-    These three only: with the others, which are passed from function to function, it took 10 %
+    There are only three, because they are passed on in each call: with six, the search took 10 %
     longer.
     """
 
@@ -48,21 +47,21 @@ _KERNELS = type_of(WindowKernels)
 
 
 def kernels_of(rules: Rules) -> WindowKernels:
-    """Return the kernels of a game: of its actions, the sensible ones if it tells them."""
+    """Return the kernels of a game; only sensible actions are searched if the game names them."""
     return WindowKernels(rules.sensible or rules.legal, rules.play, rules.key)
 
 
 class WindowSearch(NamedTuple):
     """The state of a search that can be continued.
 
-    Slots hold the positions of the open nodes and of their children: slot 0 the root, then the
-    children of each node on the path, in order.
+    Slots hold the positions of open nodes and of their children: slot 0 the root, then the children
+    of each node on the path, in order.
     """
 
     boards: Any  # [slot] board
     actions: Ints  # [slot] action that leads to it
     keys: Ints  # [slot] key in the table, of open nodes
-    scores: Ints  # [slot] the greatest is searched next, _DONE marks searched ones
+    scores: Ints  # [slot] the greatest is searched next; _DONE marks a searched slot
     frames: Ints  # [ply, field] of the open nodes, see below
     legal: Ints  # [3 * legal actions] working memory
     history: Ints  # [2 * player + role, action] moving average of cutoffs by the action; see NOISE
@@ -70,13 +69,13 @@ class WindowSearch(NamedTuple):
     state: Ints  # [field], see below
 
 
-# The fields of a frame: its own slot, the first and the end of its children's slots, the plies that
-# it looks ahead, the plies within which the attacker cannot win, the nodes when it was opened, and
-# whether the attacker moves.
+# The fields of a frame: its slot, the first and the end of its children's slots, the plies that are
+# left to search, the plies within which the attacker cannot win, the number of nodes when it was
+# opened, and whether the attacker moves.
 SLOT, FIRST, END, LEFT, SAFE_PLIES, BEFORE, ATTACKS = range(7)
-# The fields of the state: the ply of the open node, the nodes so far, the attacker, the greatest
-# ply, the result, the root's action that decided it or -1, the generation of table rows, and the
-# greatest number of legal actions for which the replies to each are examined.
+# The fields of the state: the ply of the open node, the number of nodes so far, the attacker, the
+# greatest ply, the result, the root's action that decided it or -1, the generation of table rows,
+# and the greatest number of legal actions for which the replies to each are examined.
 PLY, NODES, ATTACKER, DEEPEST, RESULT, MOVE, GENERATION, MAX_WIDTH = range(8)
 
 #: The row of the history for the root: random numbers below ONE, which order equal actions.
@@ -85,16 +84,16 @@ NOISE = 0
 ONE = 1 << 16
 _OPEN = -2
 _DONE = -(1 << 62)
-#: A MAX_WIDTH for actions that come sorted and without losing ones: no replies are examined.
+#: A MAX_WIDTH for actions that the game sorts, without losing ones: no replies are examined.
 SORTED = -1
 #: Weights in the order of children: the table's move, then each reply, then the history.
 _TABLE, _REPLY = 1 << 50, 1 << 30
-#: Least remaining plies for which the table is used, and the replies are examined: below them,
-#: either costs more than it saves.
+#: Fewest remaining plies for which the table is used, and for which replies are examined: below, it
+#: costs more time than it saves.
 _STORED_FROM, _REPLIES_FROM = 3, 6
 #: Each result moves the history average by 2**-8 of the difference.
 _MEMORY = 8
-#: Bytes of boards; this limits the depth for games with many actions and large boards.
+#: Most bytes of boards; this limits the depth for games with many actions and large boards.
 _BOARDS = 2**26
 
 _V, _M = types.int64[::1], types.int64[:, ::1]
@@ -102,7 +101,7 @@ _SEARCH = types.NamedTuple([_M, _V, _V, _V, _M, _V, _M, _M, _V], WindowSearch)
 
 
 def new_history(game: Game) -> Ints:
-    """Return a history of zeros: the row NOISE, an unused one, and two rows for each player."""
+    """Return a history of zeros: the row NOISE, an unused row, and two rows for each player."""
     return np.zeros((6, game.num_actions), dtype=np.int64)
 
 
@@ -111,7 +110,7 @@ def new_search(game: Game, rules: Rules, rows: Rows, history: Ints) -> WindowSea
     words = len(rules.board(game.initial_state()))
     plies = max(1, min(game.max_plies, NEVER - 1, _BOARDS // (8 * words * game.num_actions)))
     slots = plies * game.num_actions + 3
-    # Of interpreted rules only the slots that are used get a board: chess has 2.8 million of them.
+    # With interpreted rules, slots get a board when they are used: chess has 2.8 million slots.
     boards: Any = defaultdict(partial(rules.board, game.initial_state()))
     if rules.compiled:
         boards = np.empty((slots, words), dtype=np.int64)
@@ -135,10 +134,10 @@ def max_depth(search: WindowSearch) -> int:
 
 
 def start(search: WindowSearch, root: Any, attacker: int, generation: int, max_width: int) -> None:
-    """Reset a search to find out whether `attacker` wins from the board `root`.
+    """Reset a search: whether `attacker` wins from the board `root`.
 
     It uses the table rows of the same `generation`. In positions with at most `max_width` legal
-    actions, it examines the replies to each.
+    actions, it examines the replies to each of them.
     """
     search.boards[0][:] = root
     search.state[:] = 0
@@ -158,7 +157,7 @@ def copy(source: Any, target: Any) -> None:
 def expand(search: WindowSearch, slot: int, ply: int, left: int, kernels: WindowKernels) -> int:
     """Create the children and the frame of a node.
 
-    Returns the result if the end of the game in a child decides it, otherwise _OPEN.
+    Returns the result if a child that ends the game decides it, otherwise _OPEN.
     """
     boards, actions, frame, state = search.boards, search.legal, search.frames[ply], search.state
     board = boards[slot]
@@ -200,8 +199,8 @@ def one_ply_up(result: int) -> int:
 def safe_replies(search: WindowSearch, slot: int, free: int, kernels: WindowKernels) -> int:
     """Count the replies to the position in `slot` after which the opponent cannot win at once.
 
-    Returns -1 if a reply wins. Uses the slots from `free` on. Searching positions with the fewest
-    such replies first proves most: in Connect Four threats leave few, in Othello low mobility does.
+    Returns -1 if a reply wins. Uses the slots from `free` on. Proofs are found fastest in positions
+    with few such replies: in Connect Four after threats, in Othello with low mobility.
     """
     boards, actions, state = search.boards, search.legal, search.state
     me = boards[slot][0]
@@ -234,7 +233,7 @@ def safe_replies(search: WindowSearch, slot: int, free: int, kernels: WindowKern
 def order_children(search: WindowSearch, ply: int, table_move: int, kernels: WindowKernels) -> int:
     """Score the children of a node for the order of search.
 
-    Returns the result if the table or a reply decides the node already, otherwise _OPEN.
+    Returns the result if the table or a reply decides the node, otherwise _OPEN.
     """
     frame, state = search.frames[ply], search.state
     first, end, left = frame[FIRST], frame[END], frame[LEFT]
@@ -279,7 +278,7 @@ def order_children(search: WindowSearch, ply: int, table_move: int, kernels: Win
 
 @compiled(types.int64(_SEARCH, *[types.int64] * 3, _KERNELS), allocates=False)
 def open_node(search: WindowSearch, slot: int, ply: int, left: int, kernels: WindowKernels) -> int:
-    """Open the node in `slot`. Returns its result if it is known without a search, else _OPEN."""
+    """Open the node in `slot`; return its result if it is known without a search, else _OPEN."""
     result = expand(search, slot, ply, left, kernels)
     if result != _OPEN or left == 1:
         return result
@@ -380,7 +379,7 @@ def advance(search: WindowSearch, depth: int, nodes: int, kernels: WindowKernels
 
 
 def interpreted() -> Callable[..., bool]:
-    """Return `advance` as plain Python, with all functions that access a board."""
+    """Return `advance` as plain Python, with all the functions that access boards."""
     names = dict(globals())
     for function in (
         copy,

@@ -1,9 +1,9 @@
 """The transposition table of minimax: results of positions by a 64-bit key.
 
 A row is a key and a word. The word holds the winner, if proven, and for each player the number of
-plies within which that player cannot win; these facts do not depend on the search that found them.
-Four rows, one cache line, form a bucket: a new position replaces a row of an older search first,
-then the row with the fewest nodes.
+plies within which that player cannot win; both hold in every search. Four rows, one cache line,
+form a bucket: a new position replaces a row of an older search first, then the row with the fewest
+nodes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ROWS = types.int64[:, ::1]
 
 
 def new_table(megabytes: int) -> Rows:
-    """Return an empty table of at most that many megabytes; the number of rows is a power of two.
+    """Return an empty table of at most `megabytes`; the number of rows is a power of two.
 
     All rows are written once, so that the system allocates no pages during a search. Raises
     MemoryError, OverflowError or ValueError if the memory cannot be allocated.
@@ -41,7 +41,7 @@ def new_table(megabytes: int) -> Rows:
 
 @compiled(types.int64(_ROWS, types.int64), allocates=False)
 def find(rows: Rows, key: int) -> int:
-    """Return the word stored for a position, 0 if none is."""
+    """Return the word that is stored for a position, or 0."""
     bucket = (key & (len(rows) // _BUCKET - 1)) * _BUCKET
     for row in range(bucket, bucket + _BUCKET):
         if rows[row, 0] == key:
@@ -51,7 +51,7 @@ def find(rows: Rows, key: int) -> int:
 
 @compiled("int64(int64, int64)", allocates=False)
 def known_result(word: int, attacker: int) -> int:
-    """Return what a word says about `attacker`: WIN, or the plies within which it cannot win."""
+    """Return the result in a word: WIN, or the plies within which `attacker` cannot win."""
     winner = word & 3
     if winner == attacker:
         return WIN
@@ -60,7 +60,7 @@ def known_result(word: int, attacker: int) -> int:
 
 @compiled("int64(int64)", allocates=False)
 def winner(word: int) -> int:
-    """Return the proven winner in a word, 0 for none."""
+    """Return the proven winner in a word, or 0."""
     return word & 3
 
 
@@ -80,7 +80,7 @@ def effort(word: int) -> int:
 def store(
     rows: Rows, key: int, attacker: int, result: int, action: int, generation: int, nodes: int
 ) -> None:
-    """Add to a row: `result` for `attacker`, decided by `action` (or -1), after `nodes` nodes.
+    """Store `result` for `attacker`, which `action` (or -1) decided after `nodes` nodes.
 
     Rows of another `generation` are replaced first.
     """

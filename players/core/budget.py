@@ -5,8 +5,8 @@ from __future__ import annotations
 from playout.players.core.player import Limit, MatchClock, TimeLeft
 from playout.protocol.messages import ClockState, TimeControl
 
-#: The time that a move takes besides thinking and the network, and the largest share of a short
-#: time that is set aside for it.
+#: The time that a move takes besides thinking and the network, and the largest share of a move's
+#: time that is reserved for it.
 OVERHEAD_S = 0.02
 OVERHEAD_SHARE = 0.7
 #: A move gets this multiple of an even share of the main time. The rest then falls with this power
@@ -29,12 +29,12 @@ def limit_for_move(
     max_plies: int,
     opponent: TimeControl | None = None,
 ) -> Limit:
-    """The limit for move number `ply` of at most `max_plies`, of the player with that seat.
+    """Return the limit for move number `ply` of at most `max_plies`, for the player in `seat`.
 
     Without a clock there is no limit. `lag_s` is the time that a message takes to the server and
-    back; `opponent` is the opponent's time control, if that is another one. Main time is spread
-    over the expected moves, and at most half of it goes into one move if no period follows. A
-    period is used nearly to its end, because unused time of a period is lost.
+    back; `opponent` is the opponent's time control, if it differs. Main time is spread over the
+    expected moves, and at most half of it goes into one move if no period follows. A period is used
+    nearly to its end, because its unused time is lost.
     """
     if time_control is None or clocks is None:
         return Limit()
@@ -60,16 +60,16 @@ def limit_for_move(
 
 
 def _time_left(time_control: TimeControl, clock: ClockState) -> TimeLeft:
-    """A clock with the present period among the periods."""
+    """Return the time on a clock, with the present period among the periods."""
     if clock.periods == time_control.periods:
         return TimeLeft(clock.main_s, clock.periods, time_control.period_s)
-    if clock.main_s:  # of the present period, which the server does not count any more
+    if clock.main_s:  # of the present period, which the server no longer counts
         return TimeLeft(0.0, clock.periods + 1, clock.main_s)
     return TimeLeft(0.0, clock.periods, time_control.period_s)
 
 
 def _overhead(time_control: TimeControl, max_plies: int) -> float:
-    """The same for all moves of a match, so that the time set aside lasts until its end."""
+    """Return the reserve of a move, the same for all moves, so that it lasts to the end."""
     per_move_s = time_control.main_s / _own_moves(max_plies) + time_control.increment_s
     return min(OVERHEAD_S, OVERHEAD_SHARE * (time_control.period_s or per_move_s))
 

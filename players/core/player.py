@@ -11,9 +11,6 @@ from typing import ClassVar, Literal, get_args
 
 from playout.games import Game, State
 
-# An exported search tree: plain values, without nodes that have too few visits or lie too deep.
-
-
 #: Depth of an exported tree, in plies below the root. Python and most JSON readers fail on much
 #: deeper nesting.
 MAX_DEPTH = 100
@@ -21,15 +18,15 @@ MAX_DEPTH = 100
 
 @dataclass(frozen=True)
 class Node:
-    """A position that a search has visited.
+    """A position that a search has visited; an exported search tree is its root.
 
     `win_rate`, `amaf` (from 0 to 1, a tie counts one half) and `proven` (1, 0, -1 for a win, a tie,
     a loss with best play) are from the view of the player who made the last move. `amaf` is the
     mean of the `amaf_visits` playouts in which that player chose the action at any later time; None
     if the search does not record it.
 
-    A search guided by a net has in `prior` the policy's probability of the action, and in
-    `exploration` what PUCT adds to its value, on a scale from -1 to 1, when it selects the action.
+    For a search guided by a net, `prior` is the policy's probability of the action, and
+    `exploration` the term that PUCT adds to its value, which is from -1 to 1, to select it.
     """
 
     action: int | None  # None at the root
@@ -43,9 +40,8 @@ class Node:
     exploration: float | None = None
 
 
-#: What a player may ask for beside moving and resigning: to offer a draw or to take a move back, to
-#: accept or decline what the opponent offers, to withdraw its own offer, or, before its first move,
-#: to abort the match.
+#: Requests of a player besides moving and resigning: offer a draw or a takeback, accept or decline
+#: the opponent's offer, withdraw the own one, or, before the first own move, abort the match.
 MatchRequest = Literal["draw", "takeback", "accept", "decline", "withdraw", "abort"]
 MATCH_REQUESTS: tuple[MatchRequest, ...] = get_args(MatchRequest)
 
@@ -59,7 +55,7 @@ class Resigned(Exception):
 
 
 class MatchRequested(Exception):
-    """Raised by `choose` and `ponder`, which are called again when the request was sent."""
+    """Raised by `choose` and `ponder`, which are called again after the request was sent."""
 
     def __init__(self, request: MatchRequest) -> None:
         super().__init__(request)
@@ -67,9 +63,9 @@ class MatchRequested(Exception):
 
 
 class PlayerError(Exception):
-    """Raised by a player that cannot continue its match, which is resigned.
+    """Raised by a player that cannot continue; its match is resigned.
 
-    The message is for people: what was wrong, and where.
+    The message says in one sentence what was wrong, and where.
     """
 
 
@@ -90,8 +86,8 @@ class MatchClock:
     """The time control of a match, and both clocks at the moment when a player has to move.
 
     A player starts with `start`. `increment_s` seconds are added after each move; a period that a
-    move does not use up is restored. `left` is the clocks of seat 1 and of seat 2. `overhead_s` is
-    how much of a move's time passes outside the player, in the network and the client.
+    move does not use up is restored. `left` has the clocks of seats 1 and 2. `overhead_s` is the
+    part of a move's time that passes outside the player, in the network and the client.
     """
 
     start: TimeLeft
@@ -107,7 +103,7 @@ class Limit:
     `time_carries_over` says whether unused time is added to later moves: true for main time and
     increments, false for periods. If true, a search may stop early. `clock` is for players that
     divide their time themselves; it is None in a match without clocks and outside matches. `moves`
-    has the actions of the match so far, where the caller knows them: those between the `states`.
+    are the actions between the `states`, if the caller knows them.
     """
 
     seconds: float | None = None
@@ -172,12 +168,12 @@ class Player(ABC):
 
     #: Whether a person chooses the moves; the client tells the server.
     human = False
-    #: Whether it thinks on the opponent's time: then `ponder` is called.
+    #: Whether it thinks on the opponent's time, in `ponder`.
     ponders: bool = False
-    #: The meaning of each option in a line, with its range, for `playout-player --options`. Base
-    #: classes whose options a player takes have theirs.
+    #: The meaning and range of each option in one line, for `playout-player --options`. The options
+    #: of base classes are described there.
     about_options: ClassVar[Mapping[str, str]] = {}
-    #: The name and version of the program that plays, if it is another one than Playout.
+    #: The name and version of the program that plays, if it is not Playout.
     version: str = ""
 
     def __init__(self, game: Game) -> None:
@@ -222,7 +218,7 @@ class Player(ABC):
         self.cancelled.clear()
 
     def check(self) -> Iterator[str]:
-        """Try whether the player can play, and yield lines about it, for `playout-player --check`.
+        """Test whether the player can play, and yield lines about it for `playout-player --check`.
 
         Raises PlayerError.
         """
@@ -243,7 +239,7 @@ class Player(ABC):
         """Handle a takeback by `seat`, to which both agreed: `states[-1]` is the position now."""
 
     def told(self, text: str) -> None:
-        """Handle a line for people about offers in the match."""
+        """Handle a line of text about offers in the match, for a person."""
 
     def ended(self, winner: int, reason: str) -> None:
         """Handle the end of a match: `winner` is 1, 2, -1 for a tie, 0 for no result."""
@@ -253,15 +249,15 @@ class Player(ABC):
         return False
 
 
-# The limit of a search: that of the match and that of the player's own options together.
-
-
 #: Seconds for a move without any limit.
 DEFAULT_S = 1.0
 
 
 def tighter(given: Limit, own: Limit) -> Limit:
-    """Return the smaller of both limits; without any limit, DEFAULT_S seconds."""
+    """Return the smaller of both limits, of the match and of the player's options.
+
+    Without any limit, it is DEFAULT_S seconds.
+    """
     seconds = min((s for s in (given.seconds, own.seconds) if s is not None), default=None)
     simulations = min(
         (n for n in (given.simulations, own.simulations) if n is not None), default=None
@@ -269,9 +265,6 @@ def tighter(given: Limit, own: Limit) -> Limit:
     if seconds is None and simulations is None:
         seconds = DEFAULT_S
     return replace(given, seconds=seconds, simulations=simulations)
-
-
-# The moves between the positions of a match.
 
 
 def action_between(game: Game, before: State, after: State) -> int:

@@ -14,14 +14,14 @@ from playout.games import BoardView, Game, State
 from playout.games.core.view import pieces
 from playout.players.core.player import ActionStats, Info
 
-#: The words for the values of `proven`, from the view of the player that they are about.
+#: The words for the values of `proven`, from the view of the player whose result it is.
 PROOFS: Mapping[int, str] = {1: "win", 0: "tie", -1: "loss"}
 _ACTIONS = 12
 _STYLES = {0: "dim", 1: "bold red", 2: "bold cyan"}
 
 
 def board(game: Game, state: State, last: int | None = None, before: State | None = None) -> Text:
-    """The position in colours. The cells of the action `last`, chosen in `before`, are marked."""
+    """Return a position in colours, with the cells of `last`, the action in `before`, marked."""
     view = game.view(state)
     marked = set(game.view(before).clicks.get(last, ())) if last is not None and before else set()
     text = Text()
@@ -34,12 +34,12 @@ def board(game: Game, state: State, last: int | None = None, before: State | Non
 
 
 def _owner(view: BoardView, place: int) -> int:
-    """The player to whom a cell or an edge belongs."""
+    """Return the owner of a cell or an edge."""
     return -place if place < 0 else view.cells[place]
 
 
 def analysis(game: Game, state: State, info: Info, width: int) -> str:
-    """Lines about a search: its effort, the expected moves, the most visited actions."""
+    """Return lines about a search: its effort, the expected moves, the most visited actions."""
     names = []
     after = state
     for action in info.pv:
@@ -58,10 +58,10 @@ def analysis(game: Game, state: State, info: Info, width: int) -> str:
 
 
 class _PlayerConsole(Console):
-    """Ends the process as SIGTERM does when nobody reads its output any more."""
+    """Ends the process as SIGTERM does when the pipe that reads its output is closed."""
 
     def on_broken_pipe(self) -> None:
-        """Print nothing more. SystemExit, which Rich raises, is lost in a callback of Twisted."""
+        """Send SIGTERM: the SystemExit that Rich raises is lost in a callback of Twisted."""
         self.quiet = True
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, sys.stdout.fileno())
@@ -70,7 +70,7 @@ class _PlayerConsole(Console):
 
 
 def console() -> Console:
-    """The console that players print to: coloured on a terminal, otherwise plain text."""
+    """Return the console that players print to: in colours on a terminal, otherwise plain text."""
     return _PlayerConsole(highlight=False)
 
 
@@ -87,7 +87,7 @@ def _proof(proven: int | None, before: str) -> str:
 
 
 def _columns(texts: list[str], width: int) -> list[str]:
-    """Lines of equal columns, filled row by row."""
+    """Return lines of equal columns, filled row by row."""
     column = max((len(text) for text in texts), default=0) + 3
     count = max(1, width // column)
     rows = (texts[first : first + count] for first in range(0, len(texts), count))

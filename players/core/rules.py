@@ -1,8 +1,8 @@
-"""The rules that a search uses: the compiled kernels of a game, or any game through its tuples.
+"""The rules for searches: the compiled kernels of a game, or the methods of a game in plain Python.
 
-Both have the same functions over a board. Its first two elements are the player to move and the
-outcome, and it can be copied element by element: an int64 vector for kernels; player, outcome and
-state for a game in plain Python.
+Both are the same functions over a board: an int64 vector for kernels, otherwise a list of player,
+outcome and state. In both, the first two elements are the player to move and the outcome, and a
+board is copied element by element.
 """
 
 from __future__ import annotations
@@ -25,10 +25,7 @@ _32 = np.uint64(32)
 
 @compiled("int64(int64[::1])", allocates=False)
 def board_key(board: Board) -> int:
-    """Return a 64-bit hash of all the words of a board.
-
-    Every intermediate value has 64 bits, so that no two boards collide by a narrower sum.
-    """
+    """Return a 64-bit hash of all words of a board; every intermediate value has 64 bits."""
     key = _START
     for i in range(len(board)):
         key = (key ^ np.uint64(board[i])) * _MIX
@@ -60,37 +57,37 @@ class Rules(NamedTuple):
     legal: Callable[..., int]
     play: Callable[..., None]
     playout: Callable[..., int]
-    decisive: Callable[..., int] | None
-    sensible: Callable[..., int] | None
-    heavy: Callable[..., int] | None
-    prior: Callable[..., None] | None
     write: Callable[..., None]
     key: Callable[..., int]  # a hash of the board
     compiled: bool
+    decisive: Callable[..., int] | None = None
+    sensible: Callable[..., int] | None = None
+    heavy: Callable[..., int] | None = None
+    prior: Callable[..., None] | None = None
 
 
 def rules_of(game: Game) -> Rules:
-    """Return the rules of `game`: its kernels if it has any, otherwise its tuple interface."""
+    """Return the rules of `game`: its kernels if it has any, otherwise its methods."""
     if isinstance(game, KernelGame):
         kernels = game.kernels
         return Rules(
-            game.board,
-            kernels.legal,
-            kernels.play,
-            kernels.playout,
-            kernels.decisive,
-            kernels.sensible,
-            kernels.heavy,
-            kernels.prior,
-            kernels.write,
-            board_key,
+            board=game.board,
+            legal=kernels.legal,
+            play=kernels.play,
+            playout=kernels.playout,
+            write=kernels.write,
+            key=board_key,
             compiled=True,
+            decisive=kernels.decisive,
+            sensible=kernels.sensible,
+            heavy=kernels.heavy,
+            prior=kernels.prior,
         )
     return interpreted_rules(game)
 
 
 def interpreted_rules(game: Game) -> Rules:
-    """Return the rules of `game` as plain Python, through its tuple interface."""
+    """Return the rules of `game` as plain Python, through its methods."""
 
     def board(state: State) -> list[Any]:
         return [game.current_player(state), game.winner(state), state]
@@ -118,4 +115,4 @@ def interpreted_rules(game: Game) -> Rules:
     def key(board: list[Any]) -> int:
         return int(board_key(np.array(board[2], dtype=np.int64)))
 
-    return Rules(board, legal, play, playout, None, None, None, None, write, key, compiled=False)
+    return Rules(board, legal, play, playout, write, key, compiled=False)

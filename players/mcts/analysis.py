@@ -18,8 +18,8 @@ _PROOF_VALUE = {UNKNOWN: None, WIN: 1, TIE: 0, LOSS: -1}
 def action_stats(workers: Sequence[Worker]) -> tuple[ActionStats, ...]:
     """Return the statistics of the root's actions, summed over all workers, the best first.
 
-    The best is a proven win, otherwise the most visited action, or the one with the best mean if
-    the selection visits evenly. A proven tie ranks above actions that score worse than a tie, a
+    The best is a proven win, otherwise the most visited action, or the action with the best mean if
+    the selection visits evenly. A proven tie ranks above actions with a worse mean than a tie, a
     proven loss ranks last.
     """
     first, *others = (_children(worker, ROOT) for worker in workers)
@@ -32,7 +32,7 @@ def action_stats(workers: Sequence[Worker]) -> tuple[ActionStats, ...]:
 
 
 def proven_value(actions: Sequence[ActionStats], complete: bool) -> int | None:
-    """Return the value of the root that its actions prove, for the player to move; or None.
+    """Return the proven value of the root, for the player to move; or None.
 
     `complete` says that `actions` are all legal actions.
     """
@@ -67,7 +67,7 @@ def actions_by_visits(worker: Worker, path: Sequence[int]) -> list[int]:
 
 
 def is_decided(worker: Worker, left: int) -> bool:
-    """Return whether the `left` remaining simulations cannot change the most visited action."""
+    """Return whether no `left` simulations can change the most visited action."""
     nodes = worker.tree.nodes[worker.children(ROOT)]
     visits = nodes["visits"][nodes["proof"] != LOSS]
     if len(visits) < 2:
@@ -113,7 +113,7 @@ def _exported_children(worker: Worker, row: int, min_visits: int, depth: int) ->
 
 
 def _guidance(worker: Worker, row: int, child: int) -> tuple[float | None, float | None]:
-    """Return the prior and the exploration term of a child; None for a search without a net."""
+    """Return the prior and the exploration term of a child; both None without a net."""
     tree = worker.tree
     if not len(tree.guide):
         return None, None
@@ -159,7 +159,7 @@ def _merged(one: ActionStats, other: ActionStats) -> ActionStats:
 def _ranking(
     actions: Collection[ActionStats], *, visits_evenly: bool
 ) -> Callable[[ActionStats], tuple[int, float]]:
-    """Return the sort key of an action; with `visits_evenly`, its mean counts, not its visits."""
+    """Return the sort key of actions: by visits or, with `visits_evenly`, by means."""
     hopes = [each.win_rate for each in actions if each.proven is None and each.visits]
     ties = 3 if max(hopes, default=0.0) < 0.5 else 2
 

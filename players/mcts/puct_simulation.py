@@ -24,7 +24,17 @@ from playout.games import Game
 from playout.games.core.kernels import compiled, inlined
 from playout.games.core.random import Rng, seeded
 from playout.players.mcts.selection import Selection
-from playout.players.mcts.tree import LOST_MEAN, TIE, TREE, UNKNOWN, WIN, Tree, apart
+from playout.players.mcts.tree import (
+    LOST_MEAN,
+    TIE,
+    TREE,
+    UNKNOWN,
+    WIN,
+    Tree,
+    apart,
+    clear_node,
+    zeros,
+)
 from playout.players.mcts.uct_simulation import (
     CONFIG,
     SEARCH_KERNELS,
@@ -36,7 +46,7 @@ from playout.players.mcts.uct_simulation import (
     set_proven,
 )
 
-#: What a simulation came to: it waits for the net, its result is known, or its leaf already waits.
+#: Results of a simulation: it waits for the net, its outcome is known, or its leaf waits already.
 WAITING, KNOWN, TAKEN = 0, 1, 2
 _NO_ACTION = -1
 
@@ -81,17 +91,13 @@ _LEAVES = types.NamedTuple(
     Leaves,
 )
 NET_BUFFERS = types.NamedTuple([*[_VECTOR] * 7, types.uint64[::1], _LEAVES], NetBuffers)
-#: A function that is called with the number of leaves and returns 0 on failure.
+#: The type of a function of the number of leaves that returns 0 on failure.
 EVALUATE = types.FunctionType(types.int64(types.int64))
 
 
 def new_net_buffers(game: Game, board: Any, batch: int, seed: int) -> NetBuffers:
     """Return buffers for `game` and `batch` leaves; `board` is any of its boards."""
     plies, words = max(game.max_plies, game.num_actions) + 2, len(game.initial_state())
-
-    def zeros(n: int) -> NDArray[np.int64]:
-        return apart(np.zeros(n, dtype=np.int64))
-
     leaves = Leaves(
         states=np.zeros((batch, words), dtype=np.int64),
         last=np.full(batch, _NO_ACTION, dtype=np.int64),
@@ -131,7 +137,7 @@ def by_puct(tree: Tree, node: int, again: bool, selection: Selection) -> int:
 
     The score of a child is its value from -1 to 1 plus c * prior * sqrt(N) / (1 + n), for n visits
     of the child and N of its parent. `again` says that the player to move also moved into the node.
-    Proven children are not visited again, for that would tell nothing new.
+    Proven children are not visited again.
     """
     parent = tree.nodes[node]
     first = np.int64(parent.first_child)
@@ -150,7 +156,7 @@ def by_puct(tree: Tree, node: int, again: bool, selection: Selection) -> int:
         elif n == np.float32(0.0):
             score = urgency + scale * guide.prior
         else:
-            mean = each.average * np.float32(each.visits) / n  # what waits counts as lost
+            mean = each.average * np.float32(each.visits) / n  # waiting simulations count as lost
             score = np.float32(2.0) * mean - np.float32(1.0)
             score += scale * guide.prior / (np.float32(1.0) + n)
         if score > best_score:
@@ -196,9 +202,9 @@ def add_points(tree: Tree, buffers: NetBuffers, depth: int, player: int, points:
 
 @inlined
 def winning_action(buffers: NetBuffers, kernels: SearchKernels, config: SearchConfig) -> int:
-    """Play a decisive playout of a copy of the board; return what it proves.
+    """Play a decisive playout on a copy of the board; return an action that wins at once.
 
-    It is an action that wins at once, or -2 if the opponent wins in two plies, or -1.
+    Returns -2 if the opponent wins in two plies, and -1 if nothing is proven.
     """
     found = _NO_ACTION
     if config.decisive:
@@ -224,9 +230,10 @@ def simulate(
     leaf: int,
     config: SearchConfig,
 ) -> int:
-    """Run a simulation in the tree `number` from the board `root`; return its outcome.
+    """Run a simulation in the tree `number` from the board `root`; return WAITING, KNOWN or TAKEN.
 
-    If it waits for the net, it is the row `leaf` of the leaves.
+    If it waits for the net, it is the row `leaf` of the leaves. `last` is the action that led to
+    the root.
     """
     board, path, movers, leaves = buffers.board, buffers.path, buffers.movers, buffers.leaves
     for i in range(len(root)):
@@ -279,7 +286,7 @@ def simulate(
 
 @inlined
 def expand_by_net(tree: Tree, leaves: Leaves, leaf: int) -> None:
-    """Give a leaf its children, with the policy's probabilities, unless its tree is full."""
+    """Add the children of a leaf, with the policy's probabilities, unless its tree is full."""
     nodes, number, n, logits = tree.nodes, leaves.tree[leaf], leaves.moves[leaf], leaves.logits
     node = leaves.path[leaf, leaves.depth[leaf]]
     first = tree.used[number]
@@ -291,14 +298,8 @@ def expand_by_net(tree: Tree, leaves: Leaves, leaf: int) -> None:
     total = np.float32(0.0)
     for i in range(n):
         child, action = first + i, leaves.legal[leaf, i]
+        clear_node(tree, child)
         nodes[child].action = action
-        nodes[child].visits = 0
-        nodes[child].value = 0
-        nodes[child].average = np.float32(0.0)
-        nodes[child].children = 0
-        nodes[child].width = 0
-        nodes[child].tried = 0
-        nodes[child].proof = UNKNOWN
         weight = np.float32(math.exp(logits[leaf, action] - highest))
         total += weight
         tree.guide[child].prior = weight
@@ -325,7 +326,7 @@ def prove_win(tree: Tree, node: int, action: int) -> None:
 
 @inlined
 def discard(tree: Tree, leaves: Leaves, n: int) -> None:
-    """Forget the first `n` leaves, which nobody evaluated."""
+    """Forget the first `n` leaves, which were not evaluated."""
     for leaf in range(n):
         for i in range(leaves.depth[leaf] + 1):
             tree.guide[leaves.path[leaf, i]].pending -= 1
@@ -368,8 +369,8 @@ def run_simulations_with_net(
 ) -> int:
     """Run simulations from the board `root`, to which the action `last` led; return their number.
 
-    `evaluate(n)` has the net evaluate the first `n` leaves, and sets their logits and values. There
-    are fewer simulations than requested if the root is proven, or if `evaluate` returns 0.
+    `evaluate(n)` has the net evaluate the first `n` leaves, and sets their logits and values. The
+    number is lower than requested if the root is proven, or if `evaluate` returns 0.
     """
     leaves, done = buffers.leaves, 0
     while done < simulations and tree.nodes[0].proof == UNKNOWN:

@@ -19,17 +19,14 @@ from playout.players.mcts.uct_simulation import SearchConfig
 from playout.players.mcts.uct_worker import PRUNING_INTERVAL, SLICE_S, Worker
 from playout.players.nets.encoding import Encoding
 
-# A Python function that compiled code calls, once for each batch of leaves.
-
-
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
 
 
 class Callback(types.WrapperAddressProtocol):  # type: ignore[misc]
-    """Wraps a function of a whole number, for compiled code and for its uncompiled version.
+    """A Python function of a whole number that compiled code calls, once for a batch of leaves.
 
-    Called by compiled code, it returns 1, or 0 if the function raised an exception, which
-    `raise_error` raises again: no exception passes through compiled code.
+    It returns 1, or 0 if the function raised an exception. No exception passes through compiled
+    code: `raise_error` raises it again.
     """
 
     def __init__(self, function: Callable[[int], None]) -> None:
@@ -46,7 +43,7 @@ class Callback(types.WrapperAddressProtocol):  # type: ignore[misc]
         return 1
 
     def raise_error(self) -> None:
-        """Raise the exception that the last calls have stored, if any."""
+        """Raise the exception of the last call, if any."""
         error, self._error = self._error, None
         if error is not None:
             raise error
@@ -60,7 +57,7 @@ class Callback(types.WrapperAddressProtocol):  # type: ignore[misc]
 
 
 class Evaluator(Protocol):
-    """What evaluates positions: a net."""
+    """A net, or anything else that evaluates positions."""
 
     def evaluate(
         self, planes: NDArray[np.float32]
@@ -99,7 +96,7 @@ class NetWorker(Worker):
         self._callback = Callback(self._evaluate)
         self._check: Callable[[int], None] = lambda _: None
         self._last = -1  # the action that led to the root, or -1
-        #: Called with the legal actions of the root and their logits, which it may change.
+        #: Called with the legal actions of the root and all logits, which it may change.
         self.at_root: Callable[[NDArray[np.int64], NDArray[np.float32]], None] | None = None
 
     def reset(self, state: State, last: int = -1) -> None:
@@ -171,7 +168,7 @@ class NetWorker(Worker):
         )
 
     def _evaluate(self, n: int) -> None:
-        """Have the net evaluate the first `n` leaves, unless the time is over."""
+        """Evaluate the first `n` leaves by the net, unless the time is over."""
         self._check(n)
         leaves, planes = self._net_buffers.leaves, self._planes[:n]
         self._encoding.encode_into(
@@ -198,8 +195,9 @@ def add_noise(
 ) -> None:
     """Mix Dirichlet noise into the policy of the legal actions (Silver et al. 2017).
 
-    `logits` [action] are changed in place; `weight` is the share of the noise, from 0 to 1. Each of
-    n legal actions has the parameter alpha = concentration / n.
+    With it, self-play tries actions that the net rates low. `logits` [action] are changed in place;
+    `weight` is the share of the noise, from 0 to 1. Each of n legal actions has the parameter
+    alpha = concentration / n.
     """
     policy = policy_of(logits, legal)
     noise = rng.dirichlet(np.full(len(legal), concentration / len(legal)))

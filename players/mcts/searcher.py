@@ -1,4 +1,4 @@
-"""The base class of the players with tree search: limits, threads, the tree between moves."""
+"""Base classes of the players with tree search: limits, threads, the tree between moves."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from playout.players.mcts.uct_simulation import SearchConfig
 from playout.players.mcts.uct_worker import Worker
 
 MAX_THREADS = 256
-#: The largest share of the time for a move in which `minimax` may look for a proof.
+#: The largest share of the time for a move in which `minimax` looks for a proof.
 MAX_PROOF = 0.9
-#: The share of `memory_mb` for the table of that search.
+#: The share of `memory_mb` for the table of `minimax`.
 _PROOF_MEMORY = 0.25
 
 
@@ -47,7 +47,7 @@ class TreeSearch(Player):
     once if possible and prevent immediate losses. `reuse` keeps the subtree of the played moves,
     `ponder` thinks on the opponent's time. In the share `proof` of the time for a move, `minimax`
     first looks for a proof; without one, the tree search has the rest. `memory_mb` limits the
-    memory of all trees together, and of the table of that proof.
+    memory of all trees and of the table of `minimax` together.
     """
 
     about_options: ClassVar = {
@@ -103,11 +103,11 @@ class TreeSearch(Player):
         except (OSError, OverflowError, ValueError) as error:
             raise self._error(f"cannot allocate memory_mb={memory_mb}: {error}") from error
         self._require(
-            len(self._workers[0].tree.nodes) > 3 * game.num_actions,  # a growing root needs that
+            len(self._workers[0].tree.nodes) > 3 * game.num_actions,  # for the root as it grows
             f"memory_mb={memory_mb} is too little for {game}, threads={threads}",
         )
         self._pool = ThreadPoolExecutor(max(1, threads - 1), "search")
-        self._report_s = 0.0  # seconds that the last report took, after its search
+        self._report_s = 0.0  # seconds of the last report, after its search
         self._root: tuple[int, State] | None = None  # the ply and the state of the roots
 
     def _new_prover(self, megabytes: float) -> Player:
@@ -141,10 +141,10 @@ class TreeSearch(Player):
         return PlayResult(self._pick(info), replace(info, seconds=reported - started))
 
     def _prove(self, states: Sequence[State], limit: Limit) -> PlayResult | None:
-        """Return the move of a proof, if one is found in its share of the time.
+        """Return the move of a proof that is found in its share of the time, or None.
 
-        Nothing is looked for without a choice, and if a number of simulations makes the search
-        repeatable.
+        There is no search for a proof if only one action is legal, and if the number of simulations
+        is limited: that makes a search repeatable.
         """
         if self._prover is None or limit.seconds is None or limit.simulations is not None:
             return None
@@ -219,12 +219,12 @@ class TreeSearch(Player):
         return actions
 
     def _search(self, simulations: int, deadline: float, stop_early: bool) -> int:
-        """Run a share of the simulations in each worker; return how many were run in all."""
+        """Run a share of the simulations in each worker; return the number of all."""
         share, rest = divmod(simulations, len(self._workers))
         shares = [max(1, share + (number < rest)) for number in range(len(self._workers))]
         first, *others = self._workers
 
-        # With a number of simulations, no thread may stop depending on another one's speed.
+        # With a limited number of simulations, no thread stops because another one was faster.
         counted = simulations < MAX_SIMULATIONS
         interrupted = threading.Event()
 
@@ -305,7 +305,7 @@ class PlayoutSearch(TreeSearch):
         threads: int = 1,
         **options: Any,
     ) -> None:
-        self.game = game  # for the messages of errors
+        self.game = game  # for error messages
         self._require(max_plies >= 0, f"max_plies must be 0 or more, not {max_plies}")
         self._require(max_depth >= 0, f"max_depth must be 0 or more, not {max_depth}")
         self._require(

@@ -17,14 +17,13 @@ from playout.players.mcts.tree import LOST_MEAN, Tree
 
 #: The selection rules, as numbers for compiled code.
 UCB1, TUNED, RAVE, FLAT, PUCT = 0, 1, 2, 3, 4
-#: The schedules by which RAVE weighs its two estimates.
+#: The schedules of the weight of RAVE's two estimates.
 HAND_SELECTED, MINIMUM_MSE = 0, 1
-#: A first-play urgency above any mean: every action is tried once before any is tried twice.
+#: A first-play urgency above any mean, so that every action is tried once before any is repeated.
 UNTRIED_FIRST = 2.0
 
 #: Table of sqrt(log(n)) by the upper bits of n as a float32: exact up to 512, then n is rounded
-#: down by less than 1/256. Calling the logarithm at each node took a fifth of a search of
-#: tic-tac-toe.
+#: down by less than 1/256. The logarithm at each node took a fifth of a search of tic-tac-toe.
 _SHIFT = 23 - 8
 _ONE = int(np.float32(1).view(np.int32)) >> _SHIFT
 _BITS = np.arange(_ONE, (int(np.float32(2**31).view(np.int32)) >> _SHIFT) + 1) << _SHIFT
@@ -111,7 +110,7 @@ def by_rave(tree: Tree, node: int, selection: Selection) -> int:
 
     Both schedules are from that paper: beta = sqrt(k / (3 N + k)) with the N visits of the node,
     and beta = m / (n + m + 4 n m b^2) with the n visits and the m all-moves-as-first visits of the
-    child. An unvisited child is scored by the latter alone.
+    child. The score of an unvisited child is its all-moves-as-first mean alone.
     """
     parent = tree.nodes[node]
     first, tried = parent.first_child, parent.tried
@@ -144,8 +143,8 @@ def by_rave(tree: Tree, node: int, selection: Selection) -> int:
 def select(tree: Tree, node: int, selection: Selection) -> int:
     """Return the row of the child of an expanded node to visit next.
 
-    Children are in random order, so the first untried one is a random one, and the first of
-    several equal ones too.
+    Children are in random order, so that the first untried child, or the first of several equal
+    ones, is a random one.
     """
     if selection.rule == RAVE:
         return by_rave(tree, node, selection)

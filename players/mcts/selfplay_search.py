@@ -1,7 +1,7 @@
 """Self-play guided by a net: many games at a time, a leaf of each in every batch.
 
-The games run in compiled code, which records what a net learns from. Each game has a tree of its
-own, which starts anew with every move.
+The games run in compiled code, which records samples for learning. Each game has a tree, which is
+cleared after every move.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from playout.players.mcts.puct_simulation import (
     root_of,
     simulate,
 )
-from playout.players.mcts.tree import LOSS, TIE, TREE, UNKNOWN, WIN, Tree
+from playout.players.mcts.tree import LOSS, TIE, TREE, UNKNOWN, WIN, Tree, clear_node
 from playout.players.mcts.uct_simulation import (
     CONFIG,
     SEARCH_KERNELS,
@@ -42,7 +42,7 @@ SAMPLES, GAMES, PLIES, FIRST_WINS, TIES, SIMULATIONS, EVALUATIONS = range(7)
 
 
 class Schedule(NamedTuple):
-    """How games are played: the searches, the openings, and how moves are drawn."""
+    """The settings of games: searches, openings, and how moves are drawn."""
 
     simulations: int  # of a full search, from which the net learns
     quick_simulations: int  # of the other searches
@@ -64,7 +64,7 @@ class Games(NamedTuple):
     left: NDArray[np.int64]  # [game] simulations left for the move
     full: NDArray[np.int64]  # [game] whether the net learns from the move
     length: NDArray[np.int64]  # [game] samples so far
-    handicapped: NDArray[np.int64]  # [game] the player who moves without search, or 0
+    handicapped: NDArray[np.int64]  # [game] the player that moves without search, or 0
     states: NDArray[np.int64]  # [game, sample, word]
     actions: NDArray[np.int16]  # [game, sample] the action that led to the state, or -1
     players: NDArray[np.int16]  # [game, sample] the player to move
@@ -101,9 +101,9 @@ def share(part: float) -> int:
 
 
 def new_games(game: KernelGame, at_a_time: int, samples: int) -> Games:
-    """Return room for `at_a_time` games, and for `samples` of ended games and those that end last.
+    """Return arrays for `at_a_time` games, and for `samples` samples of ended games and some more.
 
-    All games begin with the first move that `play_games` makes.
+    All games begin with the first call of `play_games`.
     """
     plies, words, actions = game.max_plies, len(game.initial_state()), game.num_actions
     rows = samples + at_a_time * plies
@@ -138,16 +138,9 @@ def new_games(game: KernelGame, at_a_time: int, samples: int) -> Games:
 
 @inlined
 def start_tree(tree: Tree, number: int) -> None:
-    """Reduce a tree to an unvisited root."""
+    """Clear a tree but for an unvisited root."""
     root = root_of(tree, number)
-    each = tree.nodes[root]
-    each.visits = 0
-    each.value = 0
-    each.average = np.float32(0.0)
-    each.children = 0
-    each.width = 0
-    each.tried = 0
-    each.proof = UNKNOWN
+    clear_node(tree, root)
     tree.guide[root].pending = 0
     tree.guide[root].tie = 0
     tree.used[number] = root + 1
@@ -155,7 +148,7 @@ def start_tree(tree: Tree, number: int) -> None:
 
 @inlined
 def start_move(games: Games, number: int, tree: Tree, schedule: Schedule, rng: Rng) -> None:
-    """Draw how long the next move is searched."""
+    """Draw the number of simulations for the next move."""
     start_tree(tree, number)
     full = draw(rng, _WHOLE) < schedule.full_share
     games.full[number] = 1 if full else 0
@@ -193,11 +186,11 @@ def start_game(
 
 @inlined
 def weigh_children(tree: Tree, root: int, weights: Any) -> Any:
-    """Set the weight of each child of a root, by its rank among them; return their sum.
+    """Set the weights of the children of a root, in the order of their rows; return the sum.
 
-    The weights are the visits, with what is proven: only a win counts if there is one, a loss does
-    not count if there is anything else, and a tie counts as much as all others together if none of
-    these has a mean above it: the search does not visit a proven child again.
+    The weights are the visits, corrected for proofs, as proven children are not visited again: if a
+    win is proven, only wins count; proven losses count only if all children are lost; and if no
+    unproven child has the mean of a tie, the proven ties together count as much as all visits.
     """
     first, width = np.int64(tree.nodes[root].first_child), np.int64(tree.nodes[root].width)
     wins, losses, ties, visits, hope = 0, 0, 0, np.float32(0.0), np.float32(0.0)
@@ -226,7 +219,7 @@ def weigh_children(tree: Tree, root: int, weights: Any) -> Any:
 
 @inlined
 def chosen_child(tree: Tree, root: int, weights: Any, total: Any, drawn: bool, rng: Rng) -> int:
-    """Return the row of the child with the greatest weight, or of one drawn by its weight."""
+    """Return the row of the child with the greatest weight, or of one that is drawn by weight."""
     first, width = np.int64(tree.nodes[root].first_child), np.int64(tree.nodes[root].width)
     best = 0
     for i in range(width):
@@ -243,7 +236,7 @@ def chosen_child(tree: Tree, root: int, weights: Any, total: Any, drawn: bool, r
 
 @inlined
 def weigh_by_policy(games: Games, number: int, tree: Tree, root: int) -> Any:
-    """Set the weight of each child of a root to the net's policy, without noise; return the sum."""
+    """Set the weights of the children of a root to the policy without noise; return the sum."""
     first, width = np.int64(tree.nodes[root].first_child), np.int64(tree.nodes[root].width)
     total = np.float32(0.0)
     for i in range(width):
@@ -257,7 +250,7 @@ def weigh_by_policy(games: Games, number: int, tree: Tree, root: int) -> Any:
 
 @inlined
 def next_child(games: Games, number: int, tree: Tree, root: int, plies: int, rng: Rng) -> int:
-    """Return the row of the child that is played; before the ply `plies` it is drawn."""
+    """Return the row of the child to play, which is drawn before the ply `plies`."""
     drawn = games.ply[number] < plies
     handicapped = games.handicapped[number] == games.boards[number, 0]
     if handicapped and tree.nodes[root].proof == UNKNOWN:
@@ -269,7 +262,7 @@ def next_child(games: Games, number: int, tree: Tree, root: int, plies: int, rng
 
 @inlined
 def record(games: Games, number: int, tree: Tree, root: int, weights: Any, total: Any) -> None:
-    """Add the position and what its search found to the samples of a game."""
+    """Add the position and the result of its search to the samples of a game."""
     row = games.length[number]
     board = games.boards[number]
     games.length[number] += 1
@@ -290,16 +283,16 @@ def record(games: Games, number: int, tree: Tree, root: int, weights: Any, total
 
 @inlined
 def prune_policy(games: Games, number: int, tree: Tree, root: int, c: Any, total: Any) -> Any:
-    """Reduce the weights to the visits that a search without noise would make; return their sum.
+    """Reduce the weights to the visits that a search without noise would make; return the sum.
 
-    A child keeps the visits up to which its score by PUCT, with the net's own policy, is as high as
-    that of the most visited child (policy target pruning: Wu 2019, KataGo, section 3.2).
+    A child keeps the visits up to which its score by PUCT, with the policy without noise, is as
+    high as that of the most visited child (policy target pruning: Wu 2019, KataGo, section 3.2).
     """
     first, width = np.int64(tree.nodes[root].first_child), np.int64(tree.nodes[root].width)
     weights, best = games.weights, 0
     for i in range(width):
         if tree.nodes[first + i].proof != UNKNOWN:
-            return total  # what is proven counts as it is
+            return total  # proofs count as they are
         if weights[i] > weights[best]:
             best = i
     scale = np.float32(c) * np.float32(math.sqrt(max(total, np.float32(1.0))))
@@ -320,7 +313,7 @@ def prune_policy(games: Games, number: int, tree: Tree, root: int, c: Any, total
 
 @inlined
 def finish_game(games: Games, number: int) -> None:
-    """Move the samples of an ended game to the others."""
+    """Move the samples of an ended game to those of all ended games."""
     outcome, counters = games.boards[number, 1], games.counters
     for row in range(games.length[number]):
         to = counters[SAMPLES]
@@ -414,12 +407,12 @@ def evaluate_by_playouts(
     read: Callable[..., None],
     playout: Callable[..., int],
 ) -> None:
-    """Set the values of the first n leaves: a result, 1, 0 or -1 for the player to move.
+    """Set the values of the first n leaves by playouts: 1, 0 or -1 for the player to move.
 
-    Playouts take the place of a net that has not learned: with random weights, it tells a search
-    nothing, and in a long game both players move almost at random. Playouts tell more and take less
-    time (Wang, Preuss & Plaat 2020, "Warm-Start AlphaZero Self-Play Search Enhancements"). `origin`
-    is the board of the first position.
+    A net with random weights does not guide a search: in long games both players move almost at
+    random. Until it has learned, playouts are better and faster (Wang, Preuss & Plaat 2020,
+    "Warm-Start AlphaZero Self-Play Search Enhancements"). `origin` is the board of the first
+    position.
     """
     board, leaves = buffers.board, buffers.leaves
     for leaf in range(n):

@@ -1,4 +1,8 @@
-"""The search tree: an array whose rows are nodes."""
+"""The search tree, an array whose rows are nodes, and a table of proven positions.
+
+The table has positions by their hash, so that a proof on one path is used on all others. Games such
+as nim reach positions by many paths; a tree, with a node for each path, could not prove them alone.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,6 @@ from numpy.typing import NDArray
 
 from playout.games.core.kernels import inlined
 
-# A table of proven positions by their hash: a proof on one path is used on all others.
-#
-# Games such as nim reach positions by many paths. A tree has a node for each path, and alone could
-# not prove such games.
-
-
 #: A proof is a word: the hash of the position, with the outcome in its lowest bits.
 Proofs = NDArray[np.int64]
 
@@ -28,7 +26,7 @@ _INDEX = 20
 
 
 def new_proofs(words: int) -> Proofs:
-    """Return an empty table for boards of that many words; of length 0 if they are too large."""
+    """Return an empty table for boards of `words` words; of length 0 if they are too large."""
     return np.zeros(ENTRIES if words <= MAX_WORDS else 0, dtype=np.int64)
 
 
@@ -54,7 +52,7 @@ ROOT = 0
 #: The proof of a node, for the player who moved into it.
 UNKNOWN, WIN, TIE, LOSS = 0, 1, 2, -1
 
-#: A node takes half a cache line, and the children of a node are adjacent, so that reading all of
+#: A node takes half a cache line, and the children of a node are adjacent, so that reading them all
 #: touches few lines. `average` and `inverse_sqrt_visits` follow from visits and value; they are
 #: stored because selection at the parent reads a node many times for each visit.
 NODE = np.dtype(
@@ -75,12 +73,12 @@ NODE = np.dtype(
 )
 #: All-moves-as-first: the results when the player chose this action here or later.
 AMAF = np.dtype([("visits", np.int32), ("average", np.float32)], align=True)
-#: What a search guided by a net stores beside a node.
+#: The columns beside a node of a search guided by a net.
 GUIDE = np.dtype(
     [
         ("prior", np.float32),  # the policy's probability of the action that leads into it
         ("pending", np.int16),  # simulations through it that wait for the net
-        ("tie", np.int8),  # whether a child is a proven tie, so that the player can have that
+        ("tie", np.int8),  # whether a child is a proven tie, so that the player has at least a tie
     ],
     align=True,
 )
@@ -117,7 +115,7 @@ TREE = types.NamedTuple(
 
 
 def new_tree(megabytes: float, *, amaf: bool = False, guide: bool = False) -> Tree:
-    """Return a tree of at most that many megabytes; the system allocates pages as it grows.
+    """Return a tree of at most `megabytes`; the system allocates pages as it grows.
 
     Raises OSError, OverflowError or ValueError if the memory cannot be reserved.
     """
@@ -130,14 +128,14 @@ def new_tree(megabytes: float, *, amaf: bool = False, guide: bool = False) -> Tr
         amaf=_column(AMAF, rows if amaf else 0),
         guide=_column(GUIDE, rows if guide else 0),
         owner=_column(np.dtype(np.int32), rows),
-        used=apart(np.zeros(1, dtype=np.int64)),
+        used=zeros(1),
     )
     clear(tree)
     return tree
 
 
 def new_forest(trees: int, rows: int) -> Tree:
-    """Return as many trees guided by a net, each of as many rows, which lie one after the other."""
+    """Return `trees` trees of `rows` rows each, contiguous, for a search guided by a net."""
     nothing: NDArray[Any] = np.empty(0, dtype=AMAF)
     return Tree(
         nodes=_column(NODE, trees * rows),
@@ -151,8 +149,8 @@ def new_forest(trees: int, rows: int) -> Tree:
 def _column(kind: np.dtype[Any], rows: int) -> NDArray[Any]:
     """Return a column whose memory is allocated in small pages.
 
-    Numpy requests huge pages. Finding and clearing one took 5 ms in a virtual machine, in the
-    middle of a move; the search is as fast without them.
+    Numpy requests huge pages. Finding and clearing one took 5 ms in a virtual machine, during a
+    move; the search is as fast without them.
     """
     if rows == 0:
         return np.empty(0, dtype=kind)
@@ -164,12 +162,17 @@ def _column(kind: np.dtype[Any], rows: int) -> NDArray[Any]:
 
 
 def apart(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a copy of an array that shares no cache line with other data, for use by a thread."""
+    """Return a copy of an array that shares no cache line with other data, for one thread."""
     padding = 64 // array.itemsize
     spacious = np.empty(len(array) + 2 * padding, dtype=array.dtype)
     copy = spacious[padding : padding + len(array)]
     copy[:] = array
     return copy
+
+
+def zeros(n: int) -> NDArray[np.int64]:
+    """Return a vector of zeros that shares no cache line with other data."""
+    return apart(np.zeros(n, dtype=np.int64))
 
 
 def interpreted(tree: Tree) -> Tree:
@@ -179,6 +182,19 @@ def interpreted(tree: Tree) -> Tree:
         amaf=tree.amaf.view(np.recarray),
         guide=tree.guide.view(np.recarray),
     )
+
+
+@inlined
+def clear_node(tree: Tree, row: int) -> None:
+    """Set a node to one without visits, children and proof."""
+    node = tree.nodes[row]
+    node.visits = 0
+    node.value = 0
+    node.average = np.float32(0.0)
+    node.children = 0
+    node.width = 0
+    node.tried = 0
+    node.proof = UNKNOWN
 
 
 def clear(tree: Tree) -> None:

@@ -1,4 +1,4 @@
-"""The simulation loop: select, expand, play out, backpropagate.
+"""The simulation loop of UCT: select, expand, play out, backpropagate.
 
 It is compiled once for all games: the rules are passed as function pointers. The same source runs
 uncompiled over a game in plain Python.
@@ -29,13 +29,15 @@ from playout.players.mcts.tree import (
     WIN,
     Tree,
     apart,
+    clear_node,
     look_up,
     new_proofs,
     remember,
+    zeros,
 )
 
-#: Rows allocated for children at the first expansion of a node. Most nodes have too few visits to
-#: need more; each later expansion doubles them. The root has rows for all children.
+#: Rows allocated for children at the first expansion of a node; each later expansion doubles them.
+#: Most nodes have too few visits to need more. The root has rows for all children.
 FIRST_ROWS = 8
 
 
@@ -103,21 +105,17 @@ def new_buffers(game: Game, neighbours: NDArray[np.int64], words: int, seed: int
     """Return buffers large enough for every match of `game`; `words` is the length of a board."""
     plies = max(game.max_plies, game.num_actions) + 2
     return Buffers(
-        actions=_zeros(game.num_actions + 1),
-        path=_zeros(plies),
-        movers=_zeros(plies),
-        trace=_zeros(plies),
-        played=_zeros(2 * game.num_actions),
+        actions=zeros(game.num_actions + 1),
+        path=zeros(plies),
+        movers=zeros(plies),
+        trace=zeros(plies),
+        played=zeros(2 * game.num_actions),
         neighbours=neighbours,
         proofs=new_proofs(words),
-        assumed=_zeros(2 * game.num_actions),
+        assumed=zeros(2 * game.num_actions),
         counters=apart(np.array([0, 0, game.num_actions], dtype=np.int64)),
         rng=apart(seeded(seed)),
     )
-
-
-def _zeros(n: int) -> NDArray[np.int64]:
-    return apart(np.zeros(n, dtype=np.int64))
 
 
 @inlined
@@ -129,7 +127,7 @@ def wants_rows(tree: Tree, node: int) -> bool:
 
 @inlined
 def proof_of(outcome: int, player: int) -> int:
-    """Return the proof that the outcome of a game is for a player."""
+    """Return the outcome of a game as a proof for a player."""
     if outcome < 0:
         return TIE
     return WIN if outcome == player else LOSS
@@ -137,7 +135,7 @@ def proof_of(outcome: int, player: int) -> int:
 
 @inlined
 def outcome_of(proof: int, player: int) -> int:
-    """Return the outcome that a proof for a player implies."""
+    """Return the outcome of a game from a proof for a player."""
     if proof == TIE:
         return -1
     return player if proof == WIN else 3 - player
@@ -196,13 +194,8 @@ def expand(tree: Tree, node: int, buffers: Buffers, n: int, rule: int) -> None:
         action = actions[pick]
         actions[pick] = actions[i]
         child = first + i
+        clear_node(tree, child)
         nodes[child].action = action
-        nodes[child].visits = 0
-        nodes[child].value = 0
-        nodes[child].children = 0
-        nodes[child].width = 0
-        nodes[child].tried = 0
-        nodes[child].proof = UNKNOWN
         if rule == RAVE:
             tree.amaf[child].visits = 0
     nodes[node].first_child = first
@@ -214,7 +207,7 @@ def expand(tree: Tree, node: int, buffers: Buffers, n: int, rule: int) -> None:
 
 @inlined
 def assume(tree: Tree, node: int, assumed: NDArray[np.int64], weight: float) -> None:
-    """Begin the all-moves-as-first results of new children with those that the game assumes."""
+    """Set the all-moves-as-first results of new children to those that the game assumes."""
     first = np.int64(tree.nodes[node].first_child)
     for child in range(first, first + tree.nodes[node].width):
         at = 2 * np.int64(tree.nodes[child].action)
@@ -226,7 +219,7 @@ def assume(tree: Tree, node: int, assumed: NDArray[np.int64], weight: float) -> 
 
 @inlined
 def visit(tree: Tree, node: int, child: int) -> int:
-    """Move the child that is visited next to the visited ones, and return its row."""
+    """Move the child to visit to the rows of the visited ones, and return its row."""
     nodes = tree.nodes
     place = np.int64(nodes[node].first_child) + nodes[node].tried
     if child < place:
@@ -256,9 +249,9 @@ def set_proven(tree: Tree, node: int, proof: int) -> None:
 
 @inlined
 def proof_by_children(tree: Tree, node: int, again: bool) -> int:
-    """Return the proof that the children imply: one win for the mover, or proofs of all children.
+    """Return the proof that follows from the children: a win of the mover, or proofs of all.
 
-    `again` says that the player to move is the one who moved into the node.
+    `again` says that the player to move also moved into the node.
     """
     each = tree.nodes[node]
     first = np.int64(each.first_child)
@@ -282,8 +275,8 @@ def backpropagate(
 ) -> int:
     """Add a result to every node of `path[0..depth]`; `movers[i]` moved into `path[i]`.
 
-    Proofs of children are backpropagated too (Winands, Björnsson & Saito 2008). Returns the depth
-    from which on all nodes of the path are proven.
+    Proofs of children are backpropagated too (Winands, Björnsson & Saito 2008). Returns the least
+    depth below which all nodes of the path are proven.
     """
     first_proven = depth + 1
     proven = tree.nodes[path[depth]].proof != UNKNOWN
@@ -313,8 +306,8 @@ def backpropagate(
 def all_moves_as_first(tree: Tree, buffers: Buffers, depth: int, plies: int, outcome: int) -> None:
     """Add a result to every child whose action its player chose later in the simulation.
 
-    The path is walked from the leaf up, so that a stamp means `here or later`. In the playout the
-    players are assumed to move in turn.
+    The path is walked from the leaf to the root, so that a stamp means here or later. In the
+    playout, the players are assumed to move in turn.
     """
     played, actions, movers = buffers.played, buffers.counters[2], buffers.movers
     buffers.counters[0] += 1  # a new stamp
@@ -350,9 +343,9 @@ def run_simulations(
     config: SearchConfig,
     simulations: int,
 ) -> int:
-    """Run simulations from the board `root`, using the board `board`; return how many were run.
+    """Run simulations from the board `root`, with `board` as working memory; return their number.
 
-    They are fewer than requested if the root is proven.
+    It is lower than requested if the root is proven.
     """
     path, movers, selection = buffers.path, buffers.movers, config.selection
     path[0] = ROOT

@@ -1,4 +1,9 @@
-"""One search tree with its working memory, used by one thread at a time."""
+"""One search tree with its working memory, used by one thread at a time.
+
+When a match continues or the tree is full, the tree is compacted in place: the subtree of the
+played moves is kept, or the most visited nodes. Rows move to the front, so that no second tree is
+needed.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +37,14 @@ from playout.players.mcts.uct_simulation import (
     search_kernels,
 )
 
-# Compaction of a tree: it keeps the subtree of the played moves, or the most visited nodes.
-#
-# Rows are moved to the front in place, so that no second tree is needed.
-
-
+#: Seconds that the compiled search runs before it reads the clock again: least, most, and the
+#: share of the remaining time.
+SLICE_S, LONGEST_SLICE_S, SLICE_SHARE = 0.001, 0.004, 0.125
+#: A full tree is pruned after a multiple of this many simulations, independent of the clock, so
+#: that a search is repeatable.
+PRUNING_INTERVAL = 4096
+#: The share of the remaining time that compacting the tree may take.
+COMPACTING_SHARE = 0.1
 #: A lower bound of the rows compacted per second; measured: 43 to 218 million. A full tree of
 #: 256 MB has seven million.
 ROWS_PER_SECOND = 3e7
@@ -44,10 +52,10 @@ ROWS_PER_SECOND = 3e7
 
 @compiled(types.int64(TREE, types.int64, types.int64, types.int64[::1]), allocates=False)
 def compact(tree: Tree, root: int, least: int, stack: NDArray[np.int64]) -> int:
-    """Make `root` the root, and drop the children of other nodes with fewer than `least` visits.
+    """Make `root` the root, and remove the children of other nodes with fewer than `least` visits.
 
-    Dropped children are expanded again when their parent is visited again; proofs stay. `stack`
-    must have room for all nodes of a path and their siblings. Returns the number of rows left.
+    A node without its children is expanded again at its next visit; proofs stay. `stack` has room
+    for all nodes of a path and their siblings. Returns the number of rows that are left.
     """
     nodes, owner = tree.nodes, tree.owner
     for row in range(tree.used[0]):
@@ -71,8 +79,8 @@ def compact(tree: Tree, root: int, least: int, stack: NDArray[np.int64]) -> int:
             nodes[node].tried = 0
             nodes[node].children = 0
 
-    # Move: blocks of siblings move to the front in their order. `owner` of a block is the parent's
-    # row: the old one while the parent has not moved, then the new one.
+    # Move: blocks of siblings move to the front in their order. `owner` of a block is the row of
+    # the parent: the new row as soon as the parent has moved.
     used = tree.used[0]
     nodes[ROOT] = nodes[root]
     if nodes[ROOT].width > 0:
@@ -98,16 +106,6 @@ def compact(tree: Tree, root: int, least: int, stack: NDArray[np.int64]) -> int:
         row += width
     tree.used[0] = to
     return to
-
-
-#: Seconds that the compiled search runs before it reads the clock again: least, most, and the
-#: share of the remaining time.
-SLICE_S, LONGEST_SLICE_S, SLICE_SHARE = 0.001, 0.004, 0.125
-#: A full tree is pruned after a multiple of this many simulations, independent of the clock, so
-#: that a search is repeatable.
-PRUNING_INTERVAL = 4096
-#: The share of the remaining time that compacting the tree may take.
-COMPACTING_SHARE = 0.1
 
 
 class Worker:
@@ -139,7 +137,7 @@ class Worker:
             decisive=decisive is not None,
         )
         self._kernels = search_kernels(rules, heavy or decisive)
-        #: Whether the selection visits all actions evenly, so that only their means rank them.
+        #: Whether the selection visits all actions equally often, so that their means rank them.
         self.visits_evenly = selection.rule == FLAT
         words = len(rules.board(game.initial_state()))
         self._buffers = new_buffers(game, neighbours, words, seed)
@@ -160,9 +158,9 @@ class Worker:
         self._set(state)
 
     def advance(self, actions: Sequence[int], state: State, seconds: float) -> bool:
-        """Make `state`, after `actions`, the root and keep its subtree; return whether it was done.
+        """Make `state`, after `actions`, the root and keep its subtree; return whether it did.
 
-        It is not done if the subtree does not exist, or if it would take a large part of `seconds`.
+        It does not if there is no such subtree, or if that takes a large part of `seconds`.
         """
         row = self.find(actions)
         if row is None or (row != ROOT and not self._compact(row, 0, seconds)):
@@ -180,7 +178,7 @@ class Worker:
         self._buffers.counters[1] = 0
 
     def find(self, actions: Sequence[int], row: int = ROOT) -> int | None:
-        """Return the row that `actions` lead to from `row`, or None."""
+        """Return the row after `actions` from `row`, or None."""
         for action in actions:
             children = self.children(row)
             found = np.flatnonzero(self.tree.nodes["action"][children] == action)
@@ -203,7 +201,7 @@ class Worker:
 
     @property
     def depth(self) -> int:
-        """The greatest depth reached below the root, in plies."""
+        """The greatest depth below the root, in plies."""
         return int(self._buffers.counters[1])
 
     @property
@@ -214,8 +212,8 @@ class Worker:
     def search(self, simulations: int, deadline: float, halt: Callable[[int], bool]) -> int:
         """Run simulations until the root is proven, a limit is reached, or `halt` returns true.
 
-        `halt` is called after each slice with the greatest number of simulations still to run. At
-        least one simulation is run. Returns how many were run.
+        `halt` is called after each slice with the greatest number of simulations that are left. At
+        least one simulation is run. Returns the number of simulations.
         """
         simulations = min(simulations, MAX_SIMULATIONS - int(self.tree.nodes[ROOT]["visits"]))
         now, count, done = time.perf_counter(), 1, 0
@@ -226,9 +224,7 @@ class Worker:
             before, now = now, time.perf_counter()
             rate = count / max(now - before, 1e-7)
             left = simulations - done
-            if (
-                now - before > SLICE_S / 2
-            ):  # in shorter slices, the call dominates the measured rate
+            if now - before > SLICE_S / 2:  # shorter slices mostly measure the call
                 left = min(left, int(min(rate * max(0.0, deadline - now), MAX_SIMULATIONS)))
             if halt(left):
                 break
@@ -260,7 +256,7 @@ class Worker:
         return bool(self.tree.used[0] + len(self._buffers.actions) > len(self.tree.nodes))
 
     def _prune(self, seconds: float) -> None:
-        """Free rows if time allows: nodes with few visits lose their children."""
+        """Free rows if there is time: remove the children of nodes with few visits."""
         while self._compact(ROOT, self._min_visits, seconds):
             if self.tree.used[0] < len(self.tree.nodes) // 2:
                 break

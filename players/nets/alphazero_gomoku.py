@@ -8,7 +8,7 @@ layers to 64 and to 1. Differences to ours, all of which are put into the arrays
 * Its planes are ours without the fourth and the last: own stones, the other's, the last move, ones
   if the first player is to move. Other planes get weights of 0.
 * It counts the rows of moves from the bottom, and we from the top. The planes of both have the top
-  row first, so that only the columns of the policy's dense layer are put into our order.
+  row first, so that only the columns of the policy's dense layer are reordered.
 
 A pickle is a program that may call any function. The few instructions that numpy's arrays need are
 interpreted here, over plain values; an instruction or a name beyond them is an error. So a hostile
@@ -42,9 +42,9 @@ _FILE_NAME = re.compile(r"_(\d{1,2})_(\d{1,2})_(\d{1,2})(?!\d)")
 
 
 def game_of(path: Path) -> Game:
-    """Return the game that the name of a file tells: `best_policy_8_8_5.model` is 8x8, 5 in a row.
+    """Return the game in the name of a file: `best_policy_8_8_5.model` is 8x8, 5 in a row.
 
-    Raises NetError if it does not tell.
+    Raises NetError for other names.
     """
     found = _FILE_NAME.search(path.name)
     try:
@@ -139,14 +139,14 @@ _IGNORED = {"PROTO", "FRAME"}
 
 
 class _Name:
-    """A name that the pickle refers to."""
+    """A name to which the pickle refers."""
 
     def __init__(self, meaning: str) -> None:
         self.meaning = meaning
 
 
 class _Built:
-    """What a call of a name made, and the state that it was given afterwards."""
+    """The result of a call of a name, and the state that was set afterwards."""
 
     def __init__(self, meaning: str, arguments: tuple[Any, ...]) -> None:
         self.meaning = meaning
@@ -165,7 +165,7 @@ class _Described(NamedTuple):
     def array(self) -> NDArray[np.float32]:
         flat = np.frombuffer(self.numbers, self.number_type)
         shaped = flat.reshape(self.shape, order="F" if self.by_columns else "C")
-        with np.errstate(over="ignore"):  # what is too large becomes infinity
+        with np.errstate(over="ignore"):  # numbers that are too large become infinite
             return shaped.astype(np.float32)
 
 
@@ -189,7 +189,7 @@ def read_arrays(path: Path) -> list[NDArray[np.float32]]:
 
 
 def _interpret(data: bytes) -> Any:
-    """Return the value that a pickle describes. Raises ValueError for what is not known here."""
+    """Return the value that a pickle describes. Raises ValueError for other instructions."""
     stack: list[Any] = []
     memo: dict[int, Any] = {}
     argument: Any
@@ -217,7 +217,7 @@ def _interpret(data: bytes) -> Any:
 
 
 def _change(stack: list[Any], name: str, argument: Any) -> None:
-    """Carry out an instruction that depends on what is on the stack."""
+    """Carry out an instruction that depends on the stack."""
     match name:
         case "MARK":
             stack.append(_MARK)
@@ -246,7 +246,7 @@ def _change(stack: list[Any], name: str, argument: Any) -> None:
 
 
 def _since_mark(stack: list[Any]) -> list[Any]:
-    """Remove and return what is above the topmost mark, and remove the mark."""
+    """Remove the topmost mark and the values above it, and return these."""
     found = []
     while (value := stack.pop()) is not _MARK:
         found.append(value)
@@ -297,7 +297,7 @@ def _describe(value: Any) -> _Described:
 
 
 def _text(value: Any) -> str:
-    """A name. Raises ValueError for other values, which may be nested as deep as they like."""
+    """Return a name. Raises ValueError for other values, which may be nested to any depth."""
     if not isinstance(value, str | bytes):
         raise ValueError("a name is no text")
     return value.decode("ascii") if isinstance(value, bytes) else value

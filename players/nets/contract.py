@@ -1,8 +1,11 @@
-"""What an ONNX file must be so that it is a net of a game, and the checks of it: docs/nets.md.
+"""The contract of an ONNX file that is a net of a game, and its checks: docs/nets.md.
 
-The file is read with the package onnx, which only parses it, before any runtime sees it. Everything
-that could read other files, run for ever or run code of others is refused: external data,
+The file is read with the package onnx, which only parses it, before any runtime reads it.
+Everything that could read other files, run endlessly or run foreign code is refused: external data,
 subgraphs (loops), functions, operators that are not ONNX's own.
+
+The fields of the protobuf message are counted before it is parsed: a message of 2 bytes takes 170
+bytes of memory when it is parsed, so that a hostile file of 256 MiB would take 46 GB.
 """
 
 from __future__ import annotations
@@ -20,12 +23,6 @@ from playout.players.nets.files import NetError, read_limited, require
 
 if TYPE_CHECKING:
     import onnx
-
-# Counts the fields of a protobuf message before it is parsed.
-#
-# A message of 2 bytes takes 170 bytes of memory when it is parsed, so that a hostile file of 256
-# MiB would take 46 GB. What a file really needs is known only after following its lengths, as here.
-
 
 #: Most bytes of a whole number or a length: 64 bits, 7 in each byte.
 _LONGEST = 10
@@ -80,13 +77,13 @@ POLICY, VALUE = OUTPUTS = ("policy", "value")
 #: Largest file, in bytes: a net of 40 blocks of 256 filters, stored as float32, has 190 MB.
 LARGEST = 256 << 20
 
-#: Most fields, the parts of a file that take memory beside the numbers: a net has a few thousand.
+#: Most fields, which take memory besides the numbers: a net has a few thousand.
 MOST_FIELDS = 100_000
 
-#: Oldest set of operators; those that this computer's onnx does not know yet are refused, too.
+#: Oldest set of operators; sets that are newer than the installed onnx are refused, too.
 OLDEST_OPSET = 13
 
-#: Metadata for people, which every net has: who made it, under which licence, how and how long.
+#: Metadata that every net has: its author, its licence, and how and how long it was trained.
 FOR_PEOPLE = ("author", "licence", "trained")
 
 #: Longest metadata text, in characters.
@@ -98,7 +95,7 @@ _OWN_DOMAINS = ("", "ai.onnx")
 
 @dataclass(frozen=True)
 class CheckedModel:
-    """An ONNX model that fulfils the contract: what the runtimes get, and its metadata."""
+    """An ONNX model that fulfils the contract: the data for runtimes, and the metadata."""
 
     data: bytes
     metadata: Mapping[str, str]
@@ -110,7 +107,7 @@ def expected_shapes(game: Game) -> dict[str, tuple[int, ...]]:
 
 
 def expected_metadata(game: Game) -> dict[str, str]:
-    """Return the metadata that must have one value in each net of `game`."""
+    """Return the metadata that are equal in all nets of `game`."""
     return {
         "playout.game": str(game),
         "playout.encoding": NAME,
@@ -119,7 +116,7 @@ def expected_metadata(game: Game) -> dict[str, str]:
 
 
 def complete(metadata: Mapping[str, str], game: Game) -> dict[str, str]:
-    """Return `metadata` with what every net of `game` has."""
+    """Return `metadata` with those that are equal in all nets of `game`."""
     return dict(metadata) | expected_metadata(game)
 
 
@@ -135,7 +132,7 @@ def read(path: Path, game: Game) -> CheckedModel:
         model = onnx.ModelProto.FromString(data)
     except (ValueError, DecodeError) as error:
         raise _refused(path, "it is not ONNX, or it is truncated", _KIND) from error
-    model.DiscardUnknownFields()  # so that nothing reaches a runtime that was not checked
+    model.DiscardUnknownFields()  # so that a runtime gets nothing that was not checked
     metadata = check(model, path, game)
     return CheckedModel(model.SerializeToString(), metadata)
 
@@ -143,7 +140,7 @@ def read(path: Path, game: Game) -> CheckedModel:
 def check(model: onnx.ModelProto, path: Path, game: Game) -> dict[str, str]:
     """Return the metadata of a model if it fulfils the contract; `path` is for messages.
 
-    Raises NetError, one sentence, for the first thing that is wrong.
+    Raises NetError for the first fault.
     """
     if not model.graph.node:
         raise _refused(path, "it is not ONNX, or it is truncated: it has no operators", _KIND)
@@ -181,7 +178,7 @@ def _check_metadata(model: onnx.ModelProto, path: Path, game: Game) -> dict[str,
             raise _refused(
                 path, f"its metadata have no {key}", f"texts for {', '.join(FOR_PEOPLE)}"
             )
-    for key, value in metadata.items():  # they are shown in terminals and pages
+    for key, value in metadata.items():  # terminals and pages show them
         if len(value) > LONGEST_TEXT or not _printable(key) or not _printable(value):
             wanted = f"printable text of at most {LONGEST_TEXT:,} characters"
             raise _refused(path, f"its metadata {_short(key)} is {_short(value)}", wanted)
@@ -243,7 +240,7 @@ def _check_tensor(tensor: onnx.TensorProto, path: Path) -> None:
     try:
         with np.errstate(all="ignore"):
             numbers = onnx.numpy_helper.to_array(tensor).astype(np.float32)
-    except Exception as error:  # whatever onnx and numpy raise for sizes and types that are wrong
+    except Exception as error:  # onnx and numpy raise many kinds for wrong sizes and types
         wrong = f"its array {name} cannot be read ({_short(str(error))})"
         raise _refused(path, wrong, "as many numbers as its shape says") from error
     if not np.isfinite(numbers).all():
@@ -298,7 +295,7 @@ def _printable(text: str) -> bool:
 
 
 def _short(text: str) -> str:
-    """Return the beginning of a text of a file in one line, without control characters."""
+    """Return the beginning of a text as one line without control characters."""
     line = " ".join(text.split())
     shown = "".join(each if each.isprintable() else "?" for each in line)
     return shown if len(shown) <= 120 else f"{shown[:117]}..."

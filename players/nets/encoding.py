@@ -6,21 +6,22 @@ Each plane has the rows and columns of the game's view; its numbers are 0 or 1.
 | --- | --- |
 | 0 | the cells of the player to move |
 | 1 | the cells of the other player |
-| 2 | the cells of the last action, if they can be told from the position |
+| 2 | the cells of the last action, if they follow from the position |
 | 3 | every cell |
 | 4 | every cell, if player 1 is to move |
 | 5 | the cells to click for the legal actions |
 | 6 | the cells of blocks that the player to move has won |
 | 7 | the cells of blocks that the other player has won |
 
-The last two are there only for games whose views have blocks with winners. The planes depend on the
-position and the last action alone. They commute with the symmetries of the game: moving the cells
-of every plane gives the planes of the moved position.
+Only games whose views have blocks with winners have the last two. The planes depend on the position
+and the last action alone. They commute with the symmetries of the game: moving the cells of every
+plane gives the planes of the moved position.
 
 Games with kernels whose cells are numbers of the state are encoded by compiled functions, the
-others through their views, with the same result. Calling a kernel through a pointer costs 0.2 ms a
-call of the compiled function, and reading the board of a state 2 µs; games in which each empty cell
-is legal are encoded without.
+others through their views, with the same result. A compiled function that takes kernels costs 0.2
+ms a call, and reading the board of a state 2 µs; games in which each empty cell is legal are
+encoded without kernels. The arrays of the layout are separate arguments: as one tuple, they cost 2
+µs a call.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Encoding:
         )
 
     def encode(self, states: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return the planes [n, planes, rows, columns] of states and the actions that led to them.
+        """Return the planes [n, plane, row, column] of states and the actions that led to them.
 
         `states` is [n, numbers of a state]; `last` is [n], -1 for an unknown action.
         """
@@ -78,7 +79,7 @@ class Encoding:
     ) -> None:
         """Write the result of `encode` into a contiguous array of its shape.
 
-        `legal` are the legal actions [n, actions] and their numbers [n], if they are known. Raises
+        `legal` are the legal actions [n, i] and how many they are [n], if they are known. Raises
         ValueError if a shape is wrong, or if a state has no player to move.
         """
         states = np.ascontiguousarray(states, dtype=np.int64)
@@ -171,7 +172,7 @@ def mark(
     action: int,
     drop: int,
 ) -> None:
-    """Set the cells to click for an action: those of `clicks`, or where a piece falls from it.
+    """Set the cells to click for an action: those of `clicks`, or those to which its piece falls.
 
     `drop` is the number of columns if pieces fall, otherwise 0.
     """

@@ -12,13 +12,17 @@ from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
-# The error of everything that reads, writes or runs nets.
+_MIB = 1 << 20
+#: A dot, the name of the file with its extension, a dot, and the characters of `mkstemp`.
+_UNFINISHED = re.compile(r"\..+\.[a-z0-9]+\.[a-z0-9_]{8}")
+#: Errors of a full disk, and of a full quota.
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class NetError(Exception):
-    """Raised for a net that cannot be used; the message is one sentence for people.
+    """Raised for a net that cannot be used.
 
-    It names the file, what is wrong, and what was expected.
+    The message is one sentence: the file, what is wrong, and what was expected.
     """
 
 
@@ -35,14 +39,8 @@ def require(package: str, extra: str) -> ModuleType:
         raise NetError(text.replace("'", '"')) from error
 
 
-_MIB = 1 << 20
-#: A dot, the name of the file with its extension, a dot, and the characters of `mkstemp`.
-_UNFINISHED = re.compile(r"\..+\.[a-z0-9]+\.[a-z0-9_]{8}")
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-
-
 def read_limited(path: Path, limit: int, kind: str) -> bytes:
-    """Return the contents of a plain file of at most `limit` bytes; `kind` says what it should be.
+    """Return the content of a plain file of at most `limit` bytes; `kind` names what is expected.
 
     The size is checked before anything is read. Raises NetError.
     """
@@ -63,7 +61,7 @@ def read_limited(path: Path, limit: int, kind: str) -> bytes:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that after a crash it is the old one or the new one. Raises OSError."""
+    """Write a file so that after a crash it is old or new, and complete. Raises OSError."""
     number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with open(number, "wb") as file:
@@ -78,24 +76,24 @@ def write_atomically(path: Path, data: bytes) -> None:
         raise
     folder = os.open(path.parent, os.O_RDONLY)
     try:
-        os.fsync(folder)  # so that the new name survives a power failure, too
+        os.fsync(folder)  # so that the new name survives a power failure
     finally:
         os.close(folder)
 
 
 def is_unfinished(name: str) -> bool:
-    """Return whether a file of this name is one that `write_atomically` did not complete."""
+    """Return whether a name is that of a file that `write_atomically` did not complete."""
     return _UNFINISHED.fullmatch(name) is not None
 
 
 def why_not_written(error: OSError) -> str:
-    """Return why a file was not written, and what to do about it if the disk is full."""
+    """Return why a file was not written and, if the disk is full, what to do."""
     remedy = "; free some space and try again" if error.errno in _FULL else ""
     return f"{error.strerror or error}{remedy}"
 
 
 def _umask() -> int:
-    """Return the mode bits that new files of this process lack; there is no call that only asks."""
+    """Return the mode bits that new files of this process lack; no system call only reads them."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

@@ -1,20 +1,21 @@
 """The residual net that `playout-train` trains: size, names and shapes of arrays, ONNX file.
 
-    stem            3x3 convolution from the planes to `filters`; for a game whose board has blocks
-                    with winners, one that reads each block as a whole: a cell of what follows
+    stem            3x3 convolution from the planes to `filters`; in a game whose board has blocks
+                    with winners, a convolution that makes one cell of each block
     block0, ...     relu(x + w2 * relu(w1 * x + b1) + b2), both 3x3 convolutions
     policy          1x1 convolution to `head_planes`, dense layer to one logit an action
     value           1x1 convolution to `head_planes`, dense layers to `value_hidden` and to 1, tanh
 
 Each convolution and the first dense layer of the value are followed by a relu. Arrays are float32;
 convolutions are [out, in, height, width] with zeros around the board, dense layers are `x @ w + b`
-over the planes flattened one after the other. There is no batch norm: it would couple the samples
-of a batch, and needs other code in training than in play.
+over the flattened planes. There is no batch norm: it would couple the samples of a batch, and needs
+other code in training than in play.
 
-The policy's dense layer starts with the logit of an action equal to the difference of two planes at
-the cell of that action: what the convolutions learn about one cell holds for all from the first
-step. On the same 63,000 samples of five in a row on 8x8, the cross entropy with samples of later
-games was 1.30 instead of 1.42 after 500 steps, and 1.19 instead of 1.25 after 1,000.
+At the start, the policy's dense layer sets the logit of an action to the difference of two planes
+at the cell of that action, so that whatever the convolutions learn about one cell holds for all
+from the first step. On the same 63,000 samples of five in a row on 8x8, the cross entropy with
+samples of later games was 1.30 instead of 1.42 after 500 steps, and 1.19 instead of 1.25 after
+1,000.
 """
 
 from __future__ import annotations
@@ -98,9 +99,9 @@ class Architecture:
     def _join_cells_to_actions(
         self, head: NDArray[np.float32], dense: NDArray[np.float32], game: Game
     ) -> None:
-        """Add two planes' difference at the first cell of each action, of two more at the next.
+        """Add the difference of two planes at the first cell of each action, two more for the next.
 
-        Those planes start small, so that the policy is still close to an even one.
+        These planes start small, so that the policy is close to an even one.
         """
         _, rows, columns = board_shape(game)
         clicks = layout_of(game).clicks
@@ -116,7 +117,7 @@ class Architecture:
 
     @classmethod
     def of(cls, parameters: Parameters) -> Architecture:
-        """Return the size of the net that has these arrays. Raises KeyError if one is missing."""
+        """Return the size of the net with these arrays. Raises KeyError if one is missing."""
         blocks = sum(name.startswith("block") and name.endswith("/w1") for name in parameters)
         return cls(
             blocks=blocks,
@@ -132,7 +133,7 @@ def stem_of(parameters: Mapping[str, object]) -> str:
 
 
 def outputs(shape: tuple[int, ...]) -> int:
-    """Return how many numbers a layer computes for each cell or sample, from its weights' shape."""
+    """Return the numbers that a layer computes for a cell or a sample, from the weights' shape."""
     return shape[0] if len(shape) == 4 else shape[1]
 
 
@@ -168,7 +169,7 @@ class GraphBuilder:
         self._arrays: list[onnx.TensorProto] = []
 
     def add(self, operator: str, *inputs: str, to_name: str = "", **attributes: Any) -> str:
-        """Add an operator whose result is called `to_name`, by default by a number."""
+        """Add an operator whose result is called `to_name`, by default its type and a number."""
         name = to_name or f"{operator.lower()}{len(self._nodes)}"
         make = self._onnx.helper.make_node
         self._nodes.append(make(operator, list(inputs), [name], name=name, **attributes))
@@ -177,8 +178,8 @@ class GraphBuilder:
     def convolve(self, x: str, name: str, layer: Layer, apart: bool = False) -> str:
         """Add a convolution whose result has as many rows and columns as `x`.
 
-        `name` is that of its weights, such as `stem/w`. With `apart` it reads rectangles of its
-        size that lie side by side, and the result has one cell for each.
+        `name` is that of its weights, such as `stem/w`. With `apart`, it reads rectangles of its
+        size side by side, and the result has one cell for each.
         """
         if apart:
             return self.add("Conv", x, *self._layer(name, layer), strides=layer[0].shape[2:])
@@ -194,13 +195,13 @@ class GraphBuilder:
         return self.add("Relu", x)
 
     def flat(self, x: str) -> str:
-        """Add a reshaping to one row a position, plane after plane."""
+        """Add a reshaping to one row per position, plane after plane."""
         return self.add("Flatten", x, axis=1)
 
     def save(self, path: Path, game: Game, metadata: Mapping[str, str]) -> None:
-        """Write the net as an ONNX file of the contract; it is complete or absent.
+        """Write the net as an ONNX file of the contract, which is complete or absent.
 
-        Raises NetError if the metadata are not those of the contract, or if it cannot be written.
+        Raises NetError if the metadata do not fulfil the contract, or if it cannot be written.
         """
         helper = self._onnx.helper
         shapes = contract.expected_shapes(game)
@@ -251,8 +252,8 @@ def write(
     """Write a net for `game`; the file is complete or absent.
 
     `metadata` has at least `author`, `licence` and `trained`; game and encoding are added. With
-    `half`, the file has half the size: the parameters are rounded to float16. Raises NetError for
-    parameters of other names or shapes, for NaN and infinity, and if it cannot be written.
+    `half`, the parameters are rounded to float16, and the file has half the size. Raises NetError
+    for other names or shapes of parameters, for NaN and infinity, and if it cannot be written.
     """
     path = Path(path)
     architecture = _architecture(path, game, parameters)

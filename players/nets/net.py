@@ -54,7 +54,7 @@ class Net:
     """A net of one game. `evaluate` may be called by several threads at once."""
 
     def __init__(self, path: Path, game: Game, model: CheckedModel, backend: Backend) -> None:
-        """Take a checked file and its runtime; use `load`."""
+        """Combine a checked file and its runtime; `load` makes nets."""
         self.path = path
         self.game = game
         self.metadata: Mapping[str, str] = model.metadata
@@ -88,9 +88,9 @@ def load(
 ) -> Net:
     """Check an ONNX file by the contract in docs/nets.md, and return it ready to run.
 
-    `backend` is onnxruntime, openvino or auto: the one that is faster here for `batch` positions at
-    once. `precision` is f32, bf16 (OpenVINO only) or auto: the fastest that the processor has.
-    `threads` are the threads for one evaluation. Raises NetError for any file that is not such a
+    `backend` is onnxruntime, openvino or auto: the faster one here for `batch` positions at once.
+    `precision` is f32, bf16 (OpenVINO only) or auto: the fastest that the processor has. `threads`
+    is the number of threads for one evaluation. Raises NetError for any file that is not such a
     net, and if packages are missing.
     """
     path = Path(path)
@@ -149,7 +149,7 @@ def _positions(game: Game, count: int) -> NDArray[np.float32]:
 
 
 def _check_outputs(path: Path, game: Game, count: int, outputs: Outputs) -> None:
-    """Check what a runtime computed for `count` positions. Raises NetError."""
+    """Check the results of a runtime for `count` positions. Raises NetError."""
     shapes = contract.expected_shapes(game)
     for name, array in zip(contract.OUTPUTS, outputs, strict=True):
         shape = (count, *shapes[name])
@@ -167,8 +167,8 @@ def _check_outputs(path: Path, game: Game, count: int, outputs: Outputs) -> None
 def _fastest(ready: list[Backend], game: Game, batch: int) -> Backend:
     """Return the backend with the shortest evaluation of `batch` positions; close the others.
 
-    Their turns alternate, and the shortest time counts, so that other work on the machine does not
-    decide.
+    They are timed in turns, and the shortest time counts: other work on the machine has little
+    influence.
     """
     if len(ready) > 1:
         planes = _positions(game, batch)
@@ -214,7 +214,7 @@ class Backend(Protocol):
         """Return new arrays with the outputs `policy` and `value` for n positions, as they are."""
 
     def close(self) -> None:
-        """Release the memory of the runtime; it is not used afterwards."""
+        """Release the memory of the runtime, which is not used afterwards."""
 
 
 def installed() -> list[str]:
@@ -254,7 +254,7 @@ class OnnxRuntimeBackend:
 
 @contextmanager
 def _without_telemetry() -> Iterator[None]:
-    """Make its package openvino_telemetry look as if it was not installed.
+    """Prevent the import of its package openvino_telemetry.
 
     Otherwise, the import of OpenVINO 2026.4 forks a process that sends a message to Google
     Analytics, unless the user has declined in a file.

@@ -1,6 +1,6 @@
-"""How the state of a game relates to its view: found in random positions.
+"""How the state of a game relates to its view, as found in random positions.
 
-Only the cells of actions may be declared by the game, because some of them are rare.
+A game may declare the cells of its actions, because some actions are rare in random positions.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from playout.games import BoardView, Game, State
 from playout.players.nets.files import NetError
 
-#: Positions that are compared at least, and at most if something is still unknown, as for the four
-#: cells of Othello that no action names, or more on a large board: so many for each cell. Between
-#: two of them some plies are played.
+#: The fewest positions that are compared; the most, while something is unknown, as for the four
+#: cells of Othello without an action; the most per cell, on a large board; and the plies between
+#: two compared positions.
 FEWEST, MOST, MOST_PER_CELL, APART = 100, 400, 3, 5
 
 
@@ -27,23 +27,20 @@ class Layout(NamedTuple):
 
     rows: int
     columns: int
-    #: For each cell the index in the state that has it; None unless every cell has one.
+    #: [cell] its index in the state; None unless every cell has one.
     words: NDArray[np.int64] | None
-    #: For each action the cells that are clicked for it, filled up with -1; None if they depend on
-    #: the position. If pieces fall, the top cell of the column.
+    #: [action, i] the cells to click for it, padded with -1; None if they depend on the position.
+    #: If pieces fall, the top cell of the column.
     clicks: NDArray[np.int64] | None
-    #: Whether an action is the lowest empty cell of its column.
+    #: Whether the piece of an action falls to the lowest empty cell of its column.
     falls: bool
     #: Whether, until the game is over, an action is legal if its cell in `clicks` is empty.
     empty_is_legal: bool
-    #: For each cell the number of its block; None unless the view has the winners of blocks.
+    #: [cell] the number of its block; None unless the view has the winners of blocks.
     block_of: NDArray[np.int64] | None = None
 
     def cells_of(self, last: int, cells: Sequence[int]) -> list[int]:
-        """Return the cells of the action that led to a position with those cells.
-
-        Returns [] if they are unknown.
-        """
+        """Return the cells of the action that led to a position with `cells`; [] if unknown."""
         if self.clicks is None or not 0 <= last < len(self.clicks):
             return []
         clicked = [cell for cell in self.clicks[last].tolist() if cell >= 0]
@@ -135,7 +132,7 @@ class _Seen:
 
 
 def _positions(game: Game) -> Iterator[State]:
-    """Yield the positions of random matches without end."""
+    """Yield positions of random matches, endlessly."""
     draw = random.Random(1)
     while True:
         state = game.initial_state()
@@ -147,7 +144,7 @@ def _positions(game: Game) -> Iterator[State]:
 
 
 def _blocks(view: BoardView, side: int) -> NDArray[np.int64] | None:
-    """Return the number of each cell's block, counted row by row, if blocks have winners."""
+    """Return the number of each cell's block, row by row; None without blocks that have winners."""
     if side == 1:
         return None
     rows, columns = np.divmod(np.arange(len(view.cells)), view.columns)
@@ -155,7 +152,7 @@ def _blocks(view: BoardView, side: int) -> NDArray[np.int64] | None:
 
 
 def _lands(view: BoardView, cells: tuple[int, ...]) -> bool:
-    """Return whether the cells are a single one, the lowest empty one of its column."""
+    """Return whether `cells` is only the lowest empty cell of a column."""
     if len(cells) != 1:
         return False
     below = view.cells[cells[0] :: view.columns]
@@ -163,7 +160,7 @@ def _lands(view: BoardView, cells: tuple[int, ...]) -> bool:
 
 
 def _table(clicked: Sequence[set[tuple[int, ...]]]) -> NDArray[np.int64] | None:
-    """Return one row for each action with its cells, filled up with -1; None if they differ."""
+    """Return a row with the cells of each action, padded with -1; None if an action has several."""
     if any(len(each) > 1 for each in clicked):
         return None
     rows = [next(iter(each), ()) for each in clicked]
