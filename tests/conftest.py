@@ -39,6 +39,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Sets how often tests repeat, before the first test module is imported."""
     # `python -m pytest` adds the current folder, in which `games` and the others are found as well.
     sys.path[:] = [each for each in sys.path if Path(each or ".").resolve() != config.rootpath]
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)  # as pytest-xdist sets it
+    others = [each for each in given if each and Path(each).resolve() != config.rootpath]
+    os.environ["PYTHONPATH"] = os.pathsep.join(others)
     scale.slow = config.getoption("--slow")
     # A shell starts background jobs with SIGINT ignored, and so would be all commands of the tests.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

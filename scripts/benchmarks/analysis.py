@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 from testbed.bench import Bench, Column, ResultTable, Target
-from testbed.machine import Helper, Report, helper
+from testbed.machine import Helper, HelperReport, helper
 from testbed.measure import Sample
 from testbed.server_process import UNLIMITED, ServerProcess, allow_connections, serving, stored
 from testbed.traffic import (
@@ -107,7 +107,7 @@ NICE = 19
 
 
 @dataclass
-class UsersReport(Report):
+class UsersReport(HelperReport):
     """Messages that the users received: reports of bots, ends of analyses, the longest queue."""
 
     reports: int = 0

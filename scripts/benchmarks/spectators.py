@@ -28,7 +28,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from testbed.bench import Bench, Column, ResultTable, Target
-from testbed.machine import Helper, Report, helper
+from testbed.machine import Helper, HelperReport, helper
 from testbed.measure import Sample
 from testbed.server_process import (
     PAGE,
@@ -207,7 +207,7 @@ _TAIL = 60
 
 
 @dataclass
-class SpectatorReport(Report):
+class SpectatorReport(HelperReport):
     """Updates that the spectators received in all, the data, and the number of matches."""
 
     updates: int = 0

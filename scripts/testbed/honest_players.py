@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 
 from playout import games
 from playout.games import Game
-from testbed.machine import Helper, Report, helper
+from testbed.machine import Helper, HelperReport, helper
 from testbed.traffic import Message, TrafficPlayer
 
 NAMES = ("Honest first", "Honest second")
@@ -28,7 +28,7 @@ IGNORED = ("seeking", "notice", "ping")
 
 
 @dataclass
-class HonestPlayersReport(Report):
+class HonestPlayersReport(HelperReport):
     """Matches that both players have finished, and the latencies of their moves."""
 
     matches: int = 0

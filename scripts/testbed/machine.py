@@ -219,13 +219,13 @@ def children(process: int) -> list[int]:
 
 
 @dataclass
-class Report:
+class HelperReport:
     """What a helper process reports; `fault` describes a failure, or is empty."""
 
     fault: str = ""
 
 
-R = TypeVar("R", bound=Report)
+R = TypeVar("R", bound=HelperReport)
 
 
 class Helper(Generic[R]):
@@ -237,7 +237,7 @@ class Helper(Generic[R]):
         self._answer_s = answer_s
 
     def ask(self, word: str) -> None:
-        """Send it a word."""
+        """Send a word to the process of the helper."""
         self._pipe.send(word)
 
     def answer(self) -> R:
@@ -280,7 +280,7 @@ def _reporting(run: Callable[..., None], *arguments: Any) -> None:
     try:
         run(*arguments)
     except Exception:
-        arguments[-1].send(Report(traceback.format_exc()))
+        arguments[-1].send(HelperReport(traceback.format_exc()))
 
 
 @contextlib.contextmanager
