@@ -2,24 +2,21 @@
 
 The same two players play the same schedule with 10 ms a move, one match per core at once: without
 Dask, and with `--dask local`, where each worker has a core. Both take turns in the same run, so
-that whatever else the machine does affects both. Searches by the clock end at different moments,
-and so the matches have different lengths: what is compared is the time for each second that the
-players think.
+that other work on the machine affects both. Searches by the clock end at different moments, and so
+the matches have different lengths: compared is the time for each second that the players think.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
-import tempfile
-from functools import partial
-from pathlib import Path
 from typing import Any
 
-from benchmarks.tournament import THINKING_S, TWO
+from benchmarks.tournament import THINKING_S, play_two
+from playout.commands.subprocesses import usable_cores
+from playout.server.model.records import StoredMatch
 from testbed.bench import Bench, Column, ResultTable, Target
-from testbed.killed_tournament import COMMAND, TournamentProcess, run_tournament, stored
-from testbed.measure import alternate, lost_on_time, simulations, span_s, thinking_s
+from testbed.killed_tournament import start_tournament
+from testbed.measure import alternate, lost_on_time, overhead, simulations, span_s, thinking_s
 
 OVERHEAD = Target("ratio", at_most=1.05)
 COLUMNS = (
@@ -50,41 +47,29 @@ class _Place:
     """A place where the tournament is played, by the options that choose it."""
 
     def __init__(self, name: str, pairs: int, *options: str) -> None:
-        cores = len(os.sched_getaffinity(0))
-        self._cores = cores
-        self._text = TWO.format(game="connect_four", rounds=pairs, cores=cores, seconds=THINKING_S)
-        self._start = partial(_start, options)
         self._name = name
-        self._matches = self._on_time = self._simulations = 0
-        self._wall_s = self._thinking_s = 0.0
+        self._pairs = pairs
+        self._options = options
+        self._matches: list[StoredMatch] = []
+        self._wall_s = 0.0
 
     @property
     def totals(self) -> dict[str, str | float]:
         """The cells of this place, over all rounds."""
         return {
             "place": self._name,
-            "matches": self._matches,
+            "matches": len(self._matches),
             "wall_s": self._wall_s,
-            "simulations": self._simulations / self._thinking_s,
-            "on_time": self._on_time,
+            "simulations": simulations(self._matches) / thinking_s(self._matches),
+            "on_time": lost_on_time(self._matches),
         }
 
     def play(self) -> float:
         """Play the tournament; return its seconds for each second that a core was thinking."""
-        with tempfile.TemporaryDirectory(prefix="playout-cluster-") as name:
-            folder = Path(name)
-            spec, url = folder / "spec.toml", f"sqlite:///{folder / 'tournament.db'}"
-            spec.write_text(self._text)
-            run_tournament(spec, url, folder / "log", start=self._start)
-            matches = stored(url).matches
-        wall_s, spent_s = span_s(matches), thinking_s(matches)
-        self._matches += len(matches)
-        self._on_time += lost_on_time(matches)
-        self._simulations += simulations(matches)
-        self._wall_s += wall_s
-        self._thinking_s += spent_s
-        return wall_s / (spent_s / self._cores)
+        matches = play_two(self._pairs, self._start)
+        self._matches += matches
+        self._wall_s += span_s(matches)
+        return overhead(matches, usable_cores())["ratio"]
 
-
-def _start(options: tuple[str, ...], *words: str, **streams: Any) -> TournamentProcess:
-    return subprocess.Popen([COMMAND, *words, *options], **streams)
+    def _start(self, *words: str, **streams: Any) -> subprocess.Popen[bytes]:
+        return start_tournament(*words, *self._options, **streams)

@@ -1,4 +1,4 @@
-"""By how much `uct` exceeds its time limit for a move, idle and with all cores busy.
+"""How much `uct` exceeds its time limit for a move, idle and with all cores busy.
 
 **In process**: overshoot is the time of a call of `choose` minus the limit, over successive moves
 of matches against itself. The lower bound, measured after every move, is the overshoot of
@@ -6,7 +6,7 @@ of matches against itself. The lower bound, measured after every move, is the ov
 machine, and again with a busy process on each core.
 
 **Over TCP**, with all cores busy: two `playout-player` processes play at a `playout-server` with
-exactly that time for each move. Matches lost on time are counted from the players' output.
+exactly that time for each move. The players' output tells which matches were lost on time.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ import itertools
 import os
 import re
 import subprocess
-import sys
-import threading
+import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -30,103 +29,7 @@ from playout.games import Game, State
 from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.machine import busy_cores
 from testbed.measure import percentile
-from testbed.server_process import NOTHING_STORED, PLAYOUT, serving
-
-# Two player processes at a server process: how many of their matches are lost on time.
-
-
-PLAYER = str(Path(sys.executable).with_name("playout-player"))
-
-#: The output of a player about its own move, and about the end of a match.
-MOVED = re.compile(r"[\d,]+ simulations in ")
-ENDED = re.compile(r"Match (\w+): .*\((\w+)\)\.$")
-#: The reasons that are counted.
-ON_TIME, RESIGNED = "time", "resignation"
-
-#: Longest time without a move before the run fails.
-SILENCE_S = 20.0
-#: Time that a player has to exit after SIGTERM.
-PATIENCE_S = 10.0
-
-
-@dataclass
-class LossCounts:
-    """Counts from the output of both players, each read by its own thread."""
-
-    wanted: int
-    moves: int = 0
-    #: The reason of the end of each match; both players print it.
-    reasons: dict[str, str] = field(default_factory=dict)
-    last_words: list[str] = field(default_factory=list)
-    _changed: threading.Condition = field(default_factory=threading.Condition)
-
-    @property
-    def matches(self) -> int:
-        """Number of ended matches, without the one resigned when the players had to exit."""
-        return len(self.reasons) - self._count(RESIGNED)
-
-    @property
-    def lost_on_time(self) -> int:
-        """Number of matches lost on time."""
-        return self._count(ON_TIME)
-
-    def read(self, process: subprocess.Popen[str]) -> None:
-        """Read the output of a player to its end."""
-        assert process.stdout is not None
-        for line in process.stdout:
-            with self._changed:
-                self.last_words = [*self.last_words[-20:], line]
-                if MOVED.match(line):
-                    self.moves += 1
-                    self._changed.notify()
-                elif ended := ENDED.match(line.strip()):
-                    self.reasons[ended[1]] = ended[2]
-
-    def wait(self) -> None:
-        """Wait until enough moves were made. Raises ClickException after SILENCE_S without one."""
-        with self._changed:
-            while self.moves < self.wanted:
-                if not self._changed.wait(SILENCE_S):
-                    said = "".join(self.last_words)
-                    raise click.ClickException(f"the players make no moves; their output:\n{said}")
-
-    def _count(self, reason: str) -> int:
-        return list(self.reasons.values()).count(reason)
-
-
-def play(game: str, clock: str, moves: int) -> LossCounts:
-    """Let two `uct` players play over TCP with that clock until they have made `moves` moves."""
-    tally = LossCounts(moves)
-    with serving([*PLAYOUT, NOTHING_STORED]) as server, contextlib.ExitStack() as stack:
-        for name in ("first", "second"):
-            command = [PLAYER, game, "uct", f"--port={server.port}", f"--clock={clock}"]
-            stack.enter_context(_player([*command, f"--name={name}", "--matches=1000000"], tally))
-        tally.wait()
-    return tally
-
-
-@contextlib.contextmanager
-def _player(command: list[str], tally: LossCounts) -> Iterator[None]:
-    """Run a player and read its output; at the end of the block it gets SIGTERM."""
-    with subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=os.environ | {"COLUMNS": "200"},  # so that no line of output wraps
-        start_new_session=True,
-    ) as process:
-        listener = threading.Thread(target=tally.read, args=(process,))
-        listener.start()
-        try:
-            yield
-        finally:
-            process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(PATIENCE_S)
-            process.kill()
-            listener.join()
-
+from testbed.server_process import LONGEST_QUOTE, NOTHING_STORED, PLAYER, PLAYOUT, serving
 
 PLAYED = ("connect_four", "othello", "gomoku")
 #: Limits in milliseconds, with the number of moves, in full and with --quick.
@@ -194,14 +97,14 @@ def _in_process(bench: Bench, table: ResultTable, cores: str) -> dict[tuple[str,
 def _over_tcp(bench: Bench, table: ResultTable, busy_ms: dict[tuple[str, int], float]) -> None:
     clocks = {f"{limit_ms / 1000:g}/move": limit_ms for limit_ms in LIMITS}
     for clock in bench.track(list(clocks)):
-        tally = play(SERVED, clock, bench.pick(*SERVED_MOVES))
+        timed = play(SERVED, clock, bench.pick(*SERVED_MOVES))
         table.add(
             NO_LOSS,
             clock=clock,
             game=SERVED,
-            moves=tally.moves,
-            matches=tally.matches,
-            lost=tally.lost_on_time,
+            moves=timed.moves,
+            matches=timed.matches,
+            lost=timed.lost_on_time,
             p99_ms=busy_ms[SERVED, clocks[clock]],
         )
 
@@ -240,3 +143,75 @@ def _summary(prefix: str, seconds: list[float]) -> dict[str, float]:
         f"{prefix}p99_ms": percentile(seconds, 99) * 1e3,
         f"{prefix}max_ms": max(seconds) * 1e3,
     }
+
+
+# Two player processes at a server process: how many of their matches are lost on time.
+
+
+#: The output of a player about its own move, and about the end of a match, which both print.
+MOVED = re.compile(r"^[\d,]+ simulations in ", re.MULTILINE)
+ENDED = re.compile(r"^Match (\w+): .*\((\w+)\)\.$", re.MULTILINE)
+#: Longest time without a move before the run fails.
+SILENCE_S = 20.0
+#: Time that a player has to exit after SIGTERM.
+PATIENCE_S = 10.0
+_POLL_S = 0.1
+
+
+@dataclass(frozen=True)
+class TimedMatches:
+    """Moves, ended matches and matches lost on time, from the output of both players."""
+
+    moves: int
+    matches: int
+    lost_on_time: int
+
+
+def play(game: str, clock: str, moves: int) -> TimedMatches:
+    """Let two `uct` players play over TCP with that clock until they have made `moves` moves.
+
+    Raises ClickException if they make no more.
+    """
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
+        logs = [Path(name, player) for player in ("first", "second")]
+        server = stack.enter_context(serving([*PLAYOUT, NOTHING_STORED]))
+        for log in logs:
+            command = [PLAYER, game, "uct", f"--port={server.port}", f"--clock={clock}"]
+            words = [*command, f"--name={log.name}", "--matches=1000000"]
+            stack.enter_context(_player(words, log))
+        made, moved_at = 0, time.monotonic()
+        while made < moves:
+            time.sleep(_POLL_S)
+            output = _output(logs)
+            if (now := len(MOVED.findall(output))) > made:
+                made, moved_at = now, time.monotonic()
+            elif time.monotonic() > moved_at + SILENCE_S:
+                last = output[-LONGEST_QUOTE:]
+                raise click.ClickException(f"the players make no moves; their output:\n{last}")
+        stack.close()
+        output = _output(logs)
+    # A player that gets SIGTERM resigns its match.
+    reasons = [reason for _, reason in {*ENDED.findall(output)} if reason != "resignation"]
+    return TimedMatches(len(MOVED.findall(output)), len(reasons), reasons.count("time"))
+
+
+def _output(logs: list[Path]) -> str:
+    return "".join(log.read_text() for log in logs)
+
+
+@contextlib.contextmanager
+def _player(command: list[str], log: Path) -> Iterator[None]:
+    """Run a player, whose output goes to a file; at the end of the block it gets SIGTERM."""
+    wide = os.environ | {"COLUMNS": "200"}  # so that no line of output wraps
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, stdout=output, stderr=output, env=wide, start_new_session=True
+        )
+    try:
+        yield
+    finally:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(PATIENCE_S)
+        process.kill()
+        process.wait()

@@ -18,7 +18,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -36,13 +35,12 @@ from playout.server.model.records import StoredMatch
 from playout.server.storage import Database
 from playout.server.storage.stored_ladders import stored_ladders
 from testbed.bench import Bench, Column, ResultTable, Target
-from testbed.measure import span_s, thinking_s
-from testbed.server_process import KillableServer
+from testbed.measure import overhead, span_s
+from testbed.server_process import PLAYER, KillableServer
 
 # A ladder with real bots as processes, on a server that is killed, and what is stored of it.
 
 
-COMMAND = str(Path(sys.executable).with_name("playout-player"))
 #: Seconds without another finished match after which a run is given up.
 PATIENCE_S = 300.0
 _POLL_S = 0.5
@@ -65,7 +63,7 @@ class LadderRun:
         if before := self._bots.pop(name, None):
             _leave(before)
         with (self._folder / f"{name}.log").open("ab") as log:
-            words = [COMMAND, "any", player, f"--ladder={self.game}", f"--name={name}", "--quiet"]
+            words = [PLAYER, "any", player, f"--ladder={self.game}", f"--name={name}", "--quiet"]
             self._bots[name] = subprocess.Popen(
                 [*words, f"--port={self.server.port}", "--retry-s=600"],
                 stdin=subprocess.DEVNULL,
@@ -198,8 +196,7 @@ COSTS = (
 
 def run(bench: Bench) -> list[ResultTable]:
     """Return two tables: the order that is found, and overhead."""
-    parts = {"order": _order, "overhead": _overhead}
-    return [parts[name](bench) for name in bench.track(list(parts))]
+    return bench.tables(order=_order, overhead=_overhead)
 
 
 def _order(bench: Bench) -> ResultTable:
@@ -280,16 +277,7 @@ def _overhead(bench: Bench) -> ResultTable:
     bots = 2 * cores + 2
     for at_once in sorted({1, cores}):
         stored = _thinking_bots(bots, at_once, matches=bench.pick(100, 10) * at_once)
-        spent_s = thinking_s(stored) / at_once
-        table.add(
-            OVERHEAD,
-            at_once=at_once,
-            bots=bots,
-            matches=len(stored),
-            wall_s=span_s(stored),
-            thinking_s=spent_s,
-            ratio=span_s(stored) / spent_s,
-        )
+        table.add(OVERHEAD, at_once=at_once, bots=bots, **overhead(stored, at_once))
     return table
 
 

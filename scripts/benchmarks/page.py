@@ -14,19 +14,17 @@ import contextlib
 import json
 import shutil
 import subprocess
-import sys
 import urllib.request
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import click
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.measure import Sample
-from testbed.server_process import PAGE, UNLIMITED, ServerProcess, serving, stored
+from testbed.server_process import PAGE, PLAYER, UNLIMITED, ServerProcess, serving, stored
 
 # The Chromium of the system, driven by playwright without a browser of its own.
 
@@ -69,7 +67,6 @@ def chromium() -> Iterator[Browser]:
 #: The last one has the most cells and moves: a full row hardly ever happens.
 GAMES = ("connect_four", "othello", "gomoku", "mnk(m=19,n=19,k=19)")
 BARE = "/healthz"
-PLAYER = str(Path(sys.executable).with_name("playout-player"))
 PLAYING_S = 120.0
 
 FIRST_PAINT = Target("paint_ms", at_most=300.0)

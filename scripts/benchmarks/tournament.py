@@ -10,19 +10,27 @@ bound is the thinking time that the players report, divided by the cores.
 
 from __future__ import annotations
 
-import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from playout.commands.subprocesses import usable_cores
+from playout.server.model.records import StoredMatch
 from testbed.bench import Bench, Column, ResultTable, Target
-from testbed.killed_tournament import VICTIMS, run_tournament, stored, violations
-from testbed.measure import lost_on_time, span_s, thinking_s
+from testbed.killed_tournament import (
+    VICTIMS,
+    Start,
+    play_tournament,
+    start_tournament,
+    violations,
+)
+from testbed.measure import lost_on_time, overhead
 
 LOST = Target("lost", at_most=0)
 OVERHEAD = Target("ratio", at_most=1.15)
-THINKING_S = 0.01
+GAME, THINKING_S = "connect_four", 0.01
 
 FAULTS = (
     Column("matches", "matches"),
@@ -82,27 +90,24 @@ player = "uct(time={seconds},c=1.0,solver=false)"
 
 def run(bench: Bench) -> list[ResultTable]:
     """Return two tables: lost data, and overhead."""
-    parts = {"lost data": _faults, "overhead": _overhead}
-    return [parts[name](bench) for name in bench.track(list(parts))]
+    return bench.tables(lost_data=_faults, overhead=_overhead)
 
 
 def _faults(bench: Bench) -> ResultTable:
     table = ResultTable("A tournament whose processes are killed", FAULTS)
     text = SIX.format(rounds=bench.pick(4, 1))
     with tempfile.TemporaryDirectory(prefix="playout-tournament-") as name:
-        spec, url, log = _files(Path(name), text)
-        counts = run_tournament(spec, url, log, kills=bench.pick(15, 4))
-        tournament = stored(url)
-        lost = violations(tournament)
+        played = play_tournament(text, Path(name), kills=bench.pick(15, 4))
+    lost = violations(played.stored)
     for line in lost:
         click.echo(f"{bench.name}: {line}", err=True)
     table.add(
         LOST,
-        matches=len(tournament.matches),
-        kills=counts.kills.total(),
-        **{victim.split()[-1]: counts.kills[victim] for victim in VICTIMS},
-        again=sum(not (match.ended and match.ended.winner) for match in tournament.matches),
-        seconds=counts.seconds,
+        matches=len(played.stored.matches),
+        kills=played.kills.total(),
+        **{victim.split()[-1]: played.kills[victim] for victim in VICTIMS},
+        again=sum(not (match.ended and match.ended.winner) for match in played.stored.matches),
+        seconds=played.seconds,
         lost=len(lost),
     )
     return table
@@ -110,29 +115,19 @@ def _faults(bench: Bench) -> ResultTable:
 
 def _overhead(bench: Bench) -> ResultTable:
     table = ResultTable(f"Overhead of a tournament at {THINKING_S * 1000:g} ms per move", COSTS)
-    cores = len(os.sched_getaffinity(0))
-    for game, pairs in (("connect_four", bench.pick(1000, 30)),):
-        text = TWO.format(game=game, rounds=pairs, cores=cores, seconds=THINKING_S)
-        with tempfile.TemporaryDirectory(prefix="playout-tournament-") as name:
-            spec, url, log = _files(Path(name), text)
-            run_tournament(spec, url, log)
-            tournament = stored(url)
-        wall_s, spent_s = span_s(tournament.matches), thinking_s(tournament.matches) / cores
-        table.add(
-            OVERHEAD,
-            game=game,
-            matches=len(tournament.matches),
-            moves=sum(len(match.moves) - match.started.opening for match in tournament.matches),
-            wall_s=wall_s,
-            thinking_s=spent_s,
-            ratio=wall_s / spent_s,
-            on_time=lost_on_time(tournament.matches),
-        )
+    matches = play_two(bench.pick(1000, 30))
+    table.add(
+        OVERHEAD,
+        game=GAME,
+        moves=sum(len(match.moves) - match.started.opening for match in matches),
+        **overhead(matches, usable_cores()),
+        on_time=lost_on_time(matches),
+    )
     return table
 
 
-def _files(folder: Path, text: str) -> tuple[Path, str, Path]:
-    """Return the files of a tournament: specification, URL of a new database, log."""
-    spec = folder / "spec.toml"
-    spec.write_text(text)
-    return spec, f"sqlite:///{folder / 'tournament.db'}", folder / "log"
+def play_two(pairs: int, start: Start = start_tournament) -> Sequence[StoredMatch]:
+    """Return the matches of a tournament of two players, one match per core at once."""
+    text = TWO.format(game=GAME, rounds=pairs, cores=usable_cores(), seconds=THINKING_S)
+    with tempfile.TemporaryDirectory(prefix="playout-tournament-") as name:
+        return play_tournament(text, Path(name), start=start).stored.matches

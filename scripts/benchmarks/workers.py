@@ -29,10 +29,9 @@ import msgspec
 from playout.protocol.codec import encode
 from playout.protocol.messages import Hello, Join, Move, Ping, Request
 from testbed.bench import Bench, Column, ResultTable
-from testbed.killed_tournament import COMMAND as RUNNER
 from testbed.machine import children, own_processor_seconds, runs
 from testbed.many_workers import LocalCluster, local_cluster
-from testbed.server_process import allow_connections
+from testbed.server_process import TOURNAMENT, allow_connections
 from testbed.traffic import split
 
 #: The command of an entrant, in the folder of the tournament.
@@ -109,7 +108,7 @@ def _measured(
 @contextlib.contextmanager
 def _running(folder: Path, cluster: LocalCluster) -> Iterator[_Tournament]:
     """Run the tournament of the folder until the end of the block."""
-    words = (RUNNER, "run", "spec.toml", "--dask", cluster.address, "--http", "none")
+    words = (TOURNAMENT, "run", "spec.toml", "--dask", cluster.address, "--http", "none")
     database = f"sqlite:///{folder / 'tournament.db'}"
     with (
         (folder / "log").open("w") as log,

@@ -7,13 +7,12 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import click
 
@@ -25,94 +24,70 @@ from playout.server.storage import Database
 from playout.server.tournament import formats
 from playout.server.tournament.state import LEGS, MatchSlot, parse_slot
 from testbed.machine import children, runs
+from testbed.server_process import LONGEST_QUOTE, TOURNAMENT
 
-COMMAND = str(Path(sys.executable).with_name("playout-tournament"))
 #: Time limit of a tournament.
 PATIENCE_S = 1800.0
 _SERVER = "playout.server.server_command"
 VICTIMS = ("the runner", "the server", "an entrant")
 
-
-@dataclass
-class KillCounts:
-    """Number of kills by victim, and the seconds of the whole tournament."""
-
-    kills: Counter[str] = field(default_factory=Counter)
-    seconds: float = 0.0
+#: Starts playout-tournament with arguments and streams.
+Start = Callable[..., subprocess.Popen[bytes]]
 
 
-class TournamentProcess(Protocol):
-    """A process of playout-tournament, as `subprocess.Popen`."""
+@dataclass(frozen=True)
+class PlayedTournament:
+    """A tournament at its end: what is stored, the number of kills by victim, the seconds."""
 
-    @property
-    def pid(self) -> int:
-        """The number of the process."""
-
-    def poll(self) -> int | None:
-        """Return the exit code, None before the end."""
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Wait for the end, and return the exit code."""
-
-    def kill(self) -> None:
-        """Send SIGKILL to the process."""
+    stored: StoredTournament
+    kills: Counter[str]
+    seconds: float
 
 
-def _start(*words: str, **streams: Any) -> TournamentProcess:
-    return subprocess.Popen([COMMAND, *words], **streams)
+def start_tournament(*words: str, **streams: Any) -> subprocess.Popen[bytes]:
+    """Start the installed command."""
+    return subprocess.Popen([TOURNAMENT, *words], **streams)
 
 
-def run_tournament(
-    spec: Path,
-    url: str,
-    log: Path,
-    kills: int = 0,
-    seed: int = 1,
-    start: Callable[..., TournamentProcess] = _start,
-) -> KillCounts:
-    """Run a tournament to its end, killing `kills` processes at random moments and resuming it.
+def play_tournament(
+    text: str, folder: Path, *, kills: int = 0, seed: int = 1, start: Start = start_tournament
+) -> PlayedTournament:
+    """Play the tournament of a specification, killing processes at random moments and resuming it.
 
-    `start` starts playout-tournament with arguments and streams. Raises ClickException if it exits
-    with an error.
+    Its files are in the folder. Raises ClickException if playout-tournament exits with an error.
     """
-    counts, draw = KillCounts(), random.Random(seed)
-    started, command = time.monotonic(), ["run", str(spec)]
-    with contextlib.ExitStack() as stack:
-        out = stack.enter_context(log.open("ab"))
+    spec, url = folder / "spec.toml", f"sqlite:///{folder / 'tournament.db'}"
+    spec.write_text(text)
+    killed, draw = Counter[str](), random.Random(seed)
+    began, command = time.monotonic(), ["run", str(spec)]
+    with (folder / "log").open("ab") as log:
         while True:
-            streams = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": out}
+            streams = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
             runner = start(*command, f"--database={url}", **streams)
             try:
-                _kill_some(runner, counts, kills, draw, started)
+                _kill_some(runner, killed, kills, draw)
                 code = runner.wait(PATIENCE_S)
             finally:
                 runner.kill()
             if code == 0:
-                counts.seconds = time.monotonic() - started
-                return counts
+                return PlayedTournament(stored(url), killed, time.monotonic() - began)
             if code != -signal.SIGKILL:
-                raise click.ClickException(f"playout-tournament exits with {code}; see {log}")
+                output = Path(log.name).read_text(errors="replace")[-LONGEST_QUOTE:]
+                raise click.ClickException(f"playout-tournament exits with {code}:\n{output}")
             command = ["resume"] if _has_started(url) else ["run", str(spec)]
 
 
 def _has_started(url: str) -> bool:
-    database = Database(url)
-    try:
+    with contextlib.closing(Database(url)) as database:
         database.require(create=True)
         return bool(database.tournaments())
-    finally:
-        database.close()
 
 
 def _kill_some(
-    runner: TournamentProcess,
-    counts: KillCounts,
-    kills: int,
-    draw: random.Random,
-    started: float,
+    runner: subprocess.Popen[bytes], killed: Counter[str], kills: int, draw: random.Random
 ) -> None:
     """Kill processes until the runner is one of them, the kills are used up, or the run ends."""
-    while counts.kills.total() < kills and runner.poll() is None:
+    while killed.total() < kills and runner.poll() is None:
         time.sleep(draw.uniform(1.0, 5.0))
         victim = draw.choice(VICTIMS)
         pids = {
@@ -123,27 +98,24 @@ def _kill_some(
         if pids and runner.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(draw.choice(pids), signal.SIGKILL)
-                counts.kills[victim] += 1
+                killed[victim] += 1
             if victim == "the runner":
                 return
 
 
 def stored(url: str) -> StoredTournament:
     """Return the only tournament of a database."""
-    database = Database(url)
-    try:
+    with contextlib.closing(Database(url)) as database:
         (tournament,) = database.tournaments()
         found = database.tournament(tournament.created.tournament)
-        assert found is not None
-        return found
-    finally:
-        database.close()
+    assert found is not None
+    return found
 
 
 def violations(tournament: StoredTournament) -> list[str]:
     """Return a line for each difference to an undisturbed run.
 
-    This is for formats whose schedule does not depend on results.
+    The schedule of the format must not depend on results.
     """
     spec = loads(tournament.created.spec)
     if tournament.ended is None:

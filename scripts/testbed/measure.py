@@ -86,7 +86,7 @@ def percentile(values: Iterable[float], percent: float) -> float:
     return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
 
 
-# What stored matches took, what their bots did in that time, and how many were lost on time.
+# Stored matches: their time, the work of their bots, and the losses on time.
 
 
 def span_s(matches: Sequence[StoredMatch]) -> float:
@@ -98,6 +98,20 @@ def span_s(matches: Sequence[StoredMatch]) -> float:
 def thinking_s(matches: Iterable[StoredMatch]) -> float:
     """Return the sum of the thinking times that the players report."""
     return sum(each.seconds or 0.0 for each in _thoughts(matches))
+
+
+def overhead(matches: Sequence[StoredMatch], at_once: int) -> dict[str, float]:
+    """Return the cells that compare the time of matches with the lower bound.
+
+    That is the thinking time that the players report, divided by the number of matches at once.
+    """
+    wall_s, spent_s = span_s(matches), thinking_s(matches) / at_once
+    return {
+        "matches": len(matches),
+        "wall_s": wall_s,
+        "thinking_s": spent_s,
+        "ratio": wall_s / spent_s,
+    }
 
 
 def simulations(matches: Iterable[StoredMatch]) -> int:

@@ -18,7 +18,7 @@ import click
 
 from testbed.machine import children, reserve_port
 
-#: Options that limit a single peer; benchmarks have one peer with thousands of connections.
+#: Options that limit a peer. In a benchmark one peer may have thousands of connections.
 LIMITS = (
     "connections",
     "connections-per-address",
@@ -28,10 +28,16 @@ LIMITS = (
     "seeks-per-account",
     "matches-per-account",
 )
-PLAYOUT = [str(Path(sys.executable).with_name("playout-server")), "--port=0", "--http=none"]
+SERVER, PLAYER, TOURNAMENT = (
+    str(Path(sys.executable).with_name(f"playout-{name}"))
+    for name in ("server", "player", "tournament")
+)
+PLAYOUT = [SERVER, "--port=0", "--http=none"]
 #: A server without limits, which ends a session as soon as its connection ends.
 UNLIMITED = [*PLAYOUT, "--reconnect-s=0", *(f"--{name}=0" for name in LIMITS)]
 NOTHING_STORED = "--database=none"
+#: The most characters of a log in an error.
+LONGEST_QUOTE = 2000
 #: Option of a server with web pages.
 PAGE = "--http=127.0.0.1:0"
 RELAY = [sys.executable, "-P", str(Path(__file__).with_name("relay.py"))]
@@ -51,7 +57,8 @@ class ServerProcess(NamedTuple):
 def serving(command: Sequence[str]) -> Iterator[ServerProcess]:
     """Run a program until the end of the block; it must print `... listening on HOST:PORT` first.
 
-    With web pages, their address is on the next line. Raises ClickException if it does not start.
+    If it has web pages, their address is on the next line. Raises ClickException if it does not
+    start.
     """
     with (
         tempfile.TemporaryFile() as log,
@@ -62,8 +69,8 @@ def serving(command: Sequence[str]) -> Iterator[ServerProcess]:
             announced = process.stdout.readline()
             if not announced:
                 log.seek(0)
-                said = log.read().decode(errors="replace")[-2000:]
-                raise click.ClickException(f"{command[0]} does not start:\n{said}")
+                output = log.read().decode(errors="replace")[-LONGEST_QUOTE:]
+                raise click.ClickException(f"{command[0]} does not start:\n{output}")
             page = _port(process.stdout.readline()) if PAGE in command else 0
             yield ServerProcess(_port(announced), process.pid, log, page)
         finally:
@@ -103,10 +110,6 @@ def allow_connections(count: int) -> None:
 # A server that can be killed and restarted on the same port and the same database.
 
 
-COMMAND = str(Path(sys.executable).with_name("playout-server"))
-LONGEST_QUOTE = 2000
-
-
 class KillableServer:
     """A `playout-server` process; all its restarts append to one log."""
 
@@ -114,7 +117,7 @@ class KillableServer:
         self.port = reserve_port()
         #: When it was started last, by `time.monotonic`.
         self.started_at = 0.0
-        self._command = [COMMAND, f"--port={self.port}", *options]
+        self._command = [SERVER, f"--port={self.port}", *options]
         self._log = log
         self._process: Popen[bytes] | None = None
 

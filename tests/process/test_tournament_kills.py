@@ -7,7 +7,7 @@ from pathlib import Path
 
 from support.commands import start
 from support.scale import repetitions
-from testbed.killed_tournament import run_tournament, stored, violations
+from testbed.killed_tournament import play_tournament, violations
 
 SPEC = """
 name = "killed"
@@ -31,11 +31,9 @@ player = "random"
 
 
 def test_whatever_is_killed_the_same_matches_are_played(tmp_path: Path) -> None:
-    spec, log = tmp_path / "spec.toml", tmp_path / "log"
-    spec.write_text(SPEC.format(rounds=repetitions(2, short=1)))
-    url = f"sqlite:///{tmp_path}/tournament.db"
+    text = SPEC.format(rounds=repetitions(2, short=1))
     kills = repetitions(3, short=2)
     tournament = partial(start, "playout-tournament")
-    disturbed = run_tournament(spec, url, log, kills=kills, seed=8, start=tournament)
-    assert disturbed.kills.total() >= kills - 1, log.read_text()
-    assert violations(stored(url)) == []
+    played = play_tournament(text, tmp_path, kills=kills, seed=8, start=tournament)
+    assert played.kills.total() >= kills - 1, (tmp_path / "log").read_text()
+    assert violations(played.stored) == []
