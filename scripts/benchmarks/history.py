@@ -56,6 +56,7 @@ from playout.server.tournament.state import LEGS, MatchSlot
 from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.machine import own_processor_seconds, processor_seconds
 from testbed.measure import Sample
+from testbed.positions import random_moves
 from testbed.server_process import PAGE, PLAYOUT, UNLIMITED, serving
 
 SIZES, QUICK_SIZES = (20_000, 100_000, 400_000), (1_000, 4_000)
@@ -419,10 +420,7 @@ class MadeHistory:
         return [self._playout(game) for _ in range(_DRAWN)]
 
     def _playout(self, game: Game) -> _Moves:
-        state, actions = game.initial_state(), list[int]()
-        while not game.winner(state):
-            actions.append(self._random.choice(game.legal_actions(state)))
-            state = game.next_state(state, actions[-1])
+        actions, state = random_moves(game, game.max_plies, self._random)
         first, second = game.returns(state)
         return _Moves(tuple(actions), game.winner(state), (first, second))
 

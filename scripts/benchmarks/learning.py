@@ -78,8 +78,7 @@ def run(bench: Bench) -> list[ResultTable]:
             for spec, size in sizes(bench).items()
             for name in installed()
         ]
-        titles = [f"{each.game}, {each.backend}" for each in settings]
-        for setting, _ in zip(settings, bench.track(titles), strict=True):
+        for setting in bench.track(settings, lambda each: f"{each.game}, {each.backend}"):
             for batch in PLAY_BATCHES:
                 _measure_play(bench, play, setting, batch)
             for batch in SELF_PLAY_BATCHES:

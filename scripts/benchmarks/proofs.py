@@ -137,8 +137,7 @@ def _wins(bench: Bench) -> ResultTable:
     """Return the table of forced wins."""
     table = ResultTable("Forced wins within nine plies", WINS)
     trials = [trial for trial in WIN_TRIALS if bench.can_play(trial.player, trial.game)]
-    titles = [f"{trial.player}, {trial.game}" for trial in trials]
-    for (text, spec, at_least), _ in zip(trials, bench.track(titles), strict=True):
+    for text, spec, at_least in bench.track(trials, lambda trial: f"{trial.player}, {trial.game}"):
         game = games.load(spec)
         states = [each[-1] for each in forced_wins(game)[: bench.pick(None, 20)]]
         player, judge = players.load(text, game), Judge(game)

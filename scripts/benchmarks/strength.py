@@ -17,7 +17,15 @@ from typing import NamedTuple
 
 from playout.players import Limit
 from testbed.bench import Bench, Column, ResultTable, Target
-from testbed.local_matches import RESULT, LocalPairing, PlayedPair, pairings, played, result
+from testbed.local_matches import (
+    RESULT,
+    LocalPairing,
+    PlayedPair,
+    pairings,
+    play_pair,
+    result,
+    run_on_cores,
+)
 
 OURS = "uct"
 PEER = "testbed.openspiel:MCTSBot"
@@ -78,6 +86,6 @@ def _played(
         wanted += pairings(game, both, limit, count=count, plies=PLIES, seed=1)
     found = defaultdict[tuple[str, tuple[str, str]], list[PlayedPair]](list)
     steps = [f"pair {n} of {len(wanted)}" for n in range(1, len(wanted) + 1)]
-    for _, (pairing, pair) in zip(bench.track(steps), played(wanted), strict=True):
+    for _, (pairing, pair) in zip(bench.track(steps), run_on_cores(play_pair, wanted), strict=True):
         found[pairing.game, pairing.players].append(pair)
     return found

@@ -3,9 +3,9 @@
 `legal_actions` and `next_state` are called in the first position and in the middle of a random
 match. The lower bound is the least work of such a call: call a compiled function that does nothing,
 and convert an array as long as the answer to a tuple. The peer is OpenSpiel from Python:
-`state.legal_actions()`, and `state.clone()` with `apply_action`, which unlike ours does not check
-that the action is legal. Its `ultimate_tic_tac_toe` needs two actions per move and its `nim` is a
-different game, so neither is compared.
+`state.legal_actions()`, and `state.clone()` with `apply_action`, which does not check that the
+action is legal, as ours does. Two games are not compared: its `ultimate_tic_tac_toe` needs two
+actions per move, and its `nim` has other rules.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from playout.games import Game, State, Vector
 from playout.games.core.kernels import compiled
 from testbed.bench import Bench, Column, ResultTable
 from testbed.measure import GAMES, alternate, calls_a_second
+from testbed.positions import random_moves
 
 NO_PEER = ("ultimate_tic_tac_toe", "nim")
 
@@ -71,10 +72,7 @@ def run(bench: Bench) -> list[ResultTable]:
 
 def half_a_match(game: Game) -> list[int]:
     """Return the first half of the moves of a random match, always the same."""
-    choose, moves, state = random.Random(7), list[int](), game.initial_state()
-    while actions := game.legal_actions(state):
-        moves.append(choose.choice(actions))
-        state = game.next_state(state, moves[-1])
+    moves, _ = random_moves(game, game.max_plies, random.Random(7))
     return moves[: len(moves) // 2]
 
 

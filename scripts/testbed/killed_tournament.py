@@ -45,7 +45,7 @@ class PlayedTournament:
 
 
 def start_tournament(*words: str, **streams: Any) -> subprocess.Popen[bytes]:
-    """Start the installed command."""
+    """Start the installed command playout-tournament."""
     return subprocess.Popen([TOURNAMENT, *words], **streams)
 
 

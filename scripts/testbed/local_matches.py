@@ -24,11 +24,12 @@ import click
 from playout import games, players
 from playout.games import Game, State
 from playout.players import Limit, Player, Resigned
+from playout.ratings.evidence import elo
 from testbed.bench import Cell, Column
 from testbed.machine import piped_process
 from testbed.positions import opening
 
-# The score of a player in pairs of matches, with its confidence interval, and in Elo.
+# The score of a player in pairs of matches, with its confidence interval.
 
 
 #: 95 % of a normal distribution is within this many standard deviations.
@@ -63,16 +64,7 @@ def score(pairs: Sequence[float]) -> Score:
     return Score(share, max(0.0, centre - margin), min(1.0, centre + margin))
 
 
-def elo(share: float) -> float | None:
-    """Return the difference in Elo points for which that share of the points is expected.
-
-    It is the logistic curve of ratings: 400 log10(share / (1 - share)). None for all or none of the
-    points, where the difference would be infinite.
-    """
-    return 400 * math.log10(share / (1 - share)) if 0 < share < 1 else None
-
-
-# A function applied to many things on all cores, by one worker process per group of cores.
+# A function that is applied to many things on all cores, by a worker process per group of cores.
 
 
 T = TypeVar("T")
@@ -142,7 +134,7 @@ def _answer(pipe: Connection) -> Any:
 
 @dataclass(frozen=True)
 class LocalPairing:
-    """A pair to be played: the game, the players (as `players.load` reads them), and the limit."""
+    """A pair to be played: the game, the specifications of the players, and the limit."""
 
     game: str
     players: tuple[str, str]
@@ -185,13 +177,6 @@ def pairings(
     """Return `count` pairs with independent random openings."""
     draw = random.Random(seed)
     return [LocalPairing(game, both, limit, plies, draw.getrandbits(32)) for _ in range(count)]
-
-
-def played(
-    wanted: Sequence[LocalPairing], cores: int = 1
-) -> Iterator[tuple[LocalPairing, PlayedPair]]:
-    """Play all pairs in processes with `cores` cores each; yield each result when it is done."""
-    return run_on_cores(play_pair, wanted, cores)
 
 
 def play_pair(pairing: LocalPairing) -> PlayedPair:
@@ -253,7 +238,7 @@ class _Seat:
 def _match(
     game: Game, seats: tuple[_Seat, _Seat], moves: Sequence[int], limit: Limit
 ) -> tuple[float, float]:
-    """Play a match; return the points of both seats. Players are notified as by a server."""
+    """Play a match and return the points of both seats; players are notified as by a server."""
     states: tuple[State, ...] = (game.initial_state(),)
     for number, seat in enumerate(seats, start=1):
         seat.player.started(number, "opponent", states)

@@ -34,32 +34,25 @@ _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 _SCHEDULED = 2
 
 
-def machine() -> dict[str, str | int | float]:
-    """Return the system, the processor, the cores of this process, and the load average."""
-    return {
-        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
-        "processor": _processor(),
-        "cores": len(os.sched_getaffinity(0)),
-        "load": os.getloadavg()[0],
-    }
+def described(command: str) -> dict[str, Any]:
+    """Return the head of a document of results: command, date, machine and versions.
 
-
-def versions() -> dict[str, str]:
-    """Return the versions of Python and of the installed packages that affect the numbers."""
-    found = {"python": platform.python_version()}
+    The versions are those of Python and of the installed packages that affect the numbers.
+    """
+    versions = {"python": platform.python_version()}
     for name in _PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
-
-
-def described(command: str) -> dict[str, Any]:
-    """Return the head of a document of results: command, date, machine and versions."""
+            versions[name] = version(name)
     return {
         "command": " ".join([command, *sys.argv[1:]]),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": machine(),
-        "versions": versions(),
+        "machine": {
+            "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+            "processor": _processor(),
+            "cores": len(os.sched_getaffinity(0)),
+            "load": os.getloadavg()[0],
+        },
+        "versions": versions,
     }
 
 
@@ -241,14 +234,14 @@ class Helper(Generic[R]):
         self._pipe.send(word)
 
     def answer(self) -> R:
-        """Return its next report. Raises ClickException for a fault, or without an answer."""
+        """Return the next report. Raises ClickException for a fault, or without an answer."""
         report = self._report()
         if report.fault:
             raise click.ClickException(f"{self._name}: {report.fault}")
         return report
 
     def finish(self) -> R:
-        """Send it "finish", and return its last report, which may have a fault."""
+        """Send "finish", and return the last report, which may have a fault."""
         self.ask("finish")
         return self._report()
 

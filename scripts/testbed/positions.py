@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import random
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from playout import games, players
+from playout import players
 from playout.games import Game, State
 from playout.games.connect_four import ConnectFour
 from playout.players import Limit
@@ -30,7 +30,7 @@ def opening(game: Game, plies: int, seed: int) -> list[int]:
     """
     choose = random.Random(seed)
     for _ in range(ATTEMPTS):
-        moves, state = _random_moves(game, plies, choose)
+        moves, state = random_moves(game, plies, choose)
         if len(moves) == plies and _quiet(game, state):
             return moves
     raise click.ClickException(f"{game} has no opening of {plies} plies without an immediate win")
@@ -39,10 +39,10 @@ def opening(game: Game, plies: int, seed: int) -> list[int]:
 def middle(game: Game) -> list[int]:
     """Return moves that lead to the middle of a match, always the same.
 
-    There is a choice of moves: OpenSpiel's search returns at once where only one is legal.
+    More than one move is legal there: OpenSpiel's search returns at once where only one is.
     """
     choose = random.Random(1)
-    lengths = [len(_random_moves(game, game.max_plies, choose)[0]) for _ in range(RANDOM_MATCHES)]
+    lengths = [len(random_moves(game, game.max_plies, choose)[0]) for _ in range(RANDOM_MATCHES)]
     plies = int(statistics.median(lengths) * MIDDLE_PERCENT / 100)
     found = (opening(game, plies, seed=seed) for seed in itertools.count(1))
     return next(
@@ -58,7 +58,8 @@ def states_after(game: Game, moves: list[int]) -> list[State]:
     return states
 
 
-def _random_moves(game: Game, most: int, choose: random.Random) -> tuple[list[int], State]:
+def random_moves(game: Game, most: int, choose: random.Random) -> tuple[list[int], State]:
+    """Return at most `most` random moves from the first position, and the position after them."""
     moves, state = list[int](), game.initial_state()
     while len(moves) < most and (actions := game.legal_actions(state)):
         moves.append(choose.choice(actions))
@@ -73,23 +74,14 @@ def _quiet(game: Game, state: State) -> bool:
     )
 
 
-# Positions with forced wins, those of `tests/data/forced_wins.txt`, and a judge of moves in them.
-#
-# The file was made by this command, once for each game, with JUDGEMENT = 3_000_000; another run may
-# find other positions, because `minimax` divides its work by the clock:
-#
-#     PYTHONPATH=scripts python -m testbed.positions "mnk(m=6,n=6,k=4)" 400
+# Positions with forced wins, which `tests/data/forced_wins.txt` has and describes, and a judge of
+# moves in them.
 
 
 FORCED_WINS = Path(__file__).parents[2] / "tests" / "data" / "forced_wins.txt"
 #: A win within this many plies counts if minimax proves it with this many positions.
 WITHIN_PLIES, PROOF = 9, 100_000
-#: Flat Monte Carlo with this many playouts does not find it.
-FLAT = "flat(simulations=1000,seed=1)"
-#: The matches: random first moves, at most this many; then this player, and some random moves.
-OPENING_PLIES = 4
-PLAYER, RANDOM_SHARE = "uct(simulations=50,seed=1,reuse=false)", 0.15
-#: With this many positions minimax decides whether another move than the known one wins, too.
+#: Positions that minimax searches to decide whether another move than the known one wins.
 JUDGEMENT = 30_000_000
 
 
@@ -133,44 +125,6 @@ def _states(game: Game, names: list[str]) -> list[State]:
     for name in names:
         states.append(game.next_state(states[-1], game.parse_action(states[-1], name)))
     return states
-
-
-def find(game: Game, seed: int = 1) -> Iterator[list[int]]:
-    """Yield the moves that lead to such positions: of a match the first one, no two alike."""
-    choose, judge, found = random.Random(seed), Judge(game), set[State]()
-    player, flat = players.load(PLAYER, game), players.load(FLAT, game)
-    while True:
-        moves, state = list[int](), game.initial_state()
-        plies = choose.randint(1, OPENING_PLIES)
-        while actions := game.legal_actions(state):
-            action = judge.winning_action(state)
-            if action is not None and state not in found:
-                tried = flat.choose([state], Limit()).action
-                if not judge.wins(state, tried):
-                    found.add(state)
-                    yield moves
-                    break
-            drawn = len(moves) < plies or choose.random() < RANDOM_SHARE
-            moves.append(
-                choose.choice(actions) if drawn else player.choose([state], Limit()).action
-            )
-            state = game.next_state(state, moves[-1])
-
-
-@click.command()
-@click.argument("spec", metavar="GAME")
-@click.argument("count", type=click.IntRange(min=1))
-def main(spec: str, count: int) -> None:
-    """Print COUNT positions of GAME, a line each."""
-    game = games.load(spec)
-    for moves, _ in zip(find(game), range(count), strict=False):
-        states = states_after(game, moves)
-        names = [game.action_name(*each) for each in zip(states[:-1], moves, strict=True)]
-        click.echo(f"{game}: {' '.join(names)}")
-
-
-if __name__ == "__main__":
-    main()
 
 
 # Positions of Connect Four with known values; `tests/data/connect_four.txt` names the source.

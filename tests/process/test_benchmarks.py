@@ -15,11 +15,11 @@ from click.testing import CliRunner
 from playout import games, players
 from playout.games import State
 from playout.players import Limit, Player, PlayResult, Resigned, SpecError
+from playout.ratings.evidence import elo
 from testbed.bench import Column, ResultTable, output
 from testbed.local_matches import (
     LocalPairing,
     PlayedPair,
-    elo,
     play_pair,
     result,
     run_on_cores,
@@ -27,7 +27,7 @@ from testbed.local_matches import (
 )
 from testbed.openspiel import position
 from testbed.positions import middle, opening, states_after
-from tuning.__main__ import main
+from testbed.tuning import main
 
 PEER = "testbed.openspiel:MCTSBot"
 GAMES = ("tic_tac_toe", "connect_four", "othello", "mnk(m=8,n=8,k=5)", "gomoku")

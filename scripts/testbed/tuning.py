@@ -17,7 +17,16 @@ from playout.commands import interrupts
 from playout.games import Game
 from playout.players import Limit
 from testbed.bench import Bench, Column, ResultTable, in_writable_folder, output
-from testbed.local_matches import RESULT, LocalPairing, PlayedPair, pairings, played, result, score
+from testbed.local_matches import (
+    RESULT,
+    LocalPairing,
+    PlayedPair,
+    pairings,
+    play_pair,
+    result,
+    run_on_cores,
+    score,
+)
 from testbed.machine import described, headline
 
 EPILOG = """
@@ -162,9 +171,10 @@ def _play(wanted: list[LocalPairing], cores: int, results: Results) -> tuple[int
     """Fill `results`; return an exit code and the reason if not all pairs were played."""
     steps = [f"pair {n} of {len(wanted)}" for n in range(1, len(wanted) + 1)]
     track = Bench("tune", quick=False).track(steps)
+    found = run_on_cores(play_pair, wanted, cores)
     try:
         with interrupts.as_exception():
-            for _, (pairing, pair) in zip(track, played(wanted, cores), strict=True):
+            for _, (pairing, pair) in zip(track, found, strict=True):
                 results[pairing.players].append(pair)
     except KeyboardInterrupt:
         return 130, "Interrupted."

@@ -1,1 +1,0 @@
-"""The command `scripts/tune`: matches between settings of players, in process."""
