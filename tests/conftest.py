@@ -17,8 +17,8 @@ from hypothesis.configuration import set_hypothesis_home_dir
 from support import scale
 from support.requirements import IN_CI, skip_without
 
-# Fixtures import what they need, which takes seconds: the process that distributes the tests and
-# many units need none of it.
+# Fixtures import modules when they are used, as imports take seconds: the process that distributes
+# the tests and many unit tests need none of them.
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds `--slow`."""
-    help_text = "repeat what is drawn at random in full, not only a few times"
+    help_text = "run all repetitions of random tests, not only a few"
     parser.addoption("--slow", action="store_true", help=help_text)
 
 
@@ -43,10 +43,10 @@ def pytest_configure(config: pytest.Config) -> None:
     others = [each for each in given if each and Path(each).resolve() != config.rootpath]
     os.environ["PYTHONPATH"] = os.pathsep.join(others)
     scale.slow = config.getoption("--slow")
-    # A shell starts background jobs with SIGINT ignored, and so would be all commands of the tests.
+    # A shell starts background jobs with SIGINT ignored, which all commands of the tests inherit.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    # A deadline for each example would fail on a busy machine; pytest-timeout ends what hangs.
+    # A deadline for each example would fail on a busy machine; pytest-timeout ends hanging tests.
     settings.register_profile(
         "suite",
         deadline=None,
@@ -63,7 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Exempts what has been collected, thousands of tests, from garbage collection."""
+    """Exempts the collected tests, thousands of objects, from garbage collection."""
     gc.freeze()
 
 
@@ -92,7 +92,7 @@ def server() -> Iterator[RunningServer]:
 
 @pytest.fixture
 def copied_servers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The testbed starts its servers as copies, as other tests do: imports take seconds."""
+    """Let the testbed start its servers as copies, as other tests do: imports take seconds."""
     from support.commands import start_like_popen
 
     monkeypatch.setattr("testbed.server_process.Popen", start_like_popen)
@@ -176,7 +176,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
 
 @pytest.fixture(scope="module")
 def used_contexts(chromium: Browser, site: BrowserSite) -> UsedContexts:
-    """The browser contexts that users of the site have left, for those of the next test."""
+    """The browser contexts of users that have left the site, for the users of the next test."""
     from support.browser import UsedContexts
 
     return UsedContexts(chromium, site.address)
@@ -204,7 +204,7 @@ def seeded_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpSite]:
 
     url = f"sqlite:///{tmp_path_factory.mktemp('api')}/playout.db"
     seeded = SeededDatabase(url)
-    # The players of the unfinished match do not come back: it is to run until the last test.
+    # The players of the unfinished match do not return, and it has to run until the last test.
     options = ("--database", url, "--http", "127.0.0.1:0", "--reconnect-s", "3600")
     with running_server(*options) as server:
         yield HttpSite(server, seeded)

@@ -24,11 +24,11 @@ from playout.server.model.records import StoredMatch
 from playout.server.storage.queries import Reader
 from support.commands import RunningServer, running_server
 
-#: Generous, as a bot is a process that has to start; nothing waits that long when all is well.
+#: A long limit: a bot is a process that has to start. Nothing waits that long without a fault.
 PATIENCE_S = 200
-#: What can be clicked to move: cells, and buttons for what no cell stands for.
+#: The elements that choose a move: cells, and buttons for moves without cells.
 MOVES = "#board .cell.target, #board .board-choices button"
-#: What answers the question which of several moves with the same clicks is meant.
+#: The elements that choose one of several moves with the same clicks.
 ANSWERS = ".move-dialog button:not([value=''])"
 OVER = "#rematch:not([hidden])"
 #: Options of a user's context that a page may have as well.
@@ -75,7 +75,7 @@ class UsedContexts:
     """Browser contexts without cookies and storage, for the next users of a site.
 
     A new context costs 1.3 to 1.7 seconds of processor time with its first page, and a new page in
-    a used one 0.8, as long as another page of it is open, here an empty one.
+    a used one 0.8, while another page of it is open, here an empty one.
     """
 
     def __init__(self, browser: Browser, address: str) -> None:
@@ -92,7 +92,7 @@ class UsedContexts:
         return context
 
     def give_back(self, context: BrowserContext) -> None:
-        """Close the pages of a context, and forget what its user has stored."""
+        """Close the pages of a context, and delete the data of its user."""
         empty, *pages = context.pages
         for page in pages:
             page.close()
@@ -175,7 +175,7 @@ class BrowserUsers:
         self._faults.append(fault)
 
     def _failed(self, request: Request) -> None:
-        # Who goes to another page does not wait for the rest of the one before.
+        # A user who opens another page does not wait for the rest of the one before.
         if request.failure != "net::ERR_ABORTED":
             self._note(f"{request.url}: {request.failure}")
 
@@ -313,14 +313,14 @@ def moves_in(kept: StoredMatch) -> list[str]:
 
 
 def result_in(kept: StoredMatch) -> str:
-    """Return the result of a stored match as the page tells spectators."""
+    """Return the result of a stored match as the page shows it to spectators."""
     assert kept.ended is not None
     winner = kept.ended.winner
     return f"{kept.started.players[winner - 1]} won" if winner > 0 else "A tie"
 
 
 def own_result_in(kept: StoredMatch) -> str:
-    """Return the result of a stored match as the page tells the guest who played against a bot."""
+    """Return the result of a stored match as the page shows it to the opponent of the bot."""
     assert kept.ended is not None
     winner = kept.ended.winner
     if winner < 1:

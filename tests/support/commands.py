@@ -19,13 +19,13 @@ from support.forked import MODULES, ForkedCommand
 
 PATIENCE_S = 200
 Command = subprocess.Popen[str] | ForkedCommand
-#: Bots and entrants run as fast as others: beside two busy processes `nice` leaves them a tenth of
-#: a core, and they take a minute to start.
+#: Bots and entrants have the priority of other processes: with `nice`, beside two busy processes,
+#: they get a tenth of a core and take a minute to start.
 _CHANGED = {
     "playout.server.net.analysts.ANALYST_NICENESS": 0,
     "playout.server.net.bot_processes.PLAYER_NICENESS": 0,
     "playout.server.organizer.supervisor.PLAYER_NICENESS": 0,
-    # What commands say while they take long would depend on the speed of the machine.
+    # Lines about work that takes seconds would depend on the speed of the machine.
     "playout.commands.progress.FIRST_S": 3600,
 }
 
@@ -49,14 +49,14 @@ def start_like_popen(words: Sequence[str], **options: Any) -> ForkedCommand:
     return start(Path(words[0]).name, *words[1:], **options)
 
 
-def finish(process: Command, said: str | None = None) -> tuple[int, str]:
-    """Write `said` to a command, wait for its end, and return its exit code and output."""
+def finish(process: Command, text: str | None = None) -> tuple[int, str]:
+    """Write a text to a command, wait for its end, and return its exit code and output."""
     try:
-        output, _ = process.communicate(said, timeout=PATIENCE_S)
+        output, _ = process.communicate(text, timeout=PATIENCE_S)
     except subprocess.TimeoutExpired:
         process.kill()
         output, _ = process.communicate()
-        raise AssertionError(f"{process.args} did not end; it said:\n{output}") from None
+        raise AssertionError(f"{process.args} did not end; its output:\n{output}") from None
     return process.returncode, output
 
 

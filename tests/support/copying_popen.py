@@ -1,7 +1,7 @@
 """Bots, entrants and storage processes as copies of the process that starts them.
 
-Servers and organizers start them with the interpreter of Python, which then imports for seconds
-what its parent has imported.
+Servers and organizers start them with the interpreter of Python, which then imports the modules of
+its parent again, for seconds.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from typing import Any
 
 from testbed.machine import set_name
 
-#: How Playout starts Python: see `playout.commands.subprocesses`.
+#: The words with which Playout starts Python: see `playout.commands.subprocesses`.
 _PYTHON = [sys.executable, "-P"]
 #: The modules that a program imports; the last one has its function.
 _IMPORTED = re.compile(r"from ([\w.]+) import")
 
 
 class CopyingPopen(subprocess.Popen[Any]):
-    """A `subprocess.Popen` whose child process does not execute Python, but goes on as Python."""
+    """A `subprocess.Popen` whose child process does not execute Python, but continues as Python."""
 
     def __init__(self, words: Sequence[str], **options: Any) -> None:
         if list(words[:2]) == _PYTHON:
@@ -40,11 +40,11 @@ class CopyingPopen(subprocess.Popen[Any]):
 def _interpret(
     words: Sequence[str], environment: Mapping[str, str], first: Callable[[], None] | None
 ) -> None:
-    """Do in a copy of a process what Python does with these words; its streams are in place."""
+    """Run these words in a copy of a process as Python does; its streams are in place."""
     option, program, *arguments = words[len(_PYTHON) :]
     set_name(program if option == "-m" else (_IMPORTED.findall(program) or [option])[-1])
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # the parent waits for this
-    gc.freeze()  # what is collected would close descriptors that have other uses now
+    gc.freeze()  # collected objects would close descriptors that have other uses now
     gc.enable()
     _forget_signals()
     if first:

@@ -17,7 +17,7 @@ from support.forked import OTHERS, ForkedCommand
 from support.waiting import wait_until
 from testbed.machine import children, reserve_port, runs
 
-#: Workers look more often whether the scheduler is back, and leave out what no test needs.
+#: Workers without the measurements of Dask, which no test needs.
 _ENVIRONMENT = {
     "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
     "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "10s",
@@ -44,7 +44,7 @@ class DaskCluster:
         self.workers.append(self._start("dask-worker", *self._options, *options, **more))
 
     def start_installed_worker(self, environment: Path) -> None:
-        """Start one more worker with what a virtual environment has installed, and no more."""
+        """Start one more worker with the packages of a virtual environment alone."""
         python = str(environment / "bin" / "python")
         variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         words = [python, "-P", "-m", OTHERS["dask-worker"], *self._options]
@@ -58,7 +58,7 @@ class DaskCluster:
         self._kill(self.workers.pop(place))
 
     def restart(self) -> None:
-        """Kill the scheduler, and start it and as many workers as there were."""
+        """Kill the scheduler, and start it and the same number of workers."""
         number = len(self.workers)
         self.kill_scheduler()
         self.start_scheduler()
@@ -69,7 +69,7 @@ class DaskCluster:
         """Kill the scheduler."""
         self.see_entrants()
         self._kill(self._scheduler)
-        self._left += self.workers  # those that it knew end by themselves, after their tasks
+        self._left += self.workers  # its workers end by themselves, after their tasks
         self.workers = []
 
     def start_scheduler(self) -> None:
@@ -83,7 +83,7 @@ class DaskCluster:
         return self.address, *usual, *where
 
     def see_entrants(self) -> None:
-        """Note which processes of entrants are there."""
+        """Note the processes of entrants that run."""
         workers = (*self.workers, *self._left)
         here = [child for worker in workers for child in children(worker.pid)]
         self.entrants.update(
@@ -98,7 +98,7 @@ class DaskCluster:
         ]
 
     def stop(self) -> None:
-        """Kill what is left."""
+        """Kill the processes that still run."""
         for process in (*self.workers, *self._left, self._scheduler):
             self._kill(process)
 
@@ -118,7 +118,7 @@ class DaskCluster:
 
 
 def wait_for_workers(cluster: DaskCluster, number: int) -> None:
-    """Wait until the scheduler knows so many workers."""
+    """Wait until the scheduler knows that number of workers."""
 
     from distributed import Client
 
@@ -146,7 +146,7 @@ def environment_without_playout(folder: Path) -> Path:
 
 
 def shards_started(cluster: DaskCluster, worker: str) -> int:
-    """How many shards of trainings have begun on a worker, as the scheduler knows."""
+    """The number of shards of trainings that have begun on a worker, by the scheduler's events."""
 
     from distributed import Client
 

@@ -36,7 +36,7 @@ class TinyEngine:
 
     @property
     def said(self) -> list[str]:
-        """What a client of the original system was told, and `left` or `spins` at its end."""
+        """The messages to a client of the original system, and `left` or `spins` at its end."""
         file = self._pids.with_name("pids.said")
         return file.read_text().splitlines() if file.exists() else []
 

@@ -14,7 +14,7 @@ from playout.cluster.connection import DaskConnection
 
 @dataclass(frozen=True)
 class FakeWorker:
-    """What a worker answers to each question, None if it is gone, and to offering its cores."""
+    """A worker's answers to each question, None if it is gone, and to the offer of its cores."""
 
     answer: object
     offered: object = None

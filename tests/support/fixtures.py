@@ -14,7 +14,7 @@ NAMES = ("Ann", "Bob", "Cem", "Dee", "Eva", "Fay")
 def spec(
     format_: str = "match", entrants: int | tuple[Entrant, ...] = 2, **fields: Any
 ) -> TournamentSpec:
-    """Return a specification, of as many entrants as the number says or of those given."""
+    """Return a specification with this number of entrants, or with the given ones."""
     if isinstance(entrants, int):
         entrants = tuple(Entrant(name, "1") for name in NAMES[:entrants])
     given: dict[str, Any] = {"name": "a test", "games": ("nim",)}

@@ -1,7 +1,7 @@
 """Commands as copies of a process that has imported them.
 
-A command takes two to four seconds of processor time to import what it needs. A copy of a process
-that has done so starts at once. It is a process like any other: it has its own memory, sockets and
+A command takes two to four seconds of processor time for its imports. A copy of a process that has
+done them starts at once. It is a process like any other: it has its own memory, sockets and
 signals, and it can be killed.
 """
 
@@ -119,8 +119,8 @@ class ForkedCommand:
             raise subprocess.TimeoutExpired(self.args, timeout or 0)
         return code
 
-    def communicate(self, said: str | None = None, timeout: float | None = None) -> tuple[str, str]:
-        """Say that, close the input, and read the outputs until the process has ended.
+    def communicate(self, text: str | None = None, timeout: float | None = None) -> tuple[str, str]:
+        """Write a text, close the input, and read the outputs until the process has ended.
 
         Raises TimeoutExpired; then it can be called again.
         """
@@ -130,7 +130,7 @@ class ForkedCommand:
             threads.shutdown(wait=False)
         if self.stdin and not self.stdin.closed:
             with contextlib.suppress(BrokenPipeError):
-                self.stdin.write(said or "")
+                self.stdin.write(text or "")
                 self.stdin.flush()
             with contextlib.suppress(BrokenPipeError):
                 self.stdin.close()

@@ -33,7 +33,7 @@ def send_until_refused(peer: RawClient, frame: bytes, limit: int) -> int:
             sent += peer.socket.send(frame[sent % len(frame) :] + frame * 500)
     except TimeoutError:
         return sent // len(frame)
-    raise AssertionError("the server takes whatever it is sent")
+    raise AssertionError("the server accepts everything that it is sent")
 
 
 PLAIN: list[Message] = [

@@ -68,8 +68,8 @@ THOUGHT = Analysis(win_rate=0.75, simulations=100)
 class HubHarness:
     """A hub and its clients in memory; time passes only in `wait`.
 
-    What it wants stored is stored at once, or when `commit` is called if the database is `slow`.
-    What it wants done when nothing else is to be done is done so, or by `rest` if it is `busy`.
+    Its records are stored at once, or by `commit` if the database is `slow`. Its idle work is done
+    at once, or by `rest` if the hub is `busy`.
     """
 
     def __init__(self, **policy: Any) -> None:
@@ -84,12 +84,12 @@ class HubHarness:
         self.paused: list[tuple[int, float]] = []
         #: By connection, whether it is an administrator's.
         self.trusted: dict[int, bool] = {}
-        #: Those that are to be started, or were, by what the hub calls them.
+        #: Bots that the hub has asked for, started or not, by the hub's number of each.
         self.bots: dict[str, StartBot] = {}
-        #: Those that were ended, and whose processes exit when `exit_bots` is called; or at once.
+        #: Bots that were ended, whose processes exit at once or when `exit_bots` is called.
         self.ending: list[str] = []
         self.bots_linger = False
-        #: The analyses that are worked on, by id, and those that are to be ended.
+        #: The running analyses by id, and those that are to be ended.
         self.analyses: dict[str, AnalysisOrder] = {}
         self.ending_analyses: list[str] = []
         #: The ladders whose ratings are to be computed, at the end of the call.
@@ -111,7 +111,7 @@ class HubHarness:
         return client
 
     def client(self, name: str, **hello: Any) -> MemoryClient:
-        """Return a new client that has said hello, by default as a guest."""
+        """Return a new client that has sent hello, by default as a guest."""
         client = self.connect()
         client.welcome = client.ask(hello_of(name, **hello), Welcome)
         return client
@@ -123,7 +123,7 @@ class HubHarness:
                     assert len(set(connections)) == len(connections)
                     for number in connections:
                         if self.slow and not self.clients[number].open:
-                            continue  # it has hung up since this was held back
+                            continue  # it has disconnected since the event was held back
                         self.clients[number].hear(decode_event(_validated(encode(message))))
                 case SendToSpectators(connections, messages):
                     for message in messages:
@@ -170,14 +170,14 @@ class HubHarness:
             self.do(self.hub.ladder_rated(order.game, self.solve(order.problem), self.now))
 
     def report(self, analysis: str, info: Analysis | None = None, error: str = "") -> None:
-        """An analyst reports of a position; without `info`, that its analysis is over."""
+        """Report about a position as an analyst; without `info`, report the end of the analysis."""
         if info is None:
             del self.analyses[analysis]
         report = AnalysisReport(analysis, info, over=info is None, error=error)
         self.do(self.hub.analysis_reported(report, self.now))
 
     def exit_bots(self) -> None:
-        """The processes of bots that were ended exit."""
+        """Let the processes of the bots that were ended exit."""
         ending, self.ending = self.ending, []
         for bot in ending:
             self.do(self.hub.bot_ended(bot, "it was ended", self.now))
@@ -188,14 +188,14 @@ class HubHarness:
         self.do(self.hub.committed(self.committed, self.now))
 
     def rest(self) -> None:
-        """There is nothing else to be done; while it is `busy`, there always is."""
+        """Let the hub do its idle work; while it is `busy`, it does none by itself."""
         if self.idle:
             self.idle = False
             while self.hub.has_pending_moves:
                 self.do(self.hub.show(self.now))
 
     def finish_jobs(self) -> None:
-        """Let the hub do what it does a slice at a time."""
+        """Let the hub finish the work that it does in slices."""
         while self.alarm is not None and self.alarm <= self.now + PAUSE_S:
             self.wait(PAUSE_S)
 
@@ -288,7 +288,7 @@ class MemoryClient:
 
 
 def _validated(frame: bytes) -> bytes:
-    """Return an event's bytes, which must be as docs/protocol.md says."""
+    """Return an event's bytes. Raises AssertionError unless docs/protocol.md describes it."""
     require_described_event(msgpack.unpackb(frame))
     return frame
 

@@ -10,7 +10,7 @@ from playout.server.storage.rating_keeper import RatingKeeper
 
 
 def keep_ratings(database: Database, keeper: RatingKeeper | None = None) -> None:
-    """Store the ratings that follow from the matches, as a server does, or a keeper goes on."""
+    """Store the ratings that follow from the matches, as a server does."""
     if keeper:
         for records in keeper.updates():
             database.save(records)

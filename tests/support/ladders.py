@@ -29,7 +29,7 @@ class LadderPlay:
     """A hub with a ladder, and bots on it; a match is decided by chance, and its loser resigns.
 
     `strengths`: the rating of each bot by name, or by name and version. The hub can be killed and
-    started again with what its database has.
+    started again with the contents of its database.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class LadderPlay:
         return self.bots[name]
 
     def play(self, matches: int) -> None:
-        """Play until so many more matches have ended."""
+        """Play until that number of further matches has ended."""
         for _ in range(matches):
             running = sorted(self.harness.hub.rooms)
             assert running, "the ladder stands still"
@@ -84,13 +84,13 @@ class LadderPlay:
         self.bots[loser].say(Resign(match=match))
 
     def kill(self, lost: int = 0) -> None:
-        """Start another hub with what is stored; the last `lost` records never were."""
+        """Start another hub with the stored records, without the last `lost` ones."""
         records = self.harness.stored[self._saved : len(self.harness.stored) - lost]
         self.database.save(records)
         self._start(self.harness.now + 3.0)
 
     def _start(self, after_s: float) -> None:
-        """Start a hub with what is stored, to which the bots connect again."""
+        """Start a hub with the stored records, to which the bots connect again."""
         at = EPOCH + after_s
         harness = HubHarness(stored=True, **self.policy)
         harness.hub = Hub(
@@ -118,7 +118,7 @@ class LadderPlay:
         return [each.ended for each in self.database.matches() if each.ended]
 
     def started(self, name: str) -> list[Started]:
-        """Return the matches that a bot was told of since it connected."""
+        """Return the matches that were announced to a bot since it connected."""
         return self.bots[name].heard(Started)
 
 

@@ -19,7 +19,7 @@ WAYS = [way for way in product((-1, 0, 1), repeat=2) if any(way)]
 
 
 class OriginalBoard:
-    """What the boards have in common."""
+    """The common parts of the boards."""
 
     keys: tuple[str, ...]
 
@@ -87,7 +87,7 @@ class FourBoard(OriginalBoard):
 
 
 class ReversiBoard(OriginalBoard):
-    """Othello without passes: who cannot move is left out."""
+    """Othello without passes: a player without a legal move is left out."""
 
     keys = ("row", "column")
 
@@ -210,7 +210,7 @@ class T3Board(OriginalBoard):
 
 
 class ChongBoard:
-    """Chong: a race of pawns, which step, or jump over stones of their own.
+    """Chong: a race of pawns, which step, or jump over stones of their colour.
 
     A state is (cell of pawn 1, of pawn 2, stones of 1, stones of 2, player to move, visits).
     """
@@ -321,7 +321,7 @@ class ChongBoard:
 
 
 class CountdownBoard:
-    """Take one or two of seven; who takes the last wins. It has the fewest methods possible."""
+    """Take one or two of seven; the player that takes the last wins. It has no optional methods."""
 
     def starting_state(self) -> Any:
         return [7, 1]
@@ -351,5 +351,5 @@ BOARDS: dict[str, type[Any]] = {
     "t3": T3Board,
     "chong": ChongBoard,
 }
-#: Those that are also games of Playout.
+#: The boards of games that Playout has, too.
 NATIVE = ("connect_four", "reversi", "t3", "chong")

@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 
 class OriginalClient:
-    """Plays at random. It answers whenever it is told of a position in which it is to move."""
+    """Plays at random. It answers each position in which it is to move."""
 
     def __init__(self, game: str, port: int, seed: int = 1) -> None:
         self.board = BOARDS[game]()
@@ -53,7 +53,7 @@ class OriginalClient:
         self.socket.sendall(f"{json.dumps(data)}\r\n".encode())
 
     def action(self) -> Json:
-        """Return what it says in the newest position."""
+        """Return its answer in the newest position."""
         action = self._random.choice(self.board.legal_actions(self.history))
         extras = {"games": 12, "max_depth": 3, "time": "0:00:01", "actions": [{"percent": 62.5}]}
         message = self.board.to_json_action(action)

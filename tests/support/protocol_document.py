@@ -46,7 +46,7 @@ def tag_of(kind: Any) -> str:
 
 
 def heading_of(kind: Any) -> str:
-    """Of a message's section. Headings are unique; a `ping` can come from both sides."""
+    """The heading of a message's section: a `ping` of each side has one."""
     return "ping from the server" if kind is ServerPing else tag_of(kind)
 
 

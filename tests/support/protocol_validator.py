@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "protocol.md"
-#: Parts whose fields may be sent though they have their default; the page says so.
+#: Parts whose fields may be sent with their default value, as the page says.
 WITH_DEFAULTS = {"tournament_spec", "entrant", "openings", "adjudication", "sprt"}
 
-#: Returns what is wrong with a value, at a path.
+#: Returns the faults of a value, at a path.
 Check = Callable[[str, Any], list[str]]
 
 
@@ -25,12 +25,12 @@ class Field(NamedTuple):
 
 
 def request_faults(message: dict[str, Any]) -> list[str]:
-    """Return what the page's tables do not allow in a client's message."""
+    """Return the faults of a client's message by the page's tables."""
     return _message_faults("Requests", message)
 
 
 def event_faults(message: dict[str, Any]) -> list[str]:
-    """Return what the page's tables do not allow in a server's message."""
+    """Return the faults of a server's message by the page's tables."""
     return _message_faults("Events", message)
 
 

@@ -13,8 +13,8 @@ import msgpack
 from support.protocol_validator import require_described_event, require_described_request
 
 Message = dict[str, Any]
-#: Only ends a test that hangs: a bot that is started as installed took over a minute on a machine
-#: with other work.
+#: Seconds after which a test that hangs ends. On a machine with other work, the start of an
+#: installed bot took over a minute.
 TIMEOUT_S = 200.0
 
 _ids = itertools.count(1)
@@ -24,7 +24,7 @@ _newcomers = itertools.count(1)
 class RawClient:
     """A blocking socket; nothing waits longer than TIMEOUT_S.
 
-    It calls from a certain address of this machine, or from any; and says `first` before all else.
+    It connects from an address of this machine, or from any, and sends `first` before all else.
     """
 
     #: Checks each message that arrives by docs/protocol.md.
@@ -95,10 +95,10 @@ class RawClient:
     def hello(self, name: str | None = None, **fields: Any) -> Message:
         """Send a hello, by default of a guest with an unused name, and return the answer."""
         name = name or f"raw {next(_newcomers)}"
-        said: Message = {"protocol_min": 1, "protocol_max": 1}
+        sent: Message = {"protocol_min": 1, "protocol_max": 1}
         if not fields.keys() & {"token", "session"}:
-            said["guest"] = True
-        return self.ask("hello", name=name, **said | fields)
+            sent["guest"] = True
+        return self.ask("hello", name=name, **sent | fields)
 
     def is_alive(self) -> bool:
         """Return whether the server answers a ping."""
@@ -116,6 +116,6 @@ class RawClient:
         while len(parts) < size:
             part = self.socket.recv(size - len(parts))
             if not part:
-                raise EOFError("the server has hung up")
+                raise EOFError("the server has disconnected")
             parts += part
         return bytes(parts)

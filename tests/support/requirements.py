@@ -1,4 +1,4 @@
-"""What some tests need beside Python: Node, PostgreSQL, Chromium, engines of others."""
+"""Programs that some tests need beside Python: Node, PostgreSQL, Chromium, engines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-#: Set by hosts of continuous integration, where everything that a test needs is installed.
+#: Set by hosts of continuous integration, where the needs of all tests are installed.
 IN_CI = os.environ.get("CI") == "true"
 
 

@@ -1,4 +1,4 @@
-"""Starts another hub with what an earlier one has stored."""
+"""Starts another hub with the records that an earlier one has stored."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def restarted(
 ) -> HubHarness:
     """Start another hub with the records of this one, without the last few.
 
-    `earlier`: what was stored before this one was started.
+    `earlier`: the records that were stored before this one was started.
     """
     records = [*earlier, *harness.stored[: len(harness.stored) - lost]]
     again = HubHarness(stored=True, **policy)

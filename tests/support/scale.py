@@ -1,4 +1,4 @@
-"""How often tests repeat what they draw at random: few times, or in full with `--slow`."""
+"""The number of repetitions of random tests: few, or all with `--slow`."""
 
 from __future__ import annotations
 

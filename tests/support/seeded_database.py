@@ -29,7 +29,7 @@ TOURNAMENT_MATCHES = 6
 
 
 class SeededDatabase:
-    """A tournament, and five matches after it, each of which ended a second after the last."""
+    """A tournament, and five matches after it, which ended a second after each other."""
 
     def __init__(self, url: str) -> None:
         self._harness = HubHarness()

@@ -4,7 +4,7 @@
 
 It plays the first legal action. It appends its process id to the file PIDS, and to PIDS.said each
 message, `left` when it leaves as it should, and `spins` where the original uses a whole processor
-for ever: when the connection is closed without a last message.
+without end: when the connection is closed without a last message.
 """
 
 from __future__ import annotations

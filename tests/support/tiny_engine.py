@@ -33,7 +33,7 @@ def hang() -> None:
 
 
 def fork(*, in_new_session: bool) -> None:
-    """Start a child that ignores everything but SIGKILL."""
+    """Start a child process that ignores all signals but SIGKILL."""
     if os.fork() == 0:
         if in_new_session:
             os.setsid()
@@ -50,7 +50,7 @@ def say(text: str) -> None:
 
 
 def is_illegal() -> bool:
-    """Misbehave at the next move, if it is the one; return whether to answer an illegal one."""
+    """Misbehave at the move of the fault; return whether to answer an illegal one."""
     counts["moves"] += 1
     moves = counts["moves"]
     if fault == f"hang {moves}":

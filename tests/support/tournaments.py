@@ -65,7 +65,7 @@ def new_tournament(harness: HubHarness, spec: TournamentSpec) -> tuple[MemoryCli
 
 
 class Bots:
-    """Play random legal moves whenever it is their turn, until nothing happens any more."""
+    """Play random legal moves whenever it is their turn, until no match continues."""
 
     def __init__(self, harness: HubHarness, *clients: MemoryClient, seed: int = 1) -> None:
         self.harness = harness
@@ -115,10 +115,10 @@ def _ply(event: Started | Update) -> int:
 
 def last(client: MemoryClient) -> dict[tuple[int, ...], Fixture]:
     """Return the last announcement of each match by pair, leg and attempt."""
-    told = {}
+    latest = {}
     for event in client.heard(Fixture):
-        told[event.round, event.board, event.number, event.leg, event.attempt] = event
-    return told
+        latest[event.round, event.board, event.number, event.leg, event.attempt] = event
+    return latest
 
 
 def stored_tournament(records: Iterable[Record]) -> StoredTournament:

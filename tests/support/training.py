@@ -1,4 +1,4 @@
-"""Small trainings, what must be true of their folders, and records of rounds."""
+"""Small trainings, checks of their folders, and records of rounds."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def started(
 
 
 def assert_nothing_is_lost(folder: RunFolder, rounds: int) -> None:
-    """Each round is recorded once, and its shards are there and count once."""
+    """Assert that each round is recorded once, and that its shards exist and count once."""
     assert len(folder.records()) == rounds
     assert_each_shard_counts_once(folder)
     records = folder.records()
@@ -64,7 +64,7 @@ def assert_nothing_is_lost(folder: RunFolder, rounds: int) -> None:
 
 
 def assert_each_shard_counts_once(folder: RunFolder) -> None:
-    """Rounds follow each other, and the samples of all their shards are those that were counted."""
+    """Assert that rounds follow each other, and that their counts are those of their shards."""
     records = folder.records()
     assert [each.round for each in records] == list(range(1, len(records) + 1))
     recorded = [name for each in records for name in each.shards]

@@ -38,7 +38,7 @@ class TwoClients:
         return player.ask("move", match=self.match, ply=ply, action=action)
 
     def play(self, moves: int) -> None:
-        """Play the next moves, and check that both players are told."""
+        """Play the next moves, and check that both players are sent them."""
         for _ in range(moves):
             action = WON[self.ply]
             updates = [
@@ -51,7 +51,7 @@ class TwoClients:
             self.ply += 1
 
     def finish(self) -> None:
-        """Play the rest of the match, and check that both players are told its end."""
+        """Play the rest of the match, and check that both players are sent its end."""
         self.play(len(WON) - self.ply)
         for player in self.players:
             ended = player.hear_until("ended")

@@ -82,7 +82,7 @@ COMPILED = [name for name in EXAMPLES if name in games.names()]
 every_compiled_game = pytest.mark.parametrize("spec", COMPILED + VARIANTS)
 every_game = pytest.mark.parametrize("spec", EXAMPLES + VARIANTS)
 
-#: Games that are shown and played like others: only `--slow` plays them in a browser and by TCP.
+#: Games like other games: only `--slow` plays them in a browser and over TCP.
 ALIKE = {
     "amazons",
     "ataxx",
@@ -101,5 +101,5 @@ ALIKE = {
 
 
 def seen(names: Iterable[str]) -> list[str]:
-    """Return one game of each look, or all with `--slow`: for a browser, and for whole matches."""
+    """Return a game of each kind of board, or all with `--slow`, for browsers and whole matches."""
     return [name for name in names if scale.slow or name.partition("(")[0] not in ALIKE]

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-#: Long enough for a machine whose cores are kept busy by other processes.
+#: Long enough for a machine whose cores are busy with other processes.
 PATIENCE_S = 60.0
 #: Pause between two evaluations of a condition.
 PAUSE_S = 0.02
@@ -17,12 +17,12 @@ PAUSE_S = 0.02
 def wait_until(condition: Callable[[], T], what: str = "", seconds: float = PATIENCE_S) -> T:
     """Returns the first true value of a condition; raises AssertionError after some seconds.
 
-    The seconds only end a test that hangs; no test passes or fails by how fast the machine is.
+    The limit only ends a test that hangs: no result of a test depends on the speed of the machine.
     """
     give_up_at = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < give_up_at, (
-            f"waited {seconds:g} s in vain for {what or condition}"
+            f"waited {seconds:g} s without success for {what or condition}"
         )
         time.sleep(PAUSE_S)
     return found

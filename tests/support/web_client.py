@@ -78,7 +78,7 @@ class WebClient(RawClient):
 
 def upgrade(line: socket.socket, page: tuple[str, int], **headers: str) -> HTTPResponse:
     """Request WebSocket, and return the answer; a header that is "" is left out."""
-    said = {
+    headers = {
         "Host": f"{page[0]}:{page[1]}",
         "Upgrade": "websocket",
         "Connection": "keep-alive, Upgrade",
@@ -86,7 +86,7 @@ def upgrade(line: socket.socket, page: tuple[str, int], **headers: str) -> HTTPR
         "Sec-WebSocket-Version": "13",
         **{name.replace("_", "-"): value for name, value in headers.items()},
     }
-    lines = [f"{name}: {value}" for name, value in said.items() if value]
+    lines = [f"{name}: {value}" for name, value in headers.items() if value]
     line.sendall("\r\n".join(["GET /socket HTTP/1.1", *lines, "", ""]).encode())
     response = HTTPResponse(_Unbuffered(line))
     response.begin()
@@ -94,7 +94,7 @@ def upgrade(line: socket.socket, page: tuple[str, int], **headers: str) -> HTTPR
 
 
 class _Unbuffered:
-    """Reads no more than asked for: after the head it is not HTTP any more."""
+    """Reads only the requested bytes: the data after the head are not HTTP."""
 
     def __init__(self, line: socket.socket) -> None:
         self._line = line
