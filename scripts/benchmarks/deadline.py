@@ -36,7 +36,7 @@ PLAYED = ("connect_four", "othello", "gomoku")
 LIMITS = {20: (200, 15), 100: (200, 8), 500: (30, 2)}
 #: 99 % of the moves may exceed a limit by at most this, on an idle machine.
 TARGET_MS = {100: Target("p99_ms", at_most=5.0)}
-#: The game over TCP; the reports of its searches take longest.
+#: The game over TCP, in which the reports of searches take the longest time.
 SERVED = "gomoku"
 SERVED_MOVES = (500, 30)
 NO_LOSS = Target("lost", at_most=0)
@@ -110,7 +110,7 @@ def _over_tcp(bench: Bench, table: ResultTable, busy_ms: dict[tuple[str, int], f
 
 
 def overshoots(game: Game, limit_s: float, moves: int) -> tuple[list[float], list[float]]:
-    """Return by how many seconds each move, and the sleep after it, exceeded the limit."""
+    """Return the seconds by which each move, and the sleep after it, exceeded the limit."""
     player = players.load("uct(seed=1)", game)
     limit = players.Limit(seconds=limit_s)
     player.choose([game.initial_state()], limit)
@@ -145,7 +145,7 @@ def _summary(prefix: str, seconds: list[float]) -> dict[str, float]:
     }
 
 
-# Two player processes at a server process: how many of their matches are lost on time.
+# Two player processes at a server process, whose matches may be lost on time.
 
 
 #: The output of a player about its own move, and about the end of a match, which both print.

@@ -4,7 +4,7 @@ Both start from the first position of each game. Playouts run in a compiled loop
 board each time as the search does, so that calls from Python are not measured.
 
 The peer is OpenSpiel's search in C++ (MCTSBot): one simulation with the measured number of
-rollouts. OpenSpiel's `nim` is a different game.
+rollouts. OpenSpiel's `nim` has other rules, and is not compared.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A long history: how long do pages, the API, start, import and export take as it grows?
+"""A growing history of matches: the time of pages, the API, start, import and export.
 
 Matches of 300 players at four games, a tenth of them of tournaments and a tenth of a ladder, are
 written as JSON Lines, and imported into a new database; few players play most. *Cold* is the first
@@ -236,11 +236,11 @@ LADDER_GAME = "connect_four"
 #: Of each ten matches, those of tournaments and those of the ladder.
 _OF_TOURNAMENTS, _OF_LADDER = 1, 1
 PLAYERS, BOTS, ENTRANTS = 300, 20, 8
-#: The ids of matches and of tournaments.
+#: The forms of the ids of matches and of tournaments.
 _MATCH, _TOURNAMENT = "m{:08}", "t{:05}"
 #: The most pairs of a tournament.
 _PAIRS = 500
-#: The random matches of each game.
+#: Number of random matches of each game.
 _DRAWN = 300
 #: The time of the first match, and the seconds from one match to the next.
 _SINCE, _STEP_S = 1.7e9, 30.0
@@ -461,7 +461,7 @@ class Site:
             return error.code, error.read().decode()
 
     def seconds(self, address: str) -> float:
-        """Return how long a response took. Raises ClickException if its status is not 200."""
+        """Return the seconds of a response. Raises ClickException if its status is not 200."""
         began = time.perf_counter()
         status, text = self.get(address)
         took = time.perf_counter() - began

@@ -1,9 +1,9 @@
-"""Ladders: does one find the order of bots, does it survive kills, and what does it cost?
+"""Ladders: whether they find the order of bots and survive kills, and their overhead.
 
 *Order*: eleven bots that search with 50 to 5,000 simulations, and one that plays at random, enter
-a ladder in no particular order. One gets a stronger and one a weaker version, and the server is
+a ladder in random order. One gets a stronger and one a weaker version, and the server is
 killed three times. *Reversed* counts each two versions whose error bars exclude the true order,
-*faults* also the matches that are lost, double or without result. *Near* is the share of matches
+*faults* also lost, double and unfinished matches. *Near* is the share of matches
 between versions whose ratings at the end are at most 200 Elo apart.
 
 *Overhead*: bots think for 20 ms a move, in one match at a time, and in one match per core at once,
@@ -38,10 +38,10 @@ from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.measure import overhead, span_s
 from testbed.server_process import PLAYER, KillableServer
 
-# A ladder with real bots as processes, on a server that is killed, and what is stored of it.
+# A ladder with real bots as processes, on a server that is killed, and its stored matches.
 
 
-#: Seconds without another finished match after which a run is given up.
+#: Seconds without another finished match after which a run fails.
 PATIENCE_S = 300.0
 _POLL_S = 0.5
 
@@ -59,7 +59,7 @@ class LadderRun:
         self._bots: dict[str, subprocess.Popen[bytes]] = {}
 
     def enter(self, name: str, player: str) -> None:
-        """Start a bot, in place of the one of that name, which leaves after its match."""
+        """Start a bot, in place of the earlier one of that name, which leaves after its match."""
         if before := self._bots.pop(name, None):
             _leave(before)
         with (self._folder / f"{name}.log").open("ab") as log:
@@ -74,14 +74,16 @@ class LadderRun:
             )
 
     def wait(self, matches: int) -> None:
-        """Wait until so many matches have ended. Raises ClickException if none ends any more."""
+        """Wait until that number of matches has ended. Raises ClickException if no more end."""
         ended, since = 0, time.monotonic()
         while ended < matches:
             time.sleep(_POLL_S)
             if (now := self._ended()) > ended:
                 ended, since = now, time.monotonic()
             elif time.monotonic() > since + PATIENCE_S:
-                raise click.ClickException(f"the ladder stands still: {self.server.log_tail()}")
+                raise click.ClickException(
+                    f"no more matches of the ladder end: {self.server.log_tail()}"
+                )
 
     def finish(self) -> None:
         """Let all bots leave after their matches, then stop the server."""
@@ -107,7 +109,7 @@ class LadderRun:
             return list(database.matches())
 
     def table(self) -> LadderTable:
-        """Return the ladder that follows from the stored matches, as a server shows it."""
+        """Return the table of the ladder that follows from the stored matches."""
         with contextlib.closing(Database(self._url)) as database:
             names = {each.id: each.name for each in database.accounts()[0]}
             (stored,) = stored_ladders(database, 0.0)
@@ -131,7 +133,7 @@ def _leave(bot: subprocess.Popen[bytes]) -> None:
 
 
 def faults(matches: list[StoredMatch]) -> Iterator[str]:
-    """Yield what is wrong with the stored matches of a ladder: lost, double or without result."""
+    """Yield the faults of the stored matches of a ladder: lost, double or without result."""
     pairs = Counter(each.started.ladder.pair for each in matches if each.started.ladder)
     openings: dict[str, tuple[int, ...]] = {}
     for each in matches:
@@ -282,7 +284,7 @@ def _overhead(bench: Bench) -> ResultTable:
 
 
 def _thinking_bots(bots: int, at_once: int, *, matches: int) -> list[StoredMatch]:
-    """Play a ladder of bots that think for THINKING_S, and return what it stored."""
+    """Play a ladder of bots that think for THINKING_S, and return the stored matches."""
     with tempfile.TemporaryDirectory(prefix="playout-ladder-") as name:
         ladder = LadderRun(Path(name), GAME, f"--ladder-matches={at_once}")
         with closing(ladder):

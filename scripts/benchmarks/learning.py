@@ -1,6 +1,6 @@
 """Evaluations a second of alphazero and of self-play, against the bare net in the same run.
 
-The nets have random weights, whose speed is that of trained ones; but random play is deeper in some
+The nets have random weights, which are as fast as trained ones. But random play is deeper in some
 games, and shallower in others.
 """
 
@@ -147,7 +147,7 @@ def _measure_self_play(bench: Bench, table: ResultTable, setting: Setting, batch
         results.append(result)
         return result.evaluations / result.seconds
 
-    search()  # the games begin together; later they are of all lengths
+    search()  # the games begin together; later they are at different plies
     results.clear()
     taken = alternate(bench.pick(5, 2), bare=_bare(net, batch, 0.2), search=search)
     net.close()

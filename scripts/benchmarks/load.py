@@ -91,7 +91,7 @@ FAST = (
 )
 MEMORY = (
     Column("what", "what"),
-    Column("count", "how many"),
+    Column("count", "count"),
     Column("kib", "KiB each", ".1f"),
 )
 IDLE = (

@@ -5,7 +5,7 @@ memory is that of this process (VmRSS), minus its value before the players were 
 everything else was loaded. Both trees may become full, so the target is twice `memory_mb` and a
 small margin: nothing else may grow with the match. The other target is that the search does not
 become slower as the tree fills: the last quarter of the moves against the first. Moves that ended
-before their time limit, with a proven result, are not counted there.
+before their time limit, with a proven result, do not count there.
 """
 
 from __future__ import annotations

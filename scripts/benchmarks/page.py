@@ -30,7 +30,7 @@ from testbed.server_process import PAGE, PLAYER, UNLIMITED, ServerProcess, servi
 
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-#: Without a sandbox, which root cannot use, and without network requests of the browser itself.
+#: No sandbox, which root cannot use, and no network requests of the browser itself.
 FLAGS = (
     "--headless=new",
     "--no-sandbox",

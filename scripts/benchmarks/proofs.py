@@ -6,7 +6,7 @@ the share where the player proves it; *wrong* the number of positions where a pr
 or of an action, is wrong: it must be zero. Players get the positions one by one and reuse no tree.
 
 Forced wins are the positions of `tests/data/forced_wins.txt`. A move is right if `minimax` proves
-that it wins, for which it has many times longer than the player.
+that it wins; it has many times more time than the player.
 
 Endgames of Othello are positions after random moves with twelve empty cells before the end of the
 game. The time in which `minimax` proves their value is compared with one second.
@@ -34,7 +34,7 @@ PATIENCE_S = 10.0
 
 
 class Trial(NamedTuple):
-    """A player, a kind of positions, seconds for each, the target share of kept values if any."""
+    """A player, a kind of positions, the seconds for each, and the target share, if any."""
 
     player: str
     kind: str

@@ -350,7 +350,7 @@ def _kick(bench: Bench) -> Instance:
     return _by_administrator(hub, Kick(name="Ann"))
 
 
-#: What is special about an instance, and the function that builds it.
+#: A description of each instance, and the function that builds it.
 LEGAL: tuple[tuple[str, Make], ...] = (
     ("100 matches are resumed, with views", _hello),
     ("100 matches begin at once, with views", _seek),

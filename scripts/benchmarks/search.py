@@ -7,7 +7,7 @@ random match, after which the player to move cannot win at once.
 
 The peer is OpenSpiel's search in C++ (MCTSBot) with one random rollout per simulation: the same
 algorithm, the same exploration, no solver. It allocates its tree for each search, as in normal use;
-ours is allocated once.
+`uct` allocates its tree once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Seconds from the start of a process to the first move of `uct`, against bare imports.
 
-Everything is compiled before, as at every start but the first on a machine. The lower bounds are a
-process that imports numba, which compiled rules need, and a process that does nothing.
+All functions are compiled before, as at every start but the first on a machine. The lower bounds
+are a process that imports numba, which compiled rules need, and a process that does nothing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def run(bench: Bench) -> list[ResultTable]:
     table = ResultTable("Seconds from start to end of a process, with everything compiled", COLUMNS)
     measures = {name: functools.partial(seconds_of, program) for name, program in PROGRAMS.items()}
     for measure in measures.values():
-        measure()  # compiles what is not compiled, and reads files into memory
+        measure()  # compiles functions that are not compiled, and reads files into memory
     titles = [f"round {n + 1}" for n in range(bench.pick(9, 3))]
     rounds = [alternate(1, **measures) for _ in bench.track(titles)]
     taken = {name: Sample(each[name].median for each in rounds) for name in PROGRAMS}
@@ -55,7 +55,7 @@ def run(bench: Bench) -> list[ResultTable]:
 
 
 def seconds_of(program: str) -> float:
-    """Return how many seconds Python runs for a program."""
+    """Return the seconds that Python takes to run a program."""
     started = time.perf_counter()
     subprocess.run([sys.executable, "-P", "-c", program], check=True)
     return time.perf_counter() - started

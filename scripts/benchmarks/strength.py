@@ -1,9 +1,9 @@
 """Matches of `uct` against OpenSpiel's search, and of `rave` against `uct`, at equal time per move.
 
 The peer is OpenSpiel's search in C++ (MCTSBot) with its solver (as in its own example), one random
-rollout per simulation and the same exploration as ours. It observes the time limit itself, and
-stops early when it has proven the result, so that its milliseconds per move can be fewer than the
-limit; the table shows the time that both have used.
+rollout per simulation and the same exploration as `uct`. It observes the time limit itself, and
+stops early when it has proven the result, so that it may take less time per move than the limit;
+the table shows the time that both have taken.
 
 Openings are random, two plies long, and each is played twice with colours swapped. One match runs
 on each core, and the players of a match take turns on it. The score is the share of the points, a

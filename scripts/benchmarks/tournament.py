@@ -1,8 +1,9 @@
-"""Tournaments: data lost when their processes are killed, and overhead beside thinking time.
+"""Tournaments: data lost when processes are killed, and the overhead over thinking time.
 
 *Lost data*: the runner, the server and entrants are killed with SIGKILL at random moments; a killed
 runner is continued with `resume`. At the end, the matches in the database are compared with the
-schedule of the same specification: pairs, players, openings; none missing, none double.
+schedule of the same specification: no pair may be missing or double, or have other players or
+another opening.
 
 *Overhead*: two players think for a given time per move, in one match per core at once. The lower
 bound is the thinking time that the players report, divided by the cores.

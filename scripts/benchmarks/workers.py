@@ -137,9 +137,8 @@ class _Tournament:
         give_up_at = time.monotonic() + PATIENCE_S
         while not condition():
             if self.runner.poll() is not None or time.monotonic() > give_up_at:
-                raise click.ClickException(
-                    f"waited without success for {what}; the runner said:\n{self.log.read_text()}"
-                )
+                output = self.log.read_text()
+                raise click.ClickException(f"waited for {what}; output of the runner:\n{output}")
             time.sleep(0.1)
 
     def measure(

@@ -1,1 +1,1 @@
-"""What tests and benchmarks share: server processes, clients, databases, measurements."""
+"""Shared by tests and benchmarks: server processes, clients, databases, measurements."""

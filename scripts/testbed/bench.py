@@ -44,7 +44,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Target:
-    """A limit for the number in a column: a least or a greatest value."""
+    """A least or a greatest value for the number in a column."""
 
     column: str
     at_least: float | None = None
@@ -99,7 +99,7 @@ class ResultTable:
         for index, heading in enumerate(self._headings()):
             text = index in self._texts()
             side: Literal["left", "right"] = "left" if text else "right"
-            # Long texts take several lines rather than the place of the numbers.
+            # Long texts wrap, so that the numbers keep their place.
             table.add_column(heading, justify=side, no_wrap=not text, overflow="fold")
         for row in self.rows:
             style = None if row.met else "red"

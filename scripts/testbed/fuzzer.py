@@ -319,7 +319,7 @@ def framed(body: bytes) -> Input:
 #: Number of peers at a time, and the most inputs of each.
 AT_ONCE = 12
 LONGEST = 60
-#: Share of the peers that send whole frames only, and ten times as many inputs.
+#: Share of the peers that send whole frames only, and ten times more inputs.
 STEADY = 0.03
 #: A peer that waits longer for an answer, or for the end of its connection, has found a fault.
 PATIENCE_S = 60.0
@@ -342,19 +342,19 @@ class HostilePeer:
     unread: bytes = b""
     aligned: bool = True
     turns: deque[Turn] = field(default_factory=lambda: deque(maxlen=4))
-    #: When it has sent everything and starts to wait for the end.
+    #: The time from which it has sent all inputs and waits for the end.
     silent_at: float | None = None
-    #: Whether it has the answer to its last request, or the server has disconnected.
+    #: Whether it has received the answer to its last request, or was disconnected.
     over: bool = False
 
-    def append(self, said: Input) -> None:
+    def append(self, input_: Input) -> None:
         """Append an input to those to be sent."""
-        self.inputs.append(said)
-        self.unsent += said.data
-        self.aligned = self.aligned and said.aligned
+        self.inputs.append(input_)
+        self.unsent += input_.data
+        self.aligned = self.aligned and input_.aligned
 
     def send(self, most: int) -> None:
-        """Send at most that many bytes, as far as the socket accepts them."""
+        """Send at most that number of bytes, as far as the socket accepts them."""
         try:
             sent = self.connection.send(self.unsent[:most])
             self.unsent = self.unsent[sent:]
@@ -383,7 +383,7 @@ class FuzzFault(NamedTuple):
     inputs: list[Input]
 
     def __str__(self) -> str:
-        lines = (f"{said.kind}: {said.data.hex()}" for said in self.inputs)
+        lines = (f"{each.kind}: {each.data.hex()}" for each in self.inputs)
         return "\n".join([self.what, "after these inputs, newest first:", *lines])
 
 
@@ -408,7 +408,7 @@ class Fuzzer:
         self._left = 0
 
     def run(self, inputs: int) -> None:
-        """Send that many more inputs, and wait until all peers have disconnected."""
+        """Send that number of further inputs, and wait until all peers have disconnected."""
         self._left = inputs
         with selectors.DefaultSelector() as selector:
             while self._left > 0 or selector.get_map():
@@ -427,7 +427,7 @@ class Fuzzer:
                         self._read_log()
 
     def connections_left(self) -> int:
-        """Return how many connections the server has not closed, after waiting for zero."""
+        """Wait until the server has closed all connections; return the number of open ones."""
         until = time.monotonic() + PATIENCE_S
         while (left := _connections(self._served.pid) - self._connections_before) > 0:
             if time.monotonic() > until:
@@ -452,11 +452,11 @@ class Fuzzer:
         self.peers += 1
         return peer
 
-    def _append(self, peer: HostilePeer, said: Input) -> None:
+    def _append(self, peer: HostilePeer, input_: Input) -> None:
         self._left -= 1
-        self.inputs[said.kind] += 1
-        peer.append(said)
-        if not said.aligned:
+        self.inputs[input_.kind] += 1
+        peer.append(input_)
+        if not input_.aligned:
             peer.left = min(peer.left, self._random.randrange(4))
 
     def _send(self, peer: HostilePeer) -> None:
@@ -500,20 +500,20 @@ class Fuzzer:
         log = self._served.log.fileno()
         written = os.pread(log, 1 << 20, self._log_read)
         if any(mark in written for mark in FAULTS):
-            said = written.decode(errors="replace")
-            self._found(f"the server's log says:\n{said}", self._suspects)
+            text = written.decode(errors="replace")
+            self._found(f"the server's log has:\n{text}", self._suspects)
         self._log_read += len(written)
 
     def _found(self, what: str, peers: Iterable[HostilePeer]) -> FuzzFault:
         """Record a fault that one of these peers has caused."""
-        inputs = [said for peer in reversed(list(peers)) for said in reversed(peer.inputs)]
+        inputs = [each for peer in reversed(list(peers)) for each in reversed(peer.inputs)]
         fault = FuzzFault(f"seed {self._seed}: {what}", inputs)
         self.faults.append(fault)
         return fault
 
 
 def _connections(pid: int) -> int:
-    """Return the number of TCP sockets that a process has open, not those to its own processes."""
+    """Return the number of open TCP sockets of a process, without those to its own processes."""
     lines = [
         line
         for name in ("tcp", "tcp6")

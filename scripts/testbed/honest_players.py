@@ -19,7 +19,7 @@ from testbed.traffic import Message, TrafficPlayer
 
 NAMES = ("Honest first", "Honest second")
 CLOCK = "60+1"
-#: Seconds before each move, until the players are asked to finish.
+#: Seconds before each move, until the word to finish.
 THINK_S = 0.02
 SILENCE_S = 20.0
 #: Longest time from the word to finish to the end of the match.
@@ -56,7 +56,7 @@ def _run(port: int, size: int, pipe: Connection) -> None:
             honest = [_HonestPlayer(port, number, stack) for number in range(2)]
             while not pipe.poll():
                 _play(honest, game, pipe, report)
-    except Exception:  # the report has what was measured before
+    except Exception:  # the earlier measurements are reported, too
         if not report.latencies_s:
             raise
         report.fault = traceback.format_exc()

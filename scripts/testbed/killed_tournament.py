@@ -37,7 +37,7 @@ Start = Callable[..., subprocess.Popen[bytes]]
 
 @dataclass(frozen=True)
 class PlayedTournament:
-    """A tournament at its end: what is stored, the number of kills by victim, the seconds."""
+    """A tournament at its end: as it is stored, the number of kills by victim, the seconds."""
 
     stored: StoredTournament
     kills: Counter[str]

@@ -80,7 +80,7 @@ class WorkerFailure(NamedTuple):
 def run_on_cores(
     function: Callable[[T], R], things: Sequence[T], cores: int = 1
 ) -> Iterator[tuple[T, R]]:
-    """Yield each thing with `function(thing)`, in the order of completion.
+    """Yield each thing with the result of `function(thing)`, in the order of completion.
 
     Each worker process runs on its own `cores` cores. The workers end with this iterator, also
     after Ctrl-C. Raises ClickException if one fails.

@@ -40,8 +40,8 @@ def median_interval(values: Iterable[float]) -> tuple[float, float]:
     """Return the 95 % confidence interval of the median; its bounds are two of the values.
 
     It is the interval of the sign test, valid for every distribution: each value is above or below
-    the true median with equal probability. With fewer than six values it is the least and the
-    greatest, and its confidence is lower.
+    the true median with equal probability. With fewer than six values its bounds are the least and
+    the greatest value, and its confidence is lower.
     """
     ordered = sorted(values)
     count, beyond, outside = len(ordered), 0, 2 / 2 ** len(ordered)
@@ -60,7 +60,7 @@ def alternate(rounds: int, **measures: Callable[[], float]) -> dict[str, Sample]
 
 
 def rate(run: Callable[[int], object], seconds: float) -> float:
-    """Return how many repetitions `run` does per second.
+    """Return the number of repetitions that `run` does per second.
 
     `run(n)` does n repetitions; n grows until that takes `seconds`.
     """
@@ -76,7 +76,7 @@ def rate(run: Callable[[int], object], seconds: float) -> float:
 
 
 def calls_a_second(call: Callable[[], object], seconds: float) -> float:
-    """Return how many times per second Python can call `call`."""
+    """Return the number of calls of `call` per second from Python."""
     return rate(timeit.Timer(call).timeit, seconds)
 
 

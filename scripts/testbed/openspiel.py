@@ -11,8 +11,8 @@ from playout.games import Game, SpecError, State
 from playout.games.core.spec import parse
 from playout.players import Limit, Player, PlayResult
 
-#: OpenSpiel's names of games and parameters where they are not ours, and our defaults where they
-#: differ.
+#: OpenSpiel's names of games and parameters where they differ from Playout's, and Playout's
+#: defaults where they differ from OpenSpiel's.
 GAMES = {"kalah": "mancala"}
 RENAMED = {
     "amazons": {"size": "board_size"},
@@ -31,7 +31,7 @@ DEFAULTS = {
     "nim": {"misere": "false"},
     "y": {"size": "11"},
 }
-#: A limit that no search here reaches.
+#: A limit that no search reaches.
 MOST_SIMULATIONS = 10**9
 MEMORY_MB = 4000
 
@@ -48,7 +48,7 @@ def mcts(
 ) -> pyspiel.MCTSBot:
     """Return a search with random rollouts and the same exploration as `uct(c=...)`.
 
-    OpenSpiel's results are from -1 to 1 and ours from 0 to 1, so its constant is twice ours.
+    OpenSpiel's results are from -1 to 1 and those of `uct` from 0 to 1, so the constant is doubled.
     """
     return pyspiel.MCTSBot(
         game,
@@ -64,7 +64,7 @@ def mcts(
 
 
 def spelling(text: str) -> str:
-    """Return OpenSpiel's spelling of one of our games."""
+    """Return OpenSpiel's spelling of a game of Playout."""
     wanted = parse(text)
     names, options = RENAMED.get(wanted.name, {}), DEFAULTS.get(wanted.name, {})
     given = [
@@ -75,7 +75,7 @@ def spelling(text: str) -> str:
 
 
 def position(spec: str, actions: Iterable[int]) -> pyspiel.State:
-    """Return OpenSpiel's position after a sequence of our actions."""
+    """Return OpenSpiel's position after a sequence of actions of Playout."""
     state = pyspiel.load_game(spelling(spec)).new_initial_state()
     split = spec == "ultimate_tic_tac_toe"
     for action in actions:
@@ -91,7 +91,7 @@ def _halves(state: pyspiel.State, action: int) -> tuple[int, ...]:
 
 
 class MCTSBot(Player):
-    """OpenSpiel's search, which observes the time limit itself; `c` is on our scale.
+    """OpenSpiel's search, which observes the time limit itself; `c` is on the scale of `uct`.
 
     It follows a match from its first position by `started` and `moved`. With `solve` (its
     MCTS-Solver, as in OpenSpiel's own example) it stops early when the result is proven.

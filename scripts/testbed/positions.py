@@ -74,8 +74,7 @@ def _quiet(game: Game, state: State) -> bool:
     )
 
 
-# Positions with forced wins, which `tests/data/forced_wins.txt` has and describes, and a judge of
-# moves in them.
+# Positions with forced wins, of `tests/data/forced_wins.txt`, and a judge of moves in them.
 
 
 FORCED_WINS = Path(__file__).parents[2] / "tests" / "data" / "forced_wins.txt"
@@ -99,7 +98,7 @@ class Judge:
         return info.pv[0] if info is not None and info.proven == 1 else None
 
     def wins(self, state: State, action: int) -> bool:
-        """Return whether it is proven that `action` wins."""
+        """Return whether minimax proves that `action` wins."""
         after = self._game.next_state(state, action)
         if winner := self._game.winner(after):
             return winner == self._game.current_player(state)
@@ -127,7 +126,7 @@ def _states(game: Game, names: list[str]) -> list[State]:
     return states
 
 
-# Positions of Connect Four with known values; `tests/data/connect_four.txt` names the source.
+# Positions of Connect Four with known values, of `tests/data/connect_four.txt`.
 
 
 SOLVED = Path(__file__).parents[2] / "tests" / "data" / "connect_four.txt"

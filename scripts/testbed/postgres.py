@@ -80,9 +80,9 @@ class Postgres:
                 **user,
             )
             output.seek(0)
-            said = output.read().decode(errors="replace")
+            written = output.read().decode(errors="replace")
         if done.returncode:
-            raise RuntimeError(f"{program} failed:\n{said}{self._log()}")
+            raise RuntimeError(f"{program} failed:\n{written}{self._log()}")
 
     def _log(self) -> str:
         with contextlib.suppress(OSError):

@@ -237,7 +237,7 @@ class ScriptedClient:
             self._maybe_disconnect()
 
     def _schedule_move(self, message: Message, ply: int) -> None:
-        """Schedule a move if it is this client's turn; an action sent before is sent again."""
+        """Schedule a move if it is this client's turn; an action that was sent is sent again."""
         match = message["match"]
         if message["to_move"] != self.records[match].seat:
             return
@@ -309,7 +309,7 @@ class ScriptedClients:
         think_s: float = THINK_S,
         calm: bool = False,
     ) -> None:
-        """`think_s`: longest delay before a move. `calm`: no client disconnects by itself."""
+        """`think_s`: longest delay before a move. `calm`: no random disconnections."""
         self.port = port
         self.clock = clock
         self.think_s = think_s
@@ -321,13 +321,13 @@ class ScriptedClients:
         #: Whether clients keep starting matches, beyond the requested number.
         self.busy = True
         self.started_matches: set[str] = set()
-        #: By match, how many clients received its end.
+        #: The number of clients that received the end of each match.
         self.ends: Counter[str] = Counter()
         self.changed = asyncio.Event()
         #: Number of running matches in the server's last `listing`.
         self.listed: int | None = None
         self._matches = matches
-        # When the server was started, and the first welcome on a connection opened since.
+        # The start of the server, and the first welcome on a connection that was opened later.
         self._started_at = 0.0
         self._welcomed_at: float | None = None
         self.clients = [ScriptedClient(self, number, number % 2 == 0) for number in range(clients)]
@@ -396,7 +396,7 @@ class ScriptedClients:
         """Start no more than the requested matches, and wait for the end of all."""
         self.busy = False
         await self.until_ended(self._matches)
-        while self.listed != 0:  # a match may have started without any client knowing it yet
+        while self.listed != 0:  # a match may have started that no client has been sent yet
             await self.until_all(lambda client: client.idle, "to have played their matches")
             self.calm, self.listed = True, None
             self.clients[0].send("list")

@@ -115,7 +115,7 @@ class KillableServer:
 
     def __init__(self, options: Sequence[str], log: Path) -> None:
         self.port = reserve_port()
-        #: When it was started last, by `time.monotonic`.
+        #: The time of its last start, by `time.monotonic`.
         self.started_at = 0.0
         self._command = [SERVER, f"--port={self.port}", *options]
         self._log = log

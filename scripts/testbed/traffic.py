@@ -424,7 +424,7 @@ class _Pacer:
                 player.send(reply, now)
 
     def _move(self, now: float, paced: PacedLoad) -> None:
-        """Send the move of the match whose moment has come, if there is one."""
+        """Send the held move, if any, of the match whose moment has come."""
         if held := self._held.pop(self._next, None):
             player, move = held
             player.send(move, now)

@@ -122,7 +122,7 @@ def main(
     with --against only that one. Each opening is played twice, with colours swapped, and one match
     runs on each core. Ctrl-C shows the results so far.
     """
-    sys.path.append(os.getcwd())  # for players in the present folder; worker processes inherit it
+    sys.path.append(os.getcwd())  # for players in the current folder; worker processes inherit it
     loaded = _check(game, [*names, *([against] if against else [])])
     both = _contests(names, against)
     limit = Limit(DEFAULT_S if seconds is None and simulations is None else seconds, simulations)
