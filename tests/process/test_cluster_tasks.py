@@ -9,19 +9,17 @@ from pathlib import Path
 import pytest
 
 from support.commands import PATIENCE_S
-from support.dask_cluster import DaskCluster, answer_later, wait_for_workers
+from support.dask_cluster import DaskCluster, answer_later, report_begin, wait_for_workers
 from support.requirements import need_packages
 from support.waiting import wait_until
 
 pytest.importorskip("distributed")
 
-from distributed import get_worker
-
 from playout.cluster import connection as dask
 from playout.cluster.connection import DaskConnection
 from playout.players.training import TrainingError
 from playout.players.training.cluster import requirements
-from playout.players.training.cluster.cluster_tasks import ClusterTask, ClusterTasks, report
+from playout.players.training.cluster.cluster_tasks import ClusterTask, ClusterTasks
 from playout.players.training.settings import ProcessSettings
 
 need_packages("onnx", "onnxruntime")
@@ -82,18 +80,11 @@ def test_a_training_whose_results_never_come_ends(
     said: list[str] = []
     checked = requirements.check(connection, SETTINGS)
     tasks = ClusterTasks(connection, checked, SETTINGS, said.append)
-    tasks.start([ClusterTask("one", begun, lambda attempt: (tasks.run, attempt), print)], {})
+    tasks.start([ClusterTask("one", report_begin, lambda attempt: (tasks.run, attempt), print)], {})
     with pytest.raises(TrainingError, match="cannot play one: its result is lost"):
         wait_until(lambda: idle(tasks), "the end", PATIENCE_S)
     assert len(said) == 2
     assert {"it was not received within 1e-09 s" in line for line in said} == {True}
-
-
-def begun(run: str, attempt: int) -> str:
-    """A task that reports as those of a training do."""
-    worker = get_worker()
-    report(worker, run, "one", attempt, started=worker.address)
-    return "done"
 
 
 def idle(tasks: ClusterTasks) -> bool:

@@ -6,6 +6,7 @@ import importlib
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -77,7 +78,11 @@ def invoke(command: str, *arguments: str) -> tuple[int, str]:
     For calls that end before they start a server or a match.
     """
     main = importlib.import_module(MODULES[command]).main
-    done = CliRunner().invoke(main, arguments, prog_name=command)
+    path = sys.path.copy()  # a command may add the current folder
+    try:
+        done = CliRunner().invoke(main, arguments, prog_name=command)
+    finally:
+        sys.path[:] = path
     if done.exception and not isinstance(done.exception, SystemExit):
         raise done.exception
     return done.exit_code, done.output
