@@ -107,7 +107,7 @@ class Minimax(Player):
     """
 
     about_options: ClassVar = {
-        "time": "seconds for each move, above 0; without it, what the clock allows",
+        "time": "seconds for each move, above 0; by default, as the clock allows",
         "depth": "plies that it looks ahead; 0 for no limit",
         "seed": "whole number for the choice among equal moves; without it, random",
         "memory_mb": "memory of the transposition table in MB, 1 or more",

@@ -31,7 +31,7 @@ class OpenSpielMCTS(Player):
 
     about_options: ClassVar = {
         "c": "weight of exploration, 0 or more",
-        "time": "seconds for each move, above 0; without it, what the clock allows",
+        "time": "seconds for each move, above 0; by default, as the clock allows",
         "simulations": "most simulations for each move, 1 or more; without it, no limit",
         "solver": "whether wins, ties and losses are proven in the tree",
         "seed": "whole number for repeatable searches; without it, random",

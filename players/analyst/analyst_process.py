@@ -30,21 +30,18 @@ from playout.players.core.player import (
 from playout.protocol.analyst import AnalysisOrder, AnalysisReport, AnalystOrder, StopOrder
 from playout.protocol.messages import Analysis
 
-# What a player thinks of a position, again and again as it knows more.
-
-
-#: Seconds of a player's first turn, and between two reports, at least.
+#: Seconds of a player's first turn, and the shortest time between two reports.
 FIRST_S, REPORT_S = 0.1, 0.2
-#: A search that goes on with its tree has at least this many visits for each simulation of a turn.
+#: A search that continues with its tree has at least this many visits per simulation of a turn.
 _KEPT = 1.2
 
 
 class CannotAnalyse(Exception):
-    """A position that cannot be analysed; the text says why."""
+    """Raised for a position that cannot be analysed; the message says why."""
 
 
 class Analyst:
-    """Analyses one position after the other; it keeps the last player, which may keep its tree."""
+    """Analyses one position after the other; keeps the last player, which may keep its tree."""
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock
@@ -63,9 +60,9 @@ class Analyst:
         self._cancelled = False
 
     def analyse(self, order: AnalysisOrder) -> Iterator[Analysis]:
-        """Yield what is known of a position, the last time when its seconds are over.
+        """Yield analyses of a position, the last one at the end of its time.
 
-        Raises CannotAnalyse, SpecError, Cancelled, and what the player raises.
+        Raises CannotAnalyse, SpecError, Cancelled, and the errors of the player.
         """
         game = games.load(order.game)
         states = states_after(game, order.moves)
@@ -94,10 +91,10 @@ class Analyst:
     def _turns(
         self, player: Player, states: tuple[State, ...], order: AnalysisOrder
     ) -> Iterator[Analysis]:
-        """Let the player choose until its time is over or nothing more can come of it.
+        """Yield the analyses of turns of the player, until its time is over or it is done.
 
-        A search that keeps its tree goes on with it; one that begins again has longer and longer
-        turns.
+        A search that keeps its tree continues with it; a search that begins again gets turns of
+        increasing length.
         """
         began = now = self._clock()
         seconds, simulations, turns = FIRST_S, 0, 0
@@ -138,7 +135,7 @@ def states_after(game: Game, moves: tuple[int, ...]) -> tuple[State, ...]:
 
 
 def analysis_of(info: Info, played: int | None) -> Analysis:
-    """Return what is reported of an analysis: the best actions, and the one that was played."""
+    """Return the report of an analysis: the best actions, and the one that was played."""
     analysis = report.analysis(info)
     if played is None or any(action == played for action, _, _ in analysis.actions):
         return analysis
@@ -151,15 +148,15 @@ _decode = msgspec.json.Decoder(AnalystOrder).decode
 
 
 class _Orders:
-    """The orders of the server, read in a thread of their own: a stop takes effect at once."""
+    """The orders of the server, read in a thread, so that a stop takes effect at once."""
 
     def __init__(self, connection: socket.socket, analyst: Analyst) -> None:
         self._lines = connection.makefile("rb")
         self._analyst = analyst
         self._lock = threading.Lock()
-        #: The analysis that is worked on.
+        #: The analysis that is running.
         self._current: str | None = None
-        #: The last analysis that was to be ended.
+        #: The last analysis that was to be stopped.
         self._stopped: str | None = None
         self._queue: SimpleQueue[AnalysisOrder | None] = SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()
@@ -194,7 +191,7 @@ class _Orders:
 
 
 def main() -> None:
-    """Work on orders until the input ends: a socket, which takes the reports, too."""
+    """Carry out the orders of standard input, a socket, which also gets the reports."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
     connection = socket.socket(fileno=sys.stdin.fileno())
     analyst = Analyst()
@@ -211,7 +208,7 @@ def main() -> None:
 def _analyse(
     order: AnalysisOrder, analyst: Analyst, send: Callable[[AnalysisReport], None]
 ) -> None:
-    """Send what becomes known of a position, and at last that its analysis is over."""
+    """Send the analyses of a position, and finally the end of the analysis."""
     error = ""
     try:
         for info in analyst.analyse(order):
@@ -224,6 +221,6 @@ def _analyse(
         error = "the bot resigns in this position"
     except OSError:
         raise
-    except Exception as fault:  # the player, or the game, may be any program
+    except Exception as fault:  # the player and the game may be plugins
         error = f"the bot has failed: {type(fault).__name__}: {fault}"
     send(AnalysisReport(order.analysis, over=True, error=error))

@@ -46,12 +46,12 @@ class TreeSearch(Player):
     repeatable. `solver` backs up proofs. `decisive` playouts, for games that define them, win at
     once if possible and prevent immediate losses. `reuse` keeps the subtree of the played moves,
     `ponder` thinks on the opponent's time. In the share `proof` of the time for a move, `minimax`
-    first looks for a proof; without one, the tree search has the rest. `memory_mb` limits the
-    memory of all trees and of the table of `minimax` together.
+    first looks for a proof; without one, the tree search has the rest.
+    `memory_mb` limits the memory of all trees and of the table of `minimax` together.
     """
 
     about_options: ClassVar = {
-        "time": "seconds for each move, above 0; without it, what the clock allows",
+        "time": "seconds for each move, above 0; by default, as the clock allows",
         "simulations": "most simulations for each move, 1 or more; without it, no limit",
         "solver": "whether wins, ties and losses are proven in the tree",
         "decisive": "whether playouts win at once and prevent losses, in games that define this",
@@ -59,7 +59,7 @@ class TreeSearch(Player):
         "ponder": "whether it thinks on the opponent's time",
         "proof": "share of the time in which minimax first looks for a proof, from 0 to 0.9",
         "seed": "whole number for repeatable searches, with simulations; without it, random",
-        "memory_mb": "memory of all trees, and of the table of `proof`, in MB, 1 or more",
+        "memory_mb": "memory of all trees and of the table of minimax, in MB, 1 or more",
     }
 
     def __init__(

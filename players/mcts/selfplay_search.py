@@ -348,7 +348,7 @@ def play_games(
     """Play games until those that ended have `samples`, or `evaluate` returns 0.
 
     `evaluate(n)` has the net evaluate the first `n` leaves, as in
-    `playout.players.mcts.puct_simulation`. The games go on where the last call left them.
+    `playout.players.mcts.puct_simulation`. The games continue those of the last call.
     """
     rng, config = buffers.rng, schedule.search
     number_of_games = len(games.last)

@@ -1,4 +1,4 @@
-"""The prover as a process: it reads positions and writes proofs, one per line."""
+"""The prover as a process: reads positions and writes proofs by minimax, one per line."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from playout.games import TIE, Game
 from playout.players.core.player import Limit
 from playout.players.minimax import Minimax
 
-# The winner of a position with best play, if minimax can prove it in a short time.
-
-
 #: Size of the transposition table; a short search cannot fill more.
 _MEMORY_MB = 16
+#: Players have priority on the processors.
+_NICE = 10
+_CHUNK = 65536
 
 
 class MatchPosition(Struct, frozen=True):
@@ -83,11 +83,6 @@ class Solver:
         return self._searches[spelled]
 
 
-#: Players have priority on the processors.
-_NICE = 10
-_CHUNK = 65536
-
-
 class LineReader:
     """Reads whole lines from a file descriptor."""
 
@@ -97,7 +92,7 @@ class LineReader:
         self._rest = b""
 
     def read(self, *, wait: bool) -> list[bytes]:
-        """Return the lines that are there; with `wait`, block for the first one or the end."""
+        """Return the lines that have arrived; with `wait`, block for the first one or the end."""
         lines: list[bytes] = []
         while self.is_open and self._is_ready(wait and not lines):
             chunk = os.read(self._file, _CHUNK)
@@ -111,7 +106,7 @@ class LineReader:
 
 
 def prove(lines: LineReader, solver: Solver, answers: int) -> None:
-    """Answer all positions; of several waiting positions of one match, only the newest."""
+    """Answer all positions, but of several waiting positions of a match only the newest."""
     waiting: dict[str, MatchPosition] = {}
     while waiting or lines.is_open:
         for line in lines.read(wait=not waiting):

@@ -1,4 +1,4 @@
-"""Shows a running training: a line for each round, and below it what is done at the moment."""
+"""Shows a running training: a line for each round, and below it the present phase."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import signal
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 import click
 from rich.console import Console, RenderableType
@@ -19,8 +20,8 @@ from rich.text import Text
 
 from playout.players.training.record import RoundRecord, duration
 
-#: Seconds without a line after which one is printed where there is no terminal: before the first
-#: round, and later.
+#: Seconds without output after which the phase is printed where there is no terminal, before the
+#: first round and later.
 _FIRST_SILENCE_S, _SILENCE_S = 2.0, 10.0
 _HEAD_INTERVAL = 20
 
@@ -43,33 +44,43 @@ _COLUMNS: tuple[tuple[str, int, Callable[[RoundRecord, float | None], str]], ...
 )
 
 
-class TrainingDisplay(Protocol):
-    """Shows the user what happens in a training."""
+class TrainingDisplay(ABC):
+    """Shows the user a running training."""
 
+    def __init__(self) -> None:
+        self._phase = _Phase()
+        self._rounds = 0
+
+    @abstractmethod
     def say(self, text: str) -> None:
-        """Show a line of text."""
+        """Print a line of text."""
 
     def phase(self, text: str) -> None:
-        """Show what is done from now on, with the time that it has taken, until the next phase."""
+        """Set the present activity, which is shown with its duration until the next phase."""
+        self._phase = self._phase.replaced_by(text)
 
     def round(self, record: RoundRecord, remaining_s: float | None) -> None:
-        """Show a round that is complete, and the estimated time to the end."""
+        """Print a complete round and the estimated time to the end, sometimes below titles."""
+        for line in round_lines(record, remaining_s, self._rounds % _HEAD_INTERVAL == 0):
+            self.say(line)
+        self._rounds += 1
 
+    @abstractmethod
     def close(self) -> None:
-        """Show nothing more, and leave the terminal as it was."""
+        """End the display, and leave the terminal as it was."""
 
 
 def display() -> TrainingDisplay:
-    """The display that suits standard output: a live line on a terminal, otherwise lines."""
+    """Return the display for standard output: a live line on a terminal, otherwise lines only."""
     console = Console()
     return LivePhase(console) if console.is_terminal else PlainLines()
 
 
 @contextlib.contextmanager
 def showing(advice: str = "") -> Iterator[TrainingDisplay]:
-    """A display until the end of the block.
+    """Yield a display until the end of the block.
 
-    Ctrl-C and SIGTERM then leave the terminal in order, print one line with the advice, and end the
+    In the block, Ctrl-C and SIGTERM close the display, print one line with the advice, and end the
     process at once: all files are complete or absent at any time, and workers end by themselves.
     """
     shown = display()
@@ -90,14 +101,14 @@ def showing(advice: str = "") -> Iterator[TrainingDisplay]:
 
 
 class _Phase:
-    """What is done at the moment, and since when."""
+    """The present activity, and its start."""
 
     def __init__(self, text: str = "") -> None:
         self.text = text
         self._began = time.monotonic()
 
     def replaced_by(self, text: str) -> _Phase:
-        """The same phase with another text if they begin alike, up to a colon, otherwise anew."""
+        """Return this phase with another text if both are equal up to a colon, else a new one."""
         if text.partition(":")[0] == self.text.partition(":")[0]:
             self.text = text
             return self
@@ -107,34 +118,21 @@ class _Phase:
         return f"{self.text}, {time.monotonic() - self._began:.0f} s"
 
 
-class LivePhase:
-    """Lines of text above a line that is drawn again and again by a thread."""
+class LivePhase(TrainingDisplay):
+    """Lines of text above a line that a thread draws again and again."""
 
     def __init__(self, console: Console) -> None:
-        self._phase = _Phase()
+        super().__init__()
         self._spinner = Spinner("dots")
-        self._rounds = 0
         self._live = Live(
             console=console, get_renderable=self._drawn, refresh_per_second=8, transient=True
         )
         self._live.start()
 
     def say(self, text: str) -> None:
-        """Print a line above the live one."""
         self._live.console.print(Text(text), soft_wrap=True)
 
-    def phase(self, text: str) -> None:
-        """Change the text of the live line."""
-        self._phase = self._phase.replaced_by(text)
-
-    def round(self, record: RoundRecord, remaining_s: float | None) -> None:
-        """Print the line of a round, with a head now and then."""
-        for line in round_lines(record, remaining_s, self._rounds % _HEAD_INTERVAL == 0):
-            self.say(line)
-        self._rounds += 1
-
     def close(self) -> None:
-        """Remove the live line from the terminal."""
         self._live.stop()
 
     def _drawn(self) -> RenderableType:
@@ -142,15 +140,14 @@ class LivePhase:
         return self._spinner
 
 
-class PlainLines:
-    """Lines of text only; if a phase takes long, a line tells of it now and then."""
+class PlainLines(TrainingDisplay):
+    """Lines of text only; a long phase gets a line now and then."""
 
     def __init__(self) -> None:
-        self._phase = _Phase()
-        self._rounds = 0
+        super().__init__()
         self._printed_at = time.monotonic()
         self._closed = threading.Event()
-        threading.Thread(target=self._tell_of_phases, daemon=True).start()
+        threading.Thread(target=self._show_long_phases, daemon=True).start()
 
     def say(self, text: str) -> None:
         """Print a line. If the pipe is closed, as by `| head`, the training is interrupted."""
@@ -162,21 +159,10 @@ class PlainLines:
                 os.dup2(null.fileno(), sys.stdout.fileno())
             signal.raise_signal(signal.SIGTERM)
 
-    def phase(self, text: str) -> None:
-        """Change what is told if it takes long."""
-        self._phase = self._phase.replaced_by(text)
-
-    def round(self, record: RoundRecord, remaining_s: float | None) -> None:
-        """Print the line of a round, with a head now and then."""
-        for line in round_lines(record, remaining_s, self._rounds % _HEAD_INTERVAL == 0):
-            self.say(line)
-        self._rounds += 1
-
     def close(self) -> None:
-        """Tell of no further phase."""
         self._closed.set()
 
-    def _tell_of_phases(self) -> None:
+    def _show_long_phases(self) -> None:
         while not self._closed.wait(0.5):
             silence_s = _SILENCE_S if self._rounds else _FIRST_SILENCE_S
             if self._phase.text and time.monotonic() > self._printed_at + silence_s:

@@ -1,4 +1,4 @@
-"""How strong a net is: pairs of matches against a player, from random openings, colours swapped.
+"""Evaluation of a net: pairs of matches against a player, from random openings, colours swapped.
 
 The statistics are those of tournaments (`playout.ratings.evidence`).
 """
@@ -26,19 +26,19 @@ from playout.ratings.pairs import Pair, PairScore
 
 @dataclass(frozen=True)
 class EvaluatedPlayer:
-    """A player by its description, and the file of the net if it is `alphazero` with a net."""
+    """The description of a player, and the file of the net if it is `alphazero`."""
 
     description: str
     net: Path | None = None
 
     def make(self, game: Game) -> Player:
-        """Return a new player, for each pair, so that pairs are independent. Raises SpecError."""
+        """Return a new player. Raises SpecError."""
         given = spec.parse(self.description)
         if self.net is None:
             return players.load(given, game)
         options = spec.bind(AlphaZero, given, skip=1)
         if "net" in options:
-            raise SpecError(f"the net is {self.net}; net={options['net']} is no option beside it")
+            raise SpecError(f"the net is {self.net}; leave out the option net={options['net']}")
         arguments: dict[str, Any] = {**options, "net": str(self.net)}
         return AlphaZero(game, **arguments)
 
@@ -55,22 +55,22 @@ class EvaluationTerms:
 
 
 def played(terms: EvaluationTerms, pairs: int, threads: int) -> Iterator[PairScore]:
-    """Play this number of pairs, several at a time; yield the points of the first player in each.
+    """Play pairs, `threads` at a time; yield the points of the first player in each.
 
-    Raises OpeningError if there is no opening of that length.
+    Raises OpeningError if no opening has the length of the terms.
     """
     with ThreadPoolExecutor(threads) as pool:
         yield from pool.map(lambda opening: played_pair(terms, opening), openings(terms, pairs))
 
 
 def openings(terms: EvaluationTerms, pairs: int) -> list[Sequence[int]]:
-    """Return an opening for each pair. Raises OpeningError if there is none that long."""
+    """Return an opening for each pair. Raises OpeningError if none has the length of the terms."""
     book = Book(str(terms.game), Openings(plies=terms.plies), terms.seed)
     return [book[number] for number in range(pairs)]
 
 
 def score(pairs: Sequence[PairScore]) -> NetScore:
-    """Return the score of the first player in pairs, of which there is one or more."""
+    """Return the score of the first player in one or more pairs."""
     pair = Pair((1, 1, 1), "", (0, 1), 0)
     found = evidence(pentanomial(0, [(pair, each) for each in pairs]))
     points = Counter(each for both in pairs for each in both)
@@ -89,12 +89,15 @@ def score(pairs: Sequence[PairScore]) -> NetScore:
 
 
 def _share_at(elo: float | None, unknown: float) -> float:
-    """The expected share of the points at a difference in Elo."""
+    """Return the expected share of the points at a difference in Elo."""
     return unknown if elo is None else 1 / (1 + 10 ** (-elo / 400))
 
 
 def played_pair(terms: EvaluationTerms, opening: Sequence[int]) -> PairScore:
-    """Play the two matches of an opening with new players; return the points of the first."""
+    """Play both matches of an opening with new players, so that pairs are independent.
+
+    Returns the points of the first player.
+    """
     first, second = (each.make(terms.game) for each in terms.players)
     try:
         return PairScore(
@@ -109,7 +112,7 @@ def played_pair(terms: EvaluationTerms, opening: Sequence[int]) -> PairScore:
 def _match(
     terms: EvaluationTerms, seats: tuple[Player, Player], opening: Sequence[int]
 ) -> tuple[float, float]:
-    """Play a match; return the points of both seats. Players are notified as by a server."""
+    """Play a match with notifications as from a server; return the points of both seats."""
     game = terms.game
     states: tuple[State, ...] = (game.initial_state(),)
     for number, seat in enumerate(seats, start=1):

@@ -1,7 +1,7 @@
 """The rounds of a run: self-play, learning, the checkpoint, the next net.
 
-A round counts when its checkpoint is written. Whatever ends this process before that, the next one
-uses the complete shards of the unfinished round and plays the rest.
+A round counts when its checkpoint is written. If this process ends before that, the next one uses
+the complete shards of the unfinished round and plays the rest.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from playout.players.training.selfplay_process import Job, JobPlayers
 from playout.players.training.settings import TrainingSettings
 from playout.players.training.trainer import Learned, Trainer, learning_rate
 
-#: Seconds between two looks at the workers.
+#: Seconds between two polls of the workers.
 _POLL_S = 0.1
 
 
 class _Times(NamedTuple):
-    """How long a round took, and its self-play and its learning, which may overlap others'."""
+    """The durations of a round, its self-play and its learning; those of two rounds may overlap."""
 
     round_s: float
     self_play_s: float
@@ -45,9 +45,10 @@ class TrainingLoop:
         checkpoint: Checkpoint | None,
         display: TrainingDisplay,
     ) -> None:
-        """Read the shards that are learned from; `settings` may have other limits than the folder.
+        """Restore the trainer, and read the shards from which it learns.
 
-        Raises TrainingError and NetError.
+        `settings` may differ from those of the folder in limits and processes. Raises TrainingError
+        and NetError.
         """
         self._folder = folder
         self._settings = settings
@@ -76,7 +77,7 @@ class TrainingLoop:
 
     def _round(self, workers: JobPlayers) -> None:
         number, began = self._done + 1, time.monotonic()
-        if workers.is_idle:  # otherwise the round was started while the net learned
+        if workers.is_idle:  # otherwise the round was started during the last one's learning
             self._start(workers, number, net=number - 1)
         self._wait(workers, number)
         shards = self._folder.read_round(number)
@@ -96,8 +97,8 @@ class TrainingLoop:
         self._display.round(self._last, record.remaining_s(self._settings.limits, self._last))
 
     def _start(self, workers: JobPlayers, number: int, net: int) -> None:
-        """Hand out what is missing of a round, one shard for each worker."""
-        workers.poll(0.0)  # some may have come or gone while the net learned
+        """Hand out the missing samples of a round, one shard for each worker."""
+        workers.poll(0.0)  # some may have joined or left while the net learned
         there = self._folder.read_round(number)
         wanted = self._settings.learning.positions_per_round
         missing = wanted - sum(each.played.positions for each in there.values())
@@ -114,7 +115,7 @@ class TrainingLoop:
         ])  # fmt: skip
 
     def _wait(self, workers: JobPlayers, number: int) -> None:
-        """Wait for the jobs of a round, and show how far they are."""
+        """Wait for the jobs of a round, and show their progress."""
         began = time.monotonic()
         before = f", {self._last.games_per_s:,.1f} games/s in the last round" if self._last else ""
         while not workers.is_idle:
@@ -126,10 +127,10 @@ class TrainingLoop:
             workers.poll(_POLL_S)
 
     def _learn(self, number: int, positions: int) -> tuple[Learned, float]:
-        """Take the steps that are due after new samples; return what they brought, and the rate."""
+        """Take the steps for new samples; return their losses, and the learning rate."""
         learning = self._settings.learning
         before = self._last.positions if self._last else 0
-        # The difference of two counts, so that a setting that was changed holds from now on.
+        # The difference of two counts, so that a changed setting holds from now on.
         each = learning.positions_per_step
         due = (before + positions) // each - before // each
         rate = learning_rate(learning, record.progress(self._settings.limits, self._last))
@@ -173,17 +174,17 @@ class TrainingLoop:
             learning_rate=rate,
             value_of_start=self._trainer.value_of_start(),
             window=self._replay.positions,
-            shards=tuple(f"{each}.npz" for each in shards),
+            shards=tuple(each.file for each in shards),
             stale=sum(each.net is not None and each.net < number - 1 for each in shards.values()),
         )
 
     def _add_samples(self, number: int, shards: Collection[Shard]) -> None:
-        """Learn from the shards of a round, if there are any."""
+        """Add the shards of a round, if any, to the samples from which the net learns."""
         if shards:
             self._replay.add_round(number, joined(each.samples for each in shards))
 
     def _first_needed(self, number: int) -> int:
-        """The first round that is still learned from after round `number`."""
+        """Return the first round whose samples are needed after round `number`."""
         return max(1, number + 2 - window(self._settings.learning, number + 1))
 
 

@@ -21,11 +21,11 @@ class RoundRecord:
     """A round of self-play and learning.
 
     `time` is in seconds since 1970. `seconds`, `games`, `positions`, `evaluations` and `steps` are
-    totals since the start of the run, the rest is about this round: shares are from 0 to 1,
-    `plies` is the mean length of a game, losses and entropies (in nats) are means over its steps,
-    `value_of_start` is the net's value of the first position afterwards, and `net_share` the share
-    of self-play spent inside the net. `shards` names the files that the round has added, of which
-    `stale` were played with an older net than the newest one at the start of the round.
+    totals since the start of the run, the others are of this round: shares are from 0 to 1, `plies`
+    is the mean length of a game, losses and entropies (in nats) are means over the steps,
+    `value_of_start` is the net's value of the first position after the round, and `net_share` the
+    share of self-play inside the net. `shards` are the files of the round, of which `stale` were
+    played with an older net than the newest one at the start of the round.
     """
 
     round: int
@@ -58,7 +58,7 @@ class RoundRecord:
         return msgspec.json.encode(asdict(self)) + b"\n"
 
     def event(self) -> bytes:
-        """Return the numbers of the record that are worth a curve, for an event file."""
+        """Return the numbers of the record as a record of an event file."""
         numbers = {
             name: float(value)
             for name, value in asdict(self).items()
@@ -69,9 +69,9 @@ class RoundRecord:
 
 @dataclass(frozen=True)
 class NetScore:
-    """The results of the first player: shares from 0 to 1, Elo points, at 95 % confidence.
+    """The results of the first player: shares from 0 to 1 and Elo, with 95 % intervals.
 
-    None is an unknown or infinite number.
+    None stands for an unknown or infinite number.
     """
 
     pairs: int
@@ -86,7 +86,7 @@ class NetScore:
     elo_high: float | None
 
     def __str__(self) -> str:
-        """The score and the difference in Elo, each with its interval."""
+        """Return the score and the difference in Elo, each with its interval."""
         counts = f"+{self.won} ={self.tied} -{self.lost}"
         score = f"{self.share:.1%} ({self.low:.1%} to {self.high:.1%})"
         bounds = (self.elo_low, self.elo, self.elo_high)
@@ -108,12 +108,12 @@ class EvaluationRecord:
         return msgspec.json.encode(self) + b"\n"
 
 
-#: The place of the evaluations among the shares of the limits.
+#: The index of the evaluations among the shares of the limits.
 _EVALUATIONS = 1
 
 
 def progress(limits: Limits, last: RoundRecord | None) -> float:
-    """Return the share of the run that is done, from 0 to 1; 0 without limits."""
+    """Return the complete share of the run, from 0 to 1; 0 without limits."""
     return min(1.0, max(_shares(limits, last))) if last else 0.0
 
 
@@ -123,10 +123,10 @@ def is_over(limits: Limits, last: RoundRecord | None) -> bool:
 
 
 def remaining_s(limits: Limits, last: RoundRecord) -> float | None:
-    """Return the estimated seconds until the first limit, None if that is unknown.
+    """Return the estimated seconds until the first limit, None if unknown.
 
-    In the first rounds playouts may evaluate, not the net: of all rounds and the last one, that
-    with more evaluations a second counts.
+    For the limit of evaluations, the rate of all rounds or of the last round counts, whichever is
+    higher: in the first rounds, playouts may evaluate instead of the net.
     """
     shares = _shares(limits, last)
     rates = [share / last.seconds if last.seconds else 0.0 for share in shares]
@@ -138,7 +138,7 @@ def remaining_s(limits: Limits, last: RoundRecord) -> float | None:
 
 
 def _shares(limits: Limits, last: RoundRecord | None) -> list[float]:
-    """The share of each limit that is used up; 0 for no limit."""
+    """Return the used share of each limit; 0 for no limit."""
     if last is None:
         return [0.0]
     used = (last.round, last.evaluations, last.seconds / 60)

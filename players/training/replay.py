@@ -15,7 +15,7 @@ from playout.players.training.settings import LearningSettings
 
 
 class Batch(NamedTuple):
-    """Inputs and targets of a step: `legal` is 1 for legal actions, `value` is from -1 to 1."""
+    """Inputs and targets of a step: `legal` is true for legal actions, `value` is from -1 to 1."""
 
     planes: NDArray[np.float32]
     legal: NDArray[np.bool_]
@@ -24,7 +24,7 @@ class Batch(NamedTuple):
 
 
 class ReplayBuffer:
-    """The window of rounds that the net learns from: it grows with the number of rounds."""
+    """The last rounds, from which the net learns; their number grows with the run."""
 
     def __init__(self, game: Game, settings: LearningSettings) -> None:
         self._game = game
@@ -35,7 +35,7 @@ class ReplayBuffer:
         self._all: tuple[Samples, NDArray[np.bool_]] | None = None
 
     def add_round(self, number: int, samples: Samples) -> None:
-        """Add the samples of round `number`, counted from 1, and forget those before the window."""
+        """Add the samples of round `number`, from 1, and remove those before the window."""
         self._rounds.append((samples, legal_actions(self._game, samples.states)))
         while len(self._rounds) > window(self._settings, number):
             self._rounds.popleft()
@@ -47,9 +47,9 @@ class ReplayBuffer:
         return sum(samples.positions for samples, _ in self._rounds)
 
     def draw(self, random: np.random.Generator) -> Batch:
-        """Draw a batch, with each sample turned and reflected at random. The window is not empty.
+        """Draw a batch, with each sample moved by a random symmetry. The window is not empty.
 
-        The value to learn is a mean of the result and the search's estimate.
+        The target of the value is a mean of the result and the search's estimate.
         """
         if self._all is None:
             parts, masks = zip(*self._rounds, strict=True)
@@ -64,12 +64,12 @@ class ReplayBuffer:
 
 
 def window(settings: LearningSettings, number: int) -> int:
-    """Return how many rounds are learned from after round `number`: half of all, within bounds."""
+    """Return the number of rounds in the window after round `number`: half of all, in bounds."""
     return max(settings.least_rounds, min(settings.most_rounds, number // 2))
 
 
 def legal_actions(game: Game, states: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return for each state a row that is true at the legal actions."""
+    """Return an array [state, action] that is true for legal actions."""
     legal = np.zeros((len(states), game.num_actions), dtype=np.bool_)
     for row, state in zip(legal, states.tolist(), strict=True):
         row[list(game.legal_actions(tuple(state)))] = True
@@ -77,7 +77,7 @@ def legal_actions(game: Game, states: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 class _Augmentation:
-    """The symmetries of a game as tables of indices; without a game the identity alone."""
+    """The symmetries of a game as tables of indices; without a game, only the identity."""
 
     def __init__(self, game: Game | None) -> None:
         symmetries = game.symmetries if game else ()
@@ -86,7 +86,7 @@ class _Augmentation:
         self._actions = np.array([np.argsort(each.actions) for each in symmetries])
 
     def apply(self, batch: Batch, random: np.random.Generator) -> Batch:
-        """Move each row by a symmetry that is drawn at random."""
+        """Move each row by a random symmetry."""
         if len(self._cells) < 2:
             return batch
         drawn = random.integers(0, len(self._cells), len(batch.planes))

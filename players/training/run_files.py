@@ -1,8 +1,8 @@
-"""Reads and writes files; those that are written whole are complete or absent.
+"""Reads and writes files; a written file is complete or absent, whenever the process is killed.
 
 The content goes into a hidden file in the same folder, which is forced to disk and then renamed
-(`playout.players.nets.files`), so that a process can be killed at any time. Arrays are stored as
-`.npz`, whose members have checksums (CRC-32) that are verified when they are read.
+(`playout.players.nets.files`). Arrays are stored as `.npz`, whose members have checksums (CRC-32)
+that are verified by reading.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def append(path: Path, content: bytes) -> None:
 
 
 def lines(path: Path, kind: type[T]) -> list[T]:
-    """Return the records of a file with one a line, without those that cannot be read."""
+    """Return the records of a file, one a line, without lines that cannot be read."""
     found = []
     with contextlib.suppress(FileNotFoundError):
         for line in path.read_bytes().splitlines():
@@ -69,8 +69,8 @@ def packed(arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any]) -> byte
 def read_arrays(path: Path, remedy: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return the arrays of a file and the object about them.
 
-    Raises TrainingError if the file is torn, was changed, or is something else; `remedy` says what
-    to do then.
+    Raises TrainingError if the file is torn, was changed, or is another one; `remedy` is advice for
+    that case.
     """
     try:
         # Each member is read whole, as only then its checksum is verified; numpy's `load` reads as
@@ -101,7 +101,7 @@ def unfinished(folder: Path) -> list[Path]:
 
 @contextlib.contextmanager
 def clear_errors(path: Path) -> Iterator[None]:
-    """Within the block an error of the file system becomes a TrainingError that names the file."""
+    """Turn an error of the file system in the block into a TrainingError that names the file."""
     try:
         yield
     except OSError as error:

@@ -4,17 +4,17 @@
 | --- | --- |
 | `settings.toml` | the settings (`settings`) |
 | `checkpoint.npz` | parameters, optimizer and counters after the last complete round |
-| `nets/0012.onnx` | the net after round 12; 0000 is the random one of the start |
-| `shards/0012-0.npz` | samples of round 12 (`samples`), as long as they are learned from |
+| `nets/0012.onnx` | the net after round 12; 0000 is the random net of the start |
+| `shards/0012-0.npz` | samples of round 12 (`samples`), while the net learns from them |
 | `games/0012-0.npz` | on a worker of a cluster: games that have not ended |
 | `metrics.jsonl` | a line for each round (`record`) |
 | `evaluations.jsonl` | a line for each evaluation (`record`) |
-| `tensorboard/` | the same numbers as an event file, made anew from the lines at each start |
-| `workers.log` | what the worker processes wrote to standard error |
+| `tensorboard/` | the same numbers as an event file, rewritten from the lines at each start |
+| `workers.log` | the standard error of the worker processes |
 | `lock` | locked by the process that trains |
 
-A round is complete when the checkpoint has it. The checkpoint holds the round's line of
-`metrics.jsonl` too, so that a line that was not written is added at the next start.
+A round is complete when it is in the checkpoint. The checkpoint also holds the round's line of
+`metrics.jsonl`, so that a line that was not written is added at the next start.
 
 Every file but the logs is complete or absent, whenever a process is killed (`run_files`). So a
 folder can be copied and resumed at any time.
@@ -46,15 +46,15 @@ from playout.players.training.samples import Shard, ShardName
 from playout.players.training.self_play import Unfinished
 from playout.players.training.settings import TrainingSettings, parse, text_of
 
-#: The form of a checkpoint; one of another form is refused.
+#: The format of checkpoints; others are refused.
 _FORMAT = 2
-#: The names of the net's parameters in the state of a trainer begin with this.
+#: The prefix of the net's parameters in the state of a trainer.
 NET = "net/"
 _RESTORE = "restore a copy, or begin a new run in another folder"
 _EVENTS = "events.out.tfevents.playout"
 #: The lines at the end of the log that an error shows.
 _LOG_LINES = 6
-#: A worker of a cluster keeps the net of a job and those of this many rounds before it.
+#: A worker of a cluster keeps the net of a job and the nets of this many rounds before it.
 _NETS_BEFORE = 2
 
 
@@ -97,7 +97,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path, settings: TrainingSettings) -> RunFolder:
-        """Make the folder of a new run. Raises TrainingError if it is not empty."""
+        """Make the folder of a new run. Raises TrainingError if the folder is not empty."""
         with clear_errors(path):
             path.mkdir(parents=True, exist_ok=True)
             if any(path.iterdir()):
@@ -106,7 +106,7 @@ class RunFolder:
 
     @classmethod
     def copy(cls, path: Path, settings: str) -> RunFolder:
-        """Make a folder with this text as its settings, as for a run on another machine."""
+        """Make a folder for a run of another machine; `settings` is the text of its settings."""
         folder = cls(path)
         folder._make_folders()
         run_files.write(folder.settings_file, settings.encode())
@@ -116,7 +116,7 @@ class RunFolder:
     def open(cls, path: Path) -> RunFolder:
         """Return the folder of an existing run.
 
-        Raises TrainingError if it is none, and with all faults of its settings.
+        Raises TrainingError for other folders, and with all faults of the settings.
         """
         folder = cls(path)
         if not folder.exists:
@@ -124,7 +124,7 @@ class RunFolder:
                 f"{path}: has no settings.toml, so it is not the folder of a run; "
                 "make one: playout-train new GAME DIR"
             )
-        folder.settings  # noqa: B018  # before anything is made in a folder of something else
+        folder.settings  # noqa: B018  # is read before anything is made in another folder
         folder._make_folders()
         return folder
 
@@ -149,9 +149,9 @@ class RunFolder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Within the block no other process trains here.
+        """Lock the folder for the block, so that no other process trains here.
 
-        Raises InTraining if one does, and TrainingError if that cannot be found out.
+        Raises InTraining if one does, and TrainingError if the lock cannot be opened.
         """
         with clear_errors(self._lock):
             descriptor = os.open(self._lock, os.O_RDONLY | os.O_CREAT, 0o644)
@@ -183,7 +183,7 @@ class RunFolder:
             each.unlink(missing_ok=True)
 
     def write_beside(self, output: Path, content: bytes) -> None:
-        """Write a file that is none of the run's. Raises TrainingError if it is one."""
+        """Write a file that does not belong to the run. Raises TrainingError if it does."""
         self._refuse_own(output)
         run_files.write(output, content)
 
@@ -208,7 +208,7 @@ class RunFolder:
     # Nets.
 
     def nets(self) -> dict[int, Path]:
-        """Return the nets that are there, by the round after which they were written, in order."""
+        """Return the stored nets by the rounds after which they were written, in order."""
         found = {int(each.stem): each for each in self._nets.glob("*.onnx") if each.stem.isdigit()}
         return dict(sorted(found.items()))
 
@@ -239,7 +239,7 @@ class RunFolder:
         return run_files.read(self._net_file(number))
 
     def put_net(self, number: int, content: bytes) -> None:
-        """Store the net of a run on another machine, unless it is there; forget older ones."""
+        """Store a net of another machine, unless it is stored; remove older nets."""
         if number not in self.nets():
             run_files.write(self._net_file(number), content)
             self._forget_nets(before=number - _NETS_BEFORE)
@@ -247,9 +247,10 @@ class RunFolder:
     def export_net(
         self, output: Path, author: str | None, licence: str | None, half: bool
     ) -> RoundRecord:
-        """Write the newest net, which has learned, to another file; return its last round.
+        """Write the newest net to another file; return the last round from which it has learned.
 
-        Author and licence are by default those of the settings.
+        Author and licence are by default those of the settings. Raises TrainingError if no round is
+        complete.
         """
         self._refuse_own(output)
         checkpoint = self.read_checkpoint()
@@ -264,7 +265,7 @@ class RunFolder:
         return checkpoint.record
 
     def _write_net(self, parameters: Parameters, last: RoundRecord | None) -> None:
-        """Write the net that has learned up to the round `last`."""
+        """Write the net after the round `last`."""
         path = self._net_file(last.round if last else 0)
         graph.write(path, self.settings.game, parameters, self._metadata(last))
 
@@ -282,7 +283,7 @@ class RunFolder:
         return self._nets / f"{number:04}.onnx"
 
     def _forget_nets(self, before: int, keep_every: int = 0) -> None:
-        """Remove the nets before a round, but each `keep_every`-th with the first, if not 0."""
+        """Remove the nets before a round, except each `keep_every`-th with the first, if not 0."""
         for number, path in self.nets().items():
             if number < before and (not keep_every or number % keep_every):
                 path.unlink(missing_ok=True)
@@ -308,16 +309,16 @@ class RunFolder:
             raise TrainingError(f"{path}: {error}") from error
 
     def write_shard(self, name: ShardName, shard: Shard) -> None:
-        """Write a shard: it counts from now on."""
+        """Write a shard, which counts from now on."""
         about = shard.about(self.settings.game)
         run_files.write(self._shard_file(name), run_files.packed(shard.samples._asdict(), about))
 
     def put_shard(self, name: ShardName, content: bytes) -> None:
-        """Store a shard that was written on another machine: it counts from now on."""
+        """Store a shard of another machine, which counts from now on."""
         run_files.write(self._shard_file(name), content)
 
     def read_games(self, name: ShardName) -> Unfinished | None:
-        """Read the games with which a shard begins; None if they are new ones."""
+        """Return the games with which a shard begins; None if they are new games."""
         path = self._games_file(name)
         return Unfinished(**run_files.read_arrays(path, "delete it")[0]) if path.exists() else None
 
@@ -326,7 +327,7 @@ class RunFolder:
         self.put_games(name, run_files.packed(games._asdict(), {}))
 
     def put_games(self, name: ShardName, content: bytes) -> None:
-        """Store the games with which a shard begins, which another machine has written."""
+        """Store the games with which a shard begins, written on another machine."""
         self._games.mkdir(exist_ok=True)
         run_files.write(self._games_file(name), content)
 
@@ -340,10 +341,10 @@ class RunFolder:
         self._games_file(name).unlink(missing_ok=True)
 
     def _shard_file(self, name: ShardName) -> Path:
-        return self._shards / f"{name}.npz"
+        return self._shards / name.file
 
     def _games_file(self, name: ShardName) -> Path:
-        return self._games / f"{name}.npz"
+        return self._games / name.file
 
     # The checkpoint and the records.
 
@@ -374,7 +375,7 @@ class RunFolder:
         return checkpoint
 
     def start(self, parameters: Parameters, last: RoundRecord | None) -> None:
-        """Write the net and the records up to the last complete round anew."""
+        """Rewrite the net and the records of the last complete round."""
         records = [each for each in self.records() if last and each.round < last.round]
         records += [last] if last else []
         run_files.write(self._metrics, b"".join(each.line() for each in records))
@@ -383,7 +384,7 @@ class RunFolder:
         self._write_net(parameters, last)
 
     def complete_round(self, checkpoint: Checkpoint, first_needed: int) -> None:
-        """Store a complete round and its net; forget the shards before the round `first_needed`."""
+        """Store a complete round and its net; remove the shards before the round `first_needed`."""
         last = checkpoint.record
         self._write_net(checkpoint.parameters, last)
         self.write_checkpoint(checkpoint)
@@ -394,25 +395,25 @@ class RunFolder:
                 self.forget_shard(name)
 
     def write_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Store a complete round: afterwards it counts."""
+        """Store a complete round, which counts from now on."""
         about = {"format": _FORMAT, "record": asdict(checkpoint.record)} | self._fixed()
         run_files.write(self._checkpoint, run_files.packed(checkpoint.state, about))
 
     def _fixed(self) -> dict[str, Any]:
-        """The settings that a run keeps, besides the size of its net."""
+        """Return the settings that must not change during a run, besides the size of the net."""
         return {"game": str(self.settings.game), "seed": self.settings.seed}
 
     def records(self) -> list[RoundRecord]:
-        """Return the records of all rounds; a line that was not written to its end is left out."""
+        """Return the records of all rounds, without a line that is incomplete."""
         return run_files.lines(self._metrics, RoundRecord)
 
     def append_record(self, last: RoundRecord) -> None:
-        """Append a record to the lines and to the event file."""
+        """Append a record to the lines, and to the event file."""
         run_files.append(self._metrics, last.line())
         run_files.append(self._events, last.event())
 
     def evaluations(self) -> list[EvaluationRecord]:
-        """Return the evaluations; a line that was not written to its end is left out."""
+        """Return the evaluations, without a line that is incomplete."""
         return run_files.lines(self._evaluations, EvaluationRecord)
 
     def append_evaluation(self, evaluation: EvaluationRecord) -> None:

@@ -16,7 +16,7 @@ FORMAT = 1
 
 
 class Samples(NamedTuple):
-    """Positions, and what was learned about them: a row of each array is one position.
+    """Positions with the results of their searches and games: a row of each array is one position.
 
     `last` is the last action before the position, -1 without one. `policy` is the share of the
     visits of each action, without those that only noise caused, and sums to 1. `outcome` is 1, 0
@@ -42,8 +42,8 @@ _KINDS = (np.int64, np.int16, np.float32, np.float32, np.float32)
 class Played:
     """Counts of the games of a shard, or the sums over several shards.
 
-    `plies` are all moves of the games, `net_seconds` the time inside the net and `seconds` the
-    whole time, both summed over workers.
+    `plies` is the number of moves, `net_seconds` the time inside the net and `seconds` the whole
+    time, both summed over workers.
     """
 
     games: int = 0
@@ -62,7 +62,7 @@ class Played:
 
 
 class ShardName(NamedTuple):
-    """A round, and the place of a shard in it, from 0; the text is the name of its file."""
+    """A round, and the place of a shard in it, from 0."""
 
     round: int
     place: int
@@ -70,11 +70,16 @@ class ShardName(NamedTuple):
     def __str__(self) -> str:
         return f"{self.round:04}-{self.place}"
 
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        return f"{self}.npz"
+
 
 class Shard(NamedTuple):
-    """The samples of one worker in one round, and the counts of the games they come from.
+    """The samples of one worker in one round, and the counts of their games.
 
-    `net`: the round after which the net was written that played them; None if it is not known.
+    The games were played by the net after the round `net`, None if that is unknown.
     """
 
     samples: Samples
@@ -82,7 +87,7 @@ class Shard(NamedTuple):
     net: int | None = None
 
     def about(self, game: Game) -> dict[str, Any]:
-        """Return what is stored beside the samples."""
+        """Return the JSON object that is stored with the samples."""
         played = asdict(self.played)
         return {"format": FORMAT, "game": str(game), "played": played, "net": self.net}
 

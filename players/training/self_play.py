@@ -1,4 +1,4 @@
-"""Self-play of a net: many games at a time, which yield samples to learn from."""
+"""Self-play of a net: many games at a time, whose positions become samples."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from playout.players.training.samples import Played, Samples
 class Unfinished(NamedTuple):
     """Games that have not ended, with their samples so far: a row of each array is one game.
 
-    The fields are those of `playout.players.mcts.selfplay_search.Games`. What the search has found
-    about the next moves is not part of it.
+    The fields are those of `playout.players.mcts.selfplay_search.Games`. The trees of the next
+    moves are not part of it.
     """
 
     boards: NDArray[np.int64]
@@ -59,7 +59,7 @@ Evaluate = Callable[[NDArray[np.float32]], tuple[NDArray[np.float32], NDArray[np
 
 @dataclass(frozen=True)
 class SelfPlaySettings:
-    """How games are played; the defaults learned six by six, four in a row, in minutes."""
+    """How games are played; with the defaults, a net learned mnk(m=6,n=6,k=4) in minutes."""
 
     games: int = 128  # at a time, which is the batch of the net
     simulations: int = 128  # of a full search; only the moves of full searches are samples
@@ -71,12 +71,12 @@ class SelfPlaySettings:
     noise: float = 0.25  # weight of that noise
     temperature_plies: int = 6  # moves before this ply are drawn in proportion to their visits
     random_openings: float = 0.5  # share of games that begin with random moves
-    opening_plies: int = 4  # most of them
+    opening_plies: int = 4  # most random moves
     handicap_games: float = 0.0  # share of games in which one player moves by the policy alone
     solver: bool = True  # backpropagate proofs
     decisive: bool = True  # decisive playouts find wins and losses within two plies
-    playout_rounds: int = 0  # first rounds, in which playouts evaluate, not the net
-    playout_simulations: int = 1000  # of a full search in those rounds, quick ones in proportion
+    playout_rounds: int = 0  # first rounds, in which playouts evaluate instead of the net
+    playout_simulations: int = 1000  # of a full search in these rounds; quick ones in proportion
 
 
 class SelfPlayResult(NamedTuple):
@@ -88,7 +88,7 @@ class SelfPlayResult(NamedTuple):
 
 
 class SelfPlay:
-    """Games of a net against itself, which go on from one call of `play` to the next."""
+    """Games of a net against itself, which continue from one call of `play` to the next."""
 
     def __init__(
         self,
@@ -97,10 +97,10 @@ class SelfPlay:
         seed: int,
         unfinished: Unfinished | None = None,
     ) -> None:
-        """Start the games, or go on with unfinished ones, whose next moves are searched anew.
+        """Start new games, or continue unfinished ones, whose next moves are searched anew.
 
-        What is played follows from these arguments and from the nets. Raises MemoryError if the
-        trees do not fit into memory.
+        The games follow from these arguments and from the nets. Raises MemoryError if the trees do
+        not fit into memory.
         """
         self._game, self._settings = game, settings
         rules = rules_of(game)
@@ -148,11 +148,11 @@ class SelfPlay:
         samples: int,
         evaluated: Callable[[int], object] = lambda n: None,
     ) -> SelfPlayResult:
-        """Play until the games that ended have `samples` or some more.
+        """Play until the ended games have `samples` samples or some more.
 
-        `evaluate` is the net; without one, for which the settings have `playout_rounds`, playouts
+        `evaluate` is the net. Without one, which needs `playout_rounds` in the settings, playouts
         evaluate, and the policy is even. After each batch, `evaluated` is called with its size.
-        Raises what `evaluate` raises; the samples of games that ended before are lost.
+        Raises the errors of `evaluate`; the samples of games that ended before are then lost.
         """
         started, self._net_seconds = time.perf_counter(), 0.0
         schedule, games = self._schedule(evaluate is None), self._room(samples)
@@ -209,21 +209,21 @@ class SelfPlay:
         )
 
     def _continue(self, unfinished: Unfinished) -> None:
-        """Take over games; the searches of their moves begin with `play`."""
+        """Restore unfinished games; the searches of their moves begin with `play`."""
         self._games = games = new_games(self._game, self._settings.games, 0)
         for name, array in unfinished._asdict().items():
             room = getattr(games, name)
             (room[:, : array.shape[1]] if name in OF_SAMPLES else room)[:] = array
 
     def _search_anew(self, games: selfplay_search.Games, schedule: Schedule) -> None:
-        """Give each game a tree that has nothing but a root."""
+        """Reduce the tree of each game to its root."""
         handicapped = games.handicapped == games.boards[:, 0]
         quick = np.where(handicapped, 1, schedule.quick_simulations)
         games.left[:] = np.where(games.full, schedule.simulations, quick)
         self._tree.used[:] = np.arange(self._settings.games) * self._rows + 1
 
     def _room(self, samples: int) -> selfplay_search.Games:
-        """Return the games with empty room for `samples` and those of the games that end last."""
+        """Return the games with empty arrays for `samples` samples and some more."""
         fresh = new_games(self._game, self._settings.games, samples)
         if self._games is not None:
             done = {name: getattr(fresh, name) for name in fresh._fields if "done" in name}
@@ -242,7 +242,7 @@ class SelfPlay:
         evaluated(n)
 
     def _evaluate_by_net(self, evaluate: Evaluate) -> None:
-        """Evaluate all rows, so that the batch has always the same size."""
+        """Evaluate all rows, so that all batches have the same size."""
         leaves = self._buffers.leaves
         self._encoding.encode_into(
             leaves.states, leaves.last, self._planes, (leaves.legal, leaves.moves)
@@ -264,7 +264,7 @@ class SelfPlay:
         )
 
     def _prepare_roots(self, n: int) -> None:
-        """Add noise to the policy of the roots of full searches, and keep it without the noise."""
+        """Store the policy of the roots of full searches, and add noise to it."""
         assert self._games is not None
         leaves, settings = self._buffers.leaves, self._settings
         full = self._games.full[leaves.tree[:n]] == 1

@@ -38,7 +38,7 @@ ATTEMPTS = 3
 
 
 class Job(msgspec.Struct, frozen=True):
-    """Samples to play: how many, with the net after which round and which seed, for which shard.
+    """A shard to play: its name, the round of the net, a seed, and the number of samples.
 
     With `alone`, the shard follows from the job and the files of the folder alone: the worker
     starts with the games that are stored for the shard, or new ones, and stores those that have not
@@ -53,7 +53,7 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class WorkerReport(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How many positions a worker has evaluated in its job; at last its end or its error."""
+    """The number of evaluations in a worker's job so far; finally its end or an error."""
 
     evaluations: int = 0
     done: bool = False
@@ -61,14 +61,14 @@ class WorkerReport(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class _Progress:
-    """Reports now and then how many positions were evaluated, by the net or by playouts."""
+    """Reports the number of evaluations, by the net or by playouts, every `_REPORT_S` seconds."""
 
     def __init__(self) -> None:
         self.evaluations = 0
         self._reported_at = time.monotonic()
 
     def add(self, evaluations: int) -> None:
-        """Count evaluations, and report the sum if it is time."""
+        """Count evaluations, and report the sum if it is due."""
         self.evaluations += evaluations
         if time.monotonic() > self._reported_at + _REPORT_S:
             self._reported_at = time.monotonic()
@@ -76,9 +76,9 @@ class _Progress:
 
 
 def main() -> None:
-    """Do the jobs of standard input, in the folder of a run, which is the first argument.
+    """Do the jobs of standard input.
 
-    The second one is how many seconds to wait for a job, 0 for any time.
+    Arguments: the folder of the run, and the seconds to wait for a job, 0 for no limit.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that trains
     try:
@@ -88,12 +88,12 @@ def main() -> None:
     except (TrainingError, NetError) as error:
         _send(WorkerReport(error=str(error)))
     except MemoryError as error:
-        text = "the games need more memory than there is: lower self_play.games, or simulations"
+        text = "not enough memory for the games: lower self_play.games or self_play.simulations"
         _send(WorkerReport(error=f"{text} ({error})"))
 
 
 class SelfPlayWorker:
-    """Plays jobs; games that have not ended go on in the next job, with its net."""
+    """Plays jobs; games that have not ended continue in the next job, with its net."""
 
     def __init__(self, folder: RunFolder) -> None:
         """Read the settings. Raises TrainingError."""
@@ -107,7 +107,7 @@ class SelfPlayWorker:
 
         Raises TrainingError and NetError.
         """
-        # Also for a job of playouts: what is wrong with a net or a runtime is known at once.
+        # Also for a job of playouts, so that a faulty net or runtime is reported at once.
         settings, net = self._settings, self._net(job)
         if self._self_play is None or job.alone:
             given = self._folder.read_games(job.shard) if job.alone else None
@@ -126,16 +126,16 @@ class SelfPlayWorker:
         return progress.evaluations
 
     def _net(self, job: Job) -> Net:
-        """Load the net of a job; which runtime is the fastest is found out once."""
+        """Load the net of a job; the fastest runtime is determined once."""
         net = self._folder.load_net(job.net, self._backend)
         self._backend = net.backend
         return net
 
 
 def _jobs(idle_s: float) -> Iterator[Job]:
-    """Yield the jobs until none comes for so long, if that is not 0.
+    """Yield the jobs until none arrives for `idle_s` seconds; 0 is no limit.
 
-    A thread reads them, and ends the process with its standard input.
+    A thread reads them, and ends the process at the end of standard input.
     """
     lines = SimpleQueue[bytes]()
 
@@ -158,12 +158,12 @@ def _send(report: WorkerReport) -> None:
 
 
 class WorkerProcess:
-    """A worker and its job; a thread passes its reports on, and None at its end."""
+    """A worker process and its job; a thread puts its reports into a queue, and None at its end."""
 
     def __init__(
         self, folder: RunFolder, reports: SimpleQueue[WorkerMessage], idle_s: float = 0.0
     ) -> None:
-        """Start it; with `idle_s` it ends by itself after this many seconds without a job."""
+        """Start it; unless `idle_s` is 0, it ends itself after that many seconds without a job."""
         self.job: Job | None = None
         self._folder = folder
         with folder.open_log() as errors:
@@ -187,7 +187,7 @@ class WorkerProcess:
         reports.put((self, None))
 
     def start(self, job: Job) -> None:
-        """Give it a job; if it has exited, its end will be reported."""
+        """Send it a job; if it has exited, its end will be reported."""
         self.job = job
         assert self.process.stdin
         try:
@@ -197,12 +197,12 @@ class WorkerProcess:
             pass
 
     def failure(self) -> TrainingError:
-        """Return the error that it exited before its job was done, with the end of the log."""
+        """Return the error of an exit before the job was done, with the end of the log."""
         code, log = self.process.wait(), self._folder.end_of_log()
         return TrainingError(f"workers exit with code {code} before their job is done; {log}")
 
     def kill(self) -> None:
-        """End it at once; its job is lost."""
+        """Kill it; its job is lost."""
         self.process.kill()
         self.process.wait()
 
@@ -211,21 +211,21 @@ WorkerMessage = tuple[WorkerProcess, WorkerReport | None]
 
 
 def _python_path() -> str:
-    """The PYTHONPATH with which a worker imports the same code as this process."""
+    """Return the PYTHONPATH with which a worker imports the same code as this process."""
     root = str(Path(players.__file__).parents[1])
     return os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
 
 
 class JobPlayers(Protocol):
-    """What plays the jobs of a round: processes of this machine, or of a cluster."""
+    """Plays the jobs of a round: processes of this machine, or the workers of a cluster."""
 
     @property
     def count(self) -> int:
-        """How many jobs are played at a time, at least 1."""
+        """The number of jobs that are played at a time, 1 or more."""
 
     @property
     def evaluations(self) -> int:
-        """How many positions were evaluated for the jobs since `play` was called."""
+        """The number of evaluations for the jobs since `play` was called."""
 
     @property
     def is_idle(self) -> bool:
@@ -233,17 +233,17 @@ class JobPlayers(Protocol):
 
     @property
     def description(self) -> str:
-        """The players in a few words, to be shown with the progress; empty for processes."""
+        """A few words to show with the progress; empty for processes of this machine."""
 
     def play(self, jobs: list[Job]) -> None:
-        """Start these jobs; those before are done."""
+        """Start these jobs; all earlier ones are done."""
 
     def poll(self, timeout_s: float) -> None:
-        """Wait so long for something to happen, and handle it. Raises TrainingError."""
+        """Handle events, and wait for the first at most `timeout_s`. Raises TrainingError."""
 
 
 class Workers:
-    """Processes that play against themselves."""
+    """Worker processes of this machine, which are replaced if they exit."""
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
@@ -254,7 +254,7 @@ class Workers:
         self._processes: list[WorkerProcess] = []
 
     def start(self, count: int) -> None:
-        """Start so many processes; if one cannot start, `close` ends those before it."""
+        """Start `count` processes; if one cannot start, `close` ends those before it."""
         for _ in range(count):
             self._processes.append(self._new())
 
@@ -265,16 +265,16 @@ class Workers:
 
     @property
     def evaluations(self) -> int:
-        """How many positions were evaluated for the jobs since `play` was called."""
+        """The number of evaluations for the jobs since `play` was called."""
         return sum(self._evaluations.values())
 
     @property
     def description(self) -> str:
-        """Nothing: processes of this machine are what everybody expects."""
+        """Empty: processes of this machine are the default."""
         return ""
 
     def play(self, jobs: list[Job]) -> None:
-        """Start these jobs; those before are done."""
+        """Start these jobs; all earlier ones are done."""
         self._attempts = dict.fromkeys(jobs, 0)
         self._evaluations = {}
         self._waiting.extend(jobs)
@@ -286,7 +286,7 @@ class Workers:
         return not self._waiting and all(each.job is None for each in self._processes)
 
     def poll(self, timeout_s: float) -> None:
-        """Wait for reports, and replace workers that have exited. Raises TrainingError."""
+        """Handle reports, and replace workers that have exited. Raises TrainingError."""
         try:
             process, report = self._reports.get(timeout=timeout_s)
             while True:
@@ -296,7 +296,7 @@ class Workers:
             pass
 
     def close(self) -> None:
-        """End all workers at once; the shards in flight are lost."""
+        """Kill all workers; their unfinished shards are lost."""
         for each in self._processes:
             each.kill()
 
@@ -313,7 +313,7 @@ class Workers:
                 self._hand_out()
 
     def _replace(self, worker: WorkerProcess) -> None:
-        """Start another process, which does the job of one that has exited."""
+        """Start a process in place of one that has exited, and repeat its job."""
         worker.process.wait()
         if worker.job and self._attempts[worker.job] >= ATTEMPTS:
             raise worker.failure()

@@ -1,7 +1,7 @@
 """The settings of a run: a TOML file, with defaults that follow from the size of the game.
 
-`TABLES` has each key with its check and its meaning. From it the file of a new run is written and a
-file is checked; a fault is reported with its line.
+`TABLES` has the check and the meaning of each key. It is used to write the file of a new run, and
+to check a file; a fault is reported with its line.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from playout.players.training.self_play import SelfPlaySettings
 #: The ways in which the learning rate changes during a run.
 SCHEDULES = ("constant", "cosine")
 _MANY = 10**9
-#: Largest values of options that are settings, too.
+#: Largest values of settings that are also options of commands.
 MOST_SEED, MOST_ROUNDS, MOST_EVALUATIONS, MOST_MINUTES = 2**63 - 1, _MANY, 10**15, 10_000_000
 MOST_WORKERS = 1024
-#: Bytes that a worker reserves for its games at most, of which it uses few; and the fewest games.
+#: Most bytes that a worker reserves for its games, of which it uses few; and the fewest games.
 _RESERVED, _LEAST_GAMES = 2**32, 8
 
 
@@ -59,7 +59,7 @@ class LearningSettings:
 
 @dataclass(frozen=True)
 class Limits:
-    """When a run ends: at the first of these; 0 is no limit."""
+    """The limits of a run, which ends at the first of them; 0 is no limit."""
 
     rounds: int = 0
     evaluations: int = 0
@@ -79,7 +79,7 @@ class ProcessSettings:
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """Everything that a run depends on, besides the machine."""
+    """All settings of a run; together with the machine, they determine it."""
 
     game: Game
     seed: int = 1
@@ -93,7 +93,7 @@ class TrainingSettings:
 
 
 class Key(NamedTuple):
-    """The check of a value, and what the value means, for the comment in the file."""
+    """The check of a value, and its meaning, for the comment in the file."""
 
     check: Check[Any]
     meaning: str
@@ -103,7 +103,7 @@ class Key(NamedTuple):
 TOP: Mapping[str, Key] = {
     "seed": Key(whole(0, MOST_SEED), "the same seed and one worker give the same nets"),
     "author": Key(visible(200), "for the metadata of the nets: your name"),
-    "licence": Key(visible(200), "and what others may do with them, as in MIT"),
+    "licence": Key(visible(200), "for the metadata of the nets, such as MIT"),
 }
 
 #: The tables of the file, which are fields of `TrainingSettings`, and their keys.
@@ -116,33 +116,33 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
     },
     "self_play": {
         "games": Key(whole(1, 4096), "games that a worker plays at a time: the net's batch"),
-        "simulations": Key(whole(2, 100_000), "of a move that is learned from"),
+        "simulations": Key(whole(2, 100_000), "of a move that becomes a sample"),
         "quick_simulations": Key(whole(2, 100_000), "of the other moves"),
-        "full_share": Key(number(0.01, 1), "share of the moves that are learned from"),
+        "full_share": Key(number(0.01, 1), "share of the moves that become samples"),
         "c_puct": Key(number(0, 100), "exploration constant of PUCT"),
         "fpu_reduction": Key(number(0, 2), "unvisited moves: the parent's value minus this"),
         "dirichlet_alpha": Key(number(0.01, 1000), "noise at the root, divided by its moves"),
         "noise": Key(number(0, 1), "share of the noise in the policy at the root"),
         "temperature_plies": Key(whole(0, 1000), "moves of a game that are drawn by visits"),
         "random_openings": Key(number(0, 1), "share of the games with random first moves"),
-        "opening_plies": Key(whole(0, 100), "random first moves at most"),
+        "opening_plies": Key(whole(0, 100), "most random first moves"),
         "handicap_games": Key(number(0, 1), "share in which one player moves by the policy alone"),
         "solver": Key(truth, "proven results count instead of the net's value"),
         "decisive": Key(truth, "the search sees wins and losses within two moves"),
-        "playout_rounds": Key(whole(0, 10_000), "first rounds in which playouts evaluate, no net"),
-        "playout_simulations": Key(whole(2, 100_000), "of a move learned from in those rounds"),
+        "playout_rounds": Key(whole(0, 10_000), "first rounds, in which playouts evaluate, no net"),
+        "playout_simulations": Key(whole(2, 100_000), "of a move that becomes a sample in them"),
     },
     "learning": {
         "positions_per_round": Key(whole(1, _MANY), "samples between two nets"),
-        "least_rounds": Key(whole(1, 10_000), "learns from this many rounds at first"),
-        "most_rounds": Key(whole(1, 10_000), "and from this many at last"),
+        "least_rounds": Key(whole(1, 10_000), "last rounds from which the net learns, at first"),
+        "most_rounds": Key(whole(1, 10_000), "last rounds from which the net learns, finally"),
         "batch": Key(whole(1, 65_536), "samples of a step"),
         "positions_per_step": Key(whole(1, 65_536), "a step for this many new samples"),
         "learning_rate": Key(number(0, 1), "of AdamW"),
         "schedule": Key(one_of("schedule", SCHEDULES), "constant, or cosine down to 0"),
         "weight_decay": Key(number(0, 1), "of AdamW"),
-        "averaging": Key(number(0, 0.99999), "the net that plays is a moving average; its decay"),
-        "outcome_weight": Key(number(0, 1), "of the result in the value; the search's the rest"),
+        "averaging": Key(number(0, 0.99999), "decay of the moving average that is the playing net"),
+        "outcome_weight": Key(number(0, 1), "of the result; the rest is of the search's value"),
         "symmetries": Key(truth, "turn and reflect samples at random"),
     },
     "limits": {
@@ -150,17 +150,17 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "evaluations": Key(
             whole(0, MOST_EVALUATIONS), "positions that the net evaluates in self-play"
         ),
-        "minutes": Key(number(0, MOST_MINUTES), "of running; interruptions are not counted"),
+        "minutes": Key(number(0, MOST_MINUTES), "of training; interruptions are not counted"),
     },
     "processes": {
         "workers": Key(whole(0, MOST_WORKERS), "processes that play; 0: one for each core"),
         "backend": Key(
-            one_of("backend", ("auto", *EXTRAS)), "what evaluates nets; auto: the faster"
+            one_of("backend", ("auto", *EXTRAS)), "runtime of nets; auto: the faster one"
         ),
         "precision": Key(one_of("precision", PRECISIONS), "of self-play"),
         "overlap": Key(truth, "play with the last net while the next one learns"),
         "keep_every": Key(
-            whole(1, _MANY), "nets that are kept: each of this many, the first, the last"
+            whole(1, _MANY), "keep each net of this many, and the first and the last two"
         ),
     },
 }
@@ -170,10 +170,10 @@ _COMMENTS = {
 
 
 def defaults(game: Game) -> TrainingSettings:
-    """Return settings that suit the size of a game: its cells, its actions and its longest match.
+    """Return settings for the size of a game: its cells, its actions and its longest match.
 
-    The nets of most games stay below a megabyte, and the evaluations suffice for an evening on a
-    small machine.
+    The nets of most games are below a megabyte, and the evaluations take an evening on a small
+    machine.
     """
     view = game.view(game.initial_state())
     cells = view.rows * view.columns
@@ -189,21 +189,21 @@ def defaults(game: Game) -> TrainingSettings:
 
 
 def _game_bytes(game: Game) -> int:
-    """About how much memory a game of self-play reserves: its samples twice, and its tree."""
+    """Estimate the memory that a game of self-play reserves: its samples twice, and its tree."""
     sample = 8 * len(game.initial_state()) + 4 * game.num_actions
     tree = 40 * SelfPlaySettings().simulations * game.num_actions
     return 2 * game.max_plies * sample + tree
 
 
 def _net(game: Game, cells: int) -> Architecture:
-    if block_side(game) > 1:  # few cells, each with what a block has
+    if block_side(game) > 1:  # few cells, one for each block
         return Architecture(blocks=2, filters=64, head_planes=32)
     filters = 32 if cells <= 64 else 40
     return Architecture(filters=filters, head_planes=_head_planes(cells, game.num_actions))
 
 
 def _head_planes(cells: int, actions: int) -> int:
-    """The most planes, from 2 to 8, with which the dense layers have 130,000 weights at most."""
+    """Return the most planes, from 2 to 8, with dense layers of at most 130,000 weights."""
     return max(2, min(8, 130_000 // (cells * (actions + Architecture().value_hidden))))
 
 
@@ -243,14 +243,14 @@ def text_of(settings: TrainingSettings) -> str:
 
 
 def _written(values: Any, keys: Mapping[str, Key]) -> list[str]:
-    """A line for each key: its value and its meaning."""
+    """Return a line for each key, with its value and its meaning."""
     written = {key: f"{key} = {_toml(getattr(values, key))}" for key in keys}
     width = max(map(len, written.values()))
     return [f"{written[key]:{width}}  # {each.meaning}" for key, each in keys.items()]
 
 
 def _taken(table: TomlTable, name: str, usual: Any) -> Any:
-    """The values of a table, the defaults of the game where it has none."""
+    """Return the values of a table, with the defaults of the game where it has none."""
     taken = {
         key: table.take(key, each.check, getattr(usual, key)) for key, each in TABLES[name].items()
     }
@@ -264,9 +264,6 @@ def _toml(value: object) -> str:
     return json.dumps(value) if isinstance(value, str) else str(value)
 
 
-# The games for which a net can be trained.
-
-
 def trainable(game: Game) -> KernelGame:
     """Return a game for which a net can be trained. Raises TrainingError for any other."""
     if not isinstance(game, KernelGame):
@@ -277,8 +274,10 @@ def trainable(game: Game) -> KernelGame:
     view = game.view(game.initial_state())
     if any(view.kinds):
         raise TrainingError(
-            f"{game}: has pieces of several kinds, and the input of a net does not tell them apart"
+            f"{game}: has pieces of several kinds, which the input of a net does not distinguish"
         )
     if view.counts:
-        raise TrainingError(f"{game}: has several pieces on a cell, which a net is not told")
+        raise TrainingError(
+            f"{game}: has several pieces on a cell, which the input of a net does not count"
+        )
     return game

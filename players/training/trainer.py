@@ -24,13 +24,13 @@ from playout.players.training.settings import LearningSettings
 #: The parameters of a net, by name, as arrays of JAX.
 Weights = Mapping[str, jax.Array]
 
-#: Begins the names of the parameters that the next step starts from.
+#: The prefix of the trained parameters, before averaging, in the state.
 _TRAINED = "trained/"
 #: The logit of an illegal action: its share is zero, and a product with it is still a number.
 _ILLEGAL = -1e9
-#: Parts of a batch: XLA computes them in parallel, where it uses little more than one core for a
-#: whole batch, and the planes of a part stay in the cache. On two cores a step of 3 blocks of 32
-#: filters takes 0.62 times as long, for 8x8 cells and a batch of 256.
+#: Parts of a batch. XLA computes them in parallel, and the planes of a part stay in the cache; for
+#: a whole batch, it uses little more than one core. On two cores, a step of 3 blocks of 32 filters
+#: takes 0.62 times as long, for 8x8 cells and a batch of 256.
 _PARTS = 4
 
 # Compiled steps are kept between processes: compiling takes longer than the steps of a round.
@@ -39,7 +39,7 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 
 class Learned(NamedTuple):
-    """What the steps of a round brought: means over all batches (see `Losses`)."""
+    """The number of steps of a round, and means over all their batches; see `Losses`."""
 
     steps: int
     policy_loss: float
@@ -50,7 +50,7 @@ class Learned(NamedTuple):
 
 
 class Trainer:
-    """Trains a net by AdamW; a step depends on its number and on the seed, and on nothing else."""
+    """Trains a net by AdamW; a step depends only on its number, the seed and the samples."""
 
     def __init__(self, game: Game, settings: LearningSettings, seed: int, start: Parameters):
         self.step = 0
@@ -68,12 +68,12 @@ class Trainer:
 
     @property
     def parameters(self) -> dict[str, NDArray[np.float32]]:
-        """The parameters of the net that plays: moving averages of the trained ones, by name."""
+        """The parameters of the playing net, by name: moving averages of the trained ones."""
         return {name: np.asarray(value) for name, value in self._average.items()}
 
     @property
     def state(self) -> dict[str, NDArray[Any]]:
-        """All that `restore` needs, besides the number of steps, as named arrays."""
+        """The state for `restore`, except the number of steps, as named arrays."""
         moments = enumerate(jax.tree.leaves(self._moments))
         return {
             **{f"{NET}{name}": value for name, value in self.parameters.items()},
@@ -82,7 +82,7 @@ class Trainer:
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]], step: int) -> None:
-        """Continue from a state. Raises TrainingError if it is that of another net."""
+        """Continue from a state. Raises TrainingError for that of a net of another size."""
         leaves, structure = jax.tree.flatten(self._moments)
         own = self.state
         if {name: each.shape for name, each in own.items()} != {
@@ -100,9 +100,9 @@ class Trainer:
     def learn(
         self, replay: ReplayBuffer, steps: int, rate: float, tell: Callable[[int], None]
     ) -> Learned:
-        """Take this number of steps at a learning rate; `tell` gets the number of steps so far.
+        """Take `steps` steps at a learning rate; `tell` gets the number of steps so far.
 
-        Raises TrainingError if the loss is no longer a number.
+        Raises TrainingError if the loss is not finite.
         """
         sums = np.zeros(len(Losses._fields))
         for done in range(steps):
@@ -126,7 +126,7 @@ class Trainer:
         return float(self._evaluate(self._average, planes)[1][0])
 
     def _decay(self) -> float:
-        """The decay of the moving average; shorter at first, so that the start is forgotten."""
+        """Return the decay of the moving average: lower at first, to forget the random start."""
         return min(self._settings.averaging, (1 + self.step) / (10 + self.step))
 
     def _updated(
@@ -177,7 +177,7 @@ def evaluate(parameters: Weights, planes: jax.Array) -> tuple[jax.Array, jax.Arr
 
 
 def loss(parameters: Weights, batch: Batch) -> tuple[jax.Array, Losses]:
-    """Return what is minimized: the policy's cross entropy plus the value's squared error.
+    """Return the loss: the policy's cross entropy plus the value's squared error.
 
     Illegal actions have no share in the policy.
     """
@@ -209,9 +209,9 @@ def gradients(parameters: Weights, batch: Batch) -> tuple[Weights, Losses]:
 def _convolution(
     x: jax.Array, parameters: Weights, weights: str, biases: str, apart: bool = False
 ) -> jax.Array:
-    """A convolution over planes in rows and columns that keeps the size of the board.
+    """Return a convolution over planes in rows and columns that keeps the size of the board.
 
-    With `apart` it reads blocks that lie side by side, and the result has one cell for each.
+    With `apart`, it reads blocks side by side, and the result has one cell for each.
     """
     kernel = parameters[weights]
     convolved = jax.lax.conv_general_dilated(

@@ -27,24 +27,23 @@ Examples:
   playout-train new "mnk(m=6,n=6,k=4)" four    a folder with settings that suit the game
   playout-train run four --minutes 10          train; Ctrl-C interrupts
   playout-train resume four --minutes 20       continue, up to 20 minutes in all
-  playout-train status four                    how far it is
-  playout-train evaluate four --against uct    how strong it is
-  playout-train report four                    its curves as four/report.html
-  playout-train export four four.onnx          the net, for alphazero(net=four.onnx)
+  playout-train status four                    show the progress
+  playout-train evaluate four --against uct    measure the strength
+  playout-train report four                    write the curves as four/report.html
+  playout-train export four four.onnx          write the net, for alphazero(net=four.onnx)
   playout-train --game my_game:Chomp new chomp
-                                               a game of my_game.py; the same for the others
+                                               a game of my_game.py, as for the others
   playout-train import best_policy_8_8_5.model net.onnx
                                                a net of AlphaZero_Gomoku
 
 \b
 Training needs more packages: pip install ".[learn]" in a checkout of Playout
-Exit codes: 0 done, 1 something failed, 2 bad usage,
-130 and 143 interrupted or terminated.
+Exit codes: 0 done, 1 failed, 2 bad usage, 130 and 143 interrupted or terminated.
 """
 
 
 class _ClearErrors(click.Group):
-    """A group whose commands report errors of training as one line."""
+    """A group whose commands report errors of trainings and nets in one line."""
 
     def invoke(self, context: click.Context) -> Any:
         """Invoke a subcommand. Raises ClickException."""

@@ -31,7 +31,7 @@ def write(
     records: Sequence[RoundRecord],
     evaluations: Sequence[EvaluationRecord],
 ) -> str:
-    """Return the page; there is at least one record. Curves are over millions of evaluations."""
+    """Return the page for one or more records. Curves are over millions of evaluations."""
     body = ["<ul>", *(f"<li>{escape(line)}</li>" for line in _summary(settings, records[-1]))]
     body.append("</ul>")
     for opponent, terms in dict.fromkeys((each.opponent, each.terms) for each in evaluations):
@@ -69,7 +69,7 @@ def _curve(
 
 
 def _elo(records: Sequence[RoundRecord], evaluations: Sequence[EvaluationRecord]) -> str:
-    """Elo after some rounds with its 95 % interval; an infinite end is at the edge."""
+    """Return a plot of Elo with 95 % intervals; an infinite end is at the edge."""
     millions = {each.round: _millions(each) for each in records}
     known = [
         each
@@ -93,7 +93,7 @@ def _elo(records: Sequence[RoundRecord], evaluations: Sequence[EvaluationRecord]
 
 
 def _grid(plane: Plane, last: float) -> Iterator[str]:
-    """Round numbers at both axes; those at the bottom are millions, also fractions of one."""
+    """Yield grid lines at round numbers; those of the bottom axis are millions."""
     yield from plane.level_grid()
     marks = plot.Axis(0.0, max(1e-6, last)).marks()
     yield from plane.upright_grid((each, f"{each:g} M") for each in marks)

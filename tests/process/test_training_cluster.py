@@ -70,7 +70,7 @@ class Learner:
     """A learner on the cluster, whose output is a file."""
 
     def __init__(self, folder: RunFolder, cluster: DaskCluster, log: Path, rounds: int = 1) -> None:
-        """Wait until so many rounds are complete."""
+        """Wait until `rounds` rounds are complete."""
         self.folder = folder
         self._log = log
         with log.open("ab") as out:
@@ -94,7 +94,7 @@ class Learner:
         self.until(lambda: text in self.log, text)
 
     def until_rounds(self, more: int) -> None:
-        """Wait until so many more rounds are complete."""
+        """Wait until `more` further rounds are complete."""
         wanted = len(self.folder.records()) + more
         self.until(lambda: len(self.folder.records()) >= wanted, f"{wanted} rounds")
 
@@ -126,7 +126,7 @@ def test_a_training_survives_the_loss_of_workers_and_scheduler_and_is_evaluated_
     cluster.kill_worker(0)
     learner.until_said("is gone: 1 core left")
     learner.until_rounds(1)
-    cluster.start_worker(changed=SILENT)  # nobody waits for it
+    cluster.start_worker(changed=SILENT)  # which the others do not wait for
     cluster.start_worker(changed=STUCK)
     learner.until_said("has joined: 2 cores")
     cluster.kill_worker(0)

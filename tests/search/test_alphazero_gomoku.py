@@ -1,4 +1,4 @@
-"""Nets of AlphaZero_Gomoku compute as ONNX files what they compute there."""
+"""Nets of AlphaZero_Gomoku give the same results as ONNX files."""
 
 from __future__ import annotations
 

@@ -230,7 +230,7 @@ class Twice(Game):
 
 
 def twice_value(game: Game, state: State) -> int:
-    """Return 1 or -1 for the player to move, who may move twice."""
+    """Return 1 or -1 for the player to move; a player may move twice."""
     values = []
     for action in game.legal_actions(state):
         child = game.next_state(state, action)

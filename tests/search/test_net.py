@@ -1,4 +1,4 @@
-"""Loading a net: the runtimes, the faster of them, and nets that compute what they must not."""
+"""Loading a net: the runtimes, the choice of the faster one, and nets with wrong results."""
 
 from __future__ import annotations
 

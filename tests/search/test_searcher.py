@@ -252,7 +252,7 @@ WON = [2, 2, 3, 3]
 
 @pytest.mark.parametrize("name", ["uct", "rave", "alphazero"])
 def test_a_proof_is_looked_for_first(name: str) -> None:
-    """It is that of `minimax`, and the tree search begins anew after it."""
+    """It is the move of `minimax`, and the tree search starts a new tree after it."""
     searcher = players.load(f"{name}(proof=0.5)", GAME)
     search(searcher, WON[:2], 100)
     choice = searcher.choose(played(GAME, WON), Limit(seconds=60.0))

@@ -1,7 +1,6 @@
-"""Tasks on the workers of a Dask cluster, each of which is done once, whatever is lost meanwhile.
+"""Tasks on the workers of a Dask cluster, which survive the loss of workers and of the scheduler.
 
-Workers come and go, and so may the scheduler. A task that was lost is handed out again; its result
-counts when it is here, and only once.
+A task that was lost is handed out again. Its result counts once, when it has arrived.
 """
 
 from __future__ import annotations
@@ -32,21 +31,21 @@ from playout.players.training.settings import ProcessSettings
 
 
 def topic(run: str) -> str:
-    """The topic of Dask for the tasks of a run."""
+    """Return the topic of Dask for the tasks of a run."""
     return f"playout-train-{run}"
 
 
 def report(worker: Worker, run: str, task: str, attempt: int, **fields: object) -> None:
-    """Publish something about an attempt of a task, from the worker that does it."""
+    """Publish `fields` about an attempt of a task, from its worker."""
     worker.log_event(topic(run), {"task": task, "attempt": attempt, **fields})
 
 
 @dataclass(frozen=True)
 class ClusterTask:
-    """Something to do: `call` with these `arguments`, and then `take` with the result, here.
+    """A call on a worker, whose result `take` gets on this machine.
 
-    `arguments` are made for each attempt, whose number they get. A call that returns None was
-    interrupted, and is made again. `name` is what Dask and people know the task by.
+    `arguments` makes the arguments from the number of the attempt. A call that returns None was
+    interrupted, and is repeated. `name` is shown by Dask and in messages.
     """
 
     name: str
@@ -57,12 +56,12 @@ class ClusterTask:
 
 @dataclass
 class _Submitted:
-    """A task as it is handed out; `attempt` is part of the name that Dask knows.
+    """A task with its present attempt, whose number is part of the key of Dask.
 
-    `result` fetches what the attempt has returned. `failures` counts errors of the task, and
-    results that did not come from a worker that is there.
-    `has_begun` tells whether the attempt has, on any worker; `worker` is where it runs, None while
-    it waits, and `evaluations` what was reported from there.
+    `result` fetches the result of the attempt. `failures` counts errors of the task, and results
+    that could not be fetched from a worker that is connected. `has_begun` says whether the attempt
+    has begun on any worker; `worker` is the one where it runs, None while it waits, and
+    `evaluations` the number that was reported from there.
     """
 
     task: ClusterTask
@@ -80,9 +79,9 @@ class _Submitted:
 def opened(
     address: str, settings: ProcessSettings, say: Callable[[str], None]
 ) -> Iterator[ClusterTasks]:
-    """The workers of the cluster at an address, or of one on this machine, to the block's end.
+    """Yield the tasks of a cluster at an address, or of a new one on this machine.
 
-    Those with faults are shown and get no tasks. Raises ClickException if none is without.
+    Workers with faults are shown, and get no tasks. Raises ClickException if all have faults.
     """
     with connected(address, settings.workers) as connection:
         with clear_loss(connection):
@@ -100,7 +99,7 @@ def opened(
 
 
 class ClusterTasks:
-    """The tasks that were started last, and the workers that do them."""
+    """The tasks that were started last, and the workers for them."""
 
     def __init__(
         self,
@@ -109,19 +108,19 @@ class ClusterTasks:
         settings: ProcessSettings,
         say: Callable[[str], None],
     ) -> None:
-        """`workers` were checked; `say` shows a line of text."""
-        #: Identifies these tasks among those of others on the cluster.
+        """`workers` were checked; `say` prints a line of text."""
+        #: Distinguishes these tasks from those of other trainings on the cluster.
         self.run = secrets.token_hex(8)
         self._connection = connection
         self._most_cores = settings.workers
         self._say = say
-        #: The cores of the workers that do tasks.
+        #: The cores of the workers without faults.
         self._workers = {each.address: each.cores for each in workers if each.cores}
         self._tasks: dict[str, _Submitted] = {}
         #: Files, by their names: the content, and Dask's future.
         self._files: Mapping[str, bytes] = {}
         self._kept: dict[str, Any] = {}
-        #: How many files the cluster was given.
+        #: The number of files that the cluster was given.
         self._files_given = 0
         self._changed = threading.Event()
         check = functools.partial(requirements.check, connection, settings)
@@ -133,12 +132,12 @@ class ClusterTasks:
 
     @property
     def cores(self) -> int:
-        """The number of cores that do tasks, at most that of the settings; 0 without workers."""
+        """The number of cores for tasks, at most that of the settings; 0 without workers."""
         return min(self._most_cores or self._all_cores, self._all_cores)
 
     @property
     def evaluations(self) -> int:
-        """How many positions were evaluated for the tasks, as reported."""
+        """The number of evaluations for the tasks, as reported."""
         return sum(each.evaluations for each in self._tasks.values())
 
     @property
@@ -148,7 +147,7 @@ class ClusterTasks:
 
     @property
     def description(self) -> str:
-        """The workers and their cores, and how many tasks had to be handed out again."""
+        """The numbers of workers, of their cores, and of tasks that were handed out again."""
         if not self._is_connected:
             return "no worker: there is no connection to the scheduler"
         again = [f"{counted(self._again, 'task')} handed out again"] if self._again else []
@@ -157,7 +156,7 @@ class ClusterTasks:
         )
 
     def start(self, tasks: Iterable[ClusterTask], files: Mapping[str, bytes]) -> None:
-        """Hand out tasks; those before are done. `files`: contents that `file` is asked for."""
+        """Hand out tasks; all earlier ones are done. `files` has the contents for `file`."""
         self._files = files
         self._kept = {}
         self._tasks = {each.name: _Submitted(each) for each in tasks}
@@ -165,9 +164,9 @@ class ClusterTasks:
             self._advance()
 
     def file(self, name: str) -> Any:
-        """Return a future for arguments, which becomes the content of a file on the worker.
+        """Return a future for arguments: the worker gets the content of a file.
 
-        The content travels to the scheduler once, and to each worker once.
+        The content is sent to the scheduler once, and to each worker once.
         """
         if name not in self._kept:
             self._files_given += 1
@@ -177,9 +176,9 @@ class ClusterTasks:
         return self._kept[name]
 
     def poll(self, timeout_s: float) -> None:
-        """Wait for a change, take results, and hand out again what was lost.
+        """Wait for a change, take results, and hand out lost tasks again.
 
-        Raises TrainingError if a task fails again and again.
+        Raises TrainingError if a task fails repeatedly.
         """
         self._changed.wait(timeout_s)
         self._changed.clear()
@@ -192,7 +191,7 @@ class ClusterTasks:
             self._advance()
 
     def on_all_workers(self, call: Callable[..., Any], patience_s: float) -> None:
-        """Call a function with `run` on all workers that answer in time."""
+        """Call a function with `run` on all workers; wait for answers at most `patience_s`."""
         if self._is_connected:
             done = self._connection.ask_later(self._connection.run, call, self.run)
             with contextlib.suppress(Exception):
@@ -209,7 +208,7 @@ class ClusterTasks:
     # Tasks.
 
     def _advance(self) -> None:
-        """Hand out the tasks that are not, and take the results of those that are done."""
+        """Hand out tasks that are not yet, and take the results of finished ones."""
         for each in self._tasks.values():
             if each.future is not None:
                 self._notice_end(each)
@@ -217,7 +216,7 @@ class ClusterTasks:
                 self._hand_out(each)
 
     def _notice_end(self, each: _Submitted) -> None:
-        """Take or fetch the result of a task that is handed out, or note that there is none."""
+        """Take or fetch the result of a task that is handed out, or note its loss."""
         status = each.future.status
         if each.result is not None and each.result.done():
             self._take(each, each.result)
@@ -254,7 +253,7 @@ class ClusterTasks:
     def _take(self, each: _Submitted, result: Future[Any]) -> None:
         if error := result.exception():
             self._not_fetched(each, error)
-        elif result.result() is None:  # its worker is about to leave
+        elif result.result() is None:  # it was interrupted: its worker is about to leave
             self._lost(each)
         else:
             each.task.take(result.result())
@@ -262,7 +261,7 @@ class ClusterTasks:
             each.future = each.result = None
 
     def _not_fetched(self, each: _Submitted, error: BaseException) -> None:
-        if each.worker not in self._workers:  # its loss was told
+        if each.worker not in self._workers:  # its loss was shown
             self._lost(each)
             return
         why = str(error) or type(error).__name__
@@ -270,7 +269,7 @@ class ClusterTasks:
         self._say(f"The result of {each.task.name} is lost ({why}): it is played again")
 
     def _failed(self, each: _Submitted, why: object) -> None:
-        """Count a failure. Raises TrainingError for the last that is allowed."""
+        """Count a failure. Raises TrainingError for the last allowed one."""
         each.failures += 1
         if each.failures >= ATTEMPTS:
             where = each.worker or "a worker"
@@ -319,12 +318,9 @@ class ClusterTasks:
                 each.worker = None  # Dask moves it; without another worker it waits
                 each.evaluations = 0
         if self._workers.pop(address, None) is not None:
-            self._tell_of_loss(address)
-
-    def _tell_of_loss(self, address: str) -> None:
-        left = f"{counted(self._all_cores, 'core')} left"
-        rest = left if self._all_cores else "none is left; waiting for one to join"
-        self._say(f"Worker {address} is gone: {rest}")
+            left = f"{counted(self._all_cores, 'core')} left"
+            rest = left if self._all_cores else "none is left; waiting for one to join"
+            self._say(f"Worker {address} is gone: {rest}")
 
     def _joined(self, worker: TrainingWorker) -> None:
         for fault in worker.faults:
@@ -335,7 +331,7 @@ class ClusterTasks:
             self._submit_waiting_again()
 
     def _submit_waiting_again(self) -> None:
-        """Use the cores that a worker has offered: Dask places no task that waited before."""
+        """Use the cores of a new worker: Dask does not give it tasks that waited before."""
         self._kept = {name: it for name, it in self._kept.items() if it.status == "finished"}
         waiting = [each for each in self._tasks.values() if _waits(each)]
         self._connection.cancel(each.future for each in waiting)
@@ -347,5 +343,5 @@ class ClusterTasks:
 
 
 def _waits(task: _Submitted) -> bool:
-    """Whether a task was handed out, and is neither on a worker nor done."""
+    """Return whether a task was handed out, and is neither on a worker nor done."""
     return task.future is not None and task.worker is None and task.future.status == "pending"

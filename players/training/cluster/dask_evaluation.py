@@ -30,12 +30,10 @@ from playout.players.training.evaluation import (
 from playout.players.training.settings import ProcessSettings
 from playout.ratings.pairs import PairScore
 
-# The task of Dask that plays a pair of matches of an evaluation, on a worker.
-
 
 @dataclass(frozen=True)
 class PairTask:
-    """A pair to play: the terms of the evaluation, as values, and the opening.
+    """A pair to play: the terms of the evaluation, and the opening.
 
     `run` names the files of the nets; `name` and `attempt` are for reports.
     """
@@ -63,23 +61,23 @@ def play_pair(task: PairTask, first: bytes | None, second: bytes | None) -> Pair
 
 
 def _written(worker: Worker, name: str, net: bytes) -> Path:
-    """The file of a net; Dask removes the folder with the worker."""
+    """Return the file of a net; Dask removes the folder with the worker."""
     path = Path(worker.local_directory) / f"{name}.onnx"
     if not path.exists():
         write_atomically(path, net)
     return path
 
 
-#: Seconds between two looks at the cluster, while nothing happens.
+#: Seconds between two polls of the cluster without a change.
 _POLL_S = 0.1
 
 
 def played(
     address: str, terms: EvaluationTerms, pairs: int, say: Callable[[str], None]
 ) -> Iterator[PairScore]:
-    """Play so many pairs on a cluster; yield the points of the first player as pairs end.
+    """Play pairs on a cluster; yield the points of the first player as pairs end.
 
-    Raises OpeningError, TrainingError, and ClickException if there are no workers that can.
+    Raises OpeningError, TrainingError, and ClickException if all workers have faults.
     """
     found: list[PairScore] = []
     given = openings(terms, pairs)

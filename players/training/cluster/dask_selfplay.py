@@ -1,8 +1,8 @@
 """Self-play on the workers of a Dask cluster: each shard of a round is a task.
 
-Self-play computes without a pause. So that a worker answers the scheduler all the same, and uses
-all its cores, games are played by processes, one for each task at a time, as on a single machine.
-They are kept for the next shard of the run for some seconds, and end with the worker.
+Self-play computes without a pause. So that a worker of Dask still answers the scheduler, and uses
+all its cores, games are played by processes, one for each task at a time, as on a single machine. A
+process is kept for the next shard of the run for some seconds, and ends with the worker.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from playout.players.training.samples import ShardName
 from playout.players.training.selfplay_process import Job, WorkerMessage, WorkerProcess
 from playout.players.training.settings import TrainingSettings, text_of
 
-#: Seconds after which a process ends that gets no job: the learner may have been killed.
+#: Seconds after which a process without a job ends: the learner may have been killed.
 _IDLE_S = 30.0
-#: Seconds between two looks whether a task is wanted, and between two reports of its progress.
+#: Seconds between two checks whether a task is wanted, and between two reports of its progress.
 _POLL_S, _REPORT_S = 0.2, 1.0
 
 #: Processes that wait for a job, by the run.
@@ -46,10 +46,10 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True)
 class ShardTask:
-    """A shard to play; it follows from these values and from the net.
+    """A shard to play, which follows from these values and the net.
 
-    `run` identifies the training while one process runs it, `settings` is the text of its settings.
-    `games` is the file of the games that go on, empty for new ones. `attempt` is for reports.
+    `run` identifies the training of one process, `settings` is the text of its settings. `games` is
+    the file of the games to continue, empty for new ones. `attempt` is for reports.
     """
 
     run: str
@@ -61,7 +61,7 @@ class ShardTask:
 
 @dataclass(frozen=True)
 class PlayedShard:
-    """The file of a shard, and the file of the games that go on."""
+    """The file of a shard, and the file of the games to continue."""
 
     shard: bytes
     games: bytes
@@ -76,7 +76,7 @@ class _Process:
 
 
 def play_shard(task: ShardTask, net: bytes) -> PlayedShard | None:
-    """Play a shard; called as a task. None if it is not wanted any more. Raises TrainingError."""
+    """Play a shard, as a task; return None if it is no longer wanted. Raises TrainingError."""
     worker = get_worker()
     is_wanted = functools.partial(on_worker.is_wanted, worker, str(worker.get_current_task()))
     folder = _folder(worker, task.run)
@@ -104,7 +104,7 @@ def play_shard(task: ShardTask, net: bytes) -> PlayedShard | None:
 
 
 def forget_run(run: str, dask_worker: Worker) -> None:
-    """End the processes that wait on this worker, and remove the files; called by the learner."""
+    """Kill the waiting processes of a run on this worker, and remove its files."""
     with _lock:
         for each in _idle.pop(run, ()):
             each.worker.kill()
@@ -118,7 +118,7 @@ def _play(
     is_wanted: Callable[[], bool],
     report: Callable[..., None],
 ) -> PlayedShard | None:
-    """Have a process play the shard, and take its files. Raises TrainingError."""
+    """Have a process play the shard, and return its files. Raises TrainingError."""
     name = ShardName(task.job.shard.round, next(_places))
     if task.games:
         folder.put_games(name, task.games)
@@ -136,7 +136,7 @@ def _play(
 def _wait(
     process: _Process, is_wanted: Callable[[], bool], report: Callable[..., None]
 ) -> int | None:
-    """Wait for the end of a job; return the evaluations, None if it is not wanted any more.
+    """Wait for the end of a job; return the evaluations, None if it is no longer wanted.
 
     Raises TrainingError.
     """
@@ -159,11 +159,11 @@ def _wait(
 
 
 def _folder(worker: Worker, run: str) -> RunFolder:
-    """The folder of a run on this worker; Dask removes what a killed worker leaves there."""
+    """Return the folder of a run on this worker; Dask removes that of a killed worker."""
     return RunFolder(Path(worker.local_directory) / cluster_tasks.topic(run))
 
 
-#: Seconds to wait at the end until the workers have ended their processes.
+#: Seconds to wait at the end for the workers to kill their processes.
 _CLOSE_S = 5.0
 
 
@@ -171,9 +171,9 @@ _CLOSE_S = 5.0
 def opened(
     address: str, folder: RunFolder, settings: TrainingSettings, say: Callable[[str], None]
 ) -> Iterator[DaskWorkers]:
-    """The workers of the cluster at an address, or of one on this machine, to the block's end.
+    """Yield the workers of a cluster at an address, or of a new one on this machine.
 
-    Raises ClickException if none of them can play.
+    Raises ClickException if all of them have faults.
     """
     with cluster_tasks.opened(address, settings.processes, say) as tasks:
         try:
@@ -184,23 +184,23 @@ def opened(
 
 
 class DaskWorkers:
-    """Plays the jobs of a round as tasks of Dask; a shard is written here once, whole, or not."""
+    """Plays the jobs of a round as tasks of Dask; shards are written on this machine."""
 
     def __init__(self, tasks: ClusterTasks, folder: RunFolder, settings: TrainingSettings) -> None:
         self._tasks = tasks
         self._folder = folder
         self._text = text_of(settings)
-        #: Files of games that go on, oldest first.
+        #: Files of games to continue, oldest first.
         self._games = deque[bytes]()
 
     @property
     def count(self) -> int:
-        """The number of cores that play, at least 1: they may come back."""
+        """The number of cores, at least 1: workers may come back."""
         return max(1, self._tasks.cores)
 
     @property
     def evaluations(self) -> int:
-        """How many positions were evaluated for the jobs since `play` was called, as reported."""
+        """The number of evaluations for the jobs since `play` was called, as reported."""
         return self._tasks.evaluations
 
     @property
@@ -210,18 +210,18 @@ class DaskWorkers:
 
     @property
     def description(self) -> str:
-        """The workers and their cores, and how many shards had to be handed out again."""
+        """The numbers of workers, of their cores, and of shards that were handed out again."""
         return self._tasks.description
 
     def play(self, jobs: list[Job]) -> None:
-        """Hand out these jobs; those before are done. Raises TrainingError."""
+        """Hand out these jobs; all earlier ones are done. Raises TrainingError."""
         nets = {str(each): self._folder.net_content(each) for each in {job.net for job in jobs}}
         self._tasks.start(map(self._task, jobs), nets)
 
     def poll(self, timeout_s: float) -> None:
-        """Wait for a change, take the shards that were played, and hand out those that were lost.
+        """Wait for a change, store played shards, and hand out lost ones again.
 
-        Raises TrainingError if a shard fails again and again.
+        Raises TrainingError if a shard fails repeatedly.
         """
         self._tasks.poll(timeout_s)
 
@@ -239,6 +239,6 @@ class DaskWorkers:
         return task, self._tasks.file(str(job.net))
 
     def _take(self, job: Job, played: PlayedShard) -> None:
-        """Write the file of a shard: it counts from now on."""
+        """Store a shard, which counts from now on."""
         self._folder.put_shard(job.shard, played.shard)
         self._games.append(played.games)

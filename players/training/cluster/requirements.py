@@ -1,4 +1,4 @@
-"""What a worker needs to play for a training: one that lacks something gets no shards."""
+"""Checks of workers of a cluster: a worker that lacks a requirement of trainings gets no tasks."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from playout.players.nets.net import EXTRAS, installed
 from playout.players.training.settings import ProcessSettings
 from playout.protocol import versions
 
-#: What Playout has to be installed with there.
+#: The extras of Playout on a worker.
 _EXTRAS = "nets,cluster"
 
 
 @dataclass(frozen=True)
 class Installation:
-    """What is installed on a worker: a digest of games and players, and runtimes of nets."""
+    """The installation of a worker: a digest of games and players, and runtimes of nets."""
 
     host: str
     code: str
@@ -33,7 +33,7 @@ class Installation:
 
 @dataclass(frozen=True)
 class TrainingWorker:
-    """A worker, with a sentence for each fault; without faults it plays, on so many cores."""
+    """A worker, with a sentence for each fault; `cores` is 0 with faults."""
 
     address: str
     host: str
@@ -42,12 +42,12 @@ class TrainingWorker:
 
 
 async def ask(dask_worker: Worker) -> Installation:
-    """Return what is installed here; called on a worker."""
+    """Return the installation of this worker; called on the worker."""
     return await asyncio.to_thread(installation, dask_worker.state.nthreads)
 
 
 def installation(cores: int) -> Installation:
-    """Return what is installed for this process, which is to offer so many cores."""
+    """Return the installation of this process, which offers `cores` cores."""
     return Installation(
         host=socket.gethostname(),
         code=versions.installed(),
@@ -82,7 +82,7 @@ def check(
 
 
 def table(workers: Sequence[TrainingWorker]) -> str:
-    """The workers with their faults, one a line; empty if there are no faults."""
+    """Return the workers with their faults, one a line; empty without faults."""
     rows = [(each.address, each.host, fault) for each in workers for fault in each.faults]
     return worker_checks.fault_table(rows) if rows else ""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
@@ -13,7 +12,7 @@ import click
 from playout.cluster.cluster_options import dask_option, require_dask
 from playout.commands.options import FiniteRange
 from playout.commands.subprocesses import usable_cores
-from playout.games import Game, SpecError
+from playout.games import SpecError
 from playout.players import Limit, PlayerError
 from playout.players.training import TrainingError
 from playout.players.training.commands.folders import folder_argument
@@ -35,9 +34,8 @@ Examples:
   playout-train evaluate DIR --pairs 1000 --dask tcp://10.0.0.1:8786
 
 A pair is two matches from an opening of random moves, with colours swapped. With --simulations,
-several pairs are played at a time; with --time, one. With --dask, it is one for each core of the
-workers. Results are stored in the folder of the run,
-and `report` shows them.
+several pairs are played at a time; with --time, one; with --dask, one for each core of the workers.
+Results are stored in the folder of the run, and `report` shows them.
 """
 
 
@@ -58,10 +56,10 @@ and `report` shows them.
     help="Simulations for each move of both.  [default: 400]",
 )
 @click.option(
-    "--options", default="", metavar="K=V,...", help="Options of alphazero, for all nets."
+    "--options", default="", metavar="K=V,...", help="Options of alphazero, for both nets."
 )
 @click.option(
-    "--round", "number", type=click.IntRange(0), help="Round of the net.  [default: the newest net]"
+    "--round", "number", type=click.IntRange(0), help="Round of the net.  [default: the newest]"
 )
 @click.option(
     "--plies",
@@ -89,15 +87,14 @@ def evaluate(
     game = folder.settings.game
     number = max(folder.nets(), default=0) if number is None else number
     limit = Limit(time, simulations if time or simulations else 400)
+    other, opponent = _opponent(folder, against, options)
+    both = (_with_net(folder.net(number), options), other)
     try:
-        both = (
-            _with_net(game, folder.net(number), options),
-            _opponent(game, str(folder.net(0)) if against is None else against, options),
-        )
+        for each in both:  # so that a fault is reported before the first pair
+            each.make(game).close()
     except SpecError as error:
         raise click.UsageError(str(error)) from error
     terms = EvaluationTerms(game, both, limit, plies, seed)
-    opponent = _shown(against, folder)
     results = []
     with showing() as shown:
         shown.phase(f"round {number} against {opponent}: no pair yet")
@@ -112,26 +109,23 @@ def evaluate(
     click.echo(f"round {number} against {opponent}, {_terms(limit, options)}: {found}")
 
 
-def _with_net(game: Game, net: Path, options: str) -> EvaluatedPlayer:
-    """A player with a net, which was made once. Raises SpecError."""
-    player = EvaluatedPlayer(f"alphazero({options})", net)
-    player.make(game).close()
-    return player
+def _with_net(net: Path, options: str) -> EvaluatedPlayer:
+    return EvaluatedPlayer(f"alphazero({options})", net)
 
 
-def _opponent(game: Game, against: str, options: str) -> EvaluatedPlayer:
-    """A player by its description, or with a net, with the same options. Raises SpecError."""
-    if re.search(r"\.onnx$", against):
-        return _with_net(game, Path(against), options)
-    player = EvaluatedPlayer(against)
-    player.make(game).close()
-    return player
+def _opponent(folder: RunFolder, against: str | None, options: str) -> tuple[EvaluatedPlayer, str]:
+    """Return the opponent and its name. The options are for one with a net."""
+    if against is None:
+        return _with_net(folder.net(0), options), "round 0"
+    if against.endswith(".onnx"):
+        return _with_net(Path(against), options), Path(against).name
+    return EvaluatedPlayer(against), against
 
 
 def _pairs(
     dask: str | None, terms: EvaluationTerms, pairs: int, shown: TrainingDisplay
 ) -> Iterator[PairScore]:
-    """Play the pairs here or on a cluster, and yield the results as they come."""
+    """Play the pairs on this machine or on a cluster, and yield their results."""
     if not dask:
         return played(terms, pairs, 1 if terms.limit.seconds else usable_cores())
     require_dask()
@@ -139,14 +133,7 @@ def _pairs(
     return cast(Iterator[PairScore], module.played(dask, terms, pairs, shown.say))
 
 
-def _shown(against: str | None, folder: RunFolder) -> str:
-    """The opponent in a line of text; a net of this run by its place in the folder."""
-    if against is None:
-        return "round 0"
-    return Path(against).name if against.endswith(".onnx") else against
-
-
 def _terms(limit: Limit, options: str) -> str:
-    """The limit of a move and the options, as text."""
+    """Return the limit of a move and the options as text."""
     move = f"{limit.seconds:g} s" if limit.seconds else f"{limit.simulations} simulations"
     return f"{move} a move" + (f", {options}" if options else "")

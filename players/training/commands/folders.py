@@ -1,4 +1,4 @@
-"""`playout-train new`, `status`, `report`, `export` and `import`: commands that do not compute."""
+"""`playout-train new`, `status`, `report`, `export` and `import`: folders of runs, and nets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: The rounds that `status` shows.
 _SHOWN = 10
-#: How to give the keys that are no settings to choose by --set.
+#: Keys that --set does not take, and the arguments in their place.
 _OTHERWISE = {"game": "GAME", "seed": "--seed"}
 
 
@@ -43,7 +43,7 @@ def output_argument(command: F) -> F:
 
 
 def _loadable(_: click.Context, __: click.Parameter, path: Path) -> Path:
-    """Return the path if a player's option can name it as a net. Raises BadParameter."""
+    """Return the path if `alphazero(net=...)` can load it. Raises BadParameter."""
     if path.suffix != ".onnx":
         raise click.BadParameter(f"{path} does not end in .onnx; choose a name that does")
     if "," in str(path):
@@ -61,8 +61,8 @@ Examples:
   playout-train new "mnk(m=8,n=8,k=5)" five --set limits.minutes=30
   playout-train new othello --set net.blocks=5 --set learning.schedule=cosine
 
-The settings suit the size of the game. They are in DIR/settings.toml, with a comment on each, and
-can be changed before a run and between two.
+The default settings depend on the size of the game. They are in DIR/settings.toml, each with a
+comment, and can be changed before `run` and before `resume`.
 """
 
 
@@ -81,10 +81,10 @@ can be changed before a run and between two.
     "changes",
     multiple=True,
     metavar="TABLE.KEY=VALUE",
-    help="Another value than the default of a key of settings.toml; repeatable.",
+    help="A value in place of a default in settings.toml; repeatable.",
 )
 def new(game: str, path: Path | None, seed: int, changes: tuple[str, ...]) -> None:
-    """Make a folder for training a net for GAME, by default one named after the game.
+    """Make a folder for training a net for GAME, by default with the name of the game.
 
     GAME is a name with parameters, or module:Class from the current folder.
     """
@@ -104,13 +104,13 @@ def new(game: str, path: Path | None, seed: int, changes: tuple[str, ...]) -> No
 
 
 def _own_game(game: str) -> str:
-    """The option with which the other commands know a game of a file; "" for other games."""
+    """Return the option by which other commands load a game of a file; "" for other games."""
     own = plugins.registered().get(spec.parse(game).name)
     return f"--game {own.target} " if own else ""
 
 
 def _chosen(game: str, seed: int, changes: Sequence[str]) -> TrainingSettings:
-    """The default settings with changes. Raises UsageError, and TrainingError with all faults."""
+    """Return the defaults with changes. Raises UsageError, and TrainingError with all faults."""
     first = [f"game = '{game}'", f"seed = {seed}"]
     lines = [*first, *map(_line, changes)]
 
@@ -125,7 +125,7 @@ def _chosen(game: str, seed: int, changes: Sequence[str]) -> TrainingSettings:
 
 
 def _line(change: str) -> str:
-    """A line of TOML; text needs no quotes. Raises UsageError without a key and a value."""
+    """Return a line of TOML, with quotes for text. Raises UsageError without a key and a value."""
     key, equals, value = map(str.strip, change.partition("="))
     if not (re.fullmatch(r"[a-z_]+(\.[a-z_]+)?", key) and equals and value):
         raise click.UsageError(f"--set needs TABLE.KEY=VALUE, not {change!r}")
@@ -179,7 +179,7 @@ def status(path: Path) -> None:
     help="[default: DIR/report.html]",
 )
 def report(path: Path, output: Path | None) -> None:
-    """Write one HTML file with the curves of the run in DIR, and Elo if it was evaluated."""
+    """Write one HTML file with the curves of the run in DIR, and Elo if a net was evaluated."""
     folder = RunFolder.open(path)
     records = folder.records()
     if not records:
@@ -193,8 +193,8 @@ def report(path: Path, output: Path | None) -> None:
 @click.command()
 @folder_argument
 @output_argument
-@click.option("--author", help="Who trained it.  [default: that of settings.toml]")
-@click.option("--licence", help="What others may do with it.  [default: that of settings.toml]")
+@click.option("--author", help="The author of the net.  [default: from settings.toml]")
+@click.option("--licence", help="The licence of the net.  [default: from settings.toml]")
 @click.option("--half", is_flag=True, help="Store float16 numbers: half the size.")
 def export(path: Path, output: Path, author: str | None, licence: str | None, half: bool) -> None:
     """Write the newest net of the run in DIR to the ONNX file OUT.onnx."""
@@ -213,18 +213,21 @@ Examples:
   playout-train import best_policy_8_8_5.model net.onnx
   playout-train import mine.model net.onnx --game "mnk(m=6,n=6,k=4)"
 
-Nothing of FILE is run: it is a pickle, of which only arrays of numbers are read.
+FILE is a pickle. Its code is not run: only arrays of numbers are read.
 """
 
 
 @click.command(name="import", epilog=_IMPORT_EPILOG)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
 @output_argument
-@click.option("--game", help="Its game.  [default: what the name of the file tells]")
-@click.option("--author", default="unknown", show_default=True, help="Who trained it.")
-@click.option("--licence", default="unknown", show_default=True, help="What others may do with it.")
+@click.option("--game", help="Its game.  [default: from the name of the file]")
+@click.option("--author", default="unknown", show_default=True, help="The author of the net.")
+@click.option("--licence", default="unknown", show_default=True, help="The licence of the net.")
 @click.option(
-    "--trained", default="by AlphaZero_Gomoku", show_default=True, help="How, and how long."
+    "--trained",
+    default="by AlphaZero_Gomoku",
+    show_default=True,
+    help="How and how long it was trained.",
 )
 def import_(file: Path, output: Path, game: str | None, **metadata: str) -> None:
     """Read a net of AlphaZero_Gomoku, and write it to the ONNX file OUT.onnx."""

@@ -42,11 +42,11 @@ Examples:
   playout-train run DIR --dask tcp://10.0.0.1:8786
                                             play on the workers of a Dask cluster
 
-Each round, workers play against themselves with the newest net; the net learns from the samples of
-the last rounds; and a line is printed: the games, positions and evaluations so far, the evaluations
-a second, the share of self-play spent inside the net, the losses of policy and value, the first
-player's wins, ties, the mean length of games, and the net's value of the empty board for the player
-to move, from -1 to 1. Ctrl-C ends it at any time; complete rounds are stored.
+In each round, workers play against themselves with the newest net, and the net learns from the
+samples of the last rounds. Then a line is printed: the games, positions and evaluations so far, the
+evaluations a second, the share of self-play inside the net, the losses of policy and value, the
+first player's wins, ties, the mean length of games, and the net's value of the empty board for the
+player to move, from -1 to 1. Ctrl-C interrupts at any time; complete rounds are stored.
 """
 
 
@@ -56,22 +56,22 @@ def _limit_options(command: F) -> F:
         click.option(
             "--minutes",
             type=FiniteRange(0, MOST_MINUTES, min_open=True),
-            help="Stop after this time in all.",
+            help="Stop after this time, counted from the start of the run.",
         ),
         click.option(
             "--evaluations",
             type=FiniteRange(1, MOST_EVALUATIONS),
-            help="Stop after so many in all: 25e6.",
+            help="Stop after this number, as in 25e6, counted from the start of the run.",
         ),
         click.option(
             "--rounds",
             type=click.IntRange(1, MOST_ROUNDS),
-            help="Stop after so many rounds in all.",
+            help="Stop after this number of rounds, counted from the start of the run.",
         ),
         click.option(
             "--workers",
             type=click.IntRange(0, MOST_WORKERS),
-            help="Processes that play; with --dask, the cores of the cluster at most.",
+            help="Number of playing processes; with --dask, most cores of the cluster.",
         ),
         dask_option("Play the games"),
     ):
@@ -83,7 +83,7 @@ def _limit_options(command: F) -> F:
 @folder_argument
 @_limit_options
 def run(path: Path, dask: str | None, **options: Any) -> None:
-    """Train a net from nothing in a folder made by `new`."""
+    """Train a net from random weights, in a folder made by `new`."""
     _train(path, dask, options, is_new=True)
 
 
@@ -91,7 +91,7 @@ def run(path: Path, dask: str | None, **options: Any) -> None:
 @folder_argument
 @_limit_options
 def resume(path: Path, dask: str | None, **options: Any) -> None:
-    """Continue a training that was interrupted, killed, or has reached its limits."""
+    """Continue a training that was interrupted or killed, or has reached a limit."""
     _train(path, dask, options, is_new=False)
 
 
@@ -119,7 +119,7 @@ def _train(path: Path, dask: str | None, options: dict[str, Any], is_new: bool) 
             return
         shown.phase("loading jax")
         require_learning()
-        with _workers(folder, settings, dask, shown) as workers:  # they start meanwhile
+        with _workers(folder, settings, dask, shown) as workers:  # which start during the imports
             from playout.players.training.loop import TrainingLoop
 
             shown.phase("loading the last net and samples")
@@ -128,7 +128,7 @@ def _train(path: Path, dask: str | None, options: dict[str, Any], is_new: bool) 
 
 
 def require_learning() -> None:
-    """Raises TrainingError if a package that training needs is not installed; imports none."""
+    """Check, without imports, that all packages are installed. Raises TrainingError if not."""
     for name in ("jax", "optax", "onnx"):
         if importlib.util.find_spec(name) is None:
             raise TrainingError(
@@ -140,7 +140,7 @@ def require_learning() -> None:
 def _changed(
     settings: TrainingSettings, workers: int | None, **limit_options: Any
 ) -> TrainingSettings:
-    """The settings with the options of the command: if one limit is given, it alone counts."""
+    """Return the settings with the options of the command; given limits replace all others."""
     given = {key: value for key, value in limit_options.items() if value is not None}
     if "evaluations" in given:
         given["evaluations"] = int(given["evaluations"])
@@ -152,7 +152,7 @@ def _changed(
 
 
 def _found(folder: RunFolder, last: RoundRecord | None) -> str:
-    """What an earlier process has left."""
+    """Return a line about the state of the run at its start."""
     number, shards = last.round + 1 if last else 1, folder.shards()
     parts = ["no complete round"]
     if last:
@@ -181,7 +181,7 @@ def _reached(path: Path) -> str:
 def _workers(
     folder: RunFolder, settings: TrainingSettings, dask: str | None, shown: TrainingDisplay
 ) -> Iterator[JobPlayers]:
-    """Worker processes, by default one for each core, or a cluster, until the end of the block."""
+    """Yield worker processes, by default one for each core, or those of a cluster."""
     if dask:
         shown.phase("connecting to the cluster")
         cluster = importlib.import_module("playout.players.training.cluster.dask_selfplay")
@@ -194,3 +194,4 @@ def _workers(
         yield workers
     finally:
         workers.close()
+        folder.remove_unfinished()  # of workers that were killed

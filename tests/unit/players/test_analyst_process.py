@@ -1,4 +1,4 @@
-"""The analyst: what it reports of positions, and when it stops."""
+"""The analyst: its reports about positions, and its end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def order(player: str, *moves: int, seconds: float = 1.0, **fields: object) -> A
 
 
 def ticking(step_s: float) -> Callable[[], float]:
-    """A clock that goes on by the same step whenever it is read."""
+    """A clock that advances by the same step at each reading."""
     return itertools.count(0, step_s).__next__
 
 

@@ -61,5 +61,5 @@ def test_openings_longer_than_the_matches_of_a_larger_board_are_an_error() -> No
 
 def test_a_net_is_not_named_twice(tmp_path: Path) -> None:
     net = write_small_net(tmp_path / "a.onnx", GAME)
-    with pytest.raises(SpecError, match=r"net=b\.onnx is no option beside it"):
+    with pytest.raises(SpecError, match=r"leave out the option net=b\.onnx"):
         EvaluatedPlayer("alphazero(net=b.onnx)", net).make(GAME)

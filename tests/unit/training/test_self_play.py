@@ -1,4 +1,4 @@
-"""Self-play: a shard follows from its seed, its net, and the games that go on."""
+"""Self-play: a shard follows from its seed, its net, and the games that it continues."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def test_a_game_with_compiled_rules_and_equal_pieces_can_be_learned(game: str) -
     ("game", "told"),
     [
         ("open_spiel(game=tic_tac_toe)", "training needs compiled rules"),
-        ("checkers", "has pieces of several kinds, and the input of a net"),
+        ("checkers", "has pieces of several kinds, which the input of a net"),
         ("amazons", "has pieces of several kinds"),
         ("kalah", "has several pieces on a cell"),
     ],

@@ -1,4 +1,4 @@
-"""The trainer, and that its net computes what the ONNX file of the same numbers does."""
+"""The trainer: learning, its state, and the learning rate."""
 
 from __future__ import annotations
 
