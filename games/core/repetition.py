@@ -6,7 +6,7 @@ of them, which is not 0, and zeros in the rest of the room.
 
 from __future__ import annotations
 
-from playout.games.core.kernels import Board, helper
+from playout.games.core.kernels import Board, helper, inlined_helper
 
 
 @helper
@@ -24,11 +24,11 @@ def forget(board: Board, count: int, first: int) -> None:
     board[count] = 0
 
 
-@helper
+@inlined_helper
 def visits(board: Board, count: int, first: int, position: int, step: int) -> int:
     """Return how often a position was there, `step` plies ago or a multiple of that."""
     n = 0
-    for i in range(first + board[count] - step, first - 1, -step):
+    for i in range(first + board[count] % step, first + board[count], step):
         n += board[i] == position
     return n
 
