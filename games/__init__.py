@@ -7,8 +7,8 @@
     print(game.show(state))
 
 Each plain module of this package is a game; `playout.games.core` holds the base classes and the
-compiler. Games of other packages are found through the entry point group `playout.games`, and those
-of files of the user through `register`.
+compiler. Other packages add games through the entry point group `playout.games`, and `register`
+adds those of the user's own files.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ _GROUP = "playout.games"
 
 
 def names() -> list[str]:
-    """Return the names of all games, also of other packages and registered ones, sorted.
+    """Return the names of all games, sorted: built in, of other packages, and registered.
 
-    Games whose optional packages are not installed are left out; `load` says what is missing.
+    Games whose optional packages are not installed are left out; `load` names the missing package.
     """
     return [name for name in _all_names() if name not in _NEEDS or _NEEDS[name]()]
 
@@ -86,11 +86,11 @@ def _installed() -> list[str]:
 def register(text: str, folder: str = "") -> str:
     """Register the game that `module:Class` names, and return the specification with its name.
 
-    `my_game:Chomp(rows=4)` is imported from `folder`, by default the current one, or the path of
-    imports, and is `chomp(rows=4)` from then on, in this process and in those that it starts. A
-    text without a colon is returned as it is. Raises SpecError.
+    `my_game:Chomp(rows=4)` is imported from `folder`, by default the current one, or from the path
+    of imports. From then on, its name is `chomp(rows=4)`, in this process and in those that it
+    starts. A text without a colon is returned unchanged. Raises SpecError.
 
-    Call it only with what the user of this process has typed: it imports a module.
+    Call it only with a text that the user of this process has typed, because it imports a module.
     """
     if not plugins.is_target(text):
         return text
@@ -99,7 +99,7 @@ def register(text: str, folder: str = "") -> str:
     make = plugins.load_class(found)
     name = plugins.name_of(make)
     if plugins.registered().get(name, found).target != found.target or name in _installed():
-        raise SpecError(f"the game {wanted.name!r} cannot be called {name!r}, as another game is")
+        raise SpecError(f"the game {wanted.name!r} cannot be called {name!r}: another game is")
     plugins.add(name, found)
     given = text.strip()[len(wanted.name) :].strip()
     load(f"{name}{given}" if given else described(name, make).example)
@@ -111,7 +111,7 @@ def _is_installed(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
-#: Games that need packages which are not installed by default: whether they are.
+#: For each game that needs optional packages, whether they are installed.
 _NEEDS: Mapping[str, Callable[[], bool]] = {
     "open_spiel": lambda: _is_installed("pyspiel"),
     "original": lambda: bool(plugins.outside(plugins.ORIGINAL_BOARDS)),

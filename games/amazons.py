@@ -1,7 +1,7 @@
 """Amazons: move a queen, then shoot an arrow that blocks a cell; a player who cannot move loses.
 
-An action is a cell, counted row by row from the top, as in OpenSpiel: first that of the queen that
-moves, then that to which it moves, then that of the arrow. These are three moves of one player.
+An action is a cell, counted row by row from the top, as in OpenSpiel. A player makes three moves in
+a row: the cell of the queen, the cell to which it goes, and the cell of the arrow.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from playout.games.core.random import GAMMA, Rng, below
 
 SIZES = (6, 8, 10)
 QUEENS = 4
-#: What a player does next.
+#: The next step of the player to move.
 SELECT, MOVE, SHOOT = 0, 1, 2
-#: What is on a cell, beside the queens of player 1 and player 2.
+#: The contents of a cell without a queen; 1 and 2 are the queens of the players.
 EMPTY, ARROW = 0, 3
 
 # board: the header below, the places of the queens of player 1 and of player 2, each ascending, and
-# what is on each place. Places have rows of eleven, with walls around the board, so that no line of
-# cells leads outside. The first place is a wall; it stands for a queen that is not there.
+# the contents of each place. A row has eleven places. Walls surround the board, so that no line of
+# cells leaves it. Place 0 is a wall, and stands for a missing queen.
 _SIDE, _PHASE, _CHOSEN, _QUEENS, _PLACES = 2, 3, 4, 5, 5 + 2 * QUEENS
 _STRIDE, _WALL = 11, 4
 _AREA = 12 * _STRIDE + 1
-#: Upwards from the left to the right, to the left and to the right, and downwards likewise.
+#: The three steps up, from the left to the right; to the left and to the right; the three down.
 _STEPS = (-_STRIDE - 1, -_STRIDE, -_STRIDE + 1, -1, 1, _STRIDE - 1, _STRIDE, _STRIDE + 1)
 
 

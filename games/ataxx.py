@@ -1,7 +1,7 @@
 """Ataxx: pieces multiply or jump, and capture all pieces around the cell to which they move.
 
-Action from * size² + to jumps, to * size² + to puts a new piece beside an own one, and size⁴ is a
-pass. Moves are written as in UAI, the Universal Ataxx Interface: g2, g1e3.
+Action from * size² + to is a jump, to * size² + to puts a new piece beside another one of the
+player, and size⁴ is a pass. Moves are written as in UAI, the Universal Ataxx Interface: g2, g1e3.
 """
 
 from __future__ import annotations
@@ -185,14 +185,14 @@ def read(state: Vector, board: Board) -> None:
 
 
 class Ataxx(GridGame):
-    """Put pieces beside the own ones or jump, and capture all pieces around; the majority wins."""
+    """Put a piece beside one of yours or jump, and capture all around it; the majority wins."""
 
     about = (
-        "In turn, a player puts a new piece onto an empty cell beside an own piece, in any of the "
-        "eight directions, or lets an own piece jump to an empty cell two steps away, in any "
-        "direction. All pieces of the opponent beside that cell change sides. A player who can do "
-        "neither passes. The game is over when the board is full, when neither player can move, or "
-        "when a player has no pieces left, and the player with more pieces wins. "
+        "In turn, a player puts a new piece onto an empty cell beside one of their pieces, in any "
+        "of the eight directions, or moves one of their pieces to an empty cell two steps away. "
+        "All pieces of the opponent beside that cell change sides. A player who can do neither "
+        "passes. The game is over when the board is full, when neither player can move, or when a "
+        "player has no pieces left, and the player with more pieces wins. "
         f"{QUIET_PLIES} moves in a row without a new piece are a tie."
     )
     about_parameters: ClassVar = {"size": f"rows and columns of the board, 3 to {MAX_SIDE}"}

@@ -65,8 +65,8 @@ def sensible_targets(
 ) -> np.uint64:
     """Return the cells to which sensible moves lead, whatever the direction.
 
-    Those are the cells that win: the last row, and the opponent's only piece; if a move can reach
-    none of them, all from which the opponent does not win at once.
+    These are the cells that win: the last row, and the opponent's only piece. If no move reaches
+    one of them, they are the cells after which the opponent does not win at once.
     """
     ahead = leftward(own, player) | rightward(own, player)
     targets = (ahead & ~own | forward(own, player) & ~(own | other)) & cells
@@ -211,7 +211,7 @@ def sensible(board: Board, actions: Vector) -> int:
         row = cell // columns + (1 if player == 1 else -1)
         column = cell % columns + direction % 3 - 1
         if targets >> np.uint64(8 * row + column) & _1:
-            # Captures first, then those that are the furthest ahead.
+            # Captures first, then the moves that lead furthest ahead.
             promise = (action & 1) * MAX_SIDE + (row if player == 1 else rows - 1 - row)
             insert(actions, kept, -promise << 16 | action)
             kept += 1
@@ -280,7 +280,8 @@ class Breakthrough(GridGame):
 
     @functools.cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
-        return tuple(each for each in super().symmetries if each.cells[0] < self.columns)  # upright
+        # The others exchange the players.
+        return tuple(each for each in super().symmetries if each.cells[0] < self.columns)
 
     def action_name(self, state: State, action: int) -> str:
         return ("x" if action % 2 else "").join(map(self.cell_name, self.action_cells[action]))

@@ -2,8 +2,8 @@
 
 Action = ((row * 8 + column) * 4 + direction) * 2 + capture, where row and column are those of the
 piece that moves, and the directions are up left, up right, down right, down left. A jump captures
-one piece; a player whose piece can jump on moves again, with that piece. Forty plies in a row
-without a capture are a tie.
+one piece; if the same piece can jump again, the player moves again, with that piece. Forty plies in
+a row without a capture are a tie.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from playout.games import Board, BoardView, KernelGame, Kernels, State, Vector, helper, kernel
 from playout.games.core.bits import count, lowest, without_lowest, write_owners
 from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.view import owners
 
 SIDE = 8
 CELLS = SIDE * SIDE
@@ -22,8 +23,8 @@ QUIET_PLIES = 40
 #: Each of at most 23 captures begins another QUIET_PLIES; OpenSpiel gives the same bound.
 PLIES = 1000
 
-# board: player, outcome, pieces of player 1, pieces of player 2, kings of both, the piece that has
-# to jump on, plies without a capture. Sets of cells are words: cell (row, column) is bit
+# board: player, outcome, pieces of player 1, pieces of player 2, kings of both, the piece that must
+# jump again, plies without a capture. Sets of cells are words: cell (row, column) is bit
 # 8 * row + column. Only dark cells are used, so bit 63 is never set and a word is not negative. A
 # diagonal step from the edge of the board leads to a light cell, and a test for dark cells excludes
 # it.
@@ -33,8 +34,8 @@ _TOP, _BOTTOM = 0xFF, 0x7F << 56
 _STEPS = np.array([-9, -7, 9, 7])
 
 # state: the cells (0 empty, 1 and 2 men of the players, 3 and 4 kings), then the cell of the piece
-# that has to jump on or NOBODY, and the plies without a capture.
-NOBODY = -1
+# that must jump again or NO_PIECE, and the plies without a capture.
+NO_PIECE = -1
 
 
 @helper
@@ -60,7 +61,7 @@ def movable(board: Board) -> tuple[tuple[int, int, int, int], int]:
 
 @helper
 def advance(board: Board, cell: int, direction: int, capture: int) -> None:
-    """Move a piece: set everything but the outcome of a player who cannot move."""
+    """Move a piece. That the next player cannot move is left to the caller."""
     player = board[0]
     step = _STEPS[direction]
     piece = 1 << cell
@@ -156,7 +157,7 @@ def write(board: Board, state: Vector) -> None:
     write_owners(board[2], board[3], SIDE, SIDE, state[2 : 2 + CELLS])
     for cell in range(CELLS):
         state[2 + cell] += 2 * (board[_KINGS] >> cell & 1)
-    state[2 + CELLS] = lowest(board[_JUMPER]) if board[_JUMPER] else NOBODY
+    state[2 + CELLS] = lowest(board[_JUMPER]) if board[_JUMPER] else NO_PIECE
     state[3 + CELLS] = board[_QUIET]
 
 
@@ -186,9 +187,9 @@ class Checkers(KernelGame):
     about = (
         "Men move one square diagonally forward. A man that reaches the far row becomes a king, "
         "which moves backwards too. A piece captures a piece of the opponent next to it by jumping "
-        "over it onto the empty square behind, and jumps on as long as it can; a man that becomes "
-        "a king stops. A player who can capture must do so. A player who cannot move loses; forty "
-        "moves in a row without a capture are a tie. Each jump is a move of its own."
+        "over it onto the empty square behind, and jumps again as long as it can; a man that "
+        "becomes a king stops. A player who can capture must do so. A player who cannot move "
+        "loses; forty moves in a row without a capture are a tie. Each jump is a separate move."
     )
     first_steps = (
         "Click a piece, then the square to which it moves or jumps. Only captures are offered "
@@ -213,7 +214,7 @@ class Checkers(KernelGame):
         return BoardView(
             SIDE,
             SIDE,
-            tuple(0 if piece == 0 else 2 - piece % 2 for piece in pieces),
+            owners(pieces),
             clicks,
             piece="disc",
             kinds=tuple(KINDS[piece] for piece in pieces),
@@ -234,8 +235,8 @@ def _cells(action: int) -> tuple[int, int]:
 
 
 def _note(state: State) -> str:
-    """Return what the board does not show: a piece that has to jump on, and the coming tie."""
+    """Return the note of the view: the piece that must jump again, or that a tie is near."""
     jumper, quiet = state[2 + CELLS], state[3 + CELLS]
-    if jumper != NOBODY:
-        return f"{number(jumper)} has to jump on"
+    if jumper != NO_PIECE:
+        return f"{number(jumper)} must jump again"
     return f"{quiet} of {QUIET_PLIES} moves without a capture" if quiet >= QUIET_PLIES // 2 else ""

@@ -1,4 +1,4 @@
-"""Chess with the actions of OpenSpiel, and its ends: a tie is a tie without a claim.
+"""Chess, with the actions of OpenSpiel and its rules of ties, which need no claim.
 
 `playout.games.chessboard.squares` describes states and actions, `playout.games.chessboard.moves`
 how the legal moves are found.
@@ -32,6 +32,7 @@ from playout.games.chessboard.squares import (
     STATE_QUIET,
     STATE_WORDS,
 )
+from playout.games.core.view import owners
 
 #: OpenSpiel's bound; each move of a pawn and each capture begins another QUIET_PLIES.
 PLIES = 17695
@@ -48,11 +49,11 @@ class Chess(KernelGame):
         "one aside, over other pieces. They capture what stands where they go. A pawn moves one "
         "square ahead, or two from where it began, and captures diagonally, also a pawn that has "
         "just passed that square (en passant); on the last row it becomes another piece. King and "
-        "rook that have not moved castle, if the king passes no attacked square. No player may "
-        "leave the own king attacked: without a legal move, a player in check has lost "
-        "(checkmate), and otherwise it is a tie (stalemate). It is a tie too when a position comes "
-        "up for the third time, after 50 moves of each player without a capture or a move of a "
-        "pawn, and when neither player has enough pieces to mate."
+        "rook that have not moved castle, if the king passes no attacked square. No move may leave "
+        "the player's king attacked: without a legal move, a player in check has lost (checkmate), "
+        "and otherwise it is a tie (stalemate). It is a tie too when a position occurs for the "
+        "third time, after 50 moves of each player without a capture or a move of a pawn, and when "
+        "neither player has enough pieces to mate."
     )
     first_steps = (
         "Click a piece, then the square to which it goes; to castle, click the king and the square "
@@ -110,7 +111,7 @@ class Chess(KernelGame):
         return BoardView(
             SIDE,
             SIDE,
-            tuple(0 if piece == 0 else 2 - piece % 2 for piece in pieces),
+            owners(pieces),
             {action: cells_of(action, state[0]) for action in self.legal_actions(state)},
             piece="figure",
             kinds=tuple(KINDS[LETTERS[piece].lower()] for piece in pieces),
@@ -120,7 +121,7 @@ class Chess(KernelGame):
         )
 
     def _note(self, state: State) -> str:
-        """Return why the match is over, or what the board does not show."""
+        """Return the reason for the end of the match, or what a player has to know before it."""
         quiet = state[STATE_QUIET]
         if state[1] > 0:
             return "checkmate"
@@ -131,7 +132,7 @@ class Chess(KernelGame):
         return ", ".join([*check, *([counted] if quiet >= QUIET_PLIES // 2 else [])])
 
     def _reason(self, state: State) -> str:
-        """Return why a match is a tie."""
+        """Return the reason for which a match is a tie."""
         if not self.legal_actions((state[0], 0, *state[2:])):
             return "stalemate"
         if state[STATE_QUIET] >= QUIET_PLIES:

@@ -1,4 +1,4 @@
-"""Chong: bring the own pawn to the far row; stones bar the way, and the own ones can be jumped.
+"""Chong: bring your pawn to the far row; stones block the way, and a pawn can jump over its own.
 
 Actions are the cell to which the pawn moves, 0 to 63, and 64 + the cell of a new stone, both row by
 row. The rules are those of https://github.com/jbradberry/chong, except that a match ends in a tie
@@ -29,6 +29,7 @@ from playout.games.core.playouts import random_playout
 from playout.games.core.random import Rng, below
 from playout.games.core.repetition import count_again, forget, remember, visits
 from playout.games.core.symmetries import identity
+from playout.games.core.view import owners
 
 SIDE = 8
 CELLS = SIDE * SIDE
@@ -43,9 +44,9 @@ PLIES = QUIET_PLIES * (1 + sum(STONES))
 
 # board: player, outcome, the cells of the pawns, the stones of player 1 and of player 2 as words
 # (cell c is bit c), the number of earlier positions since the last stone, and these positions. As
-# stones stay where they are, a position is the cells of the pawns, in one number; that of the first
-# player's pawn is below 56, and that of the second's above 7, so no position is 0. The player to
-# move in it follows from its place.
+# stones stay where they are, a position is the cells of the pawns, in one number. The cell of the
+# first player's pawn is below 56 and that of the second's above 7, so no position is 0. The player
+# to move in a position follows from its index.
 _PAWN, _STONES, _EARLIER, _HISTORY = 2, 4, 6, 7
 #: Stones are put on all rows but the first and the last.
 _INNER = ((1 << 48) - 1) << 8
@@ -60,7 +61,7 @@ def _inside(row: int, column: int) -> bool:
 
 
 def _near(cell: int, distances: tuple[tuple[int, int], ...], reach: int) -> int:
-    """Return the cells at these distances from a cell that have another `reach` times as far."""
+    """Return the cells at these distances from a cell, if there is a cell `reach` times as far."""
     row, column = divmod(cell, SIDE)
     return sum(
         1 << (row + down) * SIDE + column + right
@@ -71,7 +72,7 @@ def _near(cell: int, distances: tuple[tuple[int, int], ...], reach: int) -> int:
 
 _ORTHOGONAL = ((-1, 0), (0, -1), (0, 1), (1, 0))
 _ALL = (*_ORTHOGONAL, (-1, -1), (-1, 1), (1, -1), (1, 1))
-#: For each cell, the cells one step away, and those over which a pawn can jump.
+#: For each cell, the cells one step away, and the cells over which a pawn can jump.
 _STEPS = np.array([_near(cell, _ORTHOGONAL, 1) for cell in range(CELLS)], np.uint64).view(np.int64)
 _JUMPED = np.array([_near(cell, _ALL, 2) for cell in range(CELLS)], np.uint64).view(np.int64)
 
@@ -192,15 +193,16 @@ def read(state: Vector, board: Board) -> None:
 
 
 class Chong(KernelGame):
-    """Bring the own pawn to the far row; the own stones can be jumped over."""
+    """Bring your pawn to the far row; it can jump over your stones."""
 
     about = (
-        "Each player has a pawn. In turn, a player moves the own pawn one step up, down, left or "
-        "right, or lets it jump over an own stone next to it, in any of the eight directions, onto "
-        "the empty cell behind, or puts a stone on any empty cell but those of the first and the "
-        "last row. The first player has six stones and the second seven; they stay where they are. "
+        "Each player has a pawn. In turn, a player moves their pawn one step up, down, left or "
+        "right, or jumps with it over one of their stones next to it, in any of the eight "
+        "directions, onto the empty cell behind, or puts a stone on any empty cell except in the "
+        "first and the last row. The first player has six stones and the second seven; they stay "
+        "where they are. "
         "The player whose pawn reaches the opposite row wins, and a player who cannot move loses. "
-        "A position that comes up for the third time is a tie, and so are "
+        "A position that occurs for the third time is a tie, and so are "
         f"{QUIET_PLIES} moves in a row without a new stone."
     )
     first_steps = (
@@ -240,7 +242,7 @@ class Chong(KernelGame):
         return BoardView(
             SIDE,
             SIDE,
-            tuple(0 if piece == 0 else 2 - piece % 2 for piece in pieces),
+            owners(pieces),
             clicks,
             piece="disc",
             kinds=tuple(KINDS[piece] for piece in pieces),

@@ -47,7 +47,7 @@ def after(place: int, direction: int) -> int:
 def moves_of(own: int, own_below: int, other: int, other_below: int) -> Moves:
     """Return the pieces that can move up, right, down and left, in the upper half and in the lower.
 
-    A piece moves where an opponent is beside it.
+    A piece moves onto a piece of the opponent beside it.
     """
     return (
         own & other << _STRIDE,

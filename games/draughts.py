@@ -1,12 +1,12 @@
 """International draughts on 10 by 10 squares: flying kings, and the longest capture must be played.
 
 Action = (from - 1) * 50 + to - 1, with the numbers of squares, 1 to 50, as draughts players use
-them. A capture of several pieces is as many actions of the same player; only those that begin a
-longest capture are legal. Captured pieces are removed after the last.
+them. To capture several pieces, a player makes one action for each; only actions that begin a
+longest capture are legal. Captured pieces are removed after the last of these actions.
 
 A match is a tie after 25 moves of each player in a row by kings and without a capture; with one
-king against three pieces of which one is a king at least, after 16 moves of each; and against two
-or one, after 5. Repeated positions do not end it earlier.
+king against three pieces, at least one of them a king, after 16 moves of each; and against two or
+one, after 5. Repeated positions do not end it earlier.
 """
 
 from __future__ import annotations
@@ -18,20 +18,21 @@ from playout.games import Board, BoardView, KernelGame, Kernels, State, Vector, 
 from playout.games.core.bits import count, lowest, without_lowest
 from playout.games.core.kernels import compiled
 from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.view import owners
 
 SIDE = 10
 CELLS = SIDE * SIDE
 SQUARES = CELLS // 2
 DIRECTIONS = 4
-#: Plies in a row by kings and without a capture that are a tie; the same with one king against
-#: that many pieces, one of them a king.
+#: Plies in a row by kings and without a capture that are a tie; FEW_PLIES has their number for one
+#: king against 1, 2 or 3 pieces, one of them a king.
 QUIET_PLIES = 50
 FEW_PLIES = (QUIET_PLIES, 10, 10, 32)
 #: Each of at most 300 moves of men and 39 captures begins another QUIET_PLIES.
 PLIES = QUIET_PLIES * 340
 
-# board: player, outcome, pieces of player 1, pieces of player 2, kings of both, the piece that has
-# to capture on, the pieces that it has captured, plies in a row by kings and without a capture.
+# board: player, outcome, pieces of player 1, pieces of player 2, kings of both, the piece that must
+# capture again, the pieces that it has captured, plies in a row by kings and without a capture.
 # Sets of squares are words in which a step up is a shift by 6 to the left and by 5 to the right,
 # wherever it begins: after each ten squares one bit is left out, which stands for both edges.
 _KINGS, _JUMPER, _CAPTURED, _QUIET = 4, 5, 6, 7
@@ -39,9 +40,9 @@ _ALL = sum(1 << (square + square // SIDE) for square in range(SQUARES))
 _TOP, _BOTTOM = 0b11111, 0b11111 << 49
 
 # state: the cells of the whole board (0 empty, 1 and 2 men of the players, 3 and 4 kings, and 4
-# more for those that are captured while a capture goes on), the square of the piece that has to
-# capture on or NOBODY, and the plies in a row by kings and without a capture.
-NOBODY = -1
+# more for captured pieces until the capture ends), the square of the piece that must capture again
+# or NO_PIECE, and the plies in a row by kings and without a capture.
+NO_PIECE = -1
 
 
 def _cell(square: int) -> int:
@@ -109,7 +110,7 @@ def landings(piece: int, is_king: bool, prey: int, empty: int, most: int) -> int
 
 @helper
 def next_to(pieces: int, prey: int, empty: int) -> int:
-    """Return the pieces that can capture one next to them."""
+    """Return the pieces that can capture a piece of `prey` next to them."""
     return (
         pieces & (prey & empty << 6) << 6
         | pieces & (prey & empty << 5) << 5
@@ -194,7 +195,7 @@ def quiet_limit(board: Board) -> int:
 
 @helper
 def advance(board: Board, piece: int, target: int) -> None:
-    """Move a piece: set everything but the outcome of a player who cannot move."""
+    """Move a piece. That the next player cannot move is left to the caller."""
     player = board[0]
     far_row = _TOP if player == 1 else _BOTTOM
     is_king = board[_KINGS] & piece != 0
@@ -281,7 +282,7 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
         trace[ply] = square_of(chosen) * SQUARES + square_of(target)
         ply += 1
         advance(board, chosen, target)
-        if board[1]:  # a player who cannot move has lost, also where it would be a tie
+        if board[1]:  # a player who cannot move has lost, even if it is a tie by the other rule
             pieces, most = movers(board)
             if pieces == 0:
                 board[1] = 3 - board[0]
@@ -298,7 +299,7 @@ def write(board: Board, state: Vector) -> None:
         owner = (board[2] >> place & 1) + 2 * (board[3] >> place & 1)
         more = 2 * (board[_KINGS] >> place & 1) + 4 * (board[_CAPTURED] >> place & 1)
         state[2 + _CELL_OF[square]] = owner + more
-    state[2 + CELLS] = square_of(board[_JUMPER]) + 1 if board[_JUMPER] else NOBODY
+    state[2 + CELLS] = square_of(board[_JUMPER]) + 1 if board[_JUMPER] else NO_PIECE
     state[3 + CELLS] = board[_QUIET]
 
 
@@ -357,13 +358,13 @@ class Draughts(KernelGame):
         return BoardView(
             SIDE,
             SIDE,
-            tuple(0 if piece == 0 else 2 - piece % 2 for piece in pieces),
+            owners(pieces),
             {action: _cells(action) for action in self.legal_actions(state)},
             piece="disc",
             kinds=tuple(KINDS[piece] for piece in pieces),
             surface="checkered",
             cell_labels=LABELS,
-            note="" if jumper == NOBODY else f"{jumper} has to capture on",
+            note="" if jumper == NO_PIECE else f"{jumper} must capture again",
         )
 
 

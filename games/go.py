@@ -1,4 +1,4 @@
-"""Go with area scoring: the actions, and the end of a match that repeats a position, of OpenSpiel.
+"""Go with area scoring; actions are numbered, and repeated positions end a match, as in OpenSpiel.
 
 An action is a point, row by row from the bottom left, or the last number for a pass.
 """
@@ -18,7 +18,7 @@ from playout.games.goban.prior import prior
 #: The letters of columns: Go players leave out I.
 LETTERS = "ABCDEFGHJKLMNOPQRST"
 
-#: More than that decides every match.
+#: A higher komi would decide every match.
 MAX_KOMI = MAX_SIDE**2
 
 
@@ -28,8 +28,8 @@ class Go(GridGame):
     about = (
         "Players take turns to put a stone on an empty point, or pass. Stones of one colour that "
         "are connected along lines are a chain; a chain without an empty point next to it is "
-        "captured and removed. A move that would leave its own chain without one is illegal, as "
-        "is to take back at once a single stone that has captured a single stone (ko). A "
+        "captured and removed. A move that would leave its own chain without one is illegal. If "
+        "one stone captures one stone, it may not be captured at once in return (ko). A "
         "position that was on the board before makes the match a tie, or with `superko` is "
         "illegal. After two passes in a row each player has a point for each stone and each empty "
         "point that only stones of that colour reach, and White, the second player, has `komi` in "

@@ -29,8 +29,8 @@ from playout.games.core.random import GAMMA, Rng, below
 from playout.games.core.symmetries import Triple, of_triples
 
 # board: player, outcome, rows (as many as columns), 1 if rings win, the distance of a cell from its
-# third neighbour, and the empty cells. Then the cells, with a border around them: 0 empty, 1 and 2
-# stones, OUTSIDE for places that are no cells; for each of them the sides (bits 0 to 5) and the
+# third neighbour, and the number of empty cells. Then the cells, with a border around them: 0
+# empty, 1 and 2 stones, OUTSIDE for other places; for each place the sides (bits 0 to 5) and the
 # corners (bits 6 to 11) to which it belongs; and the stack of a flood fill, which is 0 when unused.
 _ROWS, _RINGS, _THIRD, _EMPTY, _CELLS = 2, 3, 4, 5, 6
 OUTSIDE = 3
@@ -62,7 +62,7 @@ def neighbour(board: Board, place: int, direction: int) -> int:
 def flood(board: Board, first: int, player: int, own: bool) -> int:
     """Visit all cells that are connected with the first one; return their sides and corners.
 
-    They are those with stones of the player, or without `own` all others.
+    They have stones of the player or, if not `own`, everything else.
     """
     places = (board[_ROWS] + 2) ** 2
     stack = _CELLS + 2 * places
@@ -94,8 +94,8 @@ def unvisit(board: Board) -> None:
 def has_ring(board: Board, player: int) -> bool:
     """Return whether stones of a player surround a cell.
 
-    Then a cell without such a stone is not connected with the edge of the board, or a stone has six
-    neighbours of its own colour.
+    If so, a cell without such a stone is not connected with the edge of the board, or a stone has
+    six neighbours of its own colour.
     """
     places = (board[_ROWS] + 2) ** 2
     found = False
@@ -260,7 +260,7 @@ class Havannah(KernelGame):
         )
 
     def edges_of(self, row: int, column: int) -> int:
-        """Return the sides and the corners to which a cell belongs, -1 if it is no cell."""
+        """Return the sides and the corners to which a place belongs, -1 if it is not a cell."""
         last = self.size - 1
         away = (column - last, row - last, row - column)  # from the middle, along three axes
         if abs(away[2]) > last:

@@ -18,8 +18,8 @@ from playout.games.core.symmetries import identity
 # board: the header below, then a word for each row with its empty cells. Then for each player the
 # rows of stones and, of these, the rows of reached stones: those connected to the player's first
 # edge. The second player's rows are the columns of the board: mirrored at the diagonal, the edges
-# change places and neighbours remain neighbours, so that one rule serves both players. There is a
-# row more at each end, without stones; the one before the first counts as reached: it is the edge.
+# change places and neighbours remain neighbours, so that one rule serves both players. One more row
+# at each end has no stones; the row before the first one counts as reached, as it is the edge.
 _SIZE, _SWAP, _STONES, _RECIPROCAL, _EMPTY = 2, 3, 4, 5, 6
 
 MAX_SIDE = 19

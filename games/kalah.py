@@ -145,16 +145,16 @@ def read(state: Vector, board: Board) -> None:
 
 
 class Kalah(KernelGame):
-    """Sow seeds around the board; the player who gets more of them into the own store wins."""
+    """Sow seeds around the board; the player with more seeds in their store wins."""
 
     about = (
         "Each player has a row of pits with seeds, and a store at its end. In turn, a player takes "
-        "all seeds from one of the own pits and sows them one by one into the following pits, "
-        "anticlockwise: into the own store too, but not into the opponent's. If the last seed "
-        "falls into the own store, the player moves again. If it falls into an empty pit of the "
-        "own row, with seeds in the opponent's pit opposite, it goes into the own store together "
-        "with those. When a player has no seeds in the pits, the opponent gets all seeds that are "
-        "left, and the player with more seeds wins."
+        "all seeds from one of their pits and sows them one by one into the following pits, "
+        "anticlockwise: into their store too, but not into the opponent's. If the last seed falls "
+        "into their store, the player moves again. If it falls into an empty pit of their row, "
+        "with seeds in the opponent's pit opposite, it goes into their store together with those. "
+        "When a player has no seeds in the pits, the opponent gets all seeds that are left, and "
+        "the player with more seeds wins."
     )
     about_parameters: ClassVar = PARAMETERS
     first_steps = (

@@ -1,4 +1,4 @@
-"""Lines of Action, with the actions of OpenSpiel: bring all own pieces together.
+"""Lines of Action, with the actions of OpenSpiel: bring all your pieces together.
 
 Action (from * 64 + to) * 2 + capture moves a piece between two cells, which are counted row by row
 from the bottom. A position that repeats is a tie, whoever is to move; so are 300 moves in a row
@@ -22,7 +22,7 @@ SIDE = 8
 CELLS = SIDE * SIDE
 #: Moves in a row without a capture that make a tie.
 QUIET_PLIES = 300
-#: Each player begins with so many pieces, of which one at least remains.
+#: The pieces of each player at the start; at least one of them is never captured.
 PIECES = 12
 PLIES = QUIET_PLIES * (2 * PIECES - 1)
 
@@ -92,7 +92,7 @@ def is_connected(pieces: np.uint64) -> bool:
 
 @helper
 def number(board: Board) -> int:
-    """Return a number of the position below 2^53 that is not 0; equal ones are a coincidence."""
+    """Return a hash of the position, at least 1 and less than 2^53."""
     mixed = np.uint64(board[2]) * _M1
     mixed = ((mixed ^ mixed >> _32) + np.uint64(board[3])) * _M2
     mixed = (mixed ^ mixed >> _32) * _M1
@@ -188,7 +188,7 @@ def read(state: Vector, board: Board) -> None:
 
 
 class LinesOfAction(GridGame):
-    """Bring all own pieces together; a piece moves as far as there are pieces on its line."""
+    """Bring all your pieces together; a piece moves as many cells as its line has pieces."""
 
     about = (
         "A piece moves along a row, a column or a diagonal, exactly as many cells as there are "

@@ -59,7 +59,7 @@ def put(board: Board, player: int, action: int) -> bool:
 
 @inlined
 def winning_rows(board: Board, stones: int) -> int:
-    """Return a bit for the start of each row of k; if it must be exactly k, of no longer row.
+    """Return a bit for the start of each row of k; of exactly k, if longer rows do not win.
 
     After each shift, a bit marks the start of a longer run. The shifts add up to k - 1; the unused
     ones are 0 and change nothing.

@@ -26,8 +26,8 @@ GameName = Literal[
     "pentago", "quoridor", "shogi", "tic_tac_toe", "twixt", "ultimate_tic_tac_toe", "xiangqi", "y",
 ]  # fmt: skip
 
-#: The options of games beside their name, each with the lowest and the highest value. Others keep
-#: OpenSpiel's defaults: with some it computes for minutes, fails, or starts with the game over.
+#: The options of games, each with the lowest and the highest value. Other options keep OpenSpiel's
+#: defaults: with some values it computes for minutes, fails, or starts with the game over.
 BOUNDS: Mapping[str, Mapping[str, tuple[int, int]]] = {
     "breakthrough": {"rows": (4, 8), "columns": (2, 8)},
     "clobber": {"rows": (2, 10), "columns": (2, 10)},
@@ -41,7 +41,7 @@ BOUNDS: Mapping[str, Mapping[str, tuple[int, int]]] = {
 
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-#: Positions of chess and its relatives as OpenSpiel writes them: rows, then what they do not show.
+#: Positions of chess and its relatives as OpenSpiel writes them: rows, pieces in hand, the rest.
 _FEN = re.compile(r"((?:[\w+~]+/)+[\w+~]+)(\[\w*\])? (.*)", re.DOTALL)
 _CELLS = re.compile(r"\+?[A-Za-z]~?|\d+")
 #: Longer lines are broken, such as the moves of hive.
@@ -58,7 +58,7 @@ def _bounds_of(option: str) -> list[tuple[str, int, int]]:
 
 
 class OpenSpiel(HistoryGame["pyspiel.State"]):
-    """A game of OpenSpiel; player 1 is the one that moves first."""
+    """A game of OpenSpiel; player 1 moves first."""
 
     about = (
         "Games of OpenSpiel, a library of games for research: breakthrough, chess, clobber, go, "

@@ -5,9 +5,9 @@ The original system, boardgame-socketserver, finds classes `Board` through the e
 actions of the position, sorted by their JSON.
 
 The published Boards differ. In some, the methods about legal actions and the end of the game take
-the newest state, in others all states so far: they are told apart by the name of their first
-parameter, `state` or `history`. The end is what `is_ended` says, or else `winner`; the result what
-`win_values` says, or else `winner`.
+the newest state, in others all states so far; the name of their first parameter, `state` or
+`history`, tells which. The end of a game is taken from `is_ended`, or else from `winner`, and the
+result from `win_values`, or else from `winner`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Json = dict[str, Any]
 
 
 class BoardError(RuntimeError):
-    """Raised when a Board fails or answers nonsense. The message is for people."""
+    """Raised when a Board fails or returns an invalid value. The message is for people."""
 
 
 class BoardName(spec.Choice):
@@ -44,7 +44,7 @@ class BoardName(spec.Choice):
 
 @dataclass(frozen=True)
 class BoardPosition:
-    """A position: the Board's states so far, and what the Board says about the newest.
+    """A position: the Board's states so far, with the player to move and the outcome of the newest.
 
     `actions` has its legal actions by their JSON, sorted; `last` is the JSON of the last action.
     """
@@ -126,10 +126,10 @@ class Original(HistoryGame[BoardPosition]):
         first, second = self._values(method, self.position(state).states)
         return {"1": first, "2": second}
 
-    # What the Board says.
+    # Calls of the Board, and checks of what it returns.
 
     def _try(self) -> None:
-        """Play a move, to find out early what the Board lacks. Raises BoardError."""
+        """Play a move, so that a Board without a method fails early. Raises BoardError."""
         if getattr(self._board, "num_players", 2) != 2:
             raise self._fault("it is not for two players")
         first = self.first_position()
@@ -259,7 +259,7 @@ def _created(name: str) -> Any:
 
 
 def _text_of(value: object) -> str:
-    """Return the JSON by which an action is known."""
+    """Return the JSON that names an action."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
 
 

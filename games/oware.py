@@ -1,8 +1,8 @@
 """Oware (awari), with the actions and the rules of OpenSpiel.
 
 Action a sows the seeds of the player's pit a. A position that repeats ends the game, and each
-player gets the seeds of the own row; the same holds after 300 moves in a row without a capture,
-where OpenSpiel has a limit of 1,000 moves in all.
+player gets the seeds of their row; the same holds after 300 moves in a row without a capture, where
+OpenSpiel has a limit of 1,000 moves in all.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ QUIET_PLIES = 300
 
 # board: player, outcome, pits of each player, seeds at the start, earlier positions since the last
 # capture; the seeds in the pits of player 1 and player 2, then those that both have captured, and
-# the numbers of these positions, filled up with 0. Who is to move in one follows from its place.
+# the numbers of these positions, filled up with 0. The player to move in a position follows from
+# its index.
 _HOUSES, _TOTAL, _EARLIER, _PITS = 2, 3, 4, 5
 
 _MOST = 2 * MAX_HOUSES * (MAX_SEEDS + 1)
@@ -136,7 +137,7 @@ def capture(board: Board, last: int) -> int:
 
 @helper
 def finish(board: Board) -> None:
-    """Give each player the seeds of the own row, and set the outcome."""
+    """Give each player the seeds of their row, and set the outcome."""
     scores = scores_at(board)
     for player in (1, 2):
         board[scores + player - 1] += seeds_of(board, player)
@@ -208,14 +209,14 @@ class Oware(KernelGame):
 
     about = (
         "Each player has a row of pits with seeds. In turn, a player takes all seeds from one of "
-        "the own pits and sows them one by one into the following pits, anticlockwise, but not "
-        "into the pit that they come from. If the last pit is the opponent's and has two or three "
-        "seeds then, they are captured, and so are those of the pits before it, as long as they "
-        "are the opponent's and have two or three. If that were all seeds of the opponent, none "
-        "is captured. A player whose opponent has no seeds must sow some into the opponent's row. "
+        "their pits and sows them one by one into the following pits, anticlockwise, but not into "
+        "the pit that they come from. If the last pit is the opponent's and then has two or three "
+        "seeds, they are captured, and so are those of the pits before it, as long as they are "
+        "the opponent's and have two or three. If these are all seeds of the opponent, none is "
+        "captured. A player whose opponent has no seeds must sow some into the opponent's row. "
         "The player who captures more than half of the seeds wins. If the player to move cannot "
         f"move, if a position repeats, or after {QUIET_PLIES} moves without a capture, each player "
-        "gets the seeds in the own row."
+        "gets the seeds in their own row."
     )
     about_parameters: ClassVar = PARAMETERS
     first_steps = (

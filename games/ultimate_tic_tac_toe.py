@@ -94,7 +94,7 @@ def play(board: Board, action: int) -> None:
 
 @inlined_helper
 def choose(board: Board, state: np.uint64) -> int:
-    """Return a random empty cell of the board where to play, or of all if it may be any."""
+    """Return a random empty cell of the small board to play on, or of all if any is allowed."""
     inner = board[_FORCED]
     if inner < ANYWHERE:
         cells = empty_cells(board, inner)

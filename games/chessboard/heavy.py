@@ -1,8 +1,8 @@
-"""Playouts of chess that capture what hangs, and end early with a judgement of the position.
+"""Playouts of chess that capture undefended pieces, and end early with an evaluation.
 
 Random matches of chess are long and mostly tied, so they say little about a position. These have
 PLIES plies. Then material and mobility, counted as Shannon (1950) did, give a probability to win,
-by which the winner is drawn.
+with which the winner is drawn.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from playout.games.core.bits import count
 from playout.games.core.kernels import Board, Vector, helper, kernel
 from playout.games.core.random import Rng, draw
 
-#: Plies of a playout. From two on, no judgement can be taken for a win that was played.
+#: Plies of a playout. From two on, a search does not take an evaluation for a proven win.
 PLIES = 4
 #: How often a random move that loses material is drawn again.
 TRIES = 2
@@ -56,7 +56,7 @@ def value_at(board: Board, square: int) -> int:
 
 @helper
 def gain_of(board: Board, moves: Moves, action: int) -> int:
-    """Return what an action wins if the opponent takes back where that is possible."""
+    """Return the material that an action gains, if the opponent recaptures when possible."""
     if action >= CASTLE_LEFT:
         return 0
     source, plane = source_of(action), action % PLANES
@@ -72,7 +72,7 @@ def gain_of(board: Board, moves: Moves, action: int) -> int:
 
 @helper
 def best_capture(board: Board, moves: Moves) -> tuple[int, int]:
-    """Return the capture or promotion that gains most, and what it gains; none gains 0."""
+    """Return the capture or promotion that gains most, and its gain; -1 and 0 if none gains."""
     ahead, _, _ = moves.promotions
     wanted = np.uint64(board[OTHER]) | ahead
     captures = Moves(

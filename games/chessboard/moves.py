@@ -49,7 +49,7 @@ _ROOK_RIGHT, _FREE_RIGHT = (np.uint64(n) for n in (0x80, 0x60))
 
 
 class Danger(NamedTuple):
-    """What the opponent's pieces mean for the moves of a player."""
+    """The effect of the opponent's pieces on the moves of a player."""
 
     #: The squares that they attack, also those behind the king.
     attacked: Squares
@@ -126,10 +126,10 @@ def surrounded(kings: Squares) -> Squares:
 def pressure(
     direction: int, sliders: Squares, king: Squares, own: Squares, empty: Squares
 ) -> tuple[Squares, Squares, Squares]:
-    """Return what sliding pieces of the opponent do in a direction.
+    """Return the effect of the opponent's sliding pieces in a direction.
 
-    The squares that they attack, also behind the king; the piece that is pinned, if any; and the
-    squares where they can be stopped, which are all unless they give check.
+    It is the squares that they attack, also behind the king; the piece that is pinned, if any; and
+    the squares where they can be stopped, which are all unless they give check.
     """
     attacked = ray(sliders, empty | king, direction)
     line = ray(king, empty, direction ^ 1)
@@ -148,7 +148,7 @@ def axis(
 
 @helper
 def danger(board: Board) -> Danger:
-    """Return what is attacked, where a check is met, and the pieces that are pinned."""
+    """Return the attacked squares, the squares that meet a check, and the pinned pieces."""
     own, other = np.uint64(board[OWN]), np.uint64(board[OTHER])
     knights, pawns = other & np.uint64(board[KNIGHTS]), other & np.uint64(board[PAWNS])
     diagonal, straight = other & np.uint64(board[DIAGONAL]), other & np.uint64(board[STRAIGHT])
@@ -202,7 +202,7 @@ def leaps(direction: int, knights: Squares, targets: Squares) -> Squares:
 
 @helper
 def legal_moves(board: Board) -> Moves:
-    """Return all moves that the player to move may play, were the match not over."""
+    """Return all legal moves of the player to move, also if the match is over by a tie."""
     against = danger(board)
     own, other, pawns = np.uint64(board[OWN]), np.uint64(board[OTHER]), np.uint64(board[PAWNS])
     king, empty = own & np.uint64(board[KINGS]), ~(own | other)

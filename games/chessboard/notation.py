@@ -37,9 +37,9 @@ from playout.games.core.spec import SpecError
 
 # Positions of chess in Forsyth-Edwards Notation, as chess programs write them.
 #
-# Six fields: the rows from the top, the player to move, who may castle where, the square that a
+# Six fields: the rows from the top, the player to move, the rights to castle, the square that a
 # pawn has just passed, the plies since the last capture or move of a pawn, and the number of the
-# move. A state has no number of the move, and `text_of` is told it.
+# move. A state does not have the last one; it is an argument of `text_of`.
 
 
 FIRST = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
@@ -78,8 +78,8 @@ def text_of(state: State, move: int = 1) -> str:
 def position(text: str) -> State:
     """Return a position without earlier ones; the last two fields may be left out.
 
-    Raises SpecError for a text that is no position with one king of each player, of whom the one
-    that has moved is not in check; whether the match is over there is for the rules.
+    Raises SpecError for a text that is not a position with one king of each player. Does not check
+    whether the player who has moved is in check, nor whether the match is over.
     """
     fields = text.split()
     if not 4 <= len(fields) <= 6 or fields[1] not in ("w", "b"):

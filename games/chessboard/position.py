@@ -1,4 +1,4 @@
-"""The kernels of chess: moves are played on sets of squares, and the ends of a match found."""
+"""The kernels of chess: moves on sets of squares, and the end of a match."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def key_of(board: Board) -> int:
 
 @helper
 def put(board: Board, source: Squares, target: Squares) -> None:
-    """Move the piece of a square to another one, and remove what stands there."""
+    """Move a piece to another square, and remove the piece there."""
     both = source | target
     capture = np.uint64(board[OTHER]) & target
     board[OWN] = np.int64(np.uint64(board[OWN]) ^ both)
@@ -160,7 +160,7 @@ def castle(board: Board, to_left: bool, key: int) -> None:
 
 @helper
 def count_quiet(board: Board, is_quiet: bool, key: int) -> None:
-    """Note the position before a quiet move, or forget all of them."""
+    """Add the position before a quiet move to the earlier ones; remove them all after others."""
     quiet = board[QUIET]
     if is_quiet and quiet < QUIET_PLIES:
         board[EARLIER + quiet] = key
@@ -199,7 +199,7 @@ def how_many(moves: Moves) -> int:
 
 @helper
 def outcome(board: Board, moves: Moves, is_over: bool) -> int:
-    """Return the outcome: `is_over` if there are no legal moves."""
+    """Return the outcome; `is_over` says that there are no legal moves."""
     if is_over:
         return 3 - board[0] if moves.in_check else TIE
     return TIE if board[QUIET] >= QUIET_PLIES else 0
@@ -261,7 +261,7 @@ def move(board: Board, action: int, key: int) -> None:
 
 @inlined_helper
 def move_to(board: Board, action: int, key: int) -> int:
-    """Play an action, note whether the position after it is a tie, and return the hash of that."""
+    """Play an action, set the outcome if that repeats a position, and return the new hash."""
     move(board, action, key)
     key = key_of(board)
     if is_drawn(board, key):

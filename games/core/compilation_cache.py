@@ -100,7 +100,7 @@ def platform() -> str:
 
 @functools.cache
 def _caches() -> Path:
-    """Return the folder of all caches, without those that nobody has used for long."""
+    """Return the folder of all caches; removes those that were not used for KEPT_S."""
     caches = platformdirs.user_cache_path("playout") / "compiled"
     if caches.is_dir():
         for folder in caches.iterdir():
@@ -121,7 +121,7 @@ def _digest(module: str) -> str:
 
 
 def _closure(module: str) -> set[str]:
-    """Return a module and all that it imports, directly or not, of its own package and of ours."""
+    """Return a module and all that it imports, directly or not, of its package and of Playout."""
     packages = {module.partition(".")[0], _PACKAGE}
     found, new = {module}, [module]
     while new:

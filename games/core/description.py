@@ -15,7 +15,7 @@ Value = int | float | bool | str
 class Parameter:
     """A parameter of a game; `about` may be empty. `choices` are the only values of a text, if any.
 
-    `default` is None if it is required, or if it is optional and has no value by default.
+    `default` is None if the parameter is required, or is optional without a default value.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Variant:
-    """A well-known variant of a game: its specification, and what it is, in a sentence."""
+    """A well-known variant of a game: its specification, and a sentence about it."""
 
     game: str
     about: str

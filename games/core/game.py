@@ -45,16 +45,16 @@ class Game(ABC):
     about_parameters: ClassVar[Mapping[str, str]] = {}
     #: How a person makes a move, when a player wins and what to know first, in some sentences.
     first_steps: ClassVar[str] = ""
-    #: Well-known variants: their parameters, such as `size=9`, and what they are, in a sentence.
+    #: Well-known variants: their parameters, such as `size=9`, and a sentence about each.
     variants: ClassVar[Mapping[str, str]] = {}
 
     #: The number of the game in SGF files, property GM, for a game that has one.
     sgf_number: ClassVar[int | None] = None
 
-    #: The points that player 2 has in addition, for a game that has such points.
+    #: The points that are added to those of player 2, for a game with such points.
     komi: float | None = None
 
-    #: Values of parameters that mean the same as to leave them out, besides the declared defaults.
+    #: Values of parameters that have the same effect as none, besides the declared defaults.
     defaults: Mapping[str, object] = {}
 
     #: The canonical spelling of the game and its parameters, set by `games.load`.

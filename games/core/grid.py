@@ -62,9 +62,9 @@ class GridGame(KernelGame):
         return state[2 : 2 + self.rows * self.columns]
 
     def note(self, state: State) -> str:
-        """Return the text for people about what the cells do not show.
+        """Return the text for people with what the cells do not show.
 
-        The view adds that a player can only pass.
+        The view adds `pass_name` if a player can only pass.
         """
         return ""
 

@@ -9,22 +9,22 @@ from typing import Any, Generic, TypeVar
 
 from playout.games.core.game import TIE, Game, IllegalAction, State
 
-#: Positions that are kept for all games together, at most: a search revisits those that it has seen
-#: last. Some have kilobytes, and strangers may choose many games.
+#: The most positions that are kept, for all games together. A search revisits the latest ones. Some
+#: take kilobytes, and any client may choose many games.
 KEPT = 2048
-#: A match that is not over after this many plies is a tie, which bounds the memory for a match: it
-#: keeps each of its states, and a state has as many numbers as plies came before it.
+#: A match that is not over after this many plies is a tie. This bounds its memory: it keeps every
+#: state, and a state has a number for each ply before it.
 MOST_PLIES = 4000
 
 Position = TypeVar("Position")
 
-#: Positions by game and moves, those that were used last at the end.
+#: Positions by game and moves, the most recently used ones at the end.
 _kept: OrderedDict[tuple[Game, State], Any] = OrderedDict()
 _lock = threading.Lock()  # searches use one game in several threads
 
 
 class HistoryGame(Game, Generic[Position]):
-    """A game over positions that are no numbers; a state is (player, outcome, *actions so far).
+    """A game whose positions are objects; a state is (player, outcome, *actions so far).
 
     A subclass defines the methods below, over positions that are never changed: `position_after`
     returns another object. It calls `__init__`, and gives the bounds of actions and plies.
@@ -55,7 +55,7 @@ class HistoryGame(Game, Generic[Position]):
         """Return 1 or 2 for the winner, -1 for a tie, 0 while the game goes on."""
 
     def position(self, state: State) -> Position:
-        """Return the position of a state. Raises ValueError if its moves are not legal ones."""
+        """Return the position of a state. Raises ValueError if its moves are not legal."""
         moves = state[2:]
         found = self._recall(moves)
         if found is None:

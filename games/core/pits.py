@@ -24,8 +24,8 @@ PARAMETERS = {
 def read_counts(numbers: Vector, counts: Vector, most: int) -> None:
     """Set the seeds in pits, or chips in heaps, to the numbers of a state: `most` in all, at most.
 
-    In an invalid state, negative numbers and what exceeds `most` are left out: playouts from there
-    end as early as from any other position.
+    Of an invalid state, negative numbers and the excess over `most` are left out, so that playouts
+    from it end as early as from any other position.
     """
     left = most
     for i in range(len(counts)):

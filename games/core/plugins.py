@@ -111,11 +111,11 @@ def only_class(module: ModuleType, base: type[T]) -> type[T]:
 # Games of the user's own files: registered by name, for this process and those that it starts.
 #
 # A game is registered at the command line, as `module:Class`. From then on its name stands for this
-# class, as that of an installed game does. A name that was not registered imports nothing, so that
-# a name that comes from the network cannot choose what is imported.
+# class, like the name of an installed game. A name that was not registered imports nothing, so that
+# a name from the network cannot choose what is imported.
 
 
-#: The variable of the environment with which processes that this one starts know the same games.
+#: The environment variable that tells child processes the registered games.
 VARIABLE = "PLAYOUT_GAMES"
 
 _TARGET = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
@@ -146,7 +146,7 @@ def environment() -> dict[str, str]:
 
 
 def load_class(game: OwnGame) -> type[Game]:
-    """Import the class of a game: from its folder, unless it is elsewhere on the path of imports.
+    """Import the class of a game, from its folder unless the path of imports has the module.
 
     Raises SpecError.
     """
@@ -164,7 +164,7 @@ def load_class(game: OwnGame) -> type[Game]:
 
 
 def add(name: str, game: OwnGame) -> None:
-    """Register a game, for this process and those that it starts; a known one stays as it is."""
+    """Register a game, for this process and its child processes, unless its name is registered."""
     games = {name: game, **registered()}
     os.environ[VARIABLE] = json.dumps({key: asdict(each) for key, each in games.items()})
 

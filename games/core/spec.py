@@ -21,7 +21,7 @@ class SpecError(ValueError):
 
 
 class Choice(str):
-    """Base of annotations of text parameters that accept what is installed at the time."""
+    """Base of annotations of text parameters whose values depend on what is installed."""
 
     @classmethod
     def values(cls) -> tuple[str, ...]:
@@ -132,12 +132,12 @@ _BOOLS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 
 def wanted(annotation: object) -> str:
-    """Return in words what values a parameter with that annotation accepts."""
+    """Return the kind of values that a parameter with that annotation accepts, in words."""
     return _WANTED.get(_without_none(annotation), "text")
 
 
 def choices(annotation: object) -> tuple[str, ...]:
-    """Return the texts that a parameter accepts which is a `Literal` or a `Choice`, else ()."""
+    """Return the texts that a parameter annotated as `Literal` or `Choice` accepts, else ()."""
     if isinstance(annotation, type) and issubclass(annotation, Choice):
         return annotation.values()
     return typing.get_args(annotation) if typing.get_origin(annotation) is Literal else ()

@@ -1,8 +1,8 @@
 """Symmetries of games: rotations and reflections of the board with which the rules commute.
 
 A symmetry moves the cells of the view and renames the actions. Playing the renamed actions from the
-moved position gives the moved positions: the same player is to move, and the same player wins. What
-is learned about one position therefore holds for its images.
+moved position gives the moved positions: the same player is to move, and the same player wins. So a
+position and its images have the same value.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def of_triples(
     """Return the symmetries of a board of hexagons whose actions are its cells, the identity first.
 
     They exchange the three coordinates of each cell, and negate them all if `negated`. `drawn` has
-    for each action its cell in the view; actions without coordinates remain what they are.
+    for each action its cell in the view; actions without coordinates stay the same.
     """
     cell_of = {triple: cell for cell, triple in triple_of.items()}
     found = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -13,9 +13,9 @@ class BoardView:
     """Rows and columns of cells, and the cells to click for each action.
 
     `cells` runs row by row from the top left: 0 is empty, otherwise the number of the player that
-    owns the piece (1 for the chips of nim), or 3 for a piece of nobody, which has a kind. `clicks`
-    maps each legal action to the cells that a player clicks for it, in order: one for a placement,
-    none for a pass.
+    owns the piece (1 for the chips of nim), or 3 for a piece of no player, which has a kind.
+    `clicks` maps each legal action to the cells that a player clicks for it, in order: one for a
+    placement, none for a pass.
     """
 
     rows: int
@@ -33,9 +33,9 @@ class BoardView:
     #: are "king", "queen", "rook", "bishop", "knight" and "pawn". A "king" that is no figure has a
     #: crown, a "pawn" is always a figure, and other kinds are drawn as `piece` says. Terminals show
     #: "man" and "stone" in lower case, and figures as FEN does: K of player 1, k of player 2.
-    #: Pieces that belong to nobody are "arrow", "dot", "horizontal line" and "vertical line"; a
-    #: "box" is filled with the colour of its player. An empty cell has the kind that a move puts
-    #: there, if moves can put several.
+    #: Pieces of no player are "arrow", "dot", "horizontal line" and "vertical line"; a "box" is
+    #: filled with the colour of its player. An empty cell has the kind that a move puts there, if
+    #: moves can put several.
     kinds: tuple[str, ...] = ()
     #: How many pieces are on each cell; () if there is one at most.
     counts: tuple[int, ...] = ()
@@ -56,7 +56,7 @@ class BoardView:
     winning: tuple[int, ...] = ()
     #: For hexagons: the players to whom the edges belong, from the top clockwise; () for none.
     edges: tuple[int, ...] = ()
-    #: A text for people about what the cells do not show.
+    #: A text for people with what the cells do not show.
     note: str = ""
     #: The position as lines of text, for a game without cells.
     text: str = ""
@@ -87,6 +87,11 @@ class BoardView:
         return tuple(str(row + 1) if numbered else "" for row in range(self.rows))
 
 
+def owners(pieces: Iterable[int]) -> tuple[int, ...]:
+    """Return the player of each piece: 1 for odd numbers, 2 for even ones, 0 for none."""
+    return tuple(0 if piece == 0 else 2 - piece % 2 for piece in pieces)
+
+
 #: The geometries whose rows and columns have names.
 _NAMED = ("grid", "hex")
 _SYMBOLS = ".XO"
@@ -94,7 +99,7 @@ _SYMBOLS = ".XO"
 _LESSER = ("man", "stone")
 #: The letters of figures, where they are not the first ones of their kinds.
 _FIGURES = {"knight": "n"}
-#: The symbols of pieces of nobody; all others block their cells.
+#: The symbols of pieces of no player; the other such pieces block their cells.
 _UNOWNED = {"dot": "+", "horizontal line": "-", "vertical line": "|"}
 _EDGES = {0: " ", 1: "x", 2: "o"}
 
@@ -126,7 +131,7 @@ class Cells(Protocol):
 
 
 class Shape(Protocol):
-    """The names of the cells, what their pieces are and how they lie, as in BoardView."""
+    """The names of the cells, the look of their pieces and their geometry, as in BoardView."""
 
     @property
     def cell_labels(self) -> tuple[str, ...]: ...

@@ -7,9 +7,9 @@ and from which it is subtracted as a whole. A chain is in atari if all its pseud
 same point; then, and only then, number times squares equals the square of the sum (an idea of
 Jonathan K. Millen's, on the computer-go mailing list).
 
-Most of the time of a search is spent here. So indices are unsigned, which saves the test whether
-they are negative, and neighbours are updated without asking what they are: points without a stone
-have the head `NOBODY`, whose liberties nobody reads. Both together make a playout a quarter faster.
+A search spends most of its time here. So indices are unsigned, which saves the test whether they
+are negative, and neighbours are updated whether or not they have stones: points without a stone
+have the head `NO_CHAIN`, whose liberties are never read. Both make a playout a quarter faster.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from playout.games.goban.points import (
     LIBERTIES,
     LISTED,
     NEXT,
-    NOBODY,
+    NO_CHAIN,
     PASS,
     PLACE,
     SIZE,
@@ -99,7 +99,7 @@ def enlist(board: Board, point: int) -> None:
     """Add a point to the list of empty ones."""
     board[FIRST + 8 * board[EMPTIES] + LISTED] = point
     board[point + PLACE] = board[EMPTIES]
-    board[point + HEAD] = NOBODY
+    board[point + HEAD] = NO_CHAIN
     board[EMPTIES] += 1
 
 
@@ -116,7 +116,7 @@ def exchange(board: Board, one: int, other: int) -> None:
 
 @inlined_helper
 def join(board: Board, stone: int, other: int) -> None:
-    """Make one chain of the chains of two stones; the head is that of the first."""
+    """Make one chain of the chains of two stones, with the head of the first."""
     head, old = at(board, stone + HEAD), at(board, other + HEAD)
     if head == old:
         return

@@ -1,8 +1,8 @@
 """Playouts of Go that know captures, escapes, ladders and patterns.
 
-A move answers the last one, or else the one before it: it captures a chain in atari or saves one of
-its own beside them, or else is beside them where a pattern matches (Gelly et al. 2006; that it
-looks at two moves, and not always, and at ladders is from Baudis' michi).
+A move answers the last one, or else the one before it. It captures a chain in atari beside that
+move or saves one of the player, or else is played beside it where a pattern matches (Gelly et al.
+2006; the second move, the random omissions and the ladders are from Baudis' michi).
 """
 
 from __future__ import annotations

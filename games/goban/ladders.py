@@ -2,10 +2,10 @@
 
 The opponent takes one of the two liberties, and the player extends to the other one. The chain is
 caught if that leaves it one liberty. It has escaped if that leaves it three, or if the player can
-capture instead. With two liberties it goes on; then both attacks are tried.
+capture instead. With two liberties the ladder continues, and both attacks are tried.
 
-Stones are put on the board for that and are taken away again; the chains of `chains` stay as they
-are, so they are found here by flood fill.
+For this, stones are put on the board and taken away again. The chains of `chains` are not updated,
+so they are found here by flood fill.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def clear(board: Board, first: int, end: int) -> None:
 def catches(board: Board, stone: int, point: int) -> bool:
     """Return whether an attack on one of its two liberties captures the chain of a stone."""
     depth = attacks = 0
-    most = (3 * board[SIZE] + 3) // 2  # what is placed has room on the stack above every chain
+    most = (3 * board[SIZE] + 3) // 2  # its stones have room on the stack above every chain
     while True:
         count, one, _ = _attack(board, stone, point, depth)
         attacks += 1

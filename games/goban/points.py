@@ -31,7 +31,7 @@ HEAD, NEXT, LIBERTIES, LISTED, PLACE, MARK, STACK = range(1, 8)
 
 EMPTY, BLACK, WHITE, BORDER = 0, 1, 2, 3
 #: The head of points without a stone.
-NOBODY = FIRST
+NO_CHAIN = FIRST
 #: A pass in the place of a point; no point at all is 0.
 PASS = 1
 

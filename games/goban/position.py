@@ -20,7 +20,7 @@ from playout.games.goban.points import (
     KOMI,
     LAST,
     MARK,
-    NOBODY,
+    NO_CHAIN,
     PASS,
     PLY,
     POSITIONS,
@@ -83,7 +83,7 @@ def key_of_stack(board: Board, count: int) -> int:
 
 @helper
 def is_legal(board: Board, point: int) -> bool:
-    """Return whether the player to move may play on an empty point, but for repetitions."""
+    """Return whether the player to move may play on an empty point; ignores repetitions."""
     if point == board[KO]:
         return False
     for k in range(4):
@@ -136,7 +136,7 @@ def has_been(board: Board, key: int) -> bool:
 
 @inlined_helper
 def remember(board: Board, key: int) -> None:
-    """Add the hash of a position to those that have been on the board."""
+    """Add the hash of a position to the earlier ones."""
     room = 2 * board[SIZE] * board[SIZE]
     if board[SEEN] < room:
         board[np.uint64(board[POSITIONS] + board[SEEN])] = key
@@ -217,7 +217,7 @@ def start(board: Board, params: Vector) -> None:
             k += 1
     for i in range(_points(size)):
         board[FIRST + 8 * i] = BORDER
-        board[FIRST + 8 * i + HEAD] = NOBODY
+        board[FIRST + 8 * i + HEAD] = NO_CHAIN
     for action in range(size * size):
         board[point_of(board, action)] = EMPTY
 

@@ -1,8 +1,8 @@
-"""What Go assumes about the actions of a position before a search visits them.
+"""Results of the actions of a position of Go that are assumed before a search visits them.
 
-Captures, escapes, ladders, patterns, and moves near the last one or alone at the third line are
-assumed to win; moves into atari, hopeless escapes, and those alone at the border to lose (Gelly &
-Silver 2007; the numbers are near those of Baudis' michi).
+Captures, escapes, ladders, patterns, moves near the last one, and isolated moves on the third line
+are assumed to win; moves into atari, hopeless escapes, and isolated moves near the border to lose
+(Gelly & Silver 2007; the numbers are near those of Baudis' michi).
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from playout.games.goban.points import (
 
 # Patterns of three by three points around an empty point that good moves of Go often match.
 #
-# They are those of MoGo's playouts (Gelly, Wang, Munos & Teytaud 2006, figures 2 to 5): hane, cuts,
-# and moves at the border. `table` has a bit for each player and each of the 4^8 neighbourhoods.
+# They are from MoGo's playouts (Gelly, Wang, Munos & Teytaud 2006, figures 2 to 5): hane, cuts, and
+# moves at the border. `table` has an entry for each of the 4^8 neighbourhoods.
 
 
 #: The rows of each pattern. X and O are stones of two players, either of which is to move; x and o

@@ -89,6 +89,6 @@ def test_captured_pieces_stay_until_the_end_of_the_capture() -> None:
     state = position(1, {12: 1, 8: 2, 9: 2, 50: 2})
     state = game.next_state(state, game.parse_action(state, "12x3"))
     assert sum(game.view(state).cells) == 1 + 3 * 2
-    assert game.view(state).note == "3 has to capture on"
+    assert game.view(state).note == "3 must capture again"
     state = game.next_state(state, game.parse_action(state, "3x14"))
     assert sum(game.view(state).cells) == 1 + 2

@@ -91,7 +91,7 @@ def test_the_name_of_a_class_is_spelled_as_those_of_the_games(name: str, expecte
         ("own_file:OwnTake(chips=10)", "too many"),
         (
             "playout.games.nim:Nim",
-            "'playout.games.nim:Nim' cannot be called 'nim', as another game is",
+            "'playout.games.nim:Nim' cannot be called 'nim': another game is",
         ),
     ],
 )
