@@ -125,7 +125,7 @@ class Api:
         return Deferred.fromCoroutine(self._respond(request))
 
     async def _respond(self, request: HttpRequest) -> HttpResponse:
-        return cacheable_response(_encode(await self._data(request)), JSON, _ANY_ORIGIN)
+        return cacheable_response(_encode(await self._data(request)), JSON, headers=_ANY_ORIGIN)
 
     async def _data(self, request: HttpRequest) -> object:
         index, item = self._routes.get(request.path[0] if request.path else "", (None, None))

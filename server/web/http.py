@@ -52,12 +52,10 @@ class HttpResponse:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def cacheable_response(body: bytes, media_type: str, headers: Mapping[str, str]) -> HttpResponse:
-    """A response that caches may store and have to revalidate each time."""
+def cacheable_response(body: bytes, media_type: str, **more: Any) -> HttpResponse:
+    """A response that caches may store and have to revalidate each time; `more`: other fields."""
     etag = hashlib.sha256(body).hexdigest()[:32]
-    return HttpResponse(
-        body, media_type=media_type, cache_control="no-cache", etag=etag, headers=headers
-    )
+    return HttpResponse(body, media_type=media_type, cache_control="no-cache", etag=etag, **more)
 
 
 class HttpError(Exception):

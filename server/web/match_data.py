@@ -200,13 +200,9 @@ def _numbers(info: Analysis) -> Analysis:
 
 
 def _result(ended: MatchEnded) -> MatchResult:
-    return MatchResult(
-        winner=ended.winner,
-        returns=ended.returns,
-        reason=ended.reason,
-        text=ended.text,
-        at=ended.at,
-    )
+    fields = structs.asdict(ended)
+    del fields["match"]
+    return MatchResult(**fields)
 
 
 def _rounded(clocks: tuple[ClockState, ClockState]) -> tuple[ClockState, ClockState]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import re
 from functools import lru_cache
 from importlib.metadata import version
@@ -15,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from twisted.web import http
 
 from playout.commands.text import counted, utc
-from playout.server.web.http import HttpError, HttpRequest, HttpResponse
+from playout.server.web.http import HttpError, HttpRequest, HttpResponse, cacheable_response
 
 # Scripts and styles of the pages, which are read and compressed when the server starts.
 
@@ -49,13 +48,7 @@ class Assets:
 
 
 def _response(body: bytes, media_type: str) -> HttpResponse:
-    return HttpResponse(
-        body,
-        media_type=media_type,
-        cache_control="no-cache",
-        etag=hashlib.sha256(body).hexdigest()[:32],
-        gzipped=gzip.compress(body, mtime=0),
-    )
+    return cacheable_response(body, media_type, gzipped=gzip.compress(body, mtime=0))
 
 
 # The scripts of a page, which a browser can fetch in parallel if it knows them.

@@ -18,13 +18,12 @@ from playout.server.core.view import board_of, position_view_of
 from playout.server.runtime.game_compilation import all_descriptions
 from playout.server.web.http import (
     JSON,
-    Handler,
     HttpError,
     HttpRequest,
     HttpResponse,
     cacheable_response,
 )
-from playout.server.web.pages.source import PageSource, async_handler, render_page
+from playout.server.web.pages.source import PageSource, render_page
 
 #: The most moves before the example position.
 _PLIES = 14
@@ -54,28 +53,21 @@ class _GameEntry:
     variants: list[tuple[Variant, _ExamplePosition]]
 
 
-def index(source: PageSource) -> Handler:
-    """The handler of the page."""
-
-    async def respond(request: HttpRequest) -> HttpResponse:
-        return render_page("games.html", games=await source.archive.run_in_thread(_entries))
-
-    return async_handler(respond)
+async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """The games, each with its variants."""
+    return render_page("games.html", games=await source.archive.run_in_thread(_entries))
 
 
-def positions(source: PageSource) -> Handler:
-    """The handler of the example positions in JSON, by the names of the games."""
+async def positions(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """The example positions in JSON, by the names of the games."""
+    if request.path != (_POSITIONS,):
+        raise HttpError(http.NOT_FOUND, "not found")
 
     def encoded() -> bytes:
         drawings = {each.description.name: each.example.drawing for each in _entries()}
         return msgspec.json.encode(drawings)
 
-    async def respond(request: HttpRequest) -> HttpResponse:
-        if request.path != (_POSITIONS,):
-            raise HttpError(http.NOT_FOUND, "not found")
-        return cacheable_response(await source.archive.run_in_thread(encoded), JSON, {})
-
-    return async_handler(respond)
+    return cacheable_response(await source.archive.run_in_thread(encoded), JSON)
 
 
 @functools.cache

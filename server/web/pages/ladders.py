@@ -14,8 +14,8 @@ from playout.server.ladder.standings import LadderMeeting, LadderStanding, Ladde
 from playout.server.storage.results import page_of
 from playout.server.tournament.report.charts import RatingRow, rating_rows
 from playout.server.tournament.report.values import Estimate
-from playout.server.web.http import Handler, HttpError, HttpRequest, HttpResponse
-from playout.server.web.pages.source import PageSource, ResponseCache, async_handler, render_page
+from playout.server.web.http import HttpError, HttpRequest, HttpResponse
+from playout.server.web.pages.source import PageSource, render_page
 from playout.server.web.parameters import Parameters, parse_game
 
 _PER_PAGE = 100
@@ -26,59 +26,53 @@ _BOARDS = 8
 _PARTS = {"page": "ladder.html", "ladder": "ladder_sections.html"}
 
 
-def index(source: PageSource) -> Handler:
-    """The handler of the list."""
-
-    async def respond(request: HttpRequest) -> HttpResponse:
-        Parameters(request, ())
-        return render_page("ladders.html", ladders=source.hub.ladders.tables(time.time()))
-
-    return async_handler(respond)
+async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """The list of all ladders."""
+    Parameters(request, ())
+    return render_page("ladders.html", ladders=source.hub.ladders.tables(time.time()))
 
 
-def item(source: PageSource) -> Handler:
-    """The handler of one: its page or, for `?part=`, the sections that change.
+async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """A ladder: its page or, for `?part=`, the sections that change.
 
     Its ratings were computed when its matches ended.
     """
-    cache = ResponseCache()
+    game = parse_game("/".join(request.path))
+    parameters = Parameters(request, ("page", "player", "part"))
+    part = parameters.choice("part", "page", _PARTS)
+    page, player = parameters.page, parameters.player
+    # With the news in the key, a page that was sent news is never shown an older state.
+    key = source.hub.ladder_feed.news(game), part, page, player
+    return await source.responses.get(key, lambda: _item(source, game, part, page, player))
 
-    async def respond(request: HttpRequest) -> HttpResponse:
-        game = parse_game("/".join(request.path))
-        parameters = Parameters(request, ("page", "player", "part"))
-        part = parameters.choice("part", "page", _PARTS)
-        page, player = parameters.page, parameters.player
-        # With the news in the key, a page that was sent news is never shown an older state.
-        key = source.hub.ladder_feed.news(game), part, page, player
-        return await cache.get(key, lambda: make(game, part, page, player))
 
-    async def make(game: str, part: str, page: int, player: str | None) -> HttpResponse:
-        table = source.hub.ladders.table(game, time.time())
-        if table is None:
-            raise HttpError(http.NOT_FOUND, f"Nobody has entered a ladder of {game} yet.")
-        numbered = list(enumerate(table.standings))
-        rows = page_of(numbered, page, _PER_PAGE)
-        player = player or table.standings[0].name
-        history = await source.archive.ladder_history(game, player)
-        crossed = [number for number, _ in rows.items[:_CROSSED]]
-        return render_page(
-            _PARTS[part],
-            table=table,
-            running=source.lookup.running_on_ladder(game, per_page=_BOARDS),
-            rows=rows,
-            chart=_chart([row for _, row in rows.items]),
-            crossed=crossed,
-            columns=[">#", "Name", *(f">{number + 1}" for number in crossed)],
-            cells=_cells(table),
-            player=player,
-            history=history,
-            plot=rating_plot(history.values()),
-            names=list(dict.fromkeys(row.name for _, row in rows.items))[:_CHARTED],
-            sure=SURE,
-            colours=COLOURS,
-        )
-
-    return async_handler(respond)
+async def _item(
+    source: PageSource, game: str, part: str, page: int, player: str | None
+) -> HttpResponse:
+    table = source.hub.ladders.table(game, time.time())
+    if table is None:
+        raise HttpError(http.NOT_FOUND, f"Nobody has entered a ladder of {game} yet.")
+    numbered = list(enumerate(table.standings))
+    rows = page_of(numbered, page, _PER_PAGE)
+    player = player or table.standings[0].name
+    history = await source.archive.ladder_history(game, player)
+    crossed = [number for number, _ in rows.items[:_CROSSED]]
+    return render_page(
+        _PARTS[part],
+        table=table,
+        running=source.lookup.running_on_ladder(game, per_page=_BOARDS),
+        rows=rows,
+        chart=_chart([row for _, row in rows.items]),
+        crossed=crossed,
+        columns=[">#", "Name", *(f">{number + 1}" for number in crossed)],
+        cells=_cells(table),
+        player=player,
+        history=history,
+        plot=rating_plot(history.values()),
+        names=list(dict.fromkeys(row.name for _, row in rows.items))[:_CHARTED],
+        sure=SURE,
+        colours=COLOURS,
+    )
 
 
 def _chart(rows: list[LadderStanding]) -> Markup:

@@ -11,7 +11,6 @@ from typing import cast
 
 import msgspec
 from msgspec import Struct
-from twisted.internet.defer import Deferred
 from twisted.web import http
 
 from playout import games
@@ -24,14 +23,13 @@ from playout.server.storage.results import RESULTS, MatchFilter
 from playout.server.web.archive import Archive
 from playout.server.web.http import (
     JSON,
-    Handler,
     HttpError,
     HttpRequest,
     HttpResponse,
     cacheable_response,
 )
 from playout.server.web.match_data import MatchData, PositionData
-from playout.server.web.pages.source import PageSource, async_handler, render_page
+from playout.server.web.pages.source import PageSource, render_page
 from playout.server.web.parameters import Parameters, parse_id
 from playout.server.web.templates import modules
 
@@ -39,25 +37,21 @@ from playout.server.web.templates import modules
 _SUGGESTED = 100
 
 
-def index(source: PageSource) -> Handler:
-    """The handler of the list."""
-
-    async def respond(request: HttpRequest) -> HttpResponse:
-        parameters = Parameters(request, (*MatchFilter._fields, "page"))
-        match_filter = parameters.match_filter
-        chosen = {match_filter.game} if match_filter.game else set()
-        return render_page(
-            "matches.html",
-            match_filter=match_filter,
-            query={name: value for name, value in match_filter._asdict().items() if value},
-            games=sorted({*games.names(), *chosen, *await source.archive.games()}),
-            players=await source.archive.latest_players(_SUGGESTED),
-            results=RESULTS,
-            running=source.lookup.running(match_filter),
-            ended=await source.archive.matches(match_filter, parameters.page),
-        )
-
-    return async_handler(respond)
+async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """A list of matches, with a form that filters them."""
+    parameters = Parameters(request, (*MatchFilter._fields, "page"))
+    match_filter = parameters.match_filter
+    chosen = {match_filter.game} if match_filter.game else set()
+    return render_page(
+        "matches.html",
+        match_filter=match_filter,
+        query={name: value for name, value in match_filter._asdict().items() if value},
+        games=sorted({*games.names(), *chosen, *await source.archive.games()}),
+        players=await source.archive.latest_players(_SUGGESTED),
+        results=RESULTS,
+        running=source.lookup.running(match_filter),
+        ended=await source.archive.matches(match_filter, parameters.page),
+    )
 
 
 # Moves that a person tries from a position of a match.
@@ -117,12 +111,8 @@ FORMATS = {
 }
 
 
-def download(archive: Archive, name: str) -> Deferred[HttpResponse]:
-    """The file of the name `MATCH.SUFFIX`. Fails with HttpError."""
-    return Deferred.fromCoroutine(_download(archive, name))
-
-
 async def _download(archive: Archive, name: str) -> HttpResponse:
+    """The file of the name `MATCH.SUFFIX`. Raises HttpError."""
     match, _, suffix = name.partition(".")
     if suffix not in FORMATS:
         names = ", ".join(f"{match}.{each}" for each in FORMATS)
@@ -137,21 +127,17 @@ async def _download(archive: Archive, name: str) -> HttpResponse:
         text = f"match {match} cannot be written as {suffix}: {error}"
         raise HttpError(http.NOT_FOUND, text) from error
     headers = {"Content-Disposition": f'attachment; filename="{match}.{suffix}"'}
-    return cacheable_response(text.encode(), media_type, headers)
+    return cacheable_response(text.encode(), media_type, headers=headers)
 
 
-def item(source: PageSource) -> Handler:
-    """The handler of the page of a match and of its files."""
-
-    async def respond(request: HttpRequest) -> HttpResponse:
-        if len(request.path) == 2 and request.path[1] == "positions.json":
-            return await _positions(source, request)
-        name = "/".join(request.path)
-        if "." in name:
-            return await download(source.archive, name)
-        return _page(await source.lookup.data(name), source.hub.policy)
-
-    return async_handler(respond)
+async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """The page of a match, or one of its files."""
+    if len(request.path) == 2 and request.path[1] == "positions.json":
+        return await _positions(source, request)
+    name = "/".join(request.path)
+    if "." in name:
+        return await _download(source.archive, name)
+    return _page(await source.lookup.data(name), source.hub.policy)
 
 
 async def _positions(source: PageSource, request: HttpRequest) -> HttpResponse:
@@ -159,12 +145,10 @@ async def _positions(source: PageSource, request: HttpRequest) -> HttpResponse:
     parameters = Parameters(request, ("ply", "moves"))
     match = await source.lookup.data(request.path[0])
     last = len(match.positions) - 1
-    ply, moves = (
-        parameters.number("ply", last, last, least=0),
-        parameters.actions("moves", MAX_MOVES),
-    )
+    ply = parameters.number("ply", last, last, least=0)
+    moves = parameters.actions("moves", MAX_MOVES)
     found = await source.archive.run_in_thread(lambda: continuation(match, ply, moves))
-    return cacheable_response(msgspec.json.encode(found), JSON, {})
+    return cacheable_response(msgspec.json.encode(found), JSON)
 
 
 def _page(data: MatchData, policy: Policy) -> HttpResponse:

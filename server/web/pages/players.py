@@ -6,8 +6,8 @@ from twisted.web import http
 
 from playout.ratings.plot import rating_plot
 from playout.server.storage.results import MatchFilter, page_of
-from playout.server.web.http import Handler, HttpError, HttpRequest, HttpResponse
-from playout.server.web.pages.source import PageSource, async_handler, render_page
+from playout.server.web.http import HttpError, HttpRequest, HttpResponse
+from playout.server.web.pages.source import PageSource, render_page
 from playout.server.web.parameters import Parameters, parse_name
 
 _PER_PAGE = 100
@@ -15,50 +15,42 @@ _PER_PAGE = 100
 _LATEST = 20
 
 
-def index(source: PageSource) -> Handler:
-    """The handler of the ratings of each game, and of the list of all players."""
-
-    async def respond(request: HttpRequest) -> HttpResponse:
-        parameters = Parameters(request, ("game", "list", "page"))
-        games = await source.archive.rated_games()
-        list_all = parameters.choice("list", "rated", ("rated", "everybody")) == "everybody"
-        if parameters.game is None and (list_all or not games):
-            players = await source.archive.players(parameters.page, _PER_PAGE)
-            return render_page("players.html", games=games, game="", players=players)
-        game = parameters.game or games[0]
-        leaderboard = await source.archive.ratings(game)
-        rows = page_of(list(enumerate(leaderboard.entries, 1)), parameters.page, _PER_PAGE)
-        return render_page(
-            "players.html",
-            games=games,
-            game=game,
-            players=None,
-            leaderboard=leaderboard,
-            rows=rows,
-        )
-
-    return async_handler(respond)
+async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """The ratings of a game, or the list of all players."""
+    parameters = Parameters(request, ("game", "list", "page"))
+    games = await source.archive.rated_games()
+    list_all = parameters.choice("list", "rated", ("rated", "everybody")) == "everybody"
+    if parameters.game is None and (list_all or not games):
+        players = await source.archive.players(parameters.page, _PER_PAGE)
+        return render_page("players.html", games=games, game="", players=players)
+    game = parameters.game or games[0]
+    leaderboard = await source.archive.ratings(game)
+    rows = page_of(list(enumerate(leaderboard.entries, 1)), parameters.page, _PER_PAGE)
+    return render_page(
+        "players.html",
+        games=games,
+        game=game,
+        players=None,
+        leaderboard=leaderboard,
+        rows=rows,
+    )
 
 
-def item(source: PageSource) -> Handler:
-    """The handler of the page of a player."""
-
-    async def respond(request: HttpRequest) -> HttpResponse:
-        name = parse_name("/".join(request.path))
-        player = await source.archive.player(name)
-        if player is None:
-            text = f"No player has the name {name!r}. Guests have no page."
-            raise HttpError(http.NOT_FOUND, text)
-        match_filter = MatchFilter(player=player.name)
-        return render_page(
-            "player.html",
-            player=player,
-            plots={
-                each.game: rating_plot(version.history for version in each.versions)
-                for each in player.games
-            },
-            running=source.lookup.running(match_filter),
-            ended=await source.archive.matches(match_filter, per_page=_LATEST),
-        )
-
-    return async_handler(respond)
+async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """The page of one player, with ratings and matches."""
+    name = parse_name("/".join(request.path))
+    player = await source.archive.player(name)
+    if player is None:
+        text = f"No player has the name {name!r}. Guests have no page."
+        raise HttpError(http.NOT_FOUND, text)
+    match_filter = MatchFilter(player=player.name)
+    return render_page(
+        "player.html",
+        player=player,
+        plots={
+            each.game: rating_plot(version.history for version in each.versions)
+            for each in player.games
+        },
+        running=source.lookup.running(match_filter),
+        ended=await source.archive.matches(match_filter, per_page=_LATEST),
+    )

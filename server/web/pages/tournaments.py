@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
@@ -16,16 +16,15 @@ from playout.server.storage.results import MatchFilter, MatchRow, ResultPage
 from playout.server.tournament.report import Report, html
 from playout.server.tournament.report.tables import CellEntrants, summary
 from playout.server.tournament.report.words import headline
-from playout.server.web.archive import Archive, TournamentRecord, UnreadableTournament
+from playout.server.web.archive import TournamentRecord, UnreadableTournament
 from playout.server.web.http import (
     HTML,
-    Handler,
     HttpError,
     HttpRequest,
     HttpResponse,
     cacheable_response,
 )
-from playout.server.web.pages.source import PageSource, ResponseCache, async_handler, render_page
+from playout.server.web.pages.source import PageSource, render_page
 from playout.server.web.parameters import Parameters, parse_id
 from playout.server.web.templates import render
 
@@ -92,65 +91,55 @@ _LATEST = 20
 _BOARDS = 12
 #: The number of running tournaments whose progress the list shows.
 _WITH_PROGRESS = 10
-#: The most cached reports in HTML.
-_MAX_REPORTS = 16
 
 
-def index(source: PageSource) -> Handler:
-    """The handler of the list."""
-
-    async def respond(request: HttpRequest) -> HttpResponse:
-        tournaments = await source.archive.tournaments(Parameters(request, ("page",)).page)
-        unfinished = [each.tournament for each in tournaments.items if each.ended_at is None]
-        unreadable = {each.tournament for each in tournaments.items if not each.format}
-        progress: dict[str, Report] = {}
-        for tournament in unfinished[:_WITH_PROGRESS]:
-            try:
-                if record := await source.archive.tournament(tournament):
-                    progress[tournament] = record.report
-            except UnreadableTournament:  # its own page gives the reason
-                unreadable.add(tournament)
-        return render_page(
-            "tournaments.html",
-            tournaments=tournaments,
-            running=Counter(room.record.tournament for room in source.hub.rooms.values()),
-            progress=progress,
-            unreadable=unreadable,
-        )
-
-    return async_handler(respond)
+async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """The list of tournaments, with the progress of some."""
+    tournaments = await source.archive.tournaments(Parameters(request, ("page",)).page)
+    unfinished = [each.tournament for each in tournaments.items if each.ended_at is None]
+    unreadable = {each.tournament for each in tournaments.items if not each.format}
+    progress: dict[str, Report] = {}
+    for tournament in unfinished[:_WITH_PROGRESS]:
+        try:
+            if record := await source.archive.tournament(tournament):
+                progress[tournament] = record.report
+        except UnreadableTournament:  # its own page gives the reason
+            unreadable.add(tournament)
+    return render_page(
+        "tournaments.html",
+        tournaments=tournaments,
+        running=Counter(room.record.tournament for room in source.hub.rooms.values()),
+        progress=progress,
+        unreadable=unreadable,
+    )
 
 
-def item(source: PageSource) -> Handler:
-    """The handler of one: its page or, for `?part=`, a section that changes while it runs."""
-    reports = _ReportCache(source.archive)
-    cache = ResponseCache()
+async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """A tournament: its page or, for `?part=`, a section that changes while it runs."""
+    tournament = parse_id("/".join(request.path))
+    part = Parameters(request, ("part",)).choice("part", "page", _PARTS)
+    key = "tournament", tournament, part
+    return await source.responses.get(key, lambda: _item(source, tournament, part))
 
-    async def respond(request: HttpRequest) -> HttpResponse:
-        tournament = parse_id("/".join(request.path))
-        part = Parameters(request, ("part",)).choice("part", "page", _PARTS)
-        return await cache.get((tournament, part), lambda: make(tournament, part))
 
-    async def make(tournament: str, part: str) -> HttpResponse:
-        record = await source.archive.tournament(tournament)
-        if record is None:
-            raise HttpError(http.NOT_FOUND, f"There is no tournament {tournament!r}.")
-        match_filter = MatchFilter(tournament=tournament)
-        ended = await source.archive.matches(match_filter, per_page=_LATEST)
-        body = render(
-            _PARTS[part],
-            record=record,
-            running=source.lookup.running(match_filter, per_page=_BOARDS),
-            cluster=_cluster(source, tournament),
-            ended=ended,
-            headline=headline(record.report),
-            summary=summary(record.report),
-            left_s=_left_s(record, ended),
-            sections=await reports.sections(record) if part != "progress" else "",
-        )
-        return cacheable_response(body, HTML, {})
-
-    return async_handler(respond)
+async def _item(source: PageSource, tournament: str, part: str) -> HttpResponse:
+    record = await source.archive.tournament(tournament)
+    if record is None:
+        raise HttpError(http.NOT_FOUND, f"There is no tournament {tournament!r}.")
+    match_filter = MatchFilter(tournament=tournament)
+    ended = await source.archive.matches(match_filter, per_page=_LATEST)
+    body = render(
+        _PARTS[part],
+        record=record,
+        running=source.lookup.running(match_filter, per_page=_BOARDS),
+        cluster=_cluster(source, tournament),
+        ended=ended,
+        headline=headline(record.report),
+        summary=summary(record.report),
+        left_s=_left_s(record, ended),
+        sections=await _sections(source, record) if part != "progress" else "",
+    )
+    return cacheable_response(body, HTML)
 
 
 def _cluster(source: PageSource, tournament: str) -> ClusterSummary | None:
@@ -166,31 +155,13 @@ _PARTS = {
 }
 
 
-@dataclass(frozen=True)
-class _CachedReport:
-    """A report and its HTML."""
+async def _sections(source: PageSource, record: TournamentRecord) -> Markup:
+    """The report as HTML, made in a thread and cached: for many entrants it takes seconds."""
 
-    report: Report
-    html: Markup
+    async def make() -> Markup:
+        return await source.archive.run_in_thread(lambda: _html(record))
 
-
-class _ReportCache:
-    """Reports as HTML, made in threads and cached: for many entrants they take seconds."""
-
-    def __init__(self, archive: Archive) -> None:
-        self._archive = archive
-        self._cache: OrderedDict[str, _CachedReport] = OrderedDict()
-
-    async def sections(self, record: TournamentRecord) -> Markup:
-        """The sections of a report, as HTML."""
-        cached = self._cache.get(record.tournament)
-        if cached is None or cached.report is not record.report:
-            html = await self._archive.run_in_thread(lambda: _html(record))
-            cached = _CachedReport(record.report, html)
-            self._cache[record.tournament] = cached
-            if len(self._cache) > _MAX_REPORTS:
-                self._cache.popitem(last=False)
-        return cached.html
+    return await source.sections.get(record.tournament, make, version=record.report)
 
 
 def _html(record: TournamentRecord) -> Markup:

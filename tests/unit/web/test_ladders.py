@@ -16,7 +16,7 @@ from playout.server.web.api import Api
 from playout.server.web.http import Handler, HttpError, HttpRequest
 from playout.server.web.match_data import MatchLookup
 from playout.server.web.pages import ladders
-from playout.server.web.pages.source import PageSource
+from playout.server.web.pages.source import PageSource, page_handler
 from support.ladders import GAME, LadderPlay
 
 NASTY = "<b>'\"&amp;</b>"
@@ -64,7 +64,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> PageSource:
 
 
 def test_the_list_has_the_ladders_that_were_entered(source: PageSource) -> None:
-    text = text_of(ladders.index(source))
+    text = text_of(page_handler(source, ladders.index))
     assert f'href="/ladders/{GAME}"' in text
     assert "4 versions" in text
     assert "33 matches" in text
@@ -72,7 +72,7 @@ def test_the_list_has_the_ladders_that_were_entered(source: PageSource) -> None:
 
 
 def test_the_page_has_standings_meetings_and_the_new_version(source: PageSource) -> None:
-    text = text_of(ladders.item(source), GAME)
+    text = text_of(page_handler(source, ladders.item), GAME)
     table = source.hub.ladders.table(GAME, 0.0)
     assert table is not None
     for each in table.standings:
@@ -88,11 +88,11 @@ def test_the_page_has_standings_meetings_and_the_new_version(source: PageSource)
 
 
 def test_the_page_has_the_ratings_of_a_player_over_time(source: PageSource) -> None:
-    text = text_of(ladders.item(source), GAME, player="Ann")
+    text = text_of(page_handler(source, ladders.item), GAME, player="Ann")
     assert "Over time" in text
     assert 'class="key v1"' in text, "two versions"
     assert re.search(r'href="\?player=Ann#history" aria-current="page"', text)
-    other = text_of(ladders.item(source), GAME, player="Bob")
+    other = text_of(page_handler(source, ladders.item), GAME, player="Bob")
     assert 'class="key v1"' not in other
 
 
@@ -102,14 +102,14 @@ def test_the_page_says_when_matches_begin_again(tmp_path: Path) -> None:
     at = play.harness.hub.ladders.table(GAME, 3600.0)
     assert at
     assert at.opens_at == 24 * 3600.0
-    assert "open 00:00-00:01 UTC" in text_of(ladders.item(source_of(play)), GAME)
+    assert "open 00:00-00:01 UTC" in text_of(page_handler(source_of(play), ladders.item), GAME)
 
 
 def test_the_part_that_changes_has_the_running_matches_and_is_never_old(tmp_path: Path) -> None:
     play = LadderPlay(tmp_path, {})
     play.enter("Ann")
     play.enter("Bob")
-    page = ladders.item(source_of(play))
+    page = page_handler(source_of(play), ladders.item)
     (match,) = play.harness.matches
     before = text_of(page, GAME, part="ladder")
     assert f'data-match="{match}"' in before
@@ -133,14 +133,14 @@ def test_the_api_has_the_ratings_of_a_player_over_time(source: PageSource) -> No
 
 
 def test_names_are_text_and_nothing_else(source: PageSource) -> None:
-    text = text_of(ladders.item(source), GAME)
+    text = text_of(page_handler(source, ladders.item), GAME)
     assert NASTY not in text
     assert "&lt;b&gt;" in text
 
 
 def test_a_ladder_that_nobody_has_entered_has_no_page(source: PageSource, tmp_path: Path) -> None:
     with pytest.raises(HttpError, match="Nobody has entered a ladder of nim"):
-        text_of(ladders.item(source), "nim")
+        text_of(page_handler(source, ladders.item), "nim")
     empty = LadderPlay(tmp_path, {})
     nobody = PageSource(empty.harness.hub, None, None)  # type: ignore[arg-type]
-    assert "Nobody has entered a ladder yet" in text_of(ladders.index(nobody))
+    assert "Nobody has entered a ladder yet" in text_of(page_handler(nobody, ladders.index))
