@@ -16,6 +16,7 @@ from typing import Any
 import click
 from sqlalchemy.exc import SQLAlchemyError
 from twisted.internet import error
+from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -133,6 +134,10 @@ def serve(settings: Settings, policy: Policy) -> None:
         sys.exit(1)
 
 
+class _CannotListen(Exception):
+    """An address cannot be listened on; the text is for the operator."""
+
+
 class _Server:
     """The hub, its driver, storage and listeners, from the start of the server to its end."""
 
@@ -180,7 +185,7 @@ class _Server:
         # Before listening: a process that reads the address may stop the server at once.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: reactor().callFromThread(self._stop))
-        self._open()
+        Deferred.fromCoroutine(self._open())
         DelayMeter(reactor(), self._driver.metrics.delayed).start()
         reactor().run(installSignalHandlers=False)
         if self._storage and not self._storage.close(_PATIENCE_S):
@@ -211,7 +216,25 @@ class _Server:
         ratings = RatingUpdates(settings.database, reactor(), driver.caller(hub.store))
         return EffectWorkers(carriers, ratings.matches_ended)
 
-    def _open(self) -> None:
+    async def _open(self) -> None:
+        """Listen for players and for HTTP, then print the addresses."""
+        try:
+            where = await self._open_for_players()
+            page = await self._open_http()
+        except (TlsError, _CannotListen) as fault:
+            self._fail(str(fault))
+            return
+        _announce(f"listening on {where}")
+        if page:
+            _announce(f"page at {page}")
+        if self._settings.open and page:
+            process.show(page)
+        elif self._settings.open:
+            click.echo("playout-server: there is no page to open, because its port is in use; "
+                       "choose another with --http", err=True)  # fmt: skip
+
+    async def _open_for_players(self) -> str:
+        """Listen for players, and return the address. Raises TlsError, _CannotListen."""
         settings = self._settings
         factory: Any = TcpConnectionFactory(
             self._driver,
@@ -221,54 +244,29 @@ class _Server:
         )
         host = host_of(settings.host, encrypted=bool(settings.tls_cert))
         if settings.tls_cert and settings.tls_key:
-            try:
-                factory = encrypted(factory, settings.tls_cert, settings.tls_key)
-            except TlsError as fault:
-                self._fail(str(fault))
-                return
+            factory = encrypted(factory, settings.tls_cert, settings.tls_key)
         else:
             _log_reachability(host)
         where = endpoint(reactor(), host, settings.port, proxied=settings.proxy_protocol)
-        where.listen(factory).addCallbacks(self._listening, self._not_listening)
+        return spelled(*await self._listen(where, factory, "cannot listen", "--port 0"))
 
-    def _listening(self, listener: Any) -> None:
-        self._listeners.append(listener)
+    async def _open_http(self) -> str | None:
+        """Listen for HTTP, and return the URL of the page; None if there is no page.
 
-        def announce(page: str | None) -> None:
-            where = listener.getHost()
-            _announce(f"listening on {spelled(where.host, where.port)}")
-            if page:
-                _announce(f"page at {page}")
-            if self._settings.open:
-                self._show(page)
-
-        self._open_http(announce)
-
-    def _not_listening(self, failure: Failure) -> None:
-        self._fail(f"cannot listen: {why_not_listening(failure, '--port 0')}")
-
-    def _show(self, page: str | None) -> None:
-        if page:
-            process.show(page)
-        else:
-            click.echo("playout-server: there is no page to open, because its port is in use; "
-                       "choose another with --http", err=True)  # fmt: skip
-
-    def _open_http(self, then: Callable[[str | None], None]) -> None:
-        """Listen for HTTP, then call `then` with the URL of the page; None if there is no page."""
-        if self._settings.http is None:
-            then(None)
-            return
-        host, port = self._settings.http
+        Raises _CannotListen if the operator has given the address.
+        """
+        settings = self._settings
+        if settings.http is None:
+            return None
+        host, port = settings.http
         sockets = WebSocketResource(
             self._driver,
             self._scheduler,
             reactor(),
-            unread_bytes=self._settings.unread_bytes,
-            proxied=self._settings.http_proxied,
-            local=is_loopback(host) and not self._settings.http_proxied,
+            unread_bytes=settings.unread_bytes,
+            proxied=settings.http_proxied,
+            local=is_loopback(host) and not settings.http_proxied,
         )
-        settings = self._settings
         url = settings.database if self._storage else None
         archive = Archive(url, reactor(), settings.tournaments)
         lookup = MatchLookup(self._hub, archive)
@@ -281,23 +279,30 @@ class _Server:
             render_error=error_as_page,
             connections=self._most_http,
         )
-
-        def listening(listener: Any) -> None:
-            self._listeners.append(listener)
-            where = listener.getHost()
-            then(page_address(where.host, where.port))
-
-        def not_listening(failure: Failure) -> None:
-            free = f"--http {spelled(host, 0)}"
-            text = f"cannot listen for HTTP: {why_not_listening(failure, free)}"
-            if self._settings.http_given:
-                self._fail(text)
-            else:  # another server uses the default port; this one runs without a page
-                _log.warn("{text}; the server runs without a page", text=text)
-                then(None)
-
         where = endpoint(reactor(), host, port, proxied=False)
-        where.listen(factory).addCallbacks(listening, not_listening)
+        text, free = "cannot listen for HTTP", f"--http {spelled(host, 0)}"
+        try:
+            return page_address(*await self._listen(where, factory, text, free))
+        except _CannotListen as fault:
+            if settings.http_given:
+                raise
+            # Another server uses the default port; this one runs without a page.
+            _log.warn("{text}; the server runs without a page", text=str(fault))
+            return None
+
+    async def _listen(self, where: Any, factory: Any, text: str, free: str) -> tuple[str, int]:
+        """Listen at an endpoint, and return host and port.
+
+        Raises _CannotListen, whose message starts with `text`; `free` is the option that takes a
+        free port.
+        """
+        try:
+            listener = await where.listen(factory)
+        except Exception as fault:
+            raise _CannotListen(f"{text}: {why_not_listening(Failure(), free)}") from fault
+        self._listeners.append(listener)
+        at = listener.getHost()
+        return at.host, at.port
 
     def _stop(self) -> None:
         if not self._listeners or self._stopping:
