@@ -24,8 +24,9 @@ from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.effects import Effect
 from playout.server.core.handlers.analyses import Analyses
 from playout.server.core.handlers.bots import BotManager
-from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed
+from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed, TournamentFeed
 from playout.server.core.handlers.hello import Greeting
+from playout.server.core.handlers.joined_sessions import JoinedSessions
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.play import Play
 from playout.server.core.handlers.seeks import Lobby, Pairing, SeekClosed, Seeks
@@ -71,7 +72,9 @@ class Hub:
         bot_accounts = BotAccounts(context, directory)
         self.bots = bots = BotManager(context, bot_accounts, sessions, lobby, rooms, seeks, pairing)
         self.lobby_feed = feed = LobbyFeed(context, registry, lobby, rooms)
-        director = TournamentDirector(context, rooms, sessions)
+        joined = JoinedSessions()
+        tournament_feed = TournamentFeed(context, rooms, joined)
+        director = TournamentDirector(context, rooms, sessions, joined, tournament_feed)
         self.clusters = director.clusters
         self.ladders = ladders = Ladders(context, directory, sessions, rooms)
         self.ladder_feed = ladder_feed = LadderFeed(context, ladders)
@@ -80,7 +83,8 @@ class Hub:
         greeting = Greeting(
             context, directory, sessions, lobby, rooms, bots, bot_accounts, software
         )
-        play, tournaments = Play(context, rooms, sessions), TournamentRequests(context, director)
+        play = Play(context, rooms, sessions)
+        tournaments = TournamentRequests(context, director, tournament_feed)
         handlers = handlers_of(
             (greeting, seeks, bots, play, feed, tournaments, ladders, ladder_feed, analyses)
         )

@@ -1,26 +1,31 @@
-"""News of the lobby and of ladders for those that watch them, at most once a second."""
+"""News for sessions that watch: of the lobby and ladders once a second, of tournaments at once."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
 
 from msgspec import structs
 
 from playout.protocol.messages import (
+    Fixture,
     LadderNews,
     List,
     Listing,
     LobbyTotals,
     News,
+    Notice,
     Outcome,
     Overview,
     SubscribeLobby,
+    Tournament,
     WatchLadder,
 )
 from playout.server.core.context import Context
+from playout.server.core.handlers.joined_sessions import JoinedSessions
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.seeks import Lobby, normalised_game
 from playout.server.core.match import Match
@@ -28,12 +33,15 @@ from playout.server.core.match_room import MatchOver
 from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionDisconnected
 from playout.server.core.sessions import RequestContext, Session, SessionRegistry, handles
+from playout.server.tournament.state import TournamentState
 
 INTERVAL_S = 1.0
 #: The most entries in each list of an overview; all are counted.
 SHOWN = 50
 #: The most entries in each list of a listing.
 LISTED = 200
+#: The fixtures that a new watcher is sent in a slice.
+FIXTURES_A_SLICE = 500
 
 _EMPTY = Overview(players=(), seeks=(), matches=(), outcomes=(), totals=LobbyTotals(0, 0, 0, 0, 0))
 _NO_NEWS = News()
@@ -219,3 +227,85 @@ class LadderFeed:
                 self._sent[game] = news
                 self._context.send_to_spectators(watchers.values(), news)
         self._timer.set(now + INTERVAL_S)
+
+
+@dataclass(frozen=True)
+class _Watcher:
+    """A session that watches a tournament.
+
+    `missed` has what it is still to be sent: the ids of earlier matches, for their present
+    fixtures, and later events.
+    """
+
+    session: Session
+    missed: deque[str | Fixture | Tournament]
+
+
+class TournamentFeed:
+    """Sends tournaments to their watchers: the fixtures so far in slices, and events."""
+
+    def __init__(self, context: Context, rooms: Rooms, joined: JoinedSessions) -> None:
+        self._context = context
+        self._rooms = rooms
+        self._joined = joined
+        #: The watchers of each tournament by the keys of their sessions.
+        self._watchers: dict[str, dict[str, _Watcher]] = {}
+
+    def watch(
+        self, session: Session, tournament: TournamentState, now: float, *, from_now: bool = False
+    ) -> None:
+        """Send a session later events and, unless `from_now`, first the fixtures so far."""
+        watcher = _Watcher(session, deque() if from_now else deque(tournament.fixtures))
+        self._watchers.setdefault(tournament.id, {})[session.key] = watcher
+
+        def send_some(now: float) -> bool:
+            if self._watchers[tournament.id].get(session.key) is not watcher:
+                return False
+            for _ in range(min(FIXTURES_A_SLICE, len(watcher.missed))):
+                event = watcher.missed.popleft()
+                if isinstance(event, str):
+                    event = self._with_processes(tournament.fixtures[event])
+                self._context.send_to(session, event)
+            return bool(watcher.missed)
+
+        self._context.jobs.start(send_some, now)
+
+    def announce(self, tournament: TournamentState, event: Fixture | Tournament) -> None:
+        """Send an event to the watchers of a tournament, after the fixtures that they missed."""
+        if watchers := self._watchers.get(tournament.id):
+            if isinstance(event, Fixture):
+                event = self._with_processes(event)
+            for watcher in watchers.values():
+                if watcher.missed:
+                    watcher.missed.append(event)
+            up_to_date = (each.session for each in watchers.values() if not each.missed)
+            self._context.send_to_all(up_to_date, event)
+
+    def notify(self, tournament_id: str, notice: Notice) -> None:
+        """Send a notice to the watchers of a tournament."""
+        for watcher in self._watchers.get(tournament_id, {}).values():
+            self._context.send_to(watcher.session, notice)
+
+    def remove(self, session: Session) -> None:
+        """Remove a watcher that has lost its connection."""
+        for watchers in self._watchers.values():
+            watchers.pop(session.key, None)
+
+    def _with_processes(self, fixture: Fixture) -> Fixture:
+        """A fixture, with the process numbers of its players if the match is running."""
+        room = self._rooms.running.get(fixture.match)
+        if room is None or fixture.winner is not None:
+            return fixture
+        first, second = (self._joined.process_of(session) for session in room.seats)
+        numbers = (first, second)
+        return structs.replace(fixture, processes=numbers) if any(numbers) else fixture
+
+
+def to_message(tournament: TournamentState) -> Tournament:
+    """The message about the state of a tournament for its watchers."""
+    return Tournament(
+        tournament=tournament.id,
+        spec=tournament.outline,
+        over=tournament.over,
+        withdrawn=tuple(tournament.withdrawn),
+    )

@@ -6,16 +6,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from msgspec import structs
-
 from playout import games
-from playout.protocol.messages import Code, Fixture, Join, Notice, ReportCluster, Tournament
+from playout.protocol.messages import Code, Fixture, Join, Notice, ReportCluster
 from playout.protocol.names import skeleton
 from playout.protocol.time_control import parse_time_control
 from playout.protocol.tournament_spec import TournamentSpec, dumps
 from playout.ratings.openings import OpeningError
 from playout.server.core.agreements import AgreedScores, decides
 from playout.server.core.context import Context, FeatureEvent
+from playout.server.core.handlers.feeds import TournamentFeed, to_message
 from playout.server.core.handlers.joined_sessions import (
     ClusterReports,
     FreeSessions,
@@ -43,8 +42,6 @@ STEP_COST = 100
 MATCH_COST = 40
 #: The matches that are aborted in a slice, 0.2 milliseconds each.
 ENDS_A_SLICE = 30
-#: The fixtures that a new watcher is sent in a slice.
-FIXTURES_A_SLICE = 500
 
 _Sessions = tuple[Session, Session]
 
@@ -56,30 +53,25 @@ class TournamentOver(FeatureEvent):
     tournament: str
 
 
-@dataclass(frozen=True)
-class _Watcher:
-    """A session that watches a tournament.
-
-    `missed` has what it is still to be sent: the ids of earlier matches, for their present
-    fixtures, and later events.
-    """
-
-    session: Session
-    missed: deque[str | Fixture | Tournament]
-
-
 class TournamentDirector:
-    """The tournaments of a hub, the sessions that play in them, and those that watch them."""
+    """The tournaments of a hub, and the sessions that play in them."""
 
-    def __init__(self, context: Context, rooms: Rooms, sessions: SessionManager) -> None:
+    def __init__(
+        self,
+        context: Context,
+        rooms: Rooms,
+        sessions: SessionManager,
+        joined: JoinedSessions,
+        feed: TournamentFeed,
+    ) -> None:
         self._context = context
         self._rooms = rooms
         self._sessions = sessions
+        self._joined = joined
+        self._feed = feed
         self._tournaments: dict[str, TournamentState] = {}
-        self._joined = JoinedSessions()
         #: Where the entrants run, for the pages.
         self.clusters = ClusterReports()
-        self._watchers: dict[str, dict[str, _Watcher]] = {}
         #: The tournaments whose pairs are being made, in slices.
         self._pairing: set[str] = set()
         #: The tournaments with more matches to begin.
@@ -167,25 +159,6 @@ class TournamentDirector:
             if session.skeleton in tournament.entrants and not tournament.over:
                 self._continue(tournament, now)
 
-    def watch(
-        self, session: Session, tournament: TournamentState, now: float, *, from_now: bool = False
-    ) -> None:
-        """Send a session later events and, unless `from_now`, first the fixtures so far."""
-        watcher = _Watcher(session, deque() if from_now else deque(tournament.fixtures))
-        self._watchers.setdefault(tournament.id, {})[session.key] = watcher
-
-        def send_some(now: float) -> bool:
-            if self._watchers[tournament.id].get(session.key) is not watcher:
-                return False
-            for _ in range(min(FIXTURES_A_SLICE, len(watcher.missed))):
-                event = watcher.missed.popleft()
-                if isinstance(event, str):
-                    event = self._with_processes(tournament.fixtures[event])
-                self._context.send_to(session, event)
-            return bool(watcher.missed)
-
-        self._context.jobs.start(send_some, now)
-
     def withdraw(self, tournament: TournamentState, name: str, now: float) -> None:
         """Continue without an entrant. Raises Refused."""
         index = tournament.entrants.get(skeleton(name))
@@ -199,7 +172,7 @@ class TournamentDirector:
         self._context.store(record)
         self._context.log("tournament {tournament} continues without {entrant}",
                           _log_fields(tournament) | {"entrant": name})  # fmt: skip
-        self._announce(tournament, to_message(tournament))
+        self._feed.announce(tournament, to_message(tournament))
         self._continue(tournament, now)
 
     def end(self, tournament: TournamentState, now: float) -> None:
@@ -232,8 +205,7 @@ class TournamentDirector:
         tournament = self._tournaments.get(tournament_id)
         if tournament and not tournament.over:
             text = f"tournament {tournament_id} ends: {NOT_STORED}"
-            for watcher in self._watchers.get(tournament_id, {}).values():
-                self._context.send_to(watcher.session, Notice(code="tournament_failed", text=text))
+            self._feed.notify(tournament_id, Notice(code="tournament_failed", text=text))
             self.end(tournament, now)
 
     def fixture_of(self, match_id: str) -> Fixture | None:
@@ -278,8 +250,7 @@ class TournamentDirector:
         """Remove a session that has lost its connection, as player, watcher and organizer."""
         self._joined.remove(event.session)
         self.clusters.session_ended(event.session)
-        for watchers in self._watchers.values():
-            watchers.pop(event.session.key, None)
+        self._feed.remove(event.session)
         if event.session.matches:
             self._note_away(event.session)
             self.start_due_matches(now)
@@ -291,14 +262,14 @@ class TournamentDirector:
         if tournament is None or event.record.match not in tournament.running:
             return
         fixture = tournament.match_ended(event.record, event.room.match.moves)
-        self._announce(tournament, fixture)
+        self._feed.announce(tournament, fixture)
         if not tournament.over:
             self._continue(tournament, now)
 
     def tournament_over(self, event: TournamentOver, now: float) -> None:
         """Send the watchers of a tournament that it is over, after the ends of its matches."""
         tournament = self._tournaments[event.tournament]
-        self._announce(tournament, to_message(tournament))
+        self._feed.announce(tournament, to_message(tournament))
 
     # The rest.
 
@@ -415,7 +386,7 @@ class TournamentDirector:
         )
         fixture = tournament.match_started(record)
         room.begin(now)
-        self._announce(tournament, fixture)
+        self._feed.announce(tournament, fixture)
 
     def _core_speed(self, tournament: TournamentState, sessions: _Sessions) -> float | None:
         """The speed of the cores that both sessions run on; None if it is unknown."""
@@ -456,25 +427,6 @@ class TournamentDirector:
             if room := self._rooms.running.get(match_id):
                 room.abort(text, now)
 
-    def _announce(self, tournament: TournamentState, event: Fixture | Tournament) -> None:
-        if watchers := self._watchers.get(tournament.id):
-            if isinstance(event, Fixture):
-                event = self._with_processes(event)
-            for watcher in watchers.values():
-                if watcher.missed:
-                    watcher.missed.append(event)
-            up_to_date = (each.session for each in watchers.values() if not each.missed)
-            self._context.send_to_all(up_to_date, event)
-
-    def _with_processes(self, fixture: Fixture) -> Fixture:
-        """A fixture, with the process numbers of its players if the match is running."""
-        room = self._rooms.running.get(fixture.match)
-        if room is None or fixture.winner is not None:
-            return fixture
-        first, second = (self._joined.process_of(session) for session in room.seats)
-        numbers = (first, second)
-        return structs.replace(fixture, processes=numbers) if any(numbers) else fixture
-
 
 def _taken(free: FreeSessions, entrants: tuple[int, int]) -> _Sessions:
     """Take a session of each entrant from the free ones."""
@@ -483,16 +435,6 @@ def _taken(free: FreeSessions, entrants: tuple[int, int]) -> _Sessions:
         if not free[index]:
             del free[index]
     return first, second
-
-
-def to_message(tournament: TournamentState) -> Tournament:
-    """The message about the state of a tournament for its watchers."""
-    return Tournament(
-        tournament=tournament.id,
-        spec=tournament.outline,
-        over=tournament.over,
-        withdrawn=tuple(tournament.withdrawn),
-    )
 
 
 def _log_fields(tournament: TournamentState) -> dict[str, object]:

@@ -15,7 +15,8 @@ from playout.protocol.messages import (
     Withdraw,
 )
 from playout.server.core.context import Context
-from playout.server.core.handlers.tournament_director import TournamentDirector, to_message
+from playout.server.core.handlers.feeds import TournamentFeed, to_message
+from playout.server.core.handlers.tournament_director import TournamentDirector
 from playout.server.core.match import Refused
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.tournament.state import TournamentState
@@ -24,9 +25,12 @@ from playout.server.tournament.state import TournamentState
 class TournamentRequests:
     """Passes requests about tournaments to the director."""
 
-    def __init__(self, context: Context, director: TournamentDirector) -> None:
+    def __init__(
+        self, context: Context, director: TournamentDirector, feed: TournamentFeed
+    ) -> None:
         self._context = context
         self._director = director
+        self._feed = feed
 
     @handles(Join)
     def join(self, request: Join, origin: RequestContext) -> None:
@@ -89,4 +93,4 @@ class TournamentRequests:
     ) -> None:
         if session.connection is not None:  # it may have been lost since the request
             self._context.send_to(session, structs.replace(to_message(tournament), re=request.id))
-            self._director.watch(session, tournament, now, from_now=from_now)
+            self._feed.watch(session, tournament, now, from_now=from_now)

@@ -157,7 +157,7 @@ def test_rounds_are_paired_in_slices_between_which_requests_are_handled(
 def test_a_new_watcher_is_sent_all_fixtures_in_order_and_then_what_happens(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("playout.server.core.handlers.tournament_director.FIXTURES_A_SLICE", 2)
+    monkeypatch.setattr("playout.server.core.handlers.feeds.FIXTURES_A_SLICE", 2)
     harness = HubHarness()
     ann, bob = member(harness, "Ann"), member(harness, "Bob")
     boss, tournament = new_tournament(harness, spec_of(rounds=3))
