@@ -1,4 +1,4 @@
-"""Whose name is whose: registration, tokens, guests, several sessions, claims, administrators."""
+"""Accounts: registration, tokens, guests, several sessions, taken over seats, administrators."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from support.hub_harness import (
 
 
 def newcomer(name: str, **fields: Any) -> Hello:
-    """Who says hello without a token, and not as a guest."""
+    """The hello of a client without a token that is no guest."""
     return hello_of(name, guest=False, **fields)
 
 
@@ -92,7 +92,7 @@ def test_the_name_needs_its_token_from_then_on() -> None:
 
 
 @pytest.mark.parametrize("name", ["Аnn", "Ann.", "ANN", "Änn", "А n n"])
-def test_nobody_else_is_called_what_looks_the_same(name: str) -> None:
+def test_names_that_look_alike_are_refused(name: str) -> None:
     harness = HubHarness()
     member(harness, "Ann").hang_up()
     assert harness.connect().refused(hello_of(name)) in (Code.NAME_TAKEN, Code.BAD_NAME)
@@ -125,7 +125,9 @@ def test_spectators_are_guests() -> None:
     ("registration", "registers", "visits"),
     [("open", True, True), ("guests", False, True), ("closed", False, False)],
 )
-def test_who_may_come(registration: str, registers: bool, visits: bool) -> None:
+def test_registration_decides_which_newcomers_are_accepted(
+    registration: str, registers: bool, visits: bool
+) -> None:
     harness = HubHarness(registration=registration)
     token = "1" * 32
     known = Account(id="1", name="Ada", digest=digest(token), created_at=0.0)
@@ -139,7 +141,7 @@ def test_who_may_come(registration: str, registers: bool, visits: bool) -> None:
             assert client.refused(hello) is Code.REGISTRATION_CLOSED
 
 
-def test_an_address_registers_so_many_names_an_hour() -> None:
+def test_an_address_has_a_limit_of_registrations_an_hour() -> None:
     harness = HubHarness(registrations_per_hour=4)
     for number in range(4):
         member(harness, f"Ann {number}x")
@@ -170,7 +172,7 @@ def test_a_token_that_was_revoked_is_void_and_its_sessions_end() -> None:
     assert harness.connect().refused(hello_of("Ann", session=ann.token)) is Code.UNKNOWN_SESSION
 
 
-def test_who_was_renamed_plays_on_and_comes_back_under_the_new_name() -> None:
+def test_a_renamed_player_continues_and_comes_back_under_the_new_name() -> None:
     harness = HubHarness()
     ann, bob = member(harness, "Ann"), harness.client("Bob")
     match = match_between(ann, bob)
@@ -183,10 +185,10 @@ def test_who_was_renamed_plays_on_and_comes_back_under_the_new_name() -> None:
     assert harness.client("Zoe", token=ann.account_token).open
 
 
-# Somebody else's.
+# Tokens and sessions of other players.
 
 
-def test_a_session_token_of_somebody_else_opens_nothing() -> None:
+def test_a_session_token_of_another_player_is_refused() -> None:
     harness = HubHarness()
     ann, bob = member(harness, "Ann"), member(harness, "Bob")
     match_between(ann, bob)
@@ -235,7 +237,7 @@ def test_no_error_and_no_line_of_the_log_has_a_token() -> None:
 
 
 def workers(harness: HubHarness, count: int = 2) -> list[MemoryClient]:
-    """Sessions of Ann's, with the one that registered her first."""
+    """Sessions of Ann; the first one has registered her."""
     first = member(harness, "Ann")
     return [first, *(harness.client("Ann", token=first.account_token) for _ in range(count - 1))]
 
@@ -258,14 +260,14 @@ def test_an_account_has_several_sessions_that_do_not_play_each_other() -> None:
         assert client.refused(Resign(match=other)) in (Code.NOT_YOUR_MATCH, Code.MATCH_OVER)
 
 
-def test_all_sessions_hear_of_a_challenge() -> None:
+def test_all_sessions_are_sent_a_challenge() -> None:
     harness = HubHarness()
     one, two = workers(harness)
     harness.client("Bob").say(Seek(game=GAME, opponent="ann"))
     assert only(one.inbox, Seeking).name == only(two.inbox, Seeking).name == "Bob"
 
 
-def test_an_account_has_so_many_sessions() -> None:
+def test_an_account_has_a_limit_of_sessions() -> None:
     harness = HubHarness(sessions_per_account=2)
     one, _ = workers(harness)
     hello = hello_of("Ann", token=one.account_token)
@@ -274,7 +276,7 @@ def test_an_account_has_so_many_sessions() -> None:
     assert harness.connect().ask(hello, Welcome)
 
 
-def test_a_player_does_not_see_through_another_session_what_the_opponent_thinks() -> None:
+def test_another_session_of_a_player_is_not_sent_the_opponents_analysis() -> None:
     harness = HubHarness()
     one, two = workers(harness)
     bob = harness.client("Bob")
@@ -307,7 +309,7 @@ def test_another_session_claims_the_match_of_one_that_is_gone() -> None:
     assert harness.connect().refused(hello_of("Ann", session=one.token)) is Code.UNKNOWN_SESSION
 
 
-def test_a_newcomer_is_told_which_matches_are_away() -> None:
+def test_a_welcome_has_the_matches_whose_sessions_are_away() -> None:
     harness = HubHarness()
     one, _ = workers(harness)
     match = match_between(one, harness.client("Bob"))
@@ -319,13 +321,13 @@ def test_a_newcomer_is_told_which_matches_are_away() -> None:
 
 
 @pytest.mark.parametrize("stranger", ["Bob", "Eve", "guest"])
-def test_nobody_claims_the_match_of_others(stranger: str) -> None:
+def test_a_match_of_another_account_cannot_be_taken_over(stranger: str) -> None:
     harness = HubHarness(take_over_after_s=0.0)
     ann, bob, eve = (member(harness, name) for name in ("Ann", "Bob", "Eve"))
     match = match_between(ann, bob)
     ann.hang_up()
     harness.wait(1.0)
-    if stranger == "Bob":  # who plays it is shown it, from where it sits
+    if stranger == "Bob":  # its player is sent it as the player of a seat
         assert bob.ask(TakeOver(match=match), Started).seat == 2
     elif stranger == "Eve":
         assert eve.refused(TakeOver(match=match)) is Code.NOT_YOUR_MATCH
@@ -355,7 +357,7 @@ def test_of_limits_only_that_of_a_session_keeps_it_from_claiming() -> None:
     assert four.ask(TakeOver(match=matches[1]), Started).seat == 1
 
 
-def test_who_looks_for_a_match_may_claim_one() -> None:
+def test_a_session_with_a_seek_may_take_over_a_match() -> None:
     harness = HubHarness(take_over_after_s=0.0, seeks_per_account=1, matches_per_session=1)
     one, two = workers(harness)
     match = match_between(one, harness.client("Bob"))
@@ -381,7 +383,7 @@ def test_guests_claim_nothing() -> None:
     [Kick(name="Bob"), Adjudicate(match="m", ply=0, winner=1)],
     ids=repr,
 )
-def test_what_administrators_do_is_for_nobody_else(request_: Request) -> None:
+def test_requests_of_administrators_are_refused_to_others(request_: Request) -> None:
     harness = HubHarness()
     bob = harness.client("Bob")
     for client in (
@@ -406,7 +408,7 @@ def test_an_administrator_ends_a_match() -> None:
     assert boss.refused(Abort(match=match)) is Code.MATCH_OVER
 
 
-def test_an_administrator_sends_somebody_away() -> None:
+def test_an_administrator_kicks_a_player() -> None:
     harness = HubHarness()
     boss = administrator(harness, "Boss", role="spectator")
     ann, bob = harness.client("Ann"), harness.client("Bob")
@@ -421,7 +423,7 @@ def test_an_administrator_sends_somebody_away() -> None:
     assert boss.refused(Kick(name="Ann")) is Code.INVALID
 
 
-def test_who_is_no_administrator_any_more_may_no_more() -> None:
+def test_a_former_administrator_loses_its_rights() -> None:
     harness = HubHarness()
     boss = administrator(harness, "Boss")
     account = harness.hub.accounts.like("Boss")

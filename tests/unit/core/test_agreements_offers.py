@@ -1,4 +1,4 @@
-"""Offers of draws and takebacks: who may offer what when, what closes an offer, what is stored."""
+"""Offers of draws and takebacks: when they are allowed, how they close, what is stored."""
 
 from __future__ import annotations
 

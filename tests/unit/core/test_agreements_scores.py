@@ -13,7 +13,7 @@ DRAW = Adjudication(draw_moves=2, draw_within=0.05, draw_after=6)
 
 
 def after(rules: Adjudication, *rates: float | None) -> list[int | None]:
-    """The result after each move, of players that move in turns and report these win rates."""
+    """The result after each move of two players in turn that report these win rates."""
     scores, found = AgreedScores(rules), []
     for ply, rate in enumerate(rates):
         seat: Seat = 1 if ply % 2 == 0 else 2
@@ -22,7 +22,7 @@ def after(rules: Adjudication, *rates: float | None) -> list[int | None]:
     return found
 
 
-def test_a_match_is_lost_when_both_agree_for_so_many_moves() -> None:
+def test_a_match_is_lost_when_both_agree_for_the_required_moves() -> None:
     assert after(RESIGN, 0.1, 0.9, 0.05, 0.95) == [None, None, None, 2]
     assert after(RESIGN, 0.9, 0.1, 1.0, 0.0) == [None, None, None, 1]
     assert after(RESIGN, 0.3, 0.9, 0.1, 0.9, 0.1) == [None, None, None, None, 2]
@@ -37,7 +37,7 @@ def test_a_move_without_a_win_rate_starts_the_count_again() -> None:
     assert after(RESIGN, 0.1, 0.9, None, 0.9, 0.1, 0.9, 0.1) == [None] * 6 + [2]
 
 
-def test_a_match_is_tied_when_both_are_level_after_so_many_plies() -> None:
+def test_a_match_is_tied_when_both_are_level_after_the_required_plies() -> None:
     assert after(DRAW, *[0.5] * 7) == [None] * 5 + [-1, -1]
     assert after(DRAW, *[0.5] * 6, 0.56, 0.5, 0.45, 0.55, 0.5) == [None] * 5 + [-1] + [
         None,

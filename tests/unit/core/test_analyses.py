@@ -1,4 +1,4 @@
-"""Analyses of positions: who gets one, in which order, for how long, and who gets none."""
+"""Analyses of positions: permission, order, duration, reports and their end."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def places(client: MemoryClient) -> list[int]:
 
 
 def ends(client: MemoryClient) -> list[str]:
-    """The texts of the analyses that the client knows to be over."""
+    """The texts of the analyses whose end the client was sent."""
     return [each.text for each in client.heard(AnalysisUpdate) if each.over]
 
 
-def test_the_strongest_bot_is_asked_and_what_it_thinks_is_passed_on() -> None:
+def test_the_strongest_bot_analyses_and_its_reports_are_passed_on() -> None:
     harness = host()
     ann = harness.client("Ann", role="spectator")
     queued = ann.ask(Analyse(id=1, game="nim ( chips = 15 )", moves=(2,), played=1), AnalysisQueued)
@@ -93,7 +93,7 @@ def test_the_seconds_are_those_that_are_asked_for_but_not_more_than_allowed() ->
         harness.report(queued.analysis)
 
 
-def test_nobody_has_a_game_analysed_that_they_play() -> None:
+def test_a_player_cannot_have_its_own_game_analysed() -> None:
     harness = host()
     ann, bob, cy = harness.client("Ann"), harness.client("Bob"), harness.client("Cy")
     match = match_between(ann, bob)
@@ -136,7 +136,7 @@ def test_a_person_has_one_analysis_at_a_time() -> None:
     assert the_analysis(harness) == second
 
 
-def test_others_wait_and_are_told_their_places() -> None:
+def test_waiting_analyses_are_sent_their_places() -> None:
     harness = host()
     ann, bob, cy = harness.client("Ann"), harness.client("Bob"), harness.client("Cy")
     for each in (ann, bob, cy):
@@ -176,7 +176,7 @@ def test_an_analysis_that_does_not_end_is_ended() -> None:
     assert harness.ending_analyses == [the_analysis(harness)]
 
 
-def test_what_has_failed_is_told() -> None:
+def test_a_failure_is_sent() -> None:
     harness = host()
     ann = harness.client("Ann")
     ann.say(ASKED)

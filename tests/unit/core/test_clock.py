@@ -12,7 +12,7 @@ from playout.server.core.clock import Clock
 
 
 def running(text: str) -> Clock:
-    """A clock that has begun to run for the first player, at 0."""
+    """A clock that runs for the first player since 0."""
     time_control = parse_time_control(text)
     assert time_control is not None
     clock = Clock(time_control)
@@ -130,7 +130,7 @@ def test_time_grows_by_the_increment_and_by_nothing_else(
 
 
 @given(time_controls, times, times)
-def test_what_is_shown_while_it_runs_never_grows(
+def test_the_shown_time_never_grows_while_the_clock_runs(
     time_control: TimeControl, sooner: float, more: float
 ) -> None:
     clock = Clock(time_control)
@@ -166,9 +166,7 @@ def test_the_flag_falls_when_a_move_is_too_late(
         ("300+3", 301.0, ClockState(0.0, 0)),
     ],
 )
-def test_what_is_left_of_a_running_period_is_told(
-    text: str, used_s: float, left: ClockState
-) -> None:
+def test_the_rest_of_a_running_period_is_shown(text: str, used_s: float, left: ClockState) -> None:
     """Main time and whole periods together are the time that is left for this move."""
     time_control = parse_time_control(text)
     assert time_control is not None

@@ -1,4 +1,4 @@
-"""Nobody is told what is not stored yet: databases that are slow or fail, and a new start."""
+"""Messages wait for their records: with slow and failing databases, and after restarts."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_match_is_announced_when_it_is_stored() -> None:
     bob.say(Seek(game=GAME))
     assert not ann.heard(Started)
     assert isinstance(harness.stored[-1], MatchStarted)
-    harness.wait(60.0)  # nobody's clock runs, and nobody is taken for absent
+    harness.wait(60.0)  # no clock runs, and no player counts as absent
     harness.commit()
     started = only(ann.inbox, Started)
     assert started.clocks == (ClockState(10.0, 0), ClockState(10.0, 0))
@@ -107,7 +107,7 @@ def test_nothing_shows_a_move_that_is_not_stored() -> None:
     assert only(again.inbox, Started).moves == (4,)
 
 
-def test_a_move_by_one_who_cannot_know_that_it_is_its_turn_is_refused() -> None:
+def test_a_move_before_the_announcement_of_the_last_one_is_refused() -> None:
     harness = HubHarness()
     ann, bob, match = sit_down(harness)
     harness.slow = True
@@ -133,7 +133,7 @@ def test_a_move_that_is_sent_twice_is_stored_once_and_both_are_answered() -> Non
     assert sum(isinstance(record, MovePlayed) for record in harness.stored) == 1
 
 
-def test_the_last_move_and_the_result_are_stored_in_this_order_and_told_together() -> None:
+def test_the_last_move_and_the_result_are_stored_in_order_and_sent_together() -> None:
     harness = HubHarness()
     ann, bob, match = sit_down(harness)
     play(match, (ann, bob), WON[:-1])
@@ -156,7 +156,7 @@ def test_a_resignation_is_confirmed_when_it_is_stored() -> None:
     assert only(bob.inbox, Ended).winner == 2
 
 
-def test_each_connection_hears_things_in_the_order_in_which_they_were_said() -> None:
+def test_each_connection_receives_messages_in_order() -> None:
     harness = HubHarness()
     ann, bob, match = sit_down(harness)
     eve = harness.client("Eve")
@@ -171,7 +171,7 @@ def test_each_connection_hears_things_in_the_order_in_which_they_were_said() -> 
     assert only(bob.inbox, Update).action == 4
 
 
-def test_everybody_is_told_when_nothing_can_be_stored_and_when_it_can_again() -> None:
+def test_all_sessions_get_notices_when_storage_fails_and_works_again() -> None:
     harness = HubHarness()
     ann, bob, match = sit_down(harness)
     stranger = harness.connect()
@@ -240,7 +240,7 @@ def back(harness: HubHarness, client: MemoryClient, name: str) -> MemoryClient:
     return harness.client(name, session=client.token)
 
 
-def test_after_a_restart_matches_go_on_where_they_were() -> None:
+def test_matches_continue_after_a_restart() -> None:
     harness = HubHarness(stored=True)
     ann, bob, match = sit_down(harness, clock="100+0")
     harness.wait(10.0)
@@ -265,7 +265,7 @@ def test_after_a_restart_matches_go_on_where_they_were() -> None:
     assert only(bob.inbox, Ended).winner == 1
 
 
-def test_who_does_not_come_back_after_a_restart_loses() -> None:
+def test_a_player_that_does_not_come_back_after_a_restart_loses() -> None:
     harness = HubHarness(stored=True)
     ann, bob, match = sit_down(harness)
     play(match, (ann, bob), (0, 3))
@@ -276,7 +276,7 @@ def test_who_does_not_come_back_after_a_restart_loses() -> None:
     assert (ended.winner, ended.reason) == (2, Reason.ABANDONMENT)
 
 
-def test_a_result_that_nobody_has_heard_is_told_to_who_comes_back() -> None:
+def test_an_unsent_result_is_sent_to_a_player_that_comes_back() -> None:
     harness = HubHarness(stored=True)
     ann, bob, match = sit_down(harness)
     play(match, (ann, bob), WON)
@@ -334,7 +334,7 @@ def test_a_session_that_lost_its_token_claims_after_a_restart() -> None:
     assert client.ask(TakeOver(match=match), Started).seat == 1
 
 
-def test_a_match_whose_rules_are_gone_is_left_as_it_is() -> None:
+def test_a_match_whose_rules_are_gone_stays_as_it_is() -> None:
     harness = HubHarness(stored=True)
     sit_down(harness)
     record = harness.stored[0]

@@ -1,4 +1,4 @@
-"""Those who look at the lobby see what is there, then what is new, and nothing twice."""
+"""Subscribers of the lobby are sent an overview, then the differences, each once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from support.hub_harness import (
 TICK_S = 1.0
 
 
-def test_an_overview_has_who_is_here_what_is_sought_played_and_over() -> None:
+def test_an_overview_has_players_seeks_matches_and_outcomes() -> None:
     harness = HubHarness()
     ann, bob, over = sit_down(harness)
     play(over, (ann, bob), WON)
@@ -55,7 +55,7 @@ def test_an_overview_has_who_is_here_what_is_sought_played_and_over() -> None:
     assert overview.totals == LobbyTotals(humans=1, bots=2, spectators=1, seeks=1, matches=1)
 
 
-def test_who_looks_is_told_once_a_second_what_is_new() -> None:
+def test_subscribers_are_sent_news_once_a_second() -> None:
     harness = HubHarness()
     ann, bob = harness.client("Ann"), harness.client("Bob")
     eve = harness.client("Eve", role="spectator")
@@ -78,7 +78,7 @@ def test_who_looks_is_told_once_a_second_what_is_new() -> None:
     ]
 
 
-def test_who_looks_hears_nothing_while_nothing_is_new() -> None:
+def test_subscribers_are_sent_nothing_without_news() -> None:
     harness = HubHarness()
     ann, bob, match = sit_down(harness)
     eve = harness.client("Eve", role="spectator")
@@ -88,7 +88,7 @@ def test_who_looks_hears_nothing_while_nothing_is_new() -> None:
     assert heard(eve) == []
 
 
-def test_what_came_and_went_between_two_looks_is_not_told() -> None:
+def test_what_came_and_went_between_two_news_is_not_sent() -> None:
     harness = HubHarness()
     ann = harness.client("Ann")
     eve = harness.client("Eve", role="spectator")
@@ -99,7 +99,7 @@ def test_what_came_and_went_between_two_looks_is_not_told() -> None:
     assert heard(eve) == []
 
 
-def test_a_match_that_began_and_ended_between_two_looks_is_told_as_an_outcome() -> None:
+def test_a_match_that_began_and_ended_between_two_news_is_sent_as_an_outcome() -> None:
     harness = HubHarness()
     eve = harness.client("Eve", role="spectator")
     eve.say(SubscribeLobby())
@@ -135,7 +135,7 @@ def test_a_long_list_is_cut_and_counted_and_fills_up_again() -> None:
     assert news.came == (Person(f"bot {SHOWN}", "bot", guest=True),)
 
 
-def test_news_wait_until_what_they_tell_of_is_stored() -> None:
+def test_news_wait_until_their_records_are_stored() -> None:
     harness = HubHarness()
     eve = harness.client("Eve", role="spectator")
     eve.say(SubscribeLobby())
@@ -148,7 +148,7 @@ def test_news_wait_until_what_they_tell_of_is_stored() -> None:
     assert len(only(heard(eve), News).began) == 1
 
 
-def test_nothing_is_left_of_those_who_looked() -> None:
+def test_nothing_is_left_of_subscribers_that_left() -> None:
     harness = HubHarness()
     eve, zoe = (harness.client(name, role="spectator") for name in ("Eve", "Zoe"))
     for client in (eve, zoe):
@@ -158,7 +158,7 @@ def test_nothing_is_left_of_those_who_looked() -> None:
     assert harness.is_empty()
 
 
-def test_overview_and_news_lead_to_what_a_newcomer_is_told() -> None:
+def test_overview_and_news_lead_to_the_overview_of_a_newcomer() -> None:
     source = random.Random(7)
     harness = HubHarness()
     eve = harness.client("Eve", role="spectator")
@@ -179,7 +179,7 @@ def test_overview_and_news_lead_to_what_a_newcomer_is_told() -> None:
 def act(
     harness: HubHarness, clients: list[MemoryClient], source: random.Random, number: int
 ) -> None:
-    """Somebody comes, goes, seeks or gives up."""
+    """A client connects, leaves, seeks or cancels."""
     doing = source.random()
     if doing < 0.4 or not clients:
         clients.append(harness.client(f"bot {number}"))
@@ -199,7 +199,7 @@ def act(
 
 
 class FeedView:
-    """What an onlooker knows: as a page keeps it. Numbers of moves and spectators are not in it."""
+    """The overview as a page keeps it, without numbers of moves and spectators."""
 
     def __init__(self, overview: Overview) -> None:
         self.players = set(overview.players)
@@ -220,6 +220,6 @@ def heard(client: MemoryClient) -> list[News]:
 
 
 def match_between_unheard(first: MemoryClient, second: MemoryClient) -> None:
-    """What they are told waits, as all else."""
+    """News wait for records, as other messages do."""
     first.say(Seek(game=GAME, seat=1))
     second.say(Seek(game=GAME, seat=2))

@@ -1,4 +1,4 @@
-"""The server without its sockets: who is told what, when, and what is left afterwards."""
+"""The hub: the messages of each client, their order, and the state that is left afterwards."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_session_belongs_to_a_name() -> None:
     assert harness.connect().refused(hello_of("Bob", session=token)) is Code.UNKNOWN_SESSION
 
 
-# What is allowed to whom.
+# Permissions.
 
 #: A request of each type: the example of docs/protocol.md, or one with a bot that the hub offers.
 SAYINGS: dict[type[Request], Request] = {
@@ -145,7 +145,7 @@ def test_a_request_of_a_sender_that_may_send_it_is_answered(
     assert not (isinstance(answer, Error) and answer.code is Code.NOT_ALLOWED)
 
 
-# Who plays whom.
+# Seeks and challenges.
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_offers_that_fit_make_a_match(
         ("999999.999/move", None, "999999.999/move"),
     ],
 )
-def test_the_clock_is_that_of_who_asked_for_one(
+def test_the_clock_is_that_of_the_seek_with_one(
     older: str | None, newer: str | None, clock: str
 ) -> None:
     harness = HubHarness(default_clock="7+1")
@@ -226,7 +226,7 @@ def test_seats_are_as_asked_for(older: Any, newer: Any, first: str) -> None:
     assert (started.seat, only(ann.inbox, Started).seat) == ((2, 1) if first == "Ann" else (1, 2))
 
 
-def test_who_does_not_mind_moves_first_now_and_then() -> None:
+def test_seats_are_random_without_a_wish() -> None:
     harness = HubHarness()
     harness.client("Ann").say(Seek(game=GAME, matches=20))
     bob = harness.client("Bob")
@@ -244,7 +244,7 @@ def test_the_oldest_offer_that_fits_is_taken() -> None:
     assert started.players == ("Bob", "Zoe")
 
 
-def test_three_matches_with_whoever_comes() -> None:
+def test_three_matches_with_any_opponents() -> None:
     harness = HubHarness()
     ann = harness.client("Ann")
     ann.say(Seek(game=GAME, matches=3))
@@ -258,7 +258,7 @@ def test_three_matches_with_whoever_comes() -> None:
     assert len(ann.heard(Started)) == 3
 
 
-def test_nobody_plays_against_oneself() -> None:
+def test_no_player_plays_against_itself() -> None:
     harness = HubHarness()
     ann = harness.client("Ann")
     assert only(ann.say(Seek(game=GAME)), Seeking)
@@ -267,7 +267,7 @@ def test_nobody_plays_against_oneself() -> None:
     assert ann.refused(Seek(game=GAME, opponent="ann")) is Code.INVALID
 
 
-def test_a_challenge_is_told_to_whom_it_concerns() -> None:
+def test_a_challenge_is_sent_to_its_opponent() -> None:
     harness = HubHarness()
     ann, bob, eve = (harness.client(name) for name in ("Ann", "Bob", "Eve"))
     ann.say(Seek(id="s", game=GAME, opponent="BOB", clock="5+0"))
@@ -302,11 +302,11 @@ def test_a_seek_ends_when_it_is_cancelled_or_its_owner_leaves() -> None:
         (Seek(game=GAME, clock="soon"), Code.BAD_CLOCK),
     ],
 )
-def test_a_seek_for_what_there_is_not(seek: Seek, code: Code) -> None:
+def test_a_seek_for_an_unknown_game_or_clock_is_refused(seek: Seek, code: Code) -> None:
     assert HubHarness().client("Ann").refused(seek) is code
 
 
-def test_nobody_looks_for_more_matches_than_are_allowed_at_once() -> None:
+def test_seeks_are_limited_to_the_matches_allowed_at_once() -> None:
     harness = HubHarness(matches_per_session=3)
     ann, bob = harness.client("Ann"), harness.client("Bob")
     seek = ann.ask(Seek(game=GAME, matches=2), Seeking).seek
@@ -343,7 +343,7 @@ def test_a_match_from_its_start_to_its_end() -> None:
     assert ann.refused(Watch(match=match)) is Code.MATCH_OVER
 
 
-def test_who_asks_with_an_id_and_only_who_asks_gets_it_back() -> None:
+def test_an_id_is_returned_only_to_its_requester() -> None:
     harness = HubHarness()
     ann, bob, match = sit_down(harness)
     eve = harness.client("Eve", role="spectator")
@@ -392,7 +392,7 @@ def test_taking_over_a_match_that_one_plays_answers_with_it_and_changes_nothing(
         (1, 2, 99, Code.ILLEGAL_ACTION),
     ],
 )
-def test_a_move_that_does_not_fit_is_told_to_nobody_else(
+def test_a_refused_move_is_sent_to_no_other_session(
     seat: int, ply: int, action: int, code: Code
 ) -> None:
     ann, bob, match = sit_down(HubHarness())
@@ -404,7 +404,7 @@ def test_a_move_that_does_not_fit_is_told_to_nobody_else(
     play(match, players, (8,), ply=2)
 
 
-def test_a_match_of_others_and_no_match_at_all() -> None:
+def test_requests_about_other_and_unknown_matches_are_refused() -> None:
     harness = HubHarness()
     _, _, match = sit_down(harness)
     eve = harness.client("Eve")
@@ -426,7 +426,7 @@ def test_one_illegal_move_too_many_ends_it() -> None:
         assert (ended.winner, ended.reason) == (2, Reason.ILLEGAL_MOVES)
 
 
-def test_legal_actions_for_those_who_asked_for_them() -> None:
+def test_legal_actions_are_for_clients_that_asked_for_them() -> None:
     harness = HubHarness()
     ann, bob, match = sit_down(harness, legal_actions=True)
     eve = harness.client("Eve", role="spectator", legal_actions=True)
@@ -440,7 +440,7 @@ def test_legal_actions_for_those_who_asked_for_them() -> None:
     assert not any(update.legal_actions for update in bob.heard(Update))
 
 
-def test_spectators_see_what_the_opponent_does_not() -> None:
+def test_spectators_are_sent_the_analysis_that_the_opponent_is_not() -> None:
     harness = HubHarness()
     ann, bob, match = sit_down(harness)
     eve = harness.client("Eve", role="spectator")
@@ -459,7 +459,7 @@ def test_spectators_see_what_the_opponent_does_not() -> None:
     assert only(eve.inbox, Ended).winner == 1
 
 
-def test_a_player_who_watches_its_own_match_sees_what_a_player_sees() -> None:
+def test_a_player_that_watches_its_own_match_is_sent_a_players_messages() -> None:
     ann, bob, match = sit_down(HubHarness())
     assert ann.ask(Watch(match=match), Started).seat == 1
     bob_said = Move(match=match, ply=1, action=0, info=THOUGHT)
@@ -468,7 +468,7 @@ def test_a_player_who_watches_its_own_match_sees_what_a_player_sees() -> None:
     assert [update.info for update in ann.heard(Update)] == [None, None]
 
 
-def test_the_list_shows_who_and_what_is_here() -> None:
+def test_the_list_has_players_seeks_and_matches() -> None:
     harness = HubHarness()
     _, _, match = sit_down(harness, clock="10+1")
     eve = harness.client("Eve", role="spectator")
@@ -506,7 +506,7 @@ def test_several_matches_at_once_do_not_mix() -> None:
 # Time.
 
 
-def test_who_never_moves_in_time_loses_nothing() -> None:
+def test_a_match_without_a_first_move_is_void() -> None:
     harness = HubHarness(credit_cap_s=0.0)
     ann, bob, match = sit_down(harness, clock="10+1")
     harness.wait(9.5)
@@ -523,7 +523,7 @@ def test_who_never_moves_in_time_loses_nothing() -> None:
         assert "Bob never moved" in ended.text
 
 
-def test_who_makes_no_move_is_given_no_other_match_by_itself() -> None:
+def test_the_seeks_of_a_player_that_never_moved_are_closed() -> None:
     harness = HubHarness(credit_cap_s=0.0)
     ann, bob = harness.client("Ann"), harness.client("Bob")
     bob.say(Seek(game=GAME, clock="10+1", seat=1, matches=5))
@@ -545,7 +545,7 @@ def test_who_makes_no_move_is_given_no_other_match_by_itself() -> None:
     assert harness.only_match().players in (("Ann", "Bob"), ("Bob", "Ann"))
 
 
-def test_who_has_moved_and_then_does_not_move_in_time_loses() -> None:
+def test_a_player_that_has_moved_loses_on_time() -> None:
     harness = HubHarness(credit_cap_s=0.0)
     ann, bob, match = sit_down(harness, clock="10+1")
     play(match, (ann, bob), (4, 0))
@@ -580,10 +580,10 @@ def test_time_on_the_way_is_credited_up_to_the_cap() -> None:
     assert only(bob.inbox, Ended).reason is Reason.TIME
 
 
-# Coming and going.
+# Lost connections and resumed sessions.
 
 
-def test_who_comes_back_finds_the_match_and_its_clock_run_on() -> None:
+def test_a_match_and_its_clock_continue_while_a_player_is_away() -> None:
     harness = HubHarness()
     ann, bob, match = sit_down(harness, clock="100+0")
     play(match, (ann, bob), (4, 0))
@@ -601,7 +601,7 @@ def test_who_comes_back_finds_the_match_and_its_clock_run_on() -> None:
     assert not again.heard(Ended)
 
 
-def test_what_happened_meanwhile_is_in_the_moves() -> None:
+def test_moves_during_an_absence_are_in_the_match() -> None:
     harness = HubHarness()
     ann, bob, match = sit_down(harness)
     ann.say(Move(match=match, ply=0, action=4))
@@ -611,7 +611,7 @@ def test_what_happened_meanwhile_is_in_the_moves() -> None:
     assert only(again.inbox, Started).moves == (4, 0)
 
 
-def test_the_old_connection_is_told_that_it_was_replaced() -> None:
+def test_the_old_connection_gets_an_error_when_it_is_replaced() -> None:
     harness = HubHarness()
     ann, bob, match = sit_down(harness)
     again = harness.client("Ann", session=ann.token)
@@ -625,7 +625,7 @@ def test_the_old_connection_is_told_that_it_was_replaced() -> None:
     assert only(again.inbox, Ended)
 
 
-def test_who_is_replaced_looks_for_nobody_and_watches_nothing_any_more() -> None:
+def test_a_replaced_connection_has_no_seeks_and_watches_nothing() -> None:
     harness = HubHarness()
     _, bob, match = sit_down(harness)
     eve = harness.client("Eve")
@@ -637,7 +637,7 @@ def test_who_is_replaced_looks_for_nobody_and_watches_nothing_any_more() -> None
     assert [type(event) for event in again.inbox] == [Welcome]
 
 
-def test_who_does_not_come_back_loses_all_its_matches() -> None:
+def test_a_session_that_does_not_come_back_loses_all_its_matches() -> None:
     harness = HubHarness(reconnect_s=60.0)
     ann, bob, eve = (harness.client(name) for name in ("Ann", "Bob", "Eve"))
     matches = {match_between(ann, bob), (second := match_between(eve, ann))}
@@ -655,7 +655,7 @@ def test_who_does_not_come_back_loses_all_its_matches() -> None:
     assert harness.client("Ann").open
 
 
-def test_who_comes_back_in_time_may_leave_again() -> None:
+def test_a_session_that_comes_back_in_time_may_leave_again() -> None:
     harness = HubHarness(reconnect_s=60.0)
     ann, bob, _ = sit_down(harness)
     for _ in range(3):
@@ -666,7 +666,7 @@ def test_who_comes_back_in_time_may_leave_again() -> None:
     assert not bob.heard(Ended)
 
 
-def test_a_name_is_kept_for_who_is_expected_back() -> None:
+def test_a_name_is_kept_for_an_expected_session() -> None:
     harness = HubHarness()
     ann, bob, match = sit_down(harness)
     ann.hang_up()
@@ -741,14 +741,14 @@ def test_matches_that_last_longer_are_aborted(grace_s: float) -> None:
 
 
 def test_a_server_that_is_started_again_uses_no_id_again() -> None:
-    """Whoever comes back must not find another match under the name of its own."""
+    """After a restart no other match has the id of an earlier one."""
     first, again = (Hub(epoch=5.0, started_at=at) for at in (100.0, 100.5))
     assert {first._context.new_id() for _ in range(9)}.isdisjoint(
         {again._context.new_id() for _ in range(9)}
     )
 
 
-def test_who_comes_while_storage_fails_is_told() -> None:
+def test_a_client_that_connects_while_storage_fails_gets_a_notice() -> None:
     harness = HubHarness()
     harness.do(harness.hub.storage_fails(True, harness.now))
     ann = harness.client("Ann")

@@ -37,7 +37,7 @@ clocks = st.sampled_from([None, "none", "10+1", "2/move"])
 
 
 class KnownMatch:
-    """A match as one participant knows it from what it was told."""
+    """A match as one client knows it from its messages."""
 
     def __init__(self, started: Started) -> None:
         self.started = started
@@ -48,28 +48,28 @@ class KnownMatch:
         assert self.ended is None
         if update.ply == len(self.moves):
             self.moves.append(update.action)
-        else:  # the answer to a move that was sent again
+        else:  # the answer to a repeated move
             assert self.moves[update.ply] == update.action
             assert update.re is not None
 
     def end(self, ended: Ended) -> None:
-        assert self.ended in (None, ended)  # who comes back may be told again
+        assert self.ended in (None, ended)  # a client that comes back may be sent it again
         self.ended = ended
 
 
 class Participant:
-    """Somebody who comes and goes, and remembers what it heard since it came."""
+    """A client that comes and goes, and remembers its messages since it came."""
 
     def __init__(self, client: MemoryClient) -> None:
         self.client = client
         self.token = client.token
         self.views: dict[str, KnownMatch] = {}
-        #: Of matches that ended while it was away, or just before.
+        #: The ends of matches while it was away, or just before.
         self.missed: dict[str, Ended] = {}
         self._read = 0
 
     def read(self) -> None:
-        """Take in what is new, and check that it makes sense."""
+        """Read the new messages, and check that they fit the earlier ones."""
         for event in self.client.inbox[self._read :]:
             match event:
                 case Started():
@@ -84,7 +84,7 @@ class Participant:
 
 
 class StatefulHub(RuleBasedStateMachine):
-    """Some people and a server, who do whatever occurs to them."""
+    """Some clients that send random requests to a server at random times."""
 
     @initialize()
     def open(self) -> None:
@@ -214,7 +214,7 @@ class StatefulHub(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([1.0, 15.0]))
     def be_busy_elsewhere(self, seconds: float) -> None:
-        """The server is called late, after what came in meanwhile."""
+        """The timers are called late, after later input."""
         self.harness.now += seconds
 
     def draw_match(self, data: st.DataObject) -> Match:
@@ -246,7 +246,7 @@ class StatefulHub(RuleBasedStateMachine):
         self.running = set(running)
 
     def participants(self, match: Match) -> list[str]:
-        """Who is here and plays or watches."""
+        """The present clients that play or watch."""
         return [
             name for name in self.here if name in match.players or match.id in self.watching[name]
         ]

@@ -14,12 +14,12 @@ from support.hub_harness import hello_of
 from support.scale import repetitions
 from support.tournaments import NAMES, spec_of
 
-#: For each entrant the keys of its sessions, once for each match that they could play.
+#: For each entrant the keys of its sessions, repeated for each match that they could play.
 Free = dict[int, list[str]]
 
 
 def free_sessions(joined: dict[str, tuple[Session, Join]]) -> dict[int | None, Free]:
-    """What `JoinedSessions.groups` is to return, from all sessions that have joined."""
+    """The expected groups, computed from all sessions that have joined."""
     busy = {request.core_set for session, request in joined.values() if session.matches}
     sets: set[int | None] = {request.core_set for _, request in joined.values()} - busy | {None}
     found: dict[int | None, Free] = {}
@@ -38,7 +38,7 @@ def keys_of(free: FreeSessions) -> Free:
 
 
 @pytest.mark.parametrize("seed", range(repetitions(200, short=5)))
-def test_sets_of_cores_without_a_match_are_found_whatever_happened_before(seed: int) -> None:
+def test_sets_of_cores_without_a_match_are_found_after_any_sequence(seed: int) -> None:
     chance = random.Random(seed)
     tournament = TournamentState("t", spec_of(2))
     names = [chance.choice(NAMES[:2]) for _ in range(12)]

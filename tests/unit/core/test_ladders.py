@@ -55,7 +55,7 @@ def test_two_bots_play_pairs_from_one_opening_with_colours_swapped(play: LadderP
     assert matches[0].moves != matches[2].moves
 
 
-def test_who_enters_a_ladder_alone_is_told_so(play: LadderPlay) -> None:
+def test_a_bot_that_enters_a_ladder_alone_gets_a_notice(play: LadderPlay) -> None:
     ann, bob = play.enter("Ann"), play.enter("Bob")
     assert [each.code for each in ann.heard(Notice)] == ["ladder_alone"]
     assert "playout-player any uct" in ann.heard(Notice)[0].text
@@ -126,7 +126,7 @@ def test_a_bot_that_disconnects_gets_no_more_matches(play: LadderPlay) -> None:
     assert play.ladder.state.matches == 0, "it never made a move"
 
 
-def test_a_bot_that_was_started_again_goes_on_with_its_match(tmp_path: Path) -> None:
+def test_a_restarted_bot_continues_its_match(tmp_path: Path) -> None:
     play = LadderPlay(tmp_path, {}, ladder_clock="none")
     for name in ("Ann", "Bob", "Cyd"):
         play.enter(name)
@@ -142,7 +142,7 @@ def test_a_bot_that_was_started_again_goes_on_with_its_match(tmp_path: Path) -> 
     assert play.ladder.state.matches == 1
 
 
-def test_another_version_does_not_go_on_with_a_match(tmp_path: Path) -> None:
+def test_another_version_does_not_continue_a_match(tmp_path: Path) -> None:
     play = LadderPlay(tmp_path, {}, ladder_clock="none")
     play.enter("Ann")
     play.enter("Bob")
@@ -153,7 +153,7 @@ def test_another_version_does_not_go_on_with_a_match(tmp_path: Path) -> None:
 
 
 def test_a_bot_that_never_moves_leaves_the_ladder(play: LadderPlay) -> None:
-    """Its opponent, which is there, stays."""
+    """Its opponent, which is present, stays."""
     ann, bob = play.enter("Ann"), play.enter("Bob")
     for number in range(MOST_VOID):
         match = play.harness.only_match()
@@ -184,7 +184,7 @@ def test_versions_of_an_account_do_not_meet(play: LadderPlay) -> None:
     assert [play.ladder.state.is_retired(place) for place in (0, 1)] == [True, False]
 
 
-def test_who_may_enter(tmp_path: Path) -> None:
+def test_a_ladder_is_for_registered_players_and_its_games(tmp_path: Path) -> None:
     harness = HubHarness(ladders={"nim": "3+1"})
     ann = member(harness, "Ann")
     assert harness.client("guest").refused(EnterLadder(game="nim")) is Code.NOT_FOR_GUESTS
@@ -206,7 +206,7 @@ def test_a_session_may_be_on_some_ladders_only() -> None:
     ann.ask(EnterLadder(id=1, game="nim(chips=99)"), Ok)
 
 
-def test_a_ladder_on_which_nobody_is_and_nothing_was_played_is_forgotten() -> None:
+def test_a_ladder_without_sessions_and_results_is_forgotten() -> None:
     harness = HubHarness()
     ann = member(harness, "Ann")
     for end in (lambda: ann.ask(LeaveLadder(id=1, game="nim(chips=5)"), Ok), ann.hang_up):
@@ -321,7 +321,7 @@ def test_matches_are_paired_in_the_hours_of_the_operator_only(tmp_path: Path) ->
     assert len(play.harness.matches) == 1
 
 
-def test_nobody_is_told_of_hours_while_matches_are_paired(tmp_path: Path) -> None:
+def test_no_notice_of_hours_is_sent_while_matches_are_paired(tmp_path: Path) -> None:
     play = LadderPlay(tmp_path, {}, ladder_hours=parse_hours(["06:00-12:00"]))
     ann, bob = play.enter("Ann"), play.enter("Bob")
     assert len(play.harness.matches) == 1
@@ -329,7 +329,7 @@ def test_nobody_is_told_of_hours_while_matches_are_paired(tmp_path: Path) -> Non
     assert not bob.heard(Notice)
 
 
-def test_those_that_watch_a_ladder_are_told_of_changes_once_a_second(play: LadderPlay) -> None:
+def test_watchers_of_a_ladder_are_sent_changes_once_a_second(play: LadderPlay) -> None:
     watcher = play.harness.client("Wil", role="spectator")
     assert watcher.ask(WatchLadder(id=1, game=GAME), LadderNews) == LadderNews(re=1, game=GAME)
     play.enter("Ann")

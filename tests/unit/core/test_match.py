@@ -1,4 +1,4 @@
-"""A match: what ends it, what is refused, and what holds whatever happens."""
+"""A match: its ends, refused moves, and conditions that always hold."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def refused(
 
 
 def lost_by(match: Match, seat: int, reason: Reason) -> bool:
-    """Is it over, lost by `seat` for that reason?"""
+    """Whether it is over, lost by `seat` for that reason."""
     result = match.result
     return (
         match.status is Status.ENDED
@@ -77,7 +77,7 @@ def lost_by(match: Match, seat: int, reason: Reason) -> bool:
     )
 
 
-def test_before_it_starts_nobody_moves() -> None:
+def test_no_player_moves_before_the_start() -> None:
     match = Match("m", games.load("tic_tac_toe"), ("Ann", "Bob"))
     assert match.status is Status.WAITING
     assert refused(match, 1, 0, 0) is Code.NOT_YOUR_TURN
@@ -109,7 +109,7 @@ def test_either_may_resign_at_any_time(seat: int) -> None:
 
 
 @pytest.mark.parametrize("seat", [1, 2])
-def test_who_does_not_come_back_loses(seat: int) -> None:
+def test_a_player_that_does_not_come_back_loses(seat: int) -> None:
     match = new_match()
     match.abandon(seat)
     assert lost_by(match, seat, Reason.ABANDONMENT)
@@ -123,7 +123,9 @@ def test_who_does_not_come_back_loses(seat: int) -> None:
         (-1, (0.5, 0.5), "adjudicated: a tie from here"),
     ],
 )
-def test_what_is_proven_ends_it(winner: int, returns: tuple[float, float], text: str) -> None:
+def test_a_proven_result_ends_the_match(
+    winner: int, returns: tuple[float, float], text: str
+) -> None:
     match = play(new_match("10+0"), 0, 1)
     match.adjudicate(2, winner)
     assert match.result == Result(winner, returns, Reason.ADJUDICATION, text)
@@ -249,7 +251,7 @@ LIFE = [Status.WAITING, Status.PLAYING, Status.ENDED]
 
 
 class Refereeing(RuleBasedStateMachine):
-    """Two players who do anything, and a referee who keeps his head."""
+    """Two players that send random moves, and the match that referees them."""
 
     @initialize(spec=st.sampled_from(["tic_tac_toe", "nim(chips=9)", "othello(size=4)"]))
     def begin(self, spec: str) -> None:

@@ -1,4 +1,4 @@
-"""Those who look on are told all that happens, and players are told before them."""
+"""Spectators are sent all moves, after the players; idle work of the loop; the count."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from support.hub_harness import WON, HubHarness, MemoryClient, play, sit_down
 
 
 class WatchedMatch(HubHarness):
-    """Ann plays Bob, Eve and Zoe look on, and there is always something else to be done."""
+    """Ann plays Bob, Eve and Zoe watch, and the loop is never idle but in `rest`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ def plies(client: MemoryClient) -> list[int]:
     return [update.ply for update in client.heard(Update)]
 
 
-def test_players_are_told_first() -> None:
+def test_players_are_sent_moves_first() -> None:
     watched = WatchedMatch()
     watched.play(2)
     assert plies(watched.ann) == plies(watched.bob) == [0, 1]
@@ -53,7 +53,7 @@ def test_players_are_told_first() -> None:
     assert len(plies(watched.eve)) == 2, "once"
 
 
-def test_the_end_comes_after_all_moves_even_if_nobody_ever_rests() -> None:
+def test_the_end_is_sent_after_all_moves_even_if_the_loop_is_never_idle() -> None:
     watched = WatchedMatch()
     watched.play(5)
     assert [type(event) for event in watched.eve.inbox[-6:]] == [Update] * 5 + [Ended]
@@ -69,7 +69,7 @@ def test_so_does_the_end_of_a_match_that_is_given_up() -> None:
     assert isinstance(watched.eve.inbox[-1], Ended)
 
 
-def test_who_begins_to_watch_is_not_told_again_what_it_sees() -> None:
+def test_a_new_spectator_is_not_sent_shown_moves_again() -> None:
     watched = WatchedMatch()
     late = watched.client("Late", role="spectator")
     watched.play(1)
@@ -80,7 +80,7 @@ def test_who_begins_to_watch_is_not_told_again_what_it_sees() -> None:
     assert plies(late) == []
 
 
-def test_who_looks_away_or_leaves_is_told_no_more() -> None:
+def test_a_spectator_that_unwatches_or_leaves_is_sent_nothing() -> None:
     watched = WatchedMatch()
     watched.play(1)
     watched.eve.say(Unwatch(match=watched.match))
@@ -114,19 +114,19 @@ def test_nothing_is_shown_that_is_not_stored() -> None:
     assert plies(watched.eve) == [0]
 
 
-# Time for them.
+# Idle work of the loop.
 
 
 @pytest.fixture
 def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """What the time is: the last of these. Each thing that is done takes a third of a slice."""
+    """The time is the last of these. Each call takes a third of a slice."""
     times = [0.0]
     monkeypatch.setattr(scheduler, "perf_counter", lambda: times[-1])
     return times
 
 
 class LoopOfSteps:
-    """Does in each turn what was asked for before it, whatever the delay."""
+    """Makes the scheduled calls in the next turn, whatever their delay."""
 
     def __init__(self) -> None:
         self.calls: list[Later] = []
@@ -161,7 +161,7 @@ def doer(done: list[str], name: str, seconds: list[float]) -> Callable[[], None]
     return do
 
 
-def test_what_is_done_at_leisure_leaves_room_for_the_rest(seconds: list[float]) -> None:
+def test_idle_work_leaves_time_for_other_work(seconds: list[float]) -> None:
     loop, done = LoopOfSteps(), list[str]()
     turns = LoopScheduler(loop)
     for number in range(7):
@@ -177,7 +177,7 @@ def test_what_is_done_at_leisure_leaves_room_for_the_rest(seconds: list[float]) 
     assert not loop.calls
 
 
-def test_what_is_not_done_at_once_goes_on_before_what_comes_after_it() -> None:
+def test_unfinished_idle_work_continues_before_later_work() -> None:
     loop, done = LoopOfSteps(), list[str]()
     turns = LoopScheduler(loop)
 
@@ -191,7 +191,7 @@ def test_what_is_not_done_at_once_goes_on_before_what_comes_after_it() -> None:
     assert done == ["some", "some", "some", "after"]
 
 
-def test_there_is_no_leisure_while_others_wait(seconds: list[float]) -> None:
+def test_idle_work_waits_while_it_is_held(seconds: list[float]) -> None:
     loop, done = LoopOfSteps(), list[str]()
     turns = LoopScheduler(loop)
     for number in range(7):
@@ -208,7 +208,7 @@ def test_there_is_no_leisure_while_others_wait(seconds: list[float]) -> None:
     assert done == ["0", "1", "2", "3", "4", "5"]
 
 
-def test_nobody_is_put_off_for_ever(seconds: list[float]) -> None:
+def test_idle_work_is_not_held_forever(seconds: list[float]) -> None:
     loop, done = LoopOfSteps(), list[str]()
     turns = LoopScheduler(loop)
     for number in range(4):
@@ -220,7 +220,7 @@ def test_nobody_is_put_off_for_ever(seconds: list[float]) -> None:
     assert done == ["0", "1", "2", "3"]
 
 
-def test_what_fails_does_not_keep_others_waiting() -> None:
+def test_a_failing_call_does_not_stop_later_ones() -> None:
     loop, done = LoopOfSteps(), list[str]()
     turns = LoopScheduler(loop)
 
@@ -235,7 +235,7 @@ def test_what_fails_does_not_keep_others_waiting() -> None:
     assert done == ["done"]
 
 
-def test_spectators_are_counted_by_name_and_changes_are_told_together() -> None:
+def test_spectators_are_counted_by_name_and_changes_are_sent_together() -> None:
     harness = HubHarness()
     ann, _, match = sit_down(harness, views=True)
     first, second, lobby = (harness.client(name, views=True) for name in ("Eve", "Zoe", "Cem"))

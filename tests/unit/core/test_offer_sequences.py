@@ -1,6 +1,6 @@
 """Random sequences of offers, answers, withdrawals, moves, lost connections and restarts.
 
-What each client knows is what is stored, and what is stored replays to the same end.
+Clients know what is stored, and a replay of the stored match ends in the same position.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from support.scale import repetitions
 
 GAME = "connect_four"
 NAMES = ("Ann", "Bob", "Eve")
-#: What may happen, as often as it is listed.
+#: The steps, each as often as it is listed.
 STEPS = (
     *["move"] * 9, *["takeback"] * 7, "draw", *["accept"] * 7, "decline", "withdraw",
     "leave", "come_back", "come_back", "stall", "store", "store", "restart", "wait", "abort",
@@ -51,7 +51,7 @@ steps = st.tuples(st.sampled_from(STEPS), st.integers(0, 1), st.integers(0, 11))
 
 
 class Knowledge:
-    """What a client knows of the match from its events."""
+    """A client's knowledge of the match from its events."""
 
     def __init__(self, client: MemoryClient) -> None:
         self.client = client
@@ -103,7 +103,7 @@ class OffersModel:
         self.tokens = [(each.token, each.account_token) for each in clients]
         self.here = {name: Knowledge(each) for name, each in zip(NAMES, clients, strict=True)}
         self.rated = rated
-        #: What was stored before the server was started last.
+        #: The records from before the last start of the server.
         self.earlier: list[Record] = []
 
     @property
@@ -144,7 +144,7 @@ class OffersModel:
                 agrees = kind == "draw" and not off and self.opened_for(room, by, kind) is not None
                 self.say(room, by, Offer(match=match, offer=kind, ply=ply), agrees=agrees)
             case "accept" | "decline":
-                own = bool(off) or not room.offers.open  # nothing that this player may answer
+                own = bool(off) or not room.offers.open  # no offer that this player may answer
                 answered = self.opened_for(room, by) or self.opened_for(room, 1 - by)
                 offer = answered or OpenOffer("draw", 1, ply)
                 by = by if own else 2 - offer.player
@@ -183,7 +183,7 @@ class OffersModel:
             self.here[NAMES[by]] = Knowledge(client)
 
     def restart(self) -> None:
-        """Kill the server and start another; what is not stored by then is lost."""
+        """Kill the server and start another; records that are not stored are lost."""
         policy: dict[str, Any] = {"idle_s": 0, "reconnect_s": 30.0}
         lost = len(self.harness.stored) - self.harness.committed
         again = restarted(self.harness, lost=lost, earlier=self.earlier, **policy)
@@ -208,7 +208,7 @@ class OffersModel:
             self.check_running(self.room, stored)
 
     def check_running(self, room: MatchRoom, stored: StoredMatch) -> None:
-        """Check a match of which everything is stored."""
+        """Check a match that is stored completely."""
         match, opened = room.match, room.offers.open
         assert replay(stored).states == tuple(match.states)
         assert [each.seat for each in stored.moves] == [match.mover(i) for i in range(match.ply)]
@@ -218,7 +218,7 @@ class OffersModel:
             assert knowledge.offers == (set(opened) if name in NAMES[:2] else set())
 
     def finish(self) -> None:
-        """End the match, and check what is stored of it."""
+        """End the match, and check its records."""
         self.take("store", 0, 0)
         if self.room:
             for name in [name for name in NAMES[:2] if name in self.here]:

@@ -1,4 +1,4 @@
-"""Limits: how much of anything one may have, and what those are told who want more."""
+"""Limits of messages, connections, seeks and matches, and their refusals."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_no_more_comes_through_than_was_there_and_came_in(
 
 
 @given(rate=st.floats(0.5, 100), most=st.floats(2, 500))
-def test_who_waits_as_long_as_told_may_go_on(rate: float, most: float) -> None:
+def test_a_client_may_continue_after_the_announced_wait(rate: float, most: float) -> None:
     bucket, now = TokenBucket(rate, most, 0.0), 0.0
     while not (wait_s := bucket.take(now)):
         pass
@@ -98,7 +98,7 @@ def test_an_address_of_ipv6_is_a_whole_network(one: str, other: str, same: bool)
 # Messages.
 
 
-def test_who_says_too_much_is_told_so_and_not_listened_to_for_a_while() -> None:
+def test_a_client_that_sends_too_much_gets_an_error_and_a_pause() -> None:
     harness = HubHarness(messages_per_s=10.0)
     ann, bob = harness.client("Ann"), harness.client("Bob")
     for number in range(39):
@@ -114,7 +114,7 @@ def test_who_says_too_much_is_told_so_and_not_listened_to_for_a_while() -> None:
     assert ann.ask(Ping(id=1), Pong)
 
 
-def test_what_cannot_be_read_counts_too() -> None:
+def test_unreadable_messages_count_too() -> None:
     harness = HubHarness(messages_per_s=10.0)
     client = harness.connect()
     codes = []
@@ -140,7 +140,7 @@ def test_moves_that_are_made_do_not_count() -> None:
 # Connections.
 
 
-def test_a_server_takes_so_many_connections() -> None:
+def test_a_server_limits_its_connections() -> None:
     harness = HubHarness(connections=3)
     lines = [harness.connect(f"192.0.2.{number}") for number in range(4)]
     assert [client.open for client in lines] == [True, True, True, False]
@@ -150,7 +150,7 @@ def test_a_server_takes_so_many_connections() -> None:
     assert harness.connect().open
 
 
-def test_an_address_has_so_many_connections() -> None:
+def test_an_address_has_a_limit_of_connections() -> None:
     harness = HubHarness(connections_per_address=2)
     ours = [harness.connect("192.0.2.1") for _ in range(3)]
     assert [client.open for client in ours] == [True, True, False]
@@ -173,7 +173,7 @@ def test_behind_a_proxy_connections_count_for_where_they_come_from() -> None:
     assert harness.is_empty()
 
 
-def test_who_does_not_say_hello_in_time_is_sent_away() -> None:
+def test_a_connection_without_hello_in_time_is_closed() -> None:
     harness = HubHarness(hello_s=10.0)
     slow, quick = harness.connect(), harness.connect()
     harness.wait(9.0)
@@ -185,7 +185,7 @@ def test_who_does_not_say_hello_in_time_is_sent_away() -> None:
     assert quick.open
 
 
-def test_who_has_said_hello_may_send_longer_frames() -> None:
+def test_frames_may_be_longer_after_hello() -> None:
     harness = HubHarness()
     ann, stranger = harness.client("Ann"), harness.connect()
     assert harness.trusted == {ann.number: False}
@@ -208,7 +208,7 @@ def test_administrators_may_send_still_longer_frames_as_long_as_they_are_adminis
 # Silence.
 
 
-def test_who_is_silent_is_asked_for_a_sign_of_life_and_then_sent_away() -> None:
+def test_a_silent_client_gets_a_ping_and_is_then_disconnected() -> None:
     harness = HubHarness(idle_s=300.0)
     ann, bob = harness.client("Ann"), harness.client("Bob")
     for client in (ann, bob):
@@ -228,7 +228,7 @@ def test_who_is_silent_is_asked_for_a_sign_of_life_and_then_sent_away() -> None:
     assert len(bob.heard(ServerPing)) == 2
 
 
-def test_who_plays_may_think_for_long_but_who_watches_must_be_there() -> None:
+def test_a_player_may_be_silent_and_a_spectator_may_not() -> None:
     harness = HubHarness(idle_s=10.0)
     ann, bob, match = sit_down(harness)
     eve = harness.client("Eve", role="spectator")
@@ -243,7 +243,7 @@ def test_who_plays_may_think_for_long_but_who_watches_must_be_there() -> None:
 # Seeks and matches.
 
 
-def test_an_account_has_so_many_seeks_and_matches_over_all_its_sessions() -> None:
+def test_an_account_has_limits_of_seeks_and_matches_over_all_its_sessions() -> None:
     harness = HubHarness(seeks_per_account=3, matches_per_account=5)
     one = harness.client("Ann", guest=False)
     two = harness.client("Ann", token=one.account_token)
@@ -255,7 +255,7 @@ def test_an_account_has_so_many_seeks_and_matches_over_all_its_sessions() -> Non
     assert harness.client("Bob", guest=False).say(Seek(game="gomoku", matches=5))
 
 
-def test_who_has_refusals_only_may_still_ask_who_is_here() -> None:
+def test_a_client_at_its_limit_of_seeks_may_still_ask_for_the_list() -> None:
     harness = HubHarness(seeks_per_account=1)
     ann = harness.client("Ann")
     ann.say(Seek(game=GAME))

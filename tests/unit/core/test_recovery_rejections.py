@@ -1,4 +1,4 @@
-"""Records that can never be stored: what they are about ends, and everything else goes on."""
+"""Rejected records: their match, tournament or session ends, everything else continues."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_match_ends_without_result_and_the_move_is_never_announced() -> None:
     assert harness.matches == {}
 
 
-def test_other_matches_go_on() -> None:
+def test_other_matches_continue() -> None:
     harness = HubHarness()
     ann, bob, match = sit_down(harness)
     harness.slow = True
@@ -129,7 +129,7 @@ def test_a_tournament_that_cannot_be_stored_is_over() -> None:
     harness.slow = True
     for client in (ann, bob):
         client.say(Join())
-    reject_last(harness, MatchStarted)  # or the same match would begin again and again
+    reject_last(harness, MatchStarted)  # otherwise the same match would begin again forever
     assert zoe.heard(Tournament)[-1].over
     assert zoe.heard(Notice)[-1].code == "tournament_failed"
     assert any(isinstance(each, TournamentEnded) for each in harness.stored)

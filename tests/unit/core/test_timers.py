@@ -1,4 +1,4 @@
-"""Timers against the obvious: a dict of times, searched from end to end."""
+"""Timers, compared with a simple model: a dict of times that is searched completely."""
 
 from __future__ import annotations
 

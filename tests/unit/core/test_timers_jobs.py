@@ -1,4 +1,4 @@
-"""Work in slices: requests are answered between them, and nothing is lost."""
+"""Jobs in slices: requests are answered between them, and no slice is lost."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_rounds_are_paired_in_slices_between_which_requests_are_handled(
     assert boss.heard(Tournament)[-1].over
 
 
-def test_a_new_watcher_is_sent_all_fixtures_in_order_and_then_what_happens(
+def test_a_new_watcher_is_sent_all_fixtures_in_order_and_then_events(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("playout.server.core.handlers.feeds.FIXTURES_A_SLICE", 2)

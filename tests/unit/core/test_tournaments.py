@@ -1,4 +1,4 @@
-"""Tournaments held by a hub: entrants, organizers and those who follow, without a socket."""
+"""Tournaments of a hub: entrants, organizers and watchers, without a socket."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_the_concurrency_of_the_tournament_is_kept_to() -> None:
     assert len(harness.matches) == 2
 
 
-def test_who_may_not_is_told_why() -> None:
+def test_a_refusal_gives_the_reason() -> None:
     harness = HubHarness()
     zoe, tournament = new_tournament(harness, spec_of())
     known = tournament.tournament
@@ -157,7 +157,7 @@ def test_with_many_moves_it_is_a_tie() -> None:
     assert ends == [(-1, Reason.ADJUDICATION, 4)] * 2
 
 
-def test_what_is_proven_is_the_result() -> None:
+def test_a_proven_result_is_the_result() -> None:
     harness = HubHarness()
     zoe, _ = new_tournament(harness, spec_of(adjudication=Adjudication(proofs=True)))
     bots = Bots(harness, member(harness, "Ann"), member(harness, "Bob"))
@@ -218,7 +218,7 @@ def test_the_first_illegal_move_loses() -> None:
     assert last(zoe)[1, 1, 1, 1, 1].reason is Reason.ILLEGAL_MOVES
 
 
-def test_a_book_of_openings_is_played_and_not_told_to_everybody() -> None:
+def test_a_book_of_openings_is_played_and_not_sent_to_watchers() -> None:
     harness = HubHarness()
     ann, bob = member(harness, "Ann"), member(harness, "Bob")
     for client in (ann, bob):
@@ -234,7 +234,7 @@ def test_a_book_of_openings_is_played_and_not_told_to_everybody() -> None:
     assert loads(stored.spec).openings == book
 
 
-def test_who_follows_later_is_told_all() -> None:
+def test_a_later_watcher_is_sent_all_fixtures() -> None:
     harness = HubHarness()
     zoe, tournament = new_tournament(harness, spec_of(3))
     bots = Bots(harness, *(member(harness, name) for name in NAMES[:3]))
@@ -247,7 +247,7 @@ def test_who_follows_later_is_told_all() -> None:
     assert eve.heard(Tournament)[-1] == zoe.heard(Tournament)[-1]
 
 
-def test_who_follows_knows_which_processes_play_as_long_as_they_do() -> None:
+def test_watchers_know_the_processes_of_running_matches() -> None:
     harness = HubHarness()
     zoe, tournament = new_tournament(harness, spec_of())
     bots = Bots(harness, member(harness, "Ann"), member(harness, "Bob"))
@@ -375,7 +375,7 @@ def test_a_report_of_a_cluster_ends_with_its_session() -> None:
 
 
 def restarted(harness: HubHarness) -> HubHarness:
-    """A new hub that knows what the old one has stored."""
+    """A new hub with the records of the old one."""
     stored = stored_tournament(harness.stored)
     again = HubHarness()
     again.now = harness.now + 10.0
@@ -392,7 +392,7 @@ def restarted(harness: HubHarness) -> HubHarness:
 
 
 def played_pairs(records: Iterable[Record]) -> list[tuple[str | None, tuple[str, str]]]:
-    """Which matches came to a result, with who moved first."""
+    """The matches with a result, each with its first mover."""
     matches = stored_tournament(records).matches
     return sorted((each.started.fixture, each.started.players) for each in matches if each.ended)
 
@@ -406,7 +406,7 @@ def test_a_tournament_that_is_interrupted_has_the_pairs_it_would_have_had(format
     for length in (*lengths, 1_000_000):
         bots = Bots(harness, *(member(harness, name) for name in NAMES), seed=length)
         bots.join(matches=2)
-        harness.wait(20.0)  # the sessions from before are given up
+        harness.wait(20.0)  # the sessions from before end
         bots.play(length)
         if length < 1_000_000:
             harness = restarted(harness)

@@ -1,4 +1,4 @@
-"""Those who asked for views can draw a match without knowing its rules."""
+"""Views: a client can draw a match without knowing its rules."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_board_and_the_first_position_come_with_the_start() -> None:
     assert (started.board, started.view, started.legal_moves) == (None, None, None)
 
 
-def test_choices_are_for_the_one_whose_turn_it_is() -> None:
+def test_legal_moves_are_for_the_player_to_move() -> None:
     harness = HubHarness()
     ann, bob = harness.client("Ann", views=True), harness.client("Bob", views=True)
     eve = watcher(harness, "Eve", views=True)
@@ -54,7 +54,7 @@ def test_choices_are_for_the_one_whose_turn_it_is() -> None:
         assert (update.view.last, update.view.name) == ((4,), "b2")
 
 
-def test_who_comes_back_is_shown_what_it_may_do() -> None:
+def test_a_player_that_comes_back_is_sent_its_legal_moves() -> None:
     harness = HubHarness()
     ann, bob, match = sit_down(harness, views=True)
     ann.say(Move(match=match, ply=0, action=4))
@@ -76,7 +76,7 @@ def test_who_comes_back_is_shown_what_it_may_do() -> None:
     ]
 
 
-def test_what_the_mover_thinks_is_drawn_for_those_who_watch_only() -> None:
+def test_the_analysis_of_the_mover_is_drawn_for_spectators_only() -> None:
     harness = HubHarness()
     ann, bob = harness.client("Ann", views=True), harness.client("Bob", views=True)
     match = match_between(ann, bob)
@@ -105,7 +105,7 @@ def test_what_the_mover_thinks_is_drawn_for_those_who_watch_only() -> None:
     assert update.info == thought
 
 
-def test_who_plays_on_does_not_watch_any_more() -> None:
+def test_a_session_that_takes_a_seat_stops_watching() -> None:
     harness = HubHarness(take_over_after_s=0.0)
     ann, bob = harness.client("Ann", guest=False), harness.client("Bob")
     match = match_between(ann, bob)
@@ -154,7 +154,7 @@ def test_the_last_cells_are_those_of_all_moves_of_the_last_player_in_a_row() -> 
     assert last == [(), (24,), (24, 27), (24, 27, 21), (1,), (1, 19), (1, 19, 24)]
 
 
-def test_no_more_moves_are_named_than_anybody_reads_and_the_one_that_was_played() -> None:
+def test_named_candidates_are_limited_and_include_the_played_move() -> None:
     game = games.load("gomoku")
     states, moves = [game.initial_state(), game.next_state(game.initial_state(), 7)], [7]
     actions = tuple((action, action, 0.5) for action in range(225))
@@ -165,7 +165,7 @@ def test_no_more_moves_are_named_than_anybody_reads_and_the_one_that_was_played(
 
 
 class Shy(TicTacToe):
-    """It says how it looks until somebody has moved."""
+    """A game whose view fails after the first move."""
 
     def view(self, state: games.State) -> BoardView:
         if any(state[2:]):

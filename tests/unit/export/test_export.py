@@ -394,7 +394,7 @@ def test_how_a_match_ended(
     assert jsonl.read(jsonl.write(stored)) == jsonl.portable(stored)
 
 
-def test_a_tie_and_a_match_that_goes_on() -> None:
+def test_a_tie_and_a_running_match() -> None:
     tied = PlayedGame("tic_tac_toe").play(*TIED).stored
     assert read_sgf(sgf.write(tied))[0]["RE"] == ["0"]
     assert read_pgn(pgn.write(tied))[3] == "1/2-1/2"
@@ -444,7 +444,7 @@ class Stones(Game):
 
 @pytest.fixture
 def stones(monkeypatch: pytest.MonkeyPatch) -> Callable[..., StoredMatch]:
-    """Makes a match of stones, with two moves or the given ones."""
+    """Make a match of stones, with two moves or the given ones."""
 
     def of(*actions: int, **params: Any) -> StoredMatch:
         game = Stones(**params)
@@ -472,7 +472,7 @@ def test_a_large_board_and_a_player_who_moves_twice(stones: Callable[..., Stored
         ({"moves": "drag"}, "action 60 does not put a stone"),
     ],
 )
-def test_what_sgf_cannot_say_is_written_as_pgn(
+def test_games_unsuitable_for_sgf_are_written_as_pgn(
     stones: Callable[..., StoredMatch], params: dict[str, Any], told: str
 ) -> None:
     stored = stones(**params)
@@ -566,7 +566,9 @@ MOVE = {"ply": 5, "seat": 2, "action": 8, "clocks": [[1, 0], [1, 0]], "at": AT}
         (line_with("finished", "by", value=1), "finished.by", "unknown field"),
     ],
 )
-def test_a_bad_line_says_where_and_what(line: str, field: str, told: str) -> None:
+def test_the_error_of_a_bad_line_names_the_field_and_the_reason(
+    line: str, field: str, told: str
+) -> None:
     with pytest.raises(jsonl.BadLine) as caught:
         jsonl.read(line, 7)
     text = str(caught.value)
@@ -612,7 +614,7 @@ def test_a_result_that_cannot_be(
 
 
 @pytest.mark.parametrize("winner", [1, 2, TIE])
-def test_anybody_may_be_proven_to_win(winner: int) -> None:
+def test_either_player_may_be_proven_to_win(winner: int) -> None:
     stored = PlayedGame("tic_tac_toe", "300+3").play(4, 0).adjudicated(winner)
     assert jsonl.read(jsonl.write(stored)).ended == stored.ended
 

@@ -1,7 +1,7 @@
 """The figures of a tournament from its PGN, as other programs read it.
 
 Debian has neither ordo nor bayeselo, so the Elo and its error are computed here by the formulas of
-fastchess (app/src/matchmaking/elo/elo_pentanomial.cpp), from what python-chess reads.
+fastchess (app/src/matchmaking/elo/elo_pentanomial.cpp), from the output of python-chess.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def test_all_play_about_as_often(drawn: DrawnLadder) -> None:
     assert min(played.values()) > 0.5 * max(played.values())
 
 
-def test_new_versions_are_told_to_be_better_or_worse(drawn: DrawnLadder) -> None:
+def test_new_versions_are_found_better_or_worse(drawn: DrawnLadder) -> None:
     better, worse = (
         next(each for each in drawn.table().comparisons if each.name == name)
         for name in ("bot 03", "bot 08")

@@ -1,4 +1,4 @@
-"""playout.server.ladder.pairing: who meets whom next."""
+"""playout.server.ladder.pairing: the next pair of contenders."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_neighbours_meet_in_turn() -> None:
     assert sorted(pairs[3:]) == [(0, 1), (0, 2), (1, 2)]
 
 
-def test_two_that_have_just_met_wait_for_another_as_long_as_others_play() -> None:
+def test_two_that_have_just_met_wait_while_others_play() -> None:
     all_ = [each._replace(since=5) for each in contenders(1000, 1100, 1200, 1300)]
     met: Mapping[Meeting, int] = {(0, 1): 5}
     assert next_pair(all_, all_[:2], met, frozenset({(2, 3)})) is None
@@ -56,6 +56,6 @@ def test_versions_of_one_account_do_not_meet() -> None:
     assert next_pair([one, other], [one, other], {}) is None
 
 
-def test_nobody_meets_an_opponent_that_it_plays_already() -> None:
+def test_no_contender_meets_an_opponent_that_it_plays_already() -> None:
     all_ = contenders(1000, 1000)
     assert next_pair(all_, all_, {}, frozenset({(0, 1)})) is None

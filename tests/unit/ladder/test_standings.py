@@ -1,4 +1,4 @@
-"""server.ladder.standings: the order, what is provisional, who met whom, and new versions."""
+"""server.ladder.standings: the order, provisional ratings, meetings, and new versions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAMES = {"a": "Ann", "b": "Bob"}
 
 
 def table_of(*results: tuple[LadderPlayer, LadderPlayer, int], repeated: int = 1) -> LadderTable:
-    """Of matches that were played in both seats, each so many times; the new version is present."""
+    """The table after matches in both seats, each `repeated` times; the new version is present."""
     ladder = LadderState("nim")
     for first, second, winner in results:
         other = 3 - winner if winner > 0 else winner
@@ -31,7 +31,7 @@ def test_without_matches_nothing_is_known() -> None:
     assert (table.first_move, table.meetings, table.comparisons) == (None, (), ())
 
 
-def test_the_average_is_1500_and_the_order_by_what_is_sure() -> None:
+def test_the_average_is_1500_and_the_order_is_by_lower_bounds() -> None:
     # The new version has won all of its few matches.
     table = table_of(*[(ANN, BOB, 1)] * 7, *[(ANN, BOB, 2)] * 3, (NEW, BOB, 1), repeated=5)
     by_name = {(each.name, each.version): each for each in table.standings}
@@ -46,7 +46,7 @@ def test_the_average_is_1500_and_the_order_by_what_is_sure() -> None:
     assert (old.won, old.lost, old.matches) == (70, 30, 100)
 
 
-def test_who_met_whom_is_counted_from_the_higher_place() -> None:
+def test_meetings_are_counted_from_the_higher_rank() -> None:
     table = table_of((ANN, BOB, 1), (ANN, BOB, 1), (BOB, ANN, -1))
     assert table.standings[0].name == "Ann"
     assert table.meetings == (LadderMeeting(one=0, other=1, won=4, tied=2, lost=0),)

@@ -1,4 +1,4 @@
-"""playout.server.ladder.state: results, what is owed, and what follows from the stored matches."""
+"""playout.server.ladder.state: results, owed matches, and the state from stored matches."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rated(ladder: LadderState) -> LadderState:
     return ladder
 
 
-def test_results_are_counted_by_who_moves_first() -> None:
+def test_results_are_counted_by_first_mover() -> None:
     ladder = played((ANN, BOB, 1), (BOB, ANN, TIE), (BOB, ANN, 2))
     ann, bob = ladder.index_of(ANN), ladder.index_of(BOB)
     assert ladder.counts(ann, bob) == Outcomes(first=1)
@@ -88,7 +88,7 @@ def test_the_second_match_is_due_once_when_both_are_free() -> None:
     assert ladder.due_owed({0, 1}) is None
 
 
-def test_who_moved_first_less_often_moves_first() -> None:
+def test_the_player_with_fewer_first_moves_moves_first() -> None:
     ladder = played((ANN, BOB, 1))
     ann, bob = ladder.index_of(ANN), ladder.index_of(BOB)
     assert ladder.due_pair({ann, bob}, {ann, bob}, frozenset()) == (bob, ann)

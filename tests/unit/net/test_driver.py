@@ -47,5 +47,5 @@ def test_an_effect_that_nothing_carries_out_is_an_error_at_the_start(
         make_driver(Policy(bots=1), set(ALL) - {missing})
 
 
-def test_what_the_policy_excludes_needs_no_worker() -> None:
+def test_effects_that_the_policy_excludes_need_no_worker() -> None:
     make_driver(Policy(bots=0, analyses=0), [RateLadder])

@@ -1,4 +1,4 @@
-"""What the server counts, read back as Prometheus would."""
+"""The counters of the server, read as by Prometheus."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Samples = dict[str, float]
 
 @dataclass
 class CountedServer:
-    """What the gauges show."""
+    """The values of the gauges."""
 
     connections: int = 0
     sessions: int = 0
@@ -57,7 +57,7 @@ def metrics() -> Metrics:
     return metrics_of(CountedServer())
 
 
-def test_gauges_show_what_is_so_when_they_are_read() -> None:
+def test_gauges_show_the_values_at_the_time_of_reading() -> None:
     counted = CountedServer()
     metrics = metrics_of(counted)
     assert read(metrics)["playout_matches"] == 0
@@ -74,7 +74,7 @@ def test_gauges_show_what_is_so_when_they_are_read() -> None:
     assert seen["playout_storage_up"] == 0
 
 
-def test_what_happens_is_counted(metrics: Metrics) -> None:
+def test_events_are_counted(metrics: Metrics) -> None:
     metrics.connected()
     metrics.announced(0.003)
     metrics.announced(0.004)
@@ -144,7 +144,7 @@ def test_every_metric_is_in_the_guide(metrics: Metrics) -> None:
 
 
 class SlowTimer:
-    """Calls when it is told to, at a time of its own."""
+    """A timer whose time and calls the test controls."""
 
     def __init__(self) -> None:
         self.now = 100.0

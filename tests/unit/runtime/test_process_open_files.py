@@ -1,4 +1,4 @@
-"""How many connections the limit on open files allows."""
+"""The numbers of connections within the limit on open files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The time of the event loop: it stands still while the loop does, and only then."""
+"""The time of the event loop: it stops during stalls, and only then."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_request_that_takes_long_is_a_stall_for_those_after_it() -> None:
     assert machine.stalls == [pytest.approx(7.0 - UNNOTICED_S)]
 
 
-def test_what_happens_before_the_loop_runs_is_no_stall() -> None:
+def test_time_before_the_loop_runs_is_no_stall() -> None:
     machine = Machine()
     machine.at += 60.0
     assert machine.time.now() == machine.time.arrived() == machine.at
@@ -124,7 +124,7 @@ def test_an_answer_during_a_stall_is_never_charged_more_than_it_took(
     assert clock.clock_states(0.0)[0].periods == 1
 
 
-def test_the_time_of_day_goes_on_while_the_server_stands_still() -> None:
+def test_the_time_of_day_advances_during_a_stall() -> None:
     harness = HubHarness(messages_per_s=1)
     ann = harness.client("Ann")
     for _ in range(3):

@@ -21,7 +21,7 @@ from playout.server.runtime.reactor import (
     poll_without_log_context,
 )
 
-#: More than the buffers of a socket take.
+#: More bytes than the buffers of a socket hold.
 LARGE = b"x" * 16 * 2**20
 
 
@@ -34,7 +34,7 @@ class Receiver(Int32StringReceiver):
 
 
 class _Reader:
-    """A descriptor as the reactor wants it, which notes when it may read."""
+    """A descriptor for the reactor that notes when it may read."""
 
     def __init__(self, reactor: Any, end: socket.socket) -> None:
         self.end = end

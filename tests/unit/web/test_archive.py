@@ -1,4 +1,4 @@
-"""What pages read: in threads, from databases that may be gone, and not again and again."""
+"""The archive: reads in threads, from databases that may be missing, with cached values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def loop() -> Iterator[Loop]:
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, SeededDatabase]:
-    """The URL of a database in which much has happened, for all tests that change nothing."""
+    """The URL of a database with many matches, for tests that change nothing."""
     url = f"sqlite:///{tmp_path_factory.mktemp('seeded')}/playout.db"
     return url, SeededDatabase(url)
 
@@ -62,7 +62,9 @@ def test_it_reads_in_threads_that_end_with_the_reactor(stored: tuple[str, Seeded
     assert threading.active_count() == before
 
 
-def test_everybody_is_rated_by_what_counts(loop: Loop, stored: tuple[str, SeededDatabase]) -> None:
+def test_all_players_are_rated_by_rated_matches(
+    loop: Loop, stored: tuple[str, SeededDatabase]
+) -> None:
     url = stored[0]
     leaderboard = loop.wait(Archive(url, loop).ratings(GAME))
     assert leaderboard.matches == TOURNAMENT_MATCHES + 2
@@ -159,7 +161,7 @@ def test_a_stored_tournament_that_is_not_valid_spoils_nothing_else(
     assert loop.wait(archive.ratings(GAME)).matches == 2
 
 
-def test_who_asks_at_the_same_time_is_given_the_same(
+def test_simultaneous_requests_share_one_computation(
     loop: Loop, stored: tuple[str, SeededDatabase]
 ) -> None:
     archive = Archive(stored[0], loop)
@@ -210,9 +212,7 @@ def test_a_database_that_comes_back_is_read_again(loop: Loop, postgres: Postgres
     assert loop.wait(archive.ratings(GAME)).matches == 1
 
 
-def test_who_is_one_too_many_is_asked_to_come_back(
-    loop: Loop, stored: tuple[str, SeededDatabase]
-) -> None:
+def test_a_job_above_the_limit_is_refused(loop: Loop, stored: tuple[str, SeededDatabase]) -> None:
     archive = Archive(stored[0], loop)
     asked = [archive.matches() for _ in range(worker_pool.MAX_WAITING)]
     with pytest.raises(WorkUnavailable, match="try again in a few seconds"):

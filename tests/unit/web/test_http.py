@@ -1,4 +1,4 @@
-"""The pages for those who look after the server, as bytes and over a socket."""
+"""The site for operators: health, metrics and static files, as bytes and over a socket."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support.web import HERE, metrics
 
 
 class SiteInMemory:
-    """The site, joined in memory, with time that passes when it is told to."""
+    """The site in memory, with time that the test advances."""
 
     def __init__(self) -> None:
         self.fault: str | None = None
@@ -27,7 +27,7 @@ class SiteInMemory:
         self._factory.reactor = self.clock
 
     def line(self) -> HttpClientLine | None:
-        """Somebody calls, and is let in or not."""
+        """A client connects, and is accepted or refused."""
         protocol = self._factory.buildProtocol(HERE)
         return None if protocol is None else HttpClientLine(protocol)
 
@@ -63,7 +63,7 @@ class HttpClientLine:
 
 
 class Response:
-    """What came back, taken apart."""
+    """The response in its parts."""
 
     def __init__(self, data: bytes) -> None:
         head, _, body = data.partition(b"\r\n\r\n")
@@ -107,15 +107,13 @@ def test_head_is_get_without_the_body(web: SiteInMemory) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/healthz/", "/metrics/more", "/../etc/passwd", "/%zz"])
-def test_what_is_not_there_is_not_found(web: SiteInMemory, path: str) -> None:
+def test_unknown_paths_are_not_found(web: SiteInMemory, path: str) -> None:
     response = web.get(path)
     assert (response.status, response.body) == (404, "not found\n")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "BREW"])
-def test_who_wants_to_write_is_told_that_nothing_is_written_here(
-    web: SiteInMemory, method: str
-) -> None:
+def test_other_methods_than_get_and_head_are_refused(web: SiteInMemory, method: str) -> None:
     response = web.ask(f"{method} /healthz HTTP/1.1\nHost: here")
     assert response.status == 405
     assert response.headers["Allow"] == "GET, HEAD"
@@ -144,9 +142,7 @@ def test_a_page_loads_nothing_from_elsewhere_and_is_in_no_frame(
 @pytest.mark.parametrize(
     ("name", "kind"), [("style.css", "text/css"), ("board.js", "text/javascript")]
 )
-def test_what_pages_are_made_of_is_compressed_and_sent_once(
-    web: SiteInMemory, name: str, kind: str
-) -> None:
+def test_static_files_are_compressed_and_sent_once(web: SiteInMemory, name: str, kind: str) -> None:
     request = f"GET /static/{name} HTTP/1.1\nHost: here"
     plain = web.ask(request)
     assert plain.headers["Content-Type"] == f"{kind}; charset=utf-8"
@@ -181,7 +177,7 @@ def test_what_pages_are_made_of_is_compressed_and_sent_once(
         "/static/%ff",
     ],
 )
-def test_no_path_leads_out_of_what_pages_are_made_of(web: SiteInMemory, path: str) -> None:
+def test_no_path_leads_out_of_the_static_files(web: SiteInMemory, path: str) -> None:
     response = web.get(path)
     assert response.status in (400, 404)
     assert "import" not in response.body
@@ -215,7 +211,7 @@ def test_headers_without_end_are_refused(web: SiteInMemory) -> None:
     assert web.ask(f"GET /healthz HTTP/1.1\nX: {'x' * MAX_HEADERS_BYTES}").status == 400
 
 
-def test_who_sends_a_request_byte_by_byte_is_cut_off(web: SiteInMemory) -> None:
+def test_a_client_that_sends_a_request_byte_by_byte_is_disconnected(web: SiteInMemory) -> None:
     line = web.line()
     assert line
     for byte in b"GET /hea":
@@ -225,7 +221,7 @@ def test_who_sends_a_request_byte_by_byte_is_cut_off(web: SiteInMemory) -> None:
     assert not line.open
 
 
-def test_who_is_one_too_many_is_hung_up_on(web: SiteInMemory) -> None:
+def test_a_connection_above_the_limit_is_closed(web: SiteInMemory) -> None:
     lines = [web.line() for _ in range(MAX_CONNECTIONS)]
     assert all(lines)
     assert web.line() is None

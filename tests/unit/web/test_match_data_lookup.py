@@ -1,4 +1,4 @@
-"""Matches at tables and in the archive: found where they are, drawn when they have changed."""
+"""Running and stored matches: found in the hub or the archive, and cached until they change."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_match_is_drawn_again_when_a_move_was_made(loop: Loop, tmp_path: Path)
 
 
 def test_a_match_that_is_not_stored_yet_is_shown_when_it_is(loop: Loop, tmp_path: Path) -> None:
-    """As when the database is slow: what is announced later is not missing for ever."""
+    """A slow database: a move that is stored later is shown later."""
     table = Table(loop, f"sqlite:///{tmp_path}/playout.db")
     table.play(0, 1)
     assert len(table.data().positions) == 2

@@ -1,4 +1,4 @@
-"""Moves that somebody tries from a position of a match."""
+"""Moves that a person tries from a position of a match."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support.stored_game import LOST, PlayedGame
 MATCH = match_data(PlayedGame("tic_tac_toe").play(*LOST).stored)
 
 
-def test_tried_moves_lead_to_positions_and_to_what_can_follow() -> None:
+def test_tried_moves_lead_to_positions_and_legal_moves() -> None:
     tried = continuation(MATCH, 2, (4, 8))
     assert tried.actions == (0, 3, 4, 8)
     assert [(each.ply, each.player, each.view.name) for each in tried.positions] == [

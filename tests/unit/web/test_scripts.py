@@ -1,4 +1,4 @@
-"""What the scripts of the pages do without a page, tested by Node."""
+"""The scripts of the pages, tested by Node without a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Can people read it? Contrasts as WCAG 2.2 defines them, of every pair of colours in use."""
+"""Contrasts of all pairs of colours in use, as defined by WCAG 2.2."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STYLES = Path(server.__file__).parent / "web" / "static"
 STYLE = (STYLES / "style.css").read_text("utf-8")
 THEMES = ("light", "dark")
 
-#: Level AA: 4.5 for text, 3 for what must be seen but is not read.
+#: Level AA: 4.5 for text, 3 for other visible parts.
 TEXT, SHAPE = 4.5, 3.0
 PAIRS = [
     *((ink, ground, TEXT) for ink in ("text", "muted", "accent") for ground in ("bg", "surface")),
@@ -45,7 +45,7 @@ PAIRS = [
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize(("ink", "ground", "least"), PAIRS)
-def test_what_is_in_front_stands_out_from_what_is_behind(
+def test_foregrounds_contrast_with_backgrounds(
     theme: str, ink: str, ground: str, least: float
 ) -> None:
     assert contrast(colour(ink, theme), colour(ground, theme)) >= least

@@ -1,4 +1,4 @@
-"""Lines over WebSocket as bytes in memory, with time that passes when it is told to."""
+"""WebSocket connections as bytes in memory, with time that the test advances."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ REQUEST = (
 
 
 class Transport(StringTransport):
-    """As far as a line uses it; it may be told that its peer does not read."""
+    """The part of a transport that a connection uses; its peer may stop reading."""
 
     def setTcpNoDelay(self, on: bool) -> None:
-        """There is no delay."""
+        """Do nothing: no delay."""
 
     def setTcpKeepAlive(self, on: bool) -> None:
-        """It is alive until it is said to be gone."""
+        """Do nothing: the test closes it."""
 
     @property
     def socket(self) -> Any:
         return self
 
     def setsockopt(self, *option: int) -> None:
-        """Nothing to set."""
+        """Do nothing: no options."""
 
     def getsockopt(self, *option: int) -> bytes:
         return b""
@@ -89,7 +89,7 @@ class WebSocketsInMemory:
         return line
 
     def wait(self, seconds: float) -> None:
-        """Let time pass in steps, so that all that is due happens in its turn."""
+        """Advance the time in steps, so that timers are called in order."""
         self.clock.pump([0.5] * int(seconds * 2))
 
 
@@ -102,7 +102,7 @@ class WebSocketLine:
         self._frames = FrameProtocol(client=True, extensions=[])
 
     def ask(self, *headers: str, path: str = "/socket") -> int:
-        """The status of the answer to a request for a line."""
+        """The status of the answer to an upgrade request."""
         host = () if any(each.startswith("Host:") for each in headers) else ("Host: here",)
         request = "\r\n".join([REQUEST.replace("{path}", path), *host, *headers, "", ""])
         self.protocol.dataReceived(request.encode())
@@ -119,7 +119,7 @@ class WebSocketLine:
         self.send(Opcode.TEXT, json.dumps({"type": kind} | fields).encode())
 
     def heard(self) -> list[Frame]:
-        """What has come since it was last asked for."""
+        """The frames since the last call."""
         self._frames.receive_bytes(self.transport.value())
         self.transport.clear()
         return list(self._frames.received_frames())
@@ -149,7 +149,7 @@ def test_a_line_outlives_the_time_that_a_request_may_take() -> None:
     assert json.loads(str(pong.payload)) == {"type": "pong", "re": 1}
 
 
-def test_who_answers_pings_stays() -> None:
+def test_a_client_that_answers_pings_stays_connected() -> None:
     web = WebSocketsInMemory()
     line = web.line()
     hello(line)
@@ -161,7 +161,7 @@ def test_who_answers_pings_stays() -> None:
     assert line.open
 
 
-def test_who_misses_two_pings_is_gone() -> None:
+def test_a_client_that_misses_two_pings_is_disconnected() -> None:
     web = WebSocketsInMemory()
     line = web.line()
     hello(line)
@@ -172,7 +172,7 @@ def test_who_misses_two_pings_is_gone() -> None:
     assert line.transport.disconnected
 
 
-def test_one_who_has_gone_is_not_asked_any_more() -> None:
+def test_a_closed_connection_gets_no_pings() -> None:
     web = WebSocketsInMemory()
     line = web.line()
     hello(line)
@@ -182,7 +182,7 @@ def test_one_who_has_gone_is_not_asked_any_more() -> None:
     assert line.heard() == []
 
 
-def test_those_who_have_become_lines_leave_room_for_pages() -> None:
+def test_websockets_do_not_count_as_http_connections() -> None:
     web = WebSocketsInMemory()
     for _ in range(MAX_CONNECTIONS + 5):
         assert web.line().open
@@ -209,14 +209,14 @@ def test_where_a_line_behind_a_proxy_comes_from(headers: list[str], address: str
     assert connection.address == address
 
 
-def test_without_a_proxy_nobody_is_believed_to_come_from_elsewhere() -> None:
+def test_without_a_proxy_a_forwarded_address_is_ignored() -> None:
     web = WebSocketsInMemory()
     web.line("X-Forwarded-For: 192.0.2.7")
     (connection,) = web.hub.registry.connections.values()
     assert connection.address == "127.0.0.1"
 
 
-def test_who_does_not_read_is_not_listened_to() -> None:
+def test_input_of_a_client_that_does_not_read_is_paused() -> None:
     web = WebSocketsInMemory()
     line = web.line()
     hello(line)
@@ -229,7 +229,7 @@ def test_who_does_not_read_is_not_listened_to() -> None:
     assert json.loads(str(pong.payload)) == {"type": "pong", "re": "a"}
 
 
-def test_one_for_whom_too_much_waits_is_dropped() -> None:
+def test_a_client_with_too_much_unread_output_is_disconnected() -> None:
     web = WebSocketsInMemory(unread_bytes=5000)
     line = web.line()
     hello(line)
