@@ -206,9 +206,12 @@ class Context:
         error = Error(re=re, code=refused.code, text=str(refused), seconds=seconds)
         self.send((connection,), error)
 
-    def close(self, connection: int, after: int = 0) -> None:
-        """Close a connection after everything sent on it, once record `after` is stored."""
-        self._send_after((connection,), after, Close(connection))
+    def close(self, connection: int, after: int = 0, *, at_once: bool = False) -> None:
+        """Close a connection after everything sent on it, once record `after` is stored.
+
+        With `at_once`, output is dropped that the system does not accept then.
+        """
+        self._send_after((connection,), after, Close(connection, at_once))
 
     def forget_connection(self, connection: int) -> None:
         """Drop the outbox's state of a connection that was closed."""

@@ -177,8 +177,8 @@ class Hub:
         return self._finish_call(now)
 
     def disconnect(self, connection: int, now: float) -> list[Effect]:
-        """Remove a connection; a session with matches may come back."""
-        self._sessions.disconnect(connection, now)
+        """Remove a connection whose file is closed; a session with matches may come back."""
+        self._sessions.closed(connection, now)
         return self._finish_call(now)
 
     # Storage.

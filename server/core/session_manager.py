@@ -17,6 +17,9 @@ from playout.server.core.sessions import Connection, Session, SessionRegistry
 #: Seconds in which a peer must answer the server's ping.
 PING_ANSWER_S = 60.0
 
+#: Connections above a limit that may wait to read why they are closed. Others are closed at once.
+MAX_REFUSED = 16
+
 _STORAGE_NOTICE = {
     True: Notice(
         code="storage_down",
@@ -63,7 +66,7 @@ class SessionManager:
             idle_timer=timers.new(partial(self._check_idle, number)),
         )
         self.registry.connect(connection)
-        if 0 < policy.connections < len(self.registry.connections):
+        if 0 < policy.connections < self.registry.open_connections:
             text = f"the server has {policy.connections} connections and accepts no more"
             self._turn_away(number, text, now)
         elif policy.hello_s:
@@ -96,7 +99,7 @@ class SessionManager:
             raise Refused(Code.RATE_LIMITED, text, wait_s)
 
     def disconnect(self, number: int, now: float) -> None:
-        """Remove a connection. A session with matches or unsent results may come back."""
+        """End a connection. A session with matches or unsent results may come back."""
         connection = self.registry.disconnect(number)
         if connection is None:
             return
@@ -116,9 +119,17 @@ class SessionManager:
         else:
             self.forget(session, now)
 
-    def close(self, number: int, now: float, after: int = 0) -> None:
-        """Close a connection once record `after` is stored; its further input is ignored."""
-        self._context.close(number, after)
+    def closed(self, number: int, now: float) -> None:
+        """End a connection if it was not ended before: its file is closed."""
+        self.disconnect(number, now)
+        self.registry.closed(number)
+
+    def close(self, number: int, now: float, after: int = 0, *, at_once: bool = False) -> None:
+        """Close a connection once record `after` is stored; its further input is ignored.
+
+        It counts until `closed`.
+        """
+        self._context.close(number, after, at_once=at_once)
         self.disconnect(number, now)
 
     def close_all(self, now: float) -> None:
@@ -232,4 +243,4 @@ class SessionManager:
 
     def _turn_away(self, number: int, text: str, now: float) -> None:
         self._context.decline(number, Refused(Code.TOO_MANY, text), None)
-        self.close(number, now)
+        self.close(number, now, at_once=self.registry.closing_connections >= MAX_REFUSED)

@@ -61,8 +61,12 @@ class ClientTransport(Protocol):
     def send(self, data: bytes, *, when_idle: bool = False) -> None:
         """Send encoded messages; with `when_idle`, when nothing else is to be done."""
 
-    def close(self) -> None:
-        """Close it when all output was sent."""
+    def close(self, *, at_once: bool = False) -> None:
+        """Close it when all output was sent, at the latest after some seconds.
+
+        With `at_once`, drop output that the system does not accept now. Then, as at any other end,
+        `Driver.disconnected` is called.
+        """
 
     def set_frame_limit(self, most: int) -> None:
         """Allow frames of up to `most` bytes, now that the client has said hello."""
@@ -116,7 +120,7 @@ class Driver:
         """
         self.fault: str | None = None
         self.metrics = Metrics(
-            connections=lambda: len(hub.registry.connections),
+            connections=lambda: hub.registry.open_connections,
             sessions=lambda: len(hub.registry.sessions),
             matches=lambda: len(hub.rooms),
             accounts=lambda: len(hub.accounts),
@@ -184,7 +188,7 @@ class Driver:
         self._carry_out(self._hub.refuse(connection.number, code, text, self._now()))
 
     def disconnected(self, connection: ClientTransport) -> None:
-        """Remove a connection that is closed."""
+        """Remove a connection whose file is closed."""
         self._connections.pop(connection.number, None)
         self._administrators.discard(connection.number)
         self._carry_out(self._hub.disconnect(connection.number, self._now()))
@@ -283,9 +287,9 @@ class Driver:
                 self._set_frame_limit(number, administrator=administrator)
             case PauseReading(number, seconds):
                 self._pause_reading(number, seconds)
-            case Close(number):
+            case Close(number, at_once):
                 if connection := self._connections.pop(number, None):
-                    connection.close()
+                    connection.close(at_once=at_once)
             case Stopped():
                 self._stopped()
             case _:

@@ -148,9 +148,12 @@ class WebSocketConnection(StreamConnection, Protocol):
         """Set the size limit of messages in bytes, after a hello was accepted."""
         self._max_bytes = max_bytes
 
-    def close(self) -> None:
-        """Close the connection after the queued output is sent; further input is ignored."""
-        self._end(CloseReason.NORMAL_CLOSURE, "")
+    def close(self, *, at_once: bool = False) -> None:
+        """Close the connection after the queued output is sent; further input is ignored.
+
+        With `at_once`, output is dropped that the system does not accept now.
+        """
+        self._end(CloseReason.NORMAL_CLOSURE, "", at_once=at_once)
 
     def stop_reading(self) -> None:
         """Pause reading until `start_reading` is called."""
@@ -211,10 +214,10 @@ class WebSocketConnection(StreamConnection, Protocol):
         self._driver.refused(self, code, text)
         self._end(reason, text)
 
-    def _end(self, reason: int, text: str) -> None:
+    def _end(self, reason: int, text: str, *, at_once: bool = False) -> None:
         if not self._closing:
             self.send(bytes(self._frames.close(reason, text)))
-            super().close()
+            super().close(at_once=at_once)
 
     def _ping(self) -> None:
         if self._missed >= MISSED_PINGS:
