@@ -278,6 +278,7 @@ class _Server:
             api=HandlerResource(Api(self._hub, archive, lookup), error_as_json),
             render_error=error_as_page,
             connections=self._most_http,
+            proxied=settings.http_proxied,
         )
         where = endpoint(reactor(), host, port, proxied=False)
         text, free = "cannot listen for HTTP", f"--http {spelled(host, 0)}"

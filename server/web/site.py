@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from twisted.internet import tcp
 from twisted.internet.interfaces import IAddress
 from twisted.python.failure import Failure
 from twisted.web import http
@@ -12,7 +15,9 @@ from twisted.web.http_headers import Headers
 from twisted.web.resource import Resource
 from twisted.web.server import Request, Site
 
+from playout.server.core.rate_limits import network
 from playout.server.runtime.metrics import CONTENT_TYPE, Metrics
+from playout.server.runtime.reactor import has_queued_output, queued_bytes
 from playout.server.web.http import (
     ErrorRenderer,
     Handler,
@@ -25,11 +30,17 @@ from playout.server.web.http import (
 )
 from playout.server.web.templates import Assets
 
-#: Seconds in which a request must arrive completely, and the next one on the same connection.
-REQUEST_S = 10.0
+#: Seconds in which a request must arrive completely, and the next one on the same connection; and
+#: in which a peer must read some of the output that waits for it.
+REQUEST_S = 4.0
 #: The most HTTP connections, unless the limit on open files allows fewer; those upgraded to
 #: WebSocket are limited by the hub instead.
 MAX_CONNECTIONS = 250
+#: An address has at most one in this number of them.
+ADDRESS_SHARE = 5
+#: Of these connections, those on which only `_RESERVED_FOR` is served.
+RESERVE = 8
+_RESERVED_FOR = (b"/healthz", b"/metrics")
 MAX_HEADERS_BYTES = 8192
 
 #: The browser loads nothing from other sites, and runs no script or style within a page.
@@ -61,13 +72,18 @@ def make_site(
     api: Any = None,
     render_error: ErrorRenderer = error_as_text,
     connections: int = MAX_CONNECTIONS,
+    *,
+    proxied: bool = False,
 ) -> Site:
     """The site with its health check, metrics, static files and `handlers`.
 
     `healthy` returns why the server is not healthy, None if it is. `handlers`: those of pages, by
     the first segment of their path, "" for the first page. `socket` and `api` are the resources of
     the WebSocket and of the JSON API. `render_error` makes the response for errors of pages.
-    Connections beyond `connections` are refused.
+
+    There are at most `connections`; an address has a share of them, unless all are `proxied`. For
+    another one, the connection is closed that has waited for a request for longest. If there is
+    none, a few connections are left on which only health and metrics are served.
     """
 
     def health(request: HttpRequest) -> HttpResponse:
@@ -91,7 +107,11 @@ def make_site(
     for name, resource in ((b"socket", socket), (b"api", api)):
         if resource is not None:
             root.putChild(name, resource)
-    return _Site(root, _Request, timeout=REQUEST_S, connections=connections)
+    reserved = min(RESERVE, connections // 4)
+    of_address = 0 if proxied else max(1, connections // ADDRESS_SHARE)
+    usual = HttpConnections(connections - reserved, of_address)
+    pools = (usual, HttpConnections(reserved, 0, reserved=True))
+    return _Site(root, _Request, timeout=REQUEST_S, pools=pools)
 
 
 def exact_path(handler: Handler) -> Handler:
@@ -126,9 +146,14 @@ class _Request(Request):
     def process(self) -> None:
         """Respond to the request, or refuse it (RFC 9112, section 3.2)."""
         hosts = len(self.requestHeaders.getRawHeaders(b"Host", []))
+        channel: Any = self.channel
         if hosts > 1 or (hosts == 0 and self.clientproto != b"HTTP/1.0"):
             error = HttpError(http.BAD_REQUEST, f"expected one Host header, not {hosts}")
             send_response(self, error_as_text(error))
+        elif channel.pool.reserved and self.path not in _RESERVED_FOR:
+            channel.persistent = False
+            error = HttpError(http.SERVICE_UNAVAILABLE, "too many connections; try again later")
+            send_response(self, replace(error_as_text(error), headers={"Connection": "close"}))
         else:
             super().process()  # type: ignore[no-untyped-call]
 
@@ -136,18 +161,86 @@ class _Request(Request):
         """Discard a part of the body."""
 
 
+class HttpConnections:
+    """The open connections that share a limit, and those of them that wait for a request."""
+
+    def __init__(self, most: int, of_address: int, *, reserved: bool = False) -> None:
+        """`most` in all, and `of_address` of one address; 0 for no limit of an address."""
+        self.reserved = reserved
+        self._most = most
+        self._most_of_address = of_address
+        #: The network of each.
+        self._open: dict[HttpChannel, str] = {}
+        self._by_network: Counter[str] = Counter()
+        #: Those that wait for a request, or for the rest of one, the longest wait first.
+        self._waiting: dict[HttpChannel, None] = {}
+
+    def make_room(self, address: str) -> bool:
+        """Close the connection that has waited longest, if needed; False if none waits."""
+        name = network(address)
+        if 0 < self._most_of_address <= self._by_network[name]:
+            return self._close_one(lambda each: self._open[each] == name)
+        return len(self._open) < self._most or self._close_one(lambda each: True)
+
+    def add(self, channel: HttpChannel, address: str) -> None:
+        """Add a new connection, which waits for a request."""
+        self._open[channel] = network(address)
+        self._by_network[network(address)] += 1
+        self.wait(channel)
+
+    def wait(self, channel: HttpChannel) -> None:
+        """Note that a connection waits for a request from now on."""
+        if channel in self._open:
+            self._waiting[channel] = None
+
+    def answer(self, channel: HttpChannel) -> None:
+        """Note that a request on a connection is being answered."""
+        self._waiting.pop(channel, None)
+
+    def remove(self, channel: HttpChannel) -> None:
+        """Remove a connection that was closed, or is one of HTTP no longer."""
+        self._waiting.pop(channel, None)
+        name = self._open.pop(channel, None)
+        if name is not None:
+            self._by_network[name] -= 1
+            if not self._by_network[name]:
+                del self._by_network[name]
+
+    def _close_one(self, chosen: Callable[[HttpChannel], bool]) -> bool:
+        channel = next(filter(chosen, self._waiting), None)
+        if channel is None:
+            return False
+        self.remove(channel)
+        channel.close_now()
+        return True
+
+
 class HttpChannel(http.HTTPChannel):
     """One connection, whose responses all have the headers of `_ALWAYS`."""
 
     totalHeadersSize = MAX_HEADERS_BYTES
     site: _Site
+    pool: HttpConnections
     #: The protocol that the connection was switched to.
     _other: Any = None
+    #: The bytes that the peer had not read at the last `timeoutConnection`.
+    _unread: float = float("inf")
 
     def connectionMade(self) -> None:
         """Count the connection as open."""
         super().connectionMade()  # type: ignore[no-untyped-call]
-        self.site.open.add(self)
+        self.pool.add(self, _host(self.getPeer()))  # type: ignore[no-untyped-call]
+
+    def allContentReceived(self) -> None:
+        """Called by Twisted: answer a request that has arrived completely."""
+        self.pool.answer(self)
+        super().allContentReceived()  # type: ignore[no-untyped-call]
+
+    def requestDone(self, request: Request) -> None:
+        """Called by Twisted: the response is written; wait for the next request."""
+        self._unread = float("inf")
+        self.pool.wait(self)
+        super().requestDone(request)  # type: ignore[no-untyped-call]
 
     def dataReceived(self, data: bytes) -> None:
         """Pass bytes to HTTP, or to the protocol switched to."""
@@ -165,7 +258,7 @@ class HttpChannel(http.HTTPChannel):
 
     def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
         """Count the connection as closed, and notify the protocol switched to."""
-        self.site.open.discard(self)
+        self.pool.remove(self)
         if self._other:
             self._other.connectionLost(reason)
         else:
@@ -173,7 +266,7 @@ class HttpChannel(http.HTTPChannel):
 
     def switch_protocol(self, protocol: Any, head: bytes) -> None:
         """Write `head`, then hand the connection to another protocol, without a timeout."""
-        self.site.open.discard(self)
+        self.pool.remove(self)
         transport: Any = self.transport
         transport.unregisterProducer()
         transport.write(head)
@@ -184,6 +277,29 @@ class HttpChannel(http.HTTPChannel):
     def resetTimeout(self) -> None:
         """Do nothing, so that the timeout is that of a whole request, not of each byte."""
 
+    def loseConnection(self) -> None:
+        """Close the connection when the peer has read all output, or reads nothing more."""
+        super().loseConnection()  # type: ignore[no-untyped-call]
+        self.setTimeout(REQUEST_S)  # type: ignore[no-untyped-call]
+
+    def timeoutConnection(self) -> None:
+        """Called by Twisted: close the connection, unless the peer still reads the output."""
+        transport: Any = self.transport
+        unread = queued_bytes(transport) if isinstance(transport, tcp.Connection) else 0
+        if 0 < unread < self._unread:
+            self._unread = unread
+            self.setTimeout(REQUEST_S)  # type: ignore[no-untyped-call]
+        else:
+            self.close_now()
+
+    def close_now(self) -> None:
+        """Close the connection; output that the peer has not read is dropped."""
+        transport: Any = self.transport
+        if isinstance(transport, tcp.Connection) and has_queued_output(transport):
+            transport.abortConnection()
+        else:
+            transport.loseConnection()
+
     def writeHeaders(self, version: bytes, code: bytes, reason: bytes, headers: Headers) -> None:
         """Write the head of a response, with the headers of all responses."""
         headers.removeHeader(b"Server")
@@ -193,21 +309,28 @@ class HttpChannel(http.HTTPChannel):
 
 
 class _Site(Site):
-    """Refuses connections above a maximum number."""
+    """Accepts connections within the limits of its pools."""
 
     protocol = HttpChannel  # type: ignore[assignment]
     noisy = False
 
-    def __init__(self, *args: Any, connections: int, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, pools: tuple[HttpConnections, ...], **kwargs: Any) -> None:
+        """`pools`: a connection belongs to the first one that has room for it."""
         super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]
-        self.open: set[HttpChannel] = set()
-        self._connections = connections
+        self._pools = pools
 
     def buildProtocol(self, addr: IAddress | None) -> Any:
-        """A new connection; None if too many are open."""
-        if len(self.open) >= self._connections:
+        """A new connection; None if there is no room for it."""
+        pool = next((each for each in self._pools if each.make_room(_host(addr))), None)
+        if pool is None:
             return None
-        return super().buildProtocol(addr)  # type: ignore[no-untyped-call]
+        channel = super().buildProtocol(addr)  # type: ignore[no-untyped-call]
+        channel.pool = pool
+        return channel
 
     def log(self, request: http.Request) -> None:
         """Log nothing: pages send requests every few seconds."""
+
+
+def _host(address: IAddress | None) -> str:
+    return getattr(address, "host", "")

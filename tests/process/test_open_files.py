@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgpack
+import pytest
 import trustme
 
 from support.commands import RunningServer, running_server
@@ -80,7 +81,8 @@ def test_a_server_with_too_few_open_files_does_not_start(tmp_path: Path) -> None
 # Files of connections that the server closes, whatever their peers do.
 
 #: Peers have less time than usual to read what is left, so that tests end soon.
-QUICK = {"playout.server.net.connection.CLOSE_S": 0.3}
+QUICK = {"playout.server.net.connection.CLOSE_S": 0.3, "playout.server.web.site.REQUEST_S": 0.3}
+HALF_REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n"
 
 
 def open_files(server: RunningServer) -> int:
@@ -144,3 +146,26 @@ def test_a_peer_that_never_reads_keeps_no_file_of_a_closed_connection() -> None:
             with RawClient(server.host, server.port) as another:
                 assert another.hello("Ann", session=token)["type"] == "welcome"
                 wait_until(lambda: open_files(server) <= level, "the file of the closed connection")
+
+
+@pytest.mark.parametrize("header", [b"", b"Connection: close\r\n"])
+def test_a_peer_that_never_reads_a_page_keeps_no_file(header: bytes) -> None:
+    request = b"GET /static/board.js HTTP/1.1\r\nHost: here\r\n%s\r\n"
+    with running_server("--http", "127.0.0.1:0", changed=QUICK) as server:
+        assert server.page
+        level = open_files(server)
+        with never_reading(server.page) as peer:
+            peer.sendall(request % b"" * 20 + request % header)
+            wait_for_level(server, level)
+
+
+def test_half_requests_of_one_address_close_http_for_nobody() -> None:
+    with running_server("--http", "127.0.0.1:0") as server, contextlib.ExitStack() as opened:
+        assert server.page
+        host, port = server.page
+        for _ in range(300):
+            half = opened.enter_context(socket.create_connection(server.page))
+            half.sendall(HALF_REQUEST)
+        for path in ("healthz", "players", "metrics"):
+            with urllib.request.urlopen(f"http://{host}:{port}/{path}", timeout=60) as page:
+                assert page.status == 200

@@ -3,33 +3,60 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
 from typing import Any
 from urllib.error import HTTPError
 
 import pytest
+from twisted.internet.address import IPv4Address
+from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 
-from playout.server.web.site import MAX_CONNECTIONS, MAX_HEADERS_BYTES, REQUEST_S, make_site
+from playout.server.web.http import HttpRequest, HttpResponse
+from playout.server.web.site import (
+    ADDRESS_SHARE,
+    MAX_CONNECTIONS,
+    MAX_HEADERS_BYTES,
+    REQUEST_S,
+    RESERVE,
+    make_site,
+)
 from support.web import HERE, metrics
 
 
 class SiteInMemory:
     """The site in memory, with time that the test advances."""
 
-    def __init__(self) -> None:
+    def __init__(self, **options: Any) -> None:
         self.fault: str | None = None
         self.clock = Clock()
-        self._factory = make_site(metrics(), lambda: self.fault)
+        #: The requests for /slow, which are not answered until the test does it.
+        self.slow: list[Deferred[HttpResponse]] = []
+        handlers = {"slow": self._answer_later}
+        self._factory = make_site(metrics(), lambda: self.fault, handlers, **options)
         self._factory.reactor = self.clock
 
-    def line(self) -> HttpClientLine | None:
+    def line(self, address: str = HERE.host) -> HttpClientLine | None:
         """A client connects, and is accepted or refused."""
-        protocol = self._factory.buildProtocol(HERE)
-        return None if protocol is None else HttpClientLine(protocol)
+        where = IPv4Address("TCP", address, 50000)
+        protocol = self._factory.buildProtocol(where)
+        return None if protocol is None else HttpClientLine(protocol, where)
+
+    def accepted(self, address: str = HERE.host, request: bytes = b"") -> HttpClientLine:
+        """A client connects, is accepted, and sends some bytes."""
+        line = self.line(address)
+        assert line
+        line.say(request)
+        return line
+
+    def _answer_later(self, request: HttpRequest) -> Deferred[HttpResponse]:
+        self.slow.append(Deferred())
+        return self.slow[-1]
 
     def ask(self, request: str) -> Response:
         """The response to a request, given as its lines."""
@@ -43,9 +70,9 @@ class SiteInMemory:
 
 
 class HttpClientLine:
-    def __init__(self, protocol: Any) -> None:
+    def __init__(self, protocol: Any, address: IPv4Address) -> None:
         self.protocol = protocol
-        self.transport = StringTransport()
+        self.transport = StringTransport(peerAddress=address)
         protocol.makeConnection(self.transport)
 
     @property
@@ -221,13 +248,69 @@ def test_a_client_that_sends_a_request_byte_by_byte_is_disconnected(web: SiteInM
     assert not line.open
 
 
-def test_a_connection_above_the_limit_is_closed(web: SiteInMemory) -> None:
-    lines = [web.line() for _ in range(MAX_CONNECTIONS)]
-    assert all(lines)
-    assert web.line() is None
-    assert lines[0]
-    lines[0].hang_up()
-    assert web.line()
+# The number of connections.
+
+HALF, SLOW, HEALTH, PAGE = (
+    f"GET {path} HTTP/1.1\r\nHost: here\r\n{end}".encode()
+    for path, end in (("/", ""), ("/slow", "\r\n"), ("/healthz", "\r\n"), ("/", "\r\n"))
+)
+SHARE = MAX_CONNECTIONS // ADDRESS_SHARE
+
+
+def addresses() -> Iterator[str]:
+    """Addresses for the connections of all, of which none has more than its share."""
+    return (f"192.0.2.{number // SHARE}" for number in itertools.count())
+
+
+def test_half_requests_of_an_address_are_closed_for_its_further_connections(
+    web: SiteInMemory,
+) -> None:
+    other = web.accepted("192.0.2.7")
+    lines = [web.accepted(request=HALF) for _ in range(SHARE + 2)]
+    assert [line.open for line in lines] == [False, False, *[True] * SHARE]
+    lines[-1].say(b"\r\n")
+    assert lines[-1].response().status == 404
+    assert other.open
+
+
+def test_of_all_connections_the_one_is_closed_that_has_waited_for_longest(
+    web: SiteInMemory,
+) -> None:
+    most, where = MAX_CONNECTIONS - RESERVE, addresses()
+    lines = [web.accepted(next(where), HALF) for _ in range(most)]
+    lines[0].say(b"\r\n")  # it waits for another request from now on
+    assert web.accepted("192.0.2.77").open
+    assert [line.open for line in lines] == [True, False, *[True] * (most - 2)]
+    lines[2].hang_up()
+    assert web.accepted("192.0.2.77").open
+    assert lines[3].open
+
+
+def test_connections_of_a_proxy_have_no_limit_of_an_address() -> None:
+    web = SiteInMemory(proxied=True)
+    assert all(web.accepted(request=HALF).open for _ in range(MAX_CONNECTIONS - RESERVE))
+
+
+@pytest.mark.parametrize("of_one_address", [True, False])
+def test_health_is_served_while_all_requests_are_being_answered(
+    web: SiteInMemory, of_one_address: bool
+) -> None:
+    most, where = MAX_CONNECTIONS - RESERVE, addresses()
+    busy = [
+        web.accepted(HERE.host if of_one_address else next(where), SLOW)
+        for _ in range(SHARE if of_one_address else most)
+    ]
+    for _ in range(2 * RESERVE):
+        web.accepted(request=HALF)
+        assert web.accepted(request=HEALTH).response().body == "ok\n"
+    refused = web.accepted(request=PAGE)
+    assert refused.response().status == 503
+    assert not refused.open
+    assert all(line.open for line in busy)
+    assert len(web.slow) == len(busy)
+    web.slow[0].callback(HttpResponse(b"done"))
+    assert busy[0].response().body == "done"
+    assert web.accepted(request=PAGE).response().status == 404
 
 
 SERVER = """
