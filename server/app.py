@@ -86,7 +86,8 @@ class Settings:
 
     `warmed`: the games that are loaded before it listens; none stands for all.
     `tournaments`: a second database, whose tournaments the page shows. `http_given`: whether
-    `--http` was given. `open`: show the page in a browser.
+    `--http` was given. `open`: show the page in a browser. `keep_analysis`: seconds after which the
+    analyses of ended matches are removed, None for never.
     """
 
     host: str | None
@@ -99,6 +100,7 @@ class Settings:
     database: str
     tournaments: str | None
     warmed: tuple[str, ...]
+    keep_analysis: float | None
     unread_bytes: int
     grace_s: float
     log_json: bool
@@ -119,8 +121,10 @@ def serve(settings: Settings, policy: Policy) -> None:
         sys.exit(1)
     policy = dataclasses.replace(policy, connections=room.connections)
     scheduler = LoopScheduler(reactor())
-    storage = StorageClient(settings.database, reactor(), scheduler) if policy.stored else None
-    if storage:
+    storage = None
+    if policy.stored:
+        keep_s = settings.keep_analysis
+        storage = StorageClient(settings.database, reactor(), scheduler, keep_analysis_s=keep_s)
         storage.start()
     with doing("Loading the games"):
         _warm_up(settings.warmed)
@@ -279,6 +283,7 @@ class _Server:
             render_error=error_as_page,
             connections=self._most_http,
             proxied=settings.http_proxied,
+            warning=self._driver.warning,
         )
         where = endpoint(reactor(), host, port, proxied=False)
         text, free = "cannot listen for HTTP", f"--http {spelled(host, 0)}"

@@ -24,6 +24,7 @@ from playout.server.core.effects import (
 )
 from playout.server.core.match import Refused
 from playout.server.core.policy import Policy
+from playout.server.core.rate_limits import StorageBudget
 from playout.server.core.sessions import Session
 from playout.server.core.timers import JobQueue, Timers
 from playout.server.model.records import Record
@@ -113,6 +114,8 @@ class Context:
         self.epoch = epoch
         self.timers = Timers()
         self.jobs = JobQueue(self.timers)
+        #: What clients may store.
+        self.budget = StorageBudget(self.policy.stored_mb_per_hour)
         #: Whether the server is stopping: no new matches and tournaments.
         self.closing = False
         #: The number of records so far, which is also the number of the last one.

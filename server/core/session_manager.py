@@ -10,7 +10,7 @@ from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.effects import PauseReading, Send, SetFrameLimit
 from playout.server.core.match import Refused
 from playout.server.core.match_room import MatchRoom
-from playout.server.core.rate_limits import BURST_S, TokenBucket
+from playout.server.core.rate_limits import BURST_S, TokenBucket, network
 from playout.server.core.rooms import Rooms
 from playout.server.core.sessions import Connection, Session, SessionRegistry
 
@@ -156,6 +156,7 @@ class SessionManager:
             context.decline(session.connection, replaced, None)
             self.close(session.connection, now)
         session.connection = connection.number
+        session.network = network(connection.address)
         connection.session = session
         self.registry.add(session)
         if session.expiry:

@@ -39,6 +39,8 @@ class Session:
     hello: Hello
     account: Account | None = None
     connection: int | None = None
+    #: The address of its last connection, as far as limits count it.
+    network: str = ""
     #: When its connection was lost.
     left_at: float = 0.0
     matches: set[str] = field(default_factory=set)

@@ -43,6 +43,8 @@ from playout.server.runtime.scheduler import CallScheduler, DelayedCall, LoopSch
 
 #: The longest time between two calls of `Hub.wake` while one is scheduled.
 LONGEST_SLEEP_S = 1.0
+#: The share of the database's limit from which on the operator is warned.
+_WARNING_SHARE = 0.9
 
 _log = Logger(namespace="server")
 
@@ -126,7 +128,11 @@ class Driver:
             accounts=lambda: len(hub.accounts),
             bots=lambda: len(hub.bots),
             storage_up=lambda: self.fault is None,
+            database_bytes=lambda: self._database_bytes,
+            analyses_dropped=lambda: hub.analyses_dropped,
         )
+        #: The size of the database; 0 while it is unknown.
+        self._database_bytes = 0
         self._hub = hub
         self._storage = storage
         self._timer = timer
@@ -236,6 +242,21 @@ class Driver:
             _log.error("the database fails: {reason}", reason=reason)
         self.fault = reason
         self._carry_out(self._hub.storage_fails(True, self._now()))
+
+    def measured(self, size: int) -> None:
+        """Note how many bytes the database has."""
+        self._database_bytes = size
+        self._carry_out(self._hub.database_measured(size, self._now()))
+
+    def warning(self) -> str | None:
+        """Return what an operator should know of a server that works; None for nothing."""
+        most_mb, size_mb = self._hub.policy.database_mb, self._database_bytes / 1e6
+        if not 0 < most_mb * _WARNING_SHARE <= size_mb:
+            return None
+        return (
+            f"the database has {size_mb:,.0f} of {most_mb:,g} MB (--database-mb); when it is full, "
+            "no analysis is stored and no match begins"
+        )
 
     def account_changed(self, account: Account) -> None:
         """Pass the hub an account that an operator has changed in the database."""

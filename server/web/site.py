@@ -74,12 +74,14 @@ def make_site(
     connections: int = MAX_CONNECTIONS,
     *,
     proxied: bool = False,
+    warning: Callable[[], str | None] = lambda: None,
 ) -> Site:
     """The site with its health check, metrics, static files and `handlers`.
 
-    `healthy` returns why the server is not healthy, None if it is. `handlers`: those of pages, by
-    the first segment of their path, "" for the first page. `socket` and `api` are the resources of
-    the WebSocket and of the JSON API. `render_error` makes the response for errors of pages.
+    `healthy` returns why the server is not healthy, None if it is; `warning` what an operator
+    should know of a healthy one. `handlers`: those of pages, by the first segment of their path, ""
+    for the first page. `socket` and `api` are the resources of the WebSocket and of the JSON API.
+    `render_error` makes the response for errors of pages.
 
     There are at most `connections`; an address has a share of them, unless all are `proxied`. For
     another one, the connection is closed that has waited for a request for longest. If there is
@@ -87,12 +89,10 @@ def make_site(
     """
 
     def health(request: HttpRequest) -> HttpResponse:
-        fault = healthy()
-        return (
-            HttpResponse(f"{fault}\n".encode(), http.SERVICE_UNAVAILABLE)
-            if fault
-            else HttpResponse(b"ok\n")
-        )
+        if fault := healthy():
+            return HttpResponse(f"{fault}\n".encode(), http.SERVICE_UNAVAILABLE)
+        known = warning()
+        return HttpResponse(f"ok\nwarning: {known}\n".encode() if known else b"ok\n")
 
     def measure(request: HttpRequest) -> HttpResponse:
         return HttpResponse(metrics.text(), media_type=CONTENT_TYPE)

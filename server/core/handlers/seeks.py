@@ -14,6 +14,7 @@ from playout.protocol.time_control import TimeControlError, canonical_time_contr
 from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.match import Match, Refused
 from playout.server.core.match_room import MatchOver, MatchRoom, started_record
+from playout.server.core.rate_limits import DATABASE_FULL
 from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionDisconnected
 from playout.server.core.sessions import RequestContext, Session, SessionRegistry, handles
@@ -200,6 +201,8 @@ class Seeks:
         """
         if self._context.closing:
             raise Refused(Code.CLOSING, "the server will stop: it starts no new matches")
+        if self._context.budget.is_full:
+            raise Refused(Code.TOO_MANY, DATABASE_FULL)
         policy, account = self._context.policy, session.account
         named = self._registry.like(session.skeleton)
         mine = [each for each in named if each is session or each.is_of(account)]

@@ -120,6 +120,17 @@ def test_a_server_that_is_not_well_says_why(web: SiteInMemory) -> None:
     assert web.get("/healthz").status == 200
 
 
+def test_a_server_that_is_well_warns_the_operator() -> None:
+    web = SiteInMemory(warning=lambda: "the database is nearly full")
+    response = web.get("/healthz")
+    assert (response.status, response.body) == (
+        200,
+        "ok\nwarning: the database is nearly full\n",
+    )
+    web.fault = "the database cannot be written"
+    assert web.get("/healthz").status == 503
+
+
 def test_metrics_are_in_the_format_that_they_claim(web: SiteInMemory) -> None:
     response = web.get("/metrics")
     assert response.status == 200
@@ -320,7 +331,8 @@ from playout.server.runtime import metrics, process
 from playout.server.web.site import make_site
 process.begin(as_json=True)
 of = metrics.Metrics(
-    connections=int, sessions=int, matches=int, accounts=int, bots=int, storage_up=lambda: True
+    connections=int, sessions=int, matches=int, accounts=int, bots=int, storage_up=lambda: True,
+    database_bytes=int, analyses_dropped=int,
 )
 port = reactor.listenTCP(0, make_site(of, lambda: None), interface="127.0.0.1")
 print(port.getHost().port, flush=True)
