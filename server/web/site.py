@@ -223,6 +223,8 @@ class HttpChannel(http.HTTPChannel):
     pool: HttpConnections
     #: The protocol that the connection was switched to.
     _other: Any = None
+    #: Whether more output waits for the peer than Twisted wants to hold.
+    _is_full = False
     #: The bytes that the peer had not read at the last `timeoutConnection`.
     _unread: float = float("inf")
 
@@ -237,10 +239,39 @@ class HttpChannel(http.HTTPChannel):
         super().allContentReceived()  # type: ignore[no-untyped-call]
 
     def requestDone(self, request: Request) -> None:
-        """Called by Twisted: the response is written; wait for the next request."""
+        """Called by Twisted: the response is written; wait for the next request.
+
+        One that has come already is answered after other work, when the peer has read the response:
+        in one read may be hundreds.
+        """
         self._unread = float("inf")
         self.pool.wait(self)
         super().requestDone(request)  # type: ignore[no-untyped-call]
+        transport: Any = self.transport
+        if not transport.disconnecting and (rest := self.clearLineBuffer()):  # type: ignore[no-untyped-call]
+            self.paused = True
+            self.setLineMode(rest)  # type: ignore[no-untyped-call]
+            transport.pauseProducing()
+            self.callLater(0, self._continue)  # type: ignore[no-untyped-call]
+
+    def pauseProducing(self) -> None:
+        """Called by Twisted: the peer does not read."""
+        self._is_full = True
+        super().pauseProducing()  # type: ignore[no-untyped-call]
+
+    def resumeProducing(self) -> None:
+        """Called by Twisted: the peer has read the output."""
+        self._is_full = False
+        super().resumeProducing()  # type: ignore[no-untyped-call]
+        self._continue()
+
+    def _continue(self) -> None:
+        """Answer the next request that has come already, unless output is unread."""
+        transport: Any = self.transport
+        if self.paused and not (self._is_full or transport.disconnecting) and transport.connected:
+            self.paused = False
+            transport.resumeProducing()
+            self.dataReceived(b"")
 
     def dataReceived(self, data: bytes) -> None:
         """Pass bytes to HTTP, or to the protocol switched to."""

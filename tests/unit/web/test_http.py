@@ -231,6 +231,30 @@ def test_a_second_request_on_the_same_line_is_answered(web: SiteInMemory) -> Non
     assert line.open
 
 
+def test_requests_that_come_together_are_answered_one_after_the_other(web: SiteInMemory) -> None:
+    line = web.accepted(request=3 * HEALTH + PAGE + HALF)
+    assert line.transport.value().count(b"200 OK") == 1
+    web.clock.advance(0)
+    assert line.transport.value().count(b"200 OK") == 3
+    assert line.transport.value().count(b"404 Not Found") == 1
+    line.say(b"\r\n")
+    assert line.transport.value().count(b"404 Not Found") == 2
+
+
+def test_requests_wait_until_responses_are_read(web: SiteInMemory) -> None:
+    line = web.accepted(request=3 * HEALTH)
+    line.transport.producer.pauseProducing()
+    web.clock.advance(0)
+    assert line.transport.value().count(b"200 OK") == 1
+    line.transport.producer.resumeProducing()
+    assert line.transport.value().count(b"200 OK") == 2
+    web.clock.advance(0)
+    assert line.transport.value().count(b"200 OK") == 3
+    line.say(HALF)
+    line.hang_up()
+    web.clock.advance(0)
+
+
 @pytest.mark.parametrize(
     ("request_", "status"),
     [
