@@ -10,6 +10,8 @@ from playout.server.core.match import Refused
 
 #: A bucket holds the tokens of this many seconds, so that short bursts are allowed.
 BURST_S = 4.0
+#: The most messages at once before `hello`: many connections could send as many.
+FIRST_BURST = 20.0
 #: After a bucket was emptied, it must fill to this share before it gives tokens again.
 REFILL = 0.5
 #: Why no match begins while the database has reached its limit.

@@ -10,7 +10,7 @@ from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.effects import PauseReading, Send, SetFrameLimit
 from playout.server.core.match import Refused
 from playout.server.core.match_room import MatchRoom
-from playout.server.core.rate_limits import BURST_S, TokenBucket, network
+from playout.server.core.rate_limits import BURST_S, FIRST_BURST, TokenBucket, network
 from playout.server.core.rooms import Rooms
 from playout.server.core.sessions import Connection, Session, SessionRegistry
 
@@ -60,7 +60,7 @@ class SessionManager:
         rate = policy.messages_per_s
         connection = Connection(
             number,
-            TokenBucket(rate, rate * BURST_S, now + self._context.epoch),
+            TokenBucket(rate, min(rate * BURST_S, FIRST_BURST), now + self._context.epoch),
             heard_at=now,
             hello_timer=timers.new(partial(self._hello_timeout, number)),
             idle_timer=timers.new(partial(self._check_idle, number)),
@@ -158,6 +158,9 @@ class SessionManager:
         session.connection = connection.number
         session.network = network(connection.address)
         connection.session = session
+        rate = context.policy.messages_per_s
+        connection.bucket = TokenBucket(rate, rate * BURST_S, now + context.epoch)
+        connection.bucket.take(now + context.epoch)  # for hello
         self.registry.add(session)
         if session.expiry:
             session.expiry.stop()
