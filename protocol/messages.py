@@ -942,6 +942,7 @@ class Notice(Event, frozen=True, kw_only=True):
         "storage_up",
         "bot_failed",
         "seeks_closed",
+        "game_failed",
         "tournament_failed",
         "ladder_left",
         "ladder_closed",

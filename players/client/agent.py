@@ -158,7 +158,7 @@ class Agent:
                 self._console.closing(event)
             case Notice():
                 self._console.show(f"The server says: {event.text}")
-                if event.code in ("bot_failed", "ladder_left"):
+                if event.code in ("bot_failed", "game_failed", "ladder_left"):
                     self._finish(1)
             case Error():
                 self._refused(event)

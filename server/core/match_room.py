@@ -15,6 +15,7 @@ from msgspec import structs
 
 from playout.protocol.messages import (
     Analysis,
+    Code,
     Ended,
     LegalMove,
     Move,
@@ -29,7 +30,8 @@ from playout.protocol.messages import (
 )
 from playout.server.core.agreements import AgreedScores, How, MatchOffers
 from playout.server.core.context import Context, FeatureEvent
-from playout.server.core.match import Match, Status
+from playout.server.core.guarded_game import GameFault
+from playout.server.core.match import Match, Refused, Status
 from playout.server.core.match_spectators import MatchSpectators
 from playout.server.core.sessions import Session
 from playout.server.core.view import Audience, MatchView, ShownMove
@@ -52,6 +54,14 @@ class MatchOver(FeatureEvent):
 
     room: MatchRoom
     record: MatchEnded
+
+
+@dataclass(frozen=True)
+class GameFailed(FeatureEvent):
+    """The game of a match has failed: the match is to be aborted."""
+
+    room: MatchRoom
+    fault: GameFault
 
 
 class RoomQueues(Protocol):
@@ -95,7 +105,9 @@ class MatchRoom:
         self._context = context
         self._rooms = rooms
         self.scores = scores
-        self._view = MatchView(match)
+        self._view = MatchView(match, self._game_failed, self._undrawn)
+        #: Whether the game has failed, so that the match ends without result.
+        self.game_failed = False
         self.spectators = MatchSpectators(context, self._view)
         self._clock_timer = context.timers.new(self._flag)
         #: Number of the record that must be stored before the match continues.
@@ -149,7 +161,11 @@ class MatchRoom:
         match may be lost then: call `settle`.
         """
         ply, mover, opponent = request.ply, self.seats[seat - 1], self.seats[2 - seat]
-        played = self.match.play(seat, ply, request.action, now, lag_s)
+        try:
+            played = self.match.play(seat, ply, request.action, now, lag_s)
+        except GameFault as fault:
+            self._game_failed(fault)
+            raise Refused(Code.INTERNAL, str(fault)) from fault
         if played:
             record = self._move_record(ply, now, request.info)
             self._context.store(record)
@@ -231,9 +247,6 @@ class MatchRoom:
     def settle(self, now: float) -> None:
         """After a change of the match: set the timer of its clock, or announce its end."""
         context, match = self._context, self.match
-        if fault := self._view.take_fault():
-            text = "match {match} is not drawn: the view of {game} fails, with {fault}"
-            self._log(text, fault=fault)
         if match.status is not Status.ENDED:
             self._clock_timer.set(match.deadline())
             return
@@ -254,6 +267,23 @@ class MatchRoom:
         if self._awaited == record and self.match.status is not Status.ENDED:
             self.match.resume(now)
             self._clock_timer.set(self.match.deadline())
+
+    # Faults of the game.
+
+    def _game_failed(self, fault: GameFault) -> None:
+        """Have the match aborted at the end of this call: nobody may lose it by the game's fault."""
+        if not self.game_failed:
+            self.game_failed = True
+            self._log("match {match} is aborted, for {game} has failed: {fault}", fault=fault.details)
+            self._context.queue(GameFailed(self, fault))
+
+    def _undrawn(self, fault: GameFault) -> None:
+        """Continue without views, unless a player needs them to make its moves."""
+        if any(each.has_views for each in self.seats):
+            self._game_failed(fault)
+        else:
+            self._log("match {match} is not drawn, for {game} has failed: {fault}",
+                      fault=fault.details)  # fmt: skip
 
     def _open(self) -> None:
         self._rooms.add(self)
@@ -346,7 +376,7 @@ class MatchRoom:
             moves=tuple(match.moves),
             state=match.state,
             to_move=match.to_move,
-            legal_actions=match.legal_actions() if hello.legal_actions else None,
+            legal_actions=self._view.legal_actions() if hello.legal_actions else None,
             board=self._view.board() if views else None,
             view=self._view.position(match.ply) if views else None,
             legal_moves=self._view.legal_moves(match.ply) if moves else None,

@@ -1,7 +1,7 @@
 """The positions of a match as clients are sent them: states, boards, views, the cells to click.
 
-A game of another package may raise any exception. The functions here pass it on; `MatchView` notes
-the fault and continues without views.
+A game of another package may raise any exception. The functions here pass it on; `MatchView`
+reports the fault to the match room, and leaves out what the game cannot give.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from playout.protocol.messages import (
     TakenBack,
     Update,
 )
+from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.match import Match
 
 #: Moves of a principal variation that are named, and candidates that are shown.
@@ -65,38 +66,56 @@ class ShownMove(NamedTuple):
 class MatchView:
     """The positions of a match as clients are sent them.
 
-    The board, positions and legal moves are None once the game has failed. The match continues
-    without them: it is played by its states.
+    The board, positions and legal moves are None once the game has failed to draw one, and so are
+    legal actions that the game cannot give.
     """
 
-    def __init__(self, match: Match) -> None:
+    def __init__(
+        self,
+        match: Match,
+        failed: Callable[[GameFault], None],
+        undrawn: Callable[[GameFault], None],
+    ) -> None:
+        """`failed` is called with a fault of the rules, `undrawn` with the first one of drawing."""
         self._match = match
+        self._failed = failed
+        self._undrawn = undrawn
         self._works = True
-        self._fault: str | None = None
         self._last: tuple[int, PositionView | None] | None = None
 
     def board(self) -> Board | None:
         """The part that is the same for all positions."""
-        return self._guarded(lambda: board_of(self._match.game))
+        return self._guarded(0, lambda: board_of(self._match.game))
 
     def position(self, ply: int, info: Analysis | None = None) -> PositionView | None:
         """The position after `ply` moves; `info` was sent with the last of them."""
         match = self._match
         if self._last is None or self._last[0] != ply:
             plain = self._guarded(
-                lambda: position_view_of(match.game, match.states, match.moves, ply)
+                ply, lambda: position_view_of(match.game, match.states, match.moves, ply)
             )
             self._last = ply, plain
         view = self._last[1]
         if view is None or info is None:
             return view
         before, played = match.states[ply - 1], match.moves[ply - 1]
-        return self._guarded(lambda: with_analysis(view, match.game, before, info, played))
+        try:
+            return with_analysis(view, match.game, before, info, played)
+        except Exception:  # its moves come from a client: the game may be right to refuse them
+            return view
 
     def legal_moves(self, ply: int) -> tuple[LegalMove, ...] | None:
         """The legal moves after `ply` moves."""
         match = self._match
-        return self._guarded(lambda: legal_moves_of(match.game, match.states[ply]))
+        return self._guarded(ply, lambda: legal_moves_of(match.game, match.states[ply]))
+
+    def legal_actions(self, ply: int | None = None) -> tuple[int, ...] | None:
+        """The legal actions now, or after `ply` moves."""
+        try:
+            return self._match.legal_actions(ply)
+        except GameFault as fault:
+            self._failed(fault)
+            return None
 
     def moves_taken_back(self) -> None:
         """Forget the last position: another one may have its number."""
@@ -122,7 +141,7 @@ class MatchView:
             to_move=match.to_move_at(after),
             clocks=move.clocks,
             info=info,
-            legal_actions=match.legal_actions(after) if audience.legal_actions else None,
+            legal_actions=self.legal_actions(after) if audience.legal_actions else None,
             view=self.position(after, info) if audience.views else None,
             legal_moves=legal_moves,
         )
@@ -145,24 +164,22 @@ class MatchView:
             state=match.state,
             to_move=match.to_move,
             clocks=clocks,
-            legal_actions=match.legal_actions() if audience.legal_actions else None,
+            legal_actions=self.legal_actions() if audience.legal_actions else None,
             view=self.position(match.ply) if audience.views else None,
             legal_moves=legal_moves,
         )
 
-    def take_fault(self) -> str | None:
-        """The fault of the game, once: None in later calls."""
-        fault, self._fault = self._fault, None
-        return fault
-
-    def _guarded(self, make: Callable[[], T]) -> T | None:
+    def _guarded(self, ply: int, make: Callable[[], T]) -> T | None:
+        """Draw the position after `ply` moves; None once the game has failed."""
+        match = self._match
         if not self._works:
             return None
         try:
-            return make()
-        except Exception as error:
+            with faults_of(match.game, "view or action_name", match.states[ply]):
+                return make()
+        except GameFault as fault:
             self._works = False
-            self._fault = f"{type(error).__name__}: {error}"
+            self._undrawn(fault)
             return None
 
 

@@ -17,6 +17,7 @@ from playout.ratings.openings import Opening
 from playout.server.core.accounts import Directory
 from playout.server.core.context import Context
 from playout.server.core.effects import RateLadder
+from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.handlers.seeks import normalised_game
 from playout.server.core.ladder import Ladder, LadderSession
 from playout.server.core.match import Match, Refused
@@ -215,7 +216,18 @@ class Ladders:
         return sorted(self._ladders.values(), key=lambda each: len(each.running))
 
     def _step(self, ladder: Ladder, now: float) -> bool:
-        """Begin a match, or do a step towards its opening; return whether that was possible."""
+        """Begin a match, or do a step towards its opening; return whether that was possible.
+
+        If the game fails, the ladder begins no matches until somebody enters again.
+        """
+        try:
+            return self._step_by_the_rules(ladder, now)
+        except (GameFault, games.IllegalAction) as fault:
+            self._fail(ladder, fault)
+            return True
+
+    def _step_by_the_rules(self, ladder: Ladder, now: float) -> bool:
+        """The same. Raises GameFault, and IllegalAction for an opening of earlier rules."""
         state = ladder.state
         # A player whose process has crashed continues its match before it gets others.
         left = {ladder.running[room.match.id][seat - 1] for room, seat in self._left_seats(ladder)}
@@ -231,7 +243,8 @@ class Ladders:
             return False
         opening = ladder.openings.find()
         if opening is None:
-            ladder.openings.prepare()
+            with faults_of(state.game, "a function called for an opening"):
+                ladder.openings.prepare()
         else:
             ladder.openings.used()
             self._begin(ladder, (free[pair[0]], free[pair[1]]), opening, None, now)
@@ -259,6 +272,19 @@ class Ladders:
         record = started_record(match, sessions, now + context.epoch, ladder=on_ladder)
         ladder.running[match.id] = indices
         MatchRoom(context, self._rooms, match, sessions, record, draws=False).begin(now)
+
+    def _fail(self, ladder: Ladder, fault: Exception) -> None:
+        """Remove all sessions from the ladder of a game that has failed."""
+        game = ladder.state.game
+        details = fault.details if isinstance(fault, GameFault) else str(fault)
+        text = "the ladder of {game} begins no matches, for the game has failed: {fault}"
+        self._context.log(text, {"game": game, "fault": details})
+        sessions = [each.session for each in ladder.sessions.values()]
+        notice = Notice(code="ladder_left", text=f"you are not on the ladder of {game}: {fault}")
+        self._context.send_to_all(sessions, notice)
+        ladder.sessions.clear()
+        ladder.openings = self._openings(game)
+        self._drop_unused(ladder)
 
     # Hours.
 
@@ -366,9 +392,11 @@ class Ladders:
     # The rest.
 
     def _open(self, state: LadderState, clock: str) -> Ladder:
-        openings = LadderOpenings(state.game, lambda: self._context.random.getrandbits(32))
-        ladder = self._ladders[state.game] = Ladder(state, openings, clock)
+        ladder = self._ladders[state.game] = Ladder(state, self._openings(state.game), clock)
         return ladder
+
+    def _openings(self, game: str) -> LadderOpenings:
+        return LadderOpenings(game, lambda: self._context.random.getrandbits(32))
 
     def _drop_unused(self, ladder: Ladder) -> None:
         """Forget a ladder without sessions, running matches and results."""

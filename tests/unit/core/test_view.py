@@ -178,7 +178,7 @@ def test_a_game_that_cannot_be_drawn_is_played_all_the_same(
 ) -> None:
     monkeypatch.setattr(games, "load", lambda text: Shy())
     harness = HubHarness()
-    ann, bob, match = sit_down(harness, views=True)
+    ann, bob, match = sit_down(harness)
     eve = watcher(harness, "Eve", views=True)
     eve.ask(Watch(match=match), Started)
     for ply, action in enumerate((0, 3, 1, 4, 2)):
