@@ -944,6 +944,7 @@ class Notice(Event, frozen=True, kw_only=True):
         "seeks_closed",
         "game_failed",
         "tournament_failed",
+        "ladder_unplayed",
         "ladder_left",
         "ladder_closed",
         "ladder_alone",

@@ -400,6 +400,9 @@ class Agent:
             or error.code in _HARMLESS
         ):
             pass
+        elif error.re == _PLAY and self._request.leave and error.code is Code.RATE_LIMITED:
+            self._console.error(error, "; waiting ...")
+            self._reactor.callLater(error.seconds or 1.0, self._send_request)
         elif isinstance(error.re, int):
             self._move_refused(error)
         elif error.code is Code.CLOSING or (error.re is None and error.code in _PASSING):

@@ -25,8 +25,8 @@ _Numbers = tuple[Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)], ...]
 class GameFault(Exception):
     """A function of a game has failed; the message is for clients.
 
-    `details` is for the operator: the function, the state and the action if they are known, the
-    error, and the line of code that raised it.
+    `details` is for the operator: the game, the function, the state and the action if they are
+    known, the error, and the line of code that raised it.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class GameFault(Exception):
         place = "".join(f", line {each.lineno} of {each.filename}" for each in raised)
         given = "" if state is None else f" in state {state}"
         given += "" if action is None else f" with action {action}"
-        self.details = f"{function}{given}: {type(error).__name__}: {error}{place}"
+        self.details = f"{game}: {function}{given}: {type(error).__name__}: {error}{place}"
 
 
 @contextmanager

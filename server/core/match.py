@@ -95,8 +95,10 @@ class Match:
         self._to_move: list[int] = [self._position.to_move]
         self.moves: list[int] = []
         self.result: Result | None = None
-        #: The seat that never moved, if the match is void for that.
-        self.missing: int | None = None
+        #: The seats for which the match is void if they never make a first move; others lose it.
+        self.excused: frozenset[int] = frozenset({1, 2} if self.terms.void_unmoved else ())
+        #: The seat that never made a first move, if the match ended for that.
+        self.missing: Seat | None = None
         #: The number of moves that were made for the players, by an opening.
         self.opening_plies = 0
         self._movers: list[Seat] = []
@@ -341,10 +343,12 @@ class Match:
         self._fail(seat, Reason.TIME, "ran out of time")
 
     def _fail(self, seat: int, reason: Reason, what: str) -> None:
-        """End the match by a failure of `seat`: a loss, or void if it never moved."""
-        if self.terms.void_unmoved and not self.has_moved(seat):
-            self.missing = seat
-            self.abort(f"{self._name(seat)} never moved, and {what}", Reason.VOID)
+        """End the match by a failure of `seat`: a loss; void if it never moved, and is excused."""
+        if not self.has_moved(seat):
+            self.missing = 1 if seat == 1 else 2
+            what = f"never moved, and {what}"
+        if self.missing and seat in self.excused:
+            self.abort(f"{self._name(seat)} {what}", Reason.VOID)
         else:
             self._lose(seat, reason, what)
 

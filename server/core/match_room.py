@@ -251,7 +251,12 @@ class MatchRoom:
             self._clock_timer.set(match.deadline())
             return
         assert match.result
-        record = MatchEnded(match=match.id, at=now + context.epoch, **vars(match.result))
+        record = MatchEnded(
+            match=match.id,
+            at=now + context.epoch,
+            missing=match.missing,
+            **vars(match.result),
+        )
         ended = self._ended()
         context.store(record)
         self._keep_result(ended, now)
@@ -271,10 +276,11 @@ class MatchRoom:
     # Faults of the game.
 
     def _game_failed(self, fault: GameFault) -> None:
-        """Have the match aborted at the end of this call: nobody may lose it by the game's fault."""
+        """Have the match aborted at the end of this call, so that nobody loses it by the fault."""
         if not self.game_failed:
             self.game_failed = True
-            self._log("match {match} is aborted, for {game} has failed: {fault}", fault=fault.details)
+            self._log("match {match} is aborted, for its game has failed: {fault}",
+                      fault=fault.details)  # fmt: skip
             self._context.queue(GameFailed(self, fault))
 
     def _undrawn(self, fault: GameFault) -> None:
@@ -282,7 +288,7 @@ class MatchRoom:
         if any(each.has_views for each in self.seats):
             self._game_failed(fault)
         else:
-            self._log("match {match} is not drawn, for {game} has failed: {fault}",
+            self._log("match {match} is not drawn, for its game has failed: {fault}",
                       fault=fault.details)  # fmt: skip
 
     def _open(self) -> None:

@@ -123,7 +123,7 @@ class Recovery:
     def _room_of(self, stored: StoredMatch) -> MatchRoom:
         """The room of a stored match, with the sessions of its players, known or new.
 
-        Raises games.SpecError or games.IllegalAction if the rules have changed since, and GameFault.
+        Raises games.SpecError or games.IllegalAction if the rules have changed since; GameFault.
         """
         started, director = stored.started, self._director
         tournament = started.tournament

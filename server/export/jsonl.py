@@ -46,11 +46,12 @@ Left = tuple[Seconds, Int32]
 T = TypeVar("T")
 
 
-class _Ended(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Ended(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     winner: Literal[1, 2, -1, 0]
     returns: tuple[float, float]
     reason: Reason
     text: Remark
+    missing: Seat | None = None
     at: Instant
 
 
@@ -250,3 +251,6 @@ def _check(stored: StoredMatch, replayed: Replay) -> None:
             raise Contradiction(f"moves[{move.ply}].clocks", text)
     if stored.ended:
         check_result(replayed, stored.ended)
+        made = {move.seat for move in stored.moves[started.opening :]}
+        if stored.ended.missing in made:
+            raise Contradiction("finished.missing", "expected a player who has made no move")

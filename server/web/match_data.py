@@ -69,12 +69,16 @@ class PositionData(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class MatchResult(Struct, frozen=True, kw_only=True):
-    """How a match ended: winner 1 or 2, -1 for a tie, 0 for no result."""
+    """How a match ended: winner 1 or 2, -1 for a tie, 0 for no result.
+
+    `missing`: the player who never made a first move, if the match ended for that.
+    """
 
     winner: int
     returns: tuple[float, float]
     reason: Reason
     text: str
+    missing: Seat | None
     at: float
 
 

@@ -163,7 +163,7 @@ class Pairing:
     def _fail(self, seeks: tuple[OpenSeek, OpenSeek], fault: GameFault) -> None:
         """Close seeks of a game that has failed."""
         fields = {"game": seeks[0].request.game, "fault": fault.details}
-        self._context.log("no match of {game} begins, for it has failed: {fault}", fields)
+        self._context.log("no match of {game} begins, for the game has failed: {fault}", fields)
         for each in seeks:
             self._lobby.remove(each.id)
             self._context.queue(SeekClosed(each))
