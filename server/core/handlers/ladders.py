@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from playout import games
 from playout.protocol.messages import Code, EnterLadder, LeaveLadder, Notice, Ok, Seat
+from playout.protocol.names import invisible_in
 from playout.ratings.bradley_terry import AVERAGE, Ratings
 from playout.ratings.openings import Opening
 from playout.server.core.accounts import Directory
@@ -73,6 +74,9 @@ class Ladders:
             raise Refused(Code.NOT_FOR_GUESTS, "only registered players enter a ladder")
         if self._context.closing:
             raise Refused(Code.CLOSING, "the server will stop: it starts no new matches")
+        if found := invisible_in(request.version):
+            text = f"a version has only visible characters; this has {found}"
+            raise Refused(Code.INVALID, text)
         game = normalised_game(request.game)
         clock = self._require_open(game)
         others = sum(session.key in each.sessions for each in self._ladders.values())

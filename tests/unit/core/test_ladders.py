@@ -265,6 +265,13 @@ def test_a_ladder_is_for_registered_players_and_its_games(tmp_path: Path) -> Non
     assert ann.heard(Started)[0].clock == "3+1"
 
 
+@pytest.mark.parametrize("char", ["\u202e", "\u200b", "\x07", "\u2028", "\u3000", "\u115f"])
+def test_a_version_has_only_visible_characters(char: str) -> None:
+    ann = member(HubHarness(), "Ann")
+    assert ann.refused(EnterLadder(game=GAME, version=f"2{char}1")) is Code.INVALID
+    ann.ask(EnterLadder(id=1, game=GAME, version="2.1 (überarbeitet) 版"), Ok)
+
+
 def test_a_session_may_be_on_some_ladders_only() -> None:
     harness = HubHarness()
     ann = member(harness, "Ann")
