@@ -66,7 +66,7 @@ def faults_of(
         raise GameFault(str(game), function, error, state, action) from error
 
 
-class Position(NamedTuple):
+class CheckedPosition(NamedTuple):
     """A state, and what the rules say of it; `to_move` is 0 when the game is over."""
 
     state: State
@@ -81,19 +81,19 @@ class GuardedGame:
     def __init__(self, game: Game) -> None:
         self._game = game
 
-    def start(self) -> Position:
-        """The first position."""
+    def start(self) -> CheckedPosition:
+        """The first position of a match."""
         with faults_of(self._game, "initial_state"):
             state = _numbers(self._game.initial_state())
         return self._position(state)
 
-    def next(self, state: State, action: int) -> Position:
+    def next(self, state: State, action: int) -> CheckedPosition:
         """The position after an action. Raises IllegalAction."""
         with self._playing("next_state", state, action):
             after = _numbers(self._game.next_state(state, action))
         return self._position(after)
 
-    def step(self, state: State, action: int) -> tuple[Position, tuple[int, ...]]:
+    def step(self, state: State, action: int) -> tuple[CheckedPosition, tuple[int, ...]]:
         """The position after an action, and the legal actions in it. Raises IllegalAction."""
         with self._playing("step", state, action):
             after, legal = self._game.step(state, action)
@@ -116,7 +116,7 @@ class GuardedGame:
                 raise
             raise IllegalAction(f"action {action} is not legal here") from fault
 
-    def _position(self, state: State) -> Position:
+    def _position(self, state: State) -> CheckedPosition:
         with faults_of(self._game, "winner, returns or current_player", state):
             winner = int(operator.index(self._game.winner(state)))
             first, second = map(float, self._game.returns(state))
@@ -124,7 +124,7 @@ class GuardedGame:
             _require(winner in (0, 1, 2, TIE), f"winner returned {winner}")
             _require(bool(winner) or to_move in (1, 2), f"current_player returned {to_move}")
             _require(math.isfinite(first + second), f"returns gave {first} and {second}")
-            return Position(state, to_move, winner, (first, second))
+            return CheckedPosition(state, to_move, winner, (first, second))
 
 
 def _numbers(values: Iterable[int]) -> tuple[int, ...]:

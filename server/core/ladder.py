@@ -22,7 +22,7 @@ class Absence:
     ends_at: float = 0.0
 
     def missed(self, now: float) -> None:
-        """Count a match."""
+        """Count one more match, and begin the wait."""
         self.matches += 1
         self.ends_at = now + min(REENTER_S * 2 ** min(self.matches - 1, 10), LONGEST_WAIT_S)
 

@@ -10,7 +10,7 @@ from playout.games import RETURNS, TIE, Game, IllegalAction, State
 from playout.protocol.messages import ClockState, Code, Reason, Seat, TimeControl
 from playout.protocol.time_control import spell_time_controls
 from playout.server.core.clock import Clock
-from playout.server.core.guarded_game import GuardedGame, Position
+from playout.server.core.guarded_game import CheckedPosition, GuardedGame
 
 
 class Refused(Exception):
@@ -245,7 +245,7 @@ class Match:
         self._require_running()
         del self.states[ply + 1 :], self._to_move[ply + 1 :], self._clocks[ply + 1 :]
         del self.moves[ply:], self._movers[ply:]
-        self._position = Position(self.state, self._to_move[ply], 0, RETURNS[0])
+        self._position = CheckedPosition(self.state, self._to_move[ply], 0, RETURNS[0])
         self._legal = None
         clocks = self._clocks[-1]
         if self._clock and clocks:
@@ -298,7 +298,7 @@ class Match:
             text = f"match {self.id} is at ply {self.ply}, and {subject} was for ply {ply}"
             raise Refused(Code.WRONG_PLY, text)
 
-    def _append(self, seat: Seat, action: int, after: Position) -> None:
+    def _append(self, seat: Seat, action: int, after: CheckedPosition) -> None:
         self._position = after
         self.states.append(after.state)
         self._to_move.append(after.to_move)

@@ -52,7 +52,7 @@ def fail() -> object:
     raise RuntimeError("I would rather not")
 
 
-class Faulty(TicTacToe):
+class FailingGame(TicTacToe):
     """Tic-tac-toe, one of whose functions fails once it is told to."""
 
     def __init__(self) -> None:
@@ -68,8 +68,8 @@ class Faulty(TicTacToe):
 
 
 @pytest.fixture
-def game(monkeypatch: pytest.MonkeyPatch) -> Faulty:
-    faulty = Faulty()
+def game(monkeypatch: pytest.MonkeyPatch) -> FailingGame:
+    faulty = FailingGame()
     monkeypatch.setattr(games, "load", lambda text: faulty)
     return faulty
 
@@ -105,7 +105,7 @@ WRONG: tuple[tuple[str, Wrong], ...] = (
 
 @pytest.mark.parametrize(("function", "wrong"), WRONG)
 def test_a_match_of_a_game_that_fails_has_no_result(
-    game: Faulty, function: str, wrong: Wrong
+    game: FailingGame, function: str, wrong: Wrong
 ) -> None:
     harness = HubHarness()
     ann, bob, match = seated(harness)
@@ -125,7 +125,7 @@ def test_a_match_of_a_game_that_fails_has_no_result(
     require_told(harness, match, function if function != "step" else "", "state")
 
 
-def test_the_operator_is_sent_the_state_the_action_and_the_line_of_code(game: Faulty) -> None:
+def test_the_operator_is_sent_the_state_the_action_and_the_line_of_code(game: FailingGame) -> None:
     harness = HubHarness()
     ann, _, match = seated(harness)
     game.fault = "step", fail
@@ -134,7 +134,7 @@ def test_the_operator_is_sent_the_state_the_action_and_the_line_of_code(game: Fa
     require_told(harness, state, "action 1", "RuntimeError: I would rather not", __file__)
 
 
-def test_an_error_for_an_illegal_action_is_a_refusal(game: Faulty) -> None:
+def test_an_error_for_an_illegal_action_is_a_refusal(game: FailingGame) -> None:
     """So nobody ends a match by an action that the author of the game has not thought of."""
     harness = HubHarness()
     ann, _, match = seated(harness)
@@ -144,7 +144,7 @@ def test_an_error_for_an_illegal_action_is_a_refusal(game: Faulty) -> None:
     assert match in harness.matches
 
 
-def test_numbers_of_numpy_are_sent_as_numbers(game: Faulty) -> None:
+def test_numbers_of_numpy_are_sent_as_numbers(game: FailingGame) -> None:
     harness = HubHarness()
     ann, bob, match = seated(harness)
     after, legal = game.step(harness.matches[match].state, 1)
@@ -155,7 +155,7 @@ def test_numbers_of_numpy_are_sent_as_numbers(game: Faulty) -> None:
 
 
 @pytest.mark.parametrize("asks", [Watch, Hello])
-def test_a_match_ends_if_its_legal_actions_cannot_be_sent(game: Faulty, asks: type) -> None:
+def test_a_match_ends_if_its_legal_actions_cannot_be_sent(game: FailingGame, asks: type) -> None:
     harness = HubHarness()
     ann, bob, match = seated(harness)
     harness.matches[match]._legal = None
@@ -170,7 +170,7 @@ def test_a_match_ends_if_its_legal_actions_cannot_be_sent(game: Faulty, asks: ty
     require_told(harness, "legal_actions")
 
 
-def test_other_matches_continue(game: Faulty) -> None:
+def test_other_matches_continue(game: FailingGame) -> None:
     harness = HubHarness()
     ann, _, match = seated(harness)
     cyd, dan = harness.client("Cyd"), harness.client("Dan")
@@ -182,7 +182,7 @@ def test_other_matches_continue(game: Faulty) -> None:
     assert list(harness.matches) == [other]
 
 
-def test_a_player_that_needs_views_does_not_lose_by_a_view_that_fails(game: Faulty) -> None:
+def test_a_player_that_needs_views_does_not_lose_by_a_view_that_fails(game: FailingGame) -> None:
     harness = HubHarness()
     ann, bob, match = sit_down(harness, views=True)
     game.fault = "view", fail
@@ -192,7 +192,7 @@ def test_a_player_that_needs_views_does_not_lose_by_a_view_that_fails(game: Faul
 
 
 @pytest.mark.parametrize("function", ["initial_state", "current_player"])
-def test_seeks_of_a_game_that_fails_are_closed(game: Faulty, function: str) -> None:
+def test_seeks_of_a_game_that_fails_are_closed(game: FailingGame, function: str) -> None:
     harness = HubHarness()
     ann, bob = harness.client("Ann"), harness.client("Bob")
     game.fault = function, fail
@@ -204,7 +204,7 @@ def test_seeks_of_a_game_that_fails_are_closed(game: Faulty, function: str) -> N
     require_told(harness, "RuntimeError")
 
 
-def test_a_bot_of_a_game_that_fails_ends(game: Faulty) -> None:
+def test_a_bot_of_a_game_that_fails_ends(game: FailingGame) -> None:
     harness = HubHarness(bots=1, offered=parse_offered_bots(["random"]))
     ann = harness.client("Ann")
     game.fault = "initial_state", fail
@@ -217,7 +217,7 @@ def test_a_bot_of_a_game_that_fails_ends(game: Faulty) -> None:
 
 
 @pytest.mark.parametrize("function", ["initial_state", "next_state", "legal_actions"])
-def test_a_ladder_of_a_game_that_fails_sends_all_away(game: Faulty, function: str) -> None:
+def test_a_ladder_of_a_game_that_fails_sends_all_away(game: FailingGame, function: str) -> None:
     harness = HubHarness()
     ann, bob = member(harness, "Ann"), member(harness, "Bob")
     game.fault = function, fail
@@ -233,7 +233,7 @@ def test_a_ladder_of_a_game_that_fails_sends_all_away(game: Faulty, function: st
     assert len(harness.matches) == 1
 
 
-def test_a_ladder_of_a_game_that_fails_late_ends_after_some_matches(game: Faulty) -> None:
+def test_a_ladder_of_a_game_that_fails_late_ends_after_some_matches(game: FailingGame) -> None:
     harness = HubHarness()
     players = {name: member(harness, name) for name in ("Ann", "Bob")}
     for client in players.values():
@@ -250,7 +250,7 @@ def test_a_ladder_of_a_game_that_fails_late_ends_after_some_matches(game: Faulty
     assert all(not each.winner for each in harness.stored if isinstance(each, MatchEnded))
 
 
-def test_a_tournament_ends_if_its_game_fails_again_and_again(game: Faulty) -> None:
+def test_a_tournament_ends_if_its_game_fails_again_and_again(game: FailingGame) -> None:
     harness = HubHarness()
     zoe = administrator(harness, "Zoe")
     zoe.ask(CreateTournament(id=1, spec=spec_of(games=("faulty",))), Tournament)
@@ -270,7 +270,7 @@ def test_a_tournament_ends_if_its_game_fails_again_and_again(game: Faulty) -> No
 
 @pytest.mark.parametrize(("plies", "function"), [(0, "initial_state"), (2, "next_state")])
 def test_a_tournament_whose_game_does_not_begin_ends(
-    game: Faulty, plies: int, function: str
+    game: FailingGame, plies: int, function: str
 ) -> None:
     harness = HubHarness()
     zoe = administrator(harness, "Zoe")
@@ -285,5 +285,5 @@ def test_a_tournament_whose_game_does_not_begin_ends(
     require_told(harness, "RuntimeError")
 
 
-def test_the_first_position_is_checked(game: Faulty) -> None:
+def test_the_first_position_is_checked(game: FailingGame) -> None:
     assert GuardedGame(game).start().returns == (0.0, 0.0)
