@@ -144,6 +144,7 @@ class MatchRoom:
         """
         for move in moves:
             self._count_score(move)
+            self.spectators.show_later(ShownMove(move.ply, move.clocks, move.info))
         self._open()
         self.match.resume(now + self._context.policy.restart_grace_s)
         self._log("match {match} continues at ply {plies}")
@@ -192,6 +193,7 @@ class MatchRoom:
         ply = self.offers.first_taken_back(seat)
         assert ply is not None
         self.match.take_back(ply, now)
+        self.spectators.drop_moves(ply)
         self.offers.taken_back(seat)
         self._view.moves_taken_back()
         at = now + self._context.epoch
@@ -261,7 +263,7 @@ class MatchRoom:
         context.store(record)
         self._keep_result(ended, now)
         context.send_to_all(self.seats, ended)
-        self.spectators.show()
+        self.spectators.show_all()
         context.send_to_spectators(self.spectators, ended)
         self._log("match {match} ended after {plies} plies: {result} ({reason})")
         self._close()
@@ -345,7 +347,8 @@ class MatchRoom:
         """Send the match to a session from now on; with `preview`, it is no spectator."""
         self.spectators.show()  # so that the session is not sent these moves twice
         hello, names = session.hello, [each.skeleton for each in self.seats]
-        audience = Audience(hello.legal_actions, hello.views, session.skeleton not in names)
+        analysis = not preview and session.skeleton not in names
+        audience = Audience(hello.legal_actions, hello.views, analysis)
         self.spectators.add(session, audience, preview=preview)
         session.watching.add(self.match.id)
         self._rooms.recount(self, now)
