@@ -686,10 +686,25 @@ class Update(Event, frozen=True, kw_only=True):
     state: tuple[int, ...]
     to_move: int
     clocks: tuple[ClockState, ClockState] | None = None
-    info: Analysis | None = None
     legal_actions: tuple[int, ...] | None = None
     view: PositionView | None = None
     legal_moves: tuple[LegalMove, ...] | None = None
+
+
+class MoveAnalysis(Event, frozen=True, kw_only=True):
+    """The analysis of move number `ply`, which spectators are sent some moves later.
+
+    `pv` and `candidates` are the moves in the notation of people, for sessions with views.
+    """
+
+    durable: ClassVar = True
+
+    match: str
+    ply: int
+    player: Seat
+    info: Analysis
+    pv: tuple[str, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
 
 
 class TakenBack(Event, frozen=True, kw_only=True):
@@ -947,7 +962,9 @@ class Notice(Event, frozen=True, kw_only=True):
         "storage_up",
         "bot_failed",
         "seeks_closed",
+        "game_failed",
         "tournament_failed",
+        "ladder_unplayed",
         "ladder_left",
         "ladder_closed",
         "ladder_alone",

@@ -108,13 +108,17 @@ class SeatTakenOver(Struct, frozen=True, kw_only=True, gc=False, tag=True):
 
 
 class MatchEnded(Struct, frozen=True, kw_only=True, gc=False, tag=True):
-    """A match has ended: winner 1 or 2, -1 for a tie, 0 for no result."""
+    """A match has ended: winner 1 or 2, -1 for a tie, 0 for no result.
+
+    `missing` is the seat that never made a first move, if the match ended for that.
+    """
 
     match: str
     winner: int
     returns: tuple[float, float]
     reason: Reason
     text: str
+    missing: Seat | None = None
     at: float
 
 

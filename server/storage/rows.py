@@ -94,6 +94,7 @@ class MatchEndValues(Struct, kw_only=True, gc=False):
     second_return: float
     reason: str
     text: str
+    missing: int | None
     ended_at: float
 
 
@@ -190,6 +191,7 @@ def _match_end(ended: MatchEnded) -> MatchEndValues:
         second_return=second_return,
         reason=ended.reason.value,
         text=ended.text,
+        missing=ended.missing,
         ended_at=ended.at,
     )
 
@@ -293,6 +295,7 @@ def match_ended_of(row: sa.Row[Any]) -> MatchEnded | None:
         returns=(row.first_return, row.second_return),
         reason=Reason(row.reason),
         text=row.text,
+        missing=row.missing,
         at=row.ended_at,
     )
 

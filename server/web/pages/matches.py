@@ -29,7 +29,7 @@ from playout.server.web.http import (
     HttpResponse,
     cacheable_response,
 )
-from playout.server.web.match_data import MatchData, PositionData
+from playout.server.web.match_data import MatchData, PositionData, public
 from playout.server.web.pages.source import PageSource, render_page
 from playout.server.web.parameters import Parameters, parse_id
 from playout.server.web.templates import modules
@@ -123,7 +123,7 @@ async def _download(archive: Archive, name: str) -> HttpResponse:
         raise HttpError(http.NOT_FOUND, f"there is no match {match!r}, or it is not stored yet")
     format_, media_type = FORMATS[suffix]
     try:
-        text = await archive.run_in_thread(lambda: writer(format_)(stored))
+        text = await archive.run_in_thread(lambda: writer(format_)(public(stored)))
     except ValueError as error:
         text = f"match {match} cannot be written as {suffix}: {error}"
         raise HttpError(http.NOT_FOUND, text) from error

@@ -246,7 +246,9 @@ class MatchPage {
     else if (event.type === "offered") this.#offered(event);
     else if (event.type === "offer_closed") this.#record.closeOffer(event);
     else if (event.type === "spectator_count") this.#record.spectators = event.spectators;
-    if (["offered", "offer_closed", "spectator_count"].includes(event.type)) this.#show();
+    else if (event.type === "move_analysis") this.#record.analyse(event);
+    const more = ["offered", "offer_closed", "spectator_count", "move_analysis"];
+    if (more.includes(event.type)) this.#show();
   }
 
   #notice({ code, text }) {
@@ -318,7 +320,7 @@ class MatchPage {
     this.#alerts.play("end");
     if (seat) this.#alerts.notify(statusText(this.#record), reasonText(event));
     if (part("resign-dialog").open) part("resign-dialog").close();
-    // The server does not send analyses to the players while they play.
+    // The server does not send analyses to the players of a match.
     if (seat) this.#catchUp();
   }
 

@@ -87,14 +87,22 @@ export class MatchRecord {
   add(event) {
     if (event.ply > this.last) return false;
     if (event.ply < this.last) return true; // known already
-    const { action, player, info = null, clocks = null } = event;
+    const { action, player, clocks = null } = event;
     if (player === this.seat) this.declined.clear();
     const view = event.view ?? { ...this.positions[this.last].view, name: `#${action}` };
-    this.positions.push({ view, action, player, info, clocks });
+    this.positions.push({ view, action, player, info: null, clocks });
     this.toMove = event.to_move;
     this.clocks = clocks;
     this.legalMoves = event.legal_moves ?? [];
     return true;
+  }
+
+  /** Apply a `move_analysis`, which comes some moves after its move. */
+  analyse({ ply, info, pv = [], candidates = [] }) {
+    const position = this.positions[ply + 1];
+    if (!position) return;
+    position.info = info;
+    position.view = { ...position.view, pv, candidates };
   }
 
   /** Apply a `taken_back`, which leaves the first `ply` moves. Returns false if some are missing. */

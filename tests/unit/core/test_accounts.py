@@ -17,6 +17,7 @@ from playout.protocol.messages import (
     Hello,
     Kick,
     Move,
+    MoveAnalysis,
     Ok,
     Reason,
     Request,
@@ -326,7 +327,9 @@ def test_another_session_of_a_player_is_not_sent_the_opponents_analysis() -> Non
     two.say(Watch(match=match))
     one.say(Move(match=match, ply=0, action=0))
     bob.say(Move(match=match, ply=1, action=1, info=THOUGHT))
-    assert two.inbox[-1].info is None  # type: ignore[attr-defined]
+    bob.say(Resign(match=match))
+    assert isinstance(two.inbox[-1], Ended)
+    assert not two.heard(MoveAnalysis)
 
 
 def test_another_session_claims_the_match_of_one_that_is_gone() -> None:

@@ -1478,3 +1478,11 @@ def test_a_person_is_told_of_offers_and_their_end() -> None:
         "You have declined the takeback.",
         "Bob has withdrawn the takeback.",
     ]
+
+
+def test_a_ladder_that_cannot_be_entered_yet_is_entered_later(ladder: AgentHarness) -> None:
+    ladder.refuse("play", Code.RATE_LIMITED, seconds=60.0)
+    ladder.reactor.advance(59.0)
+    assert not ladder.sent(EnterLadder)
+    ladder.reactor.advance(2.0)
+    assert len(ladder.sent(EnterLadder)) == 1
