@@ -82,11 +82,15 @@ class EngineClient(ABC):
         """Let the engine think on the opponent's time, until Cancelled is raised."""
 
     @abstractmethod
-    def settle(self) -> None:
+    def settle(self, deadline: float) -> None:
         """Read the rest of a cancelled answer."""
 
     def ended(self, states: Sequence[State], winner: int) -> None:
         """Tell the engine the end of its match: `winner` is 1, 2, -1 (a tie), 0 (no result)."""
+    def end_search(self, deadline: float) -> None:
+        """Stop a cancelled search after the end of its match, so that it takes no core."""
+        self.settle(deadline)
+
 
     def describe(self) -> Iterable[str]:
         """Return lines about the engine's abilities, for people."""

@@ -33,6 +33,7 @@ from playout.players import (
 )
 from playout.players.client.active_match import STEPS, Doing, MoveQuery
 from playout.players.client.agent import Agent
+from playout.players.client.match_driver import GRACE_S
 from playout.players.client.play_request import PlayRequest
 from playout.players.client.player_cache import PlayerCache
 from playout.players.client.player_console import PlayerConsole
@@ -424,6 +425,16 @@ def test_a_match_that_is_over_ends_the_choice(harness: AgentHarness) -> None:
 
 
 def test_an_end_that_is_told_twice_counts_once(harness: AgentHarness) -> None:
+def test_a_player_that_thinks_on_after_its_match_is_given_up(harness: AgentHarness) -> None:
+    harness.start(clock=ClockState(60.0, 0))
+    harness.end()
+    harness.reactor.advance(GRACE_S)
+    assert not harness.codes, "it may use the time that it was given"
+    harness.reactor.advance(60.0)
+    assert harness.codes == [1]
+    assert "The player still thinks, although its match is over" in harness.shown
+
+
     harness.start()
     harness.end()
     harness.disconnect()
