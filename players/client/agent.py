@@ -389,6 +389,8 @@ class Agent:
         if match is None or event.match != match.started.match or match.over:
             return
         self.counts.count(event.winner, match.seat)
+        if event.reason is Reason.ILLEGAL_MOVES and event.winner != match.seat:
+            self.counts.faults += 1
         self._console.ended(event)
         if event.reason is not Reason.VOID:
             self._missed_starts = 0

@@ -413,6 +413,8 @@ def _player_cache(player: str, options: tuple[str, ...], known: tuple[str, ...])
             cache = PlayerCache(_with_options(player, options))
             for game in known:
                 cache(game)
+    except players.IncompletePlayer as error:
+        raise click.ClickException(str(error)) from error
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
     return cache

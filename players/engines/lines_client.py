@@ -15,6 +15,7 @@ class LinesClient(EngineClient):
     """Plays with a script, which gets only positions with a choice."""
 
     farewell = ""  # a script is killed
+    answers_numbers = True
     _is_thinking = False
 
     def _start(self, deadline: float) -> None:

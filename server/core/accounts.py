@@ -6,13 +6,16 @@ import hashlib
 import hmac
 import itertools
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from playout.protocol.messages import OfferedBot
 from playout.protocol.names import LONGEST, skeleton
-from playout.server.core.context import Context
 from playout.server.model.records import Account
+
+if TYPE_CHECKING:  # it imports compiled functions, which the commands that use accounts do not need
+    from playout.server.core.context import Context
 
 
 def digest(token: str) -> str:

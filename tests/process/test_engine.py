@@ -164,7 +164,7 @@ def test_an_engine_that_does_not_start_is_explained(
         ("die 3", "was ended by a signal (Segmentation fault)"),
         ("exit 3", "its last error, in "),
         ("close 3", "has closed its output"),
-        ("illegal 3", "not legal; legal are "),
+        ("illegal 3", "not legal; legal are"),
         ("flood 3", "has written more than "),
     ],
 )
