@@ -7,13 +7,16 @@ import hmac
 import itertools
 import math
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from playout.protocol.messages import OfferedBot
 from playout.protocol.names import LONGEST, skeleton
-from playout.server.core.context import Context
 from playout.server.model.records import Account
+
+if TYPE_CHECKING:  # it imports compiled functions, which the commands that use accounts do not need
+    from playout.server.core.context import Context
 
 DAY_S = 86_400.0
 
