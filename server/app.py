@@ -64,10 +64,11 @@ from playout.server.storage.stored_ladders import stored_ladders
 from playout.server.web.api import Api, error_as_json
 from playout.server.web.archive import Archive
 from playout.server.web.http import HandlerResource
+from playout.server.web.http_connections import MAX_CONNECTIONS
 from playout.server.web.match_data import MatchLookup
 from playout.server.web.pages import pages
 from playout.server.web.pages.source import error_as_page
-from playout.server.web.site import MAX_CONNECTIONS, make_site
+from playout.server.web.site import Access, make_site
 from playout.server.web.websocket import WebSocketResource
 
 _log = Logger(namespace="server")
@@ -84,7 +85,7 @@ _REMEMBERED_S = 24 * 3600.0
 class Settings:
     """The options of the server that are not fields of `Policy`.
 
-    `warmed`: the games that are loaded before it listens; none stands for all.
+    `warm`: the games that are loaded before it listens; none stands for all.
     `tournaments`: a second database, whose tournaments the page shows. `http_given`: whether
     `--http` was given. `open`: show the page in a browser. `keep_analysis`: seconds after which the
     analyses of ended matches are removed, None for never.
@@ -97,9 +98,11 @@ class Settings:
     proxy_protocol: bool
     http: tuple[str, int] | None
     http_proxied: bool
+    http_name: tuple[str, ...]
+    metrics_password: str | None
     database: str
     tournaments: str | None
-    warmed: tuple[str, ...]
+    warm: tuple[str, ...]
     keep_analysis: float | None
     unread_bytes: int
     grace_s: float
@@ -127,7 +130,7 @@ def serve(settings: Settings, policy: Policy) -> None:
         storage = StorageClient(settings.database, reactor(), scheduler, keep_analysis_s=keep_s)
         storage.start()
     with doing("Loading the games"):
-        _warm_up(settings.warmed)
+        _warm_up(settings.warm)
     try:
         if storage:
             with doing("Opening the database"):
@@ -249,7 +252,7 @@ class _Server:
         host = host_of(settings.host, encrypted=bool(settings.tls_cert))
         if settings.tls_cert and settings.tls_key:
             factory = encrypted(factory, settings.tls_cert, settings.tls_key)
-        else:
+        elif not settings.proxy_protocol:
             _log_reachability(host)
         where = endpoint(reactor(), host, settings.port, proxied=settings.proxy_protocol)
         return spelled(*await self._listen(where, factory, "cannot listen", "--port 0"))
@@ -269,7 +272,6 @@ class _Server:
             reactor(),
             unread_bytes=settings.unread_bytes,
             proxied=settings.http_proxied,
-            local=is_loopback(host) and not settings.http_proxied,
         )
         url = settings.database if self._storage else None
         archive = Archive(url, reactor(), settings.tournaments)
@@ -282,7 +284,12 @@ class _Server:
             api=HandlerResource(Api(self._hub, archive, lookup), error_as_json),
             render_error=error_as_page,
             connections=self._most_http,
-            proxied=settings.http_proxied,
+            access=Access(
+                local=is_loopback(host) and not settings.http_proxied,
+                proxied=settings.http_proxied,
+                names=settings.http_name,
+                metrics_password=settings.metrics_password,
+            ),
             warning=self._driver.warning,
         )
         where = endpoint(reactor(), host, port, proxied=False)

@@ -56,7 +56,7 @@ def _open(port: int, sent: bytes, *, small: bool = False) -> socket.socket:
     return made
 
 
-_PAGE = b"GET /static/board.js HTTP/1.1\r\nHost: here\r\n\r\n"
+_PAGE = b"GET /static/board.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
 #: By name, the function that opens a socket; for comparison, none is opened.
 INPUTS: dict[str, Callable[[Ports], socket.socket] | None] = {
     "none": None,

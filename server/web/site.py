@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import hmac
+import socket as sockets
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from twisted.internet import tcp
 from twisted.internet.interfaces import IAddress
@@ -15,7 +17,8 @@ from twisted.web.http_headers import Headers
 from twisted.web.resource import Resource
 from twisted.web.server import Request, Site
 
-from playout.server.core.rate_limits import network
+from playout.protocol.endpoints import is_loopback
+from playout.server.core.rate_limits import is_address
 from playout.server.runtime.metrics import CONTENT_TYPE, Metrics
 from playout.server.runtime.reactor import has_queued_output, queued_bytes
 from playout.server.web.http import (
@@ -28,20 +31,17 @@ from playout.server.web.http import (
     error_as_text,
     send_response,
 )
+from playout.server.web.http_connections import MAX_CONNECTIONS, HttpConnections, connection_pools
 from playout.server.web.templates import Assets
 
 #: Seconds in which a request must arrive completely, and the next one on the same connection; and
 #: in which a peer must read some of the output that waits for it.
 REQUEST_S = 4.0
-#: The most HTTP connections, unless the limit on open files allows fewer; those upgraded to
-#: WebSocket are limited by the hub instead.
-MAX_CONNECTIONS = 250
-#: An address has at most one in this number of them.
-ADDRESS_SHARE = 5
-#: Of these connections, those on which only `_RESERVED_FOR` is served.
-RESERVE = 8
+#: The paths that are served on the reserved connections.
 _RESERVED_FOR = (b"/healthz", b"/metrics")
 MAX_HEADERS_BYTES = 8192
+#: The status of a request that is meant for another server (RFC 9110, section 15.5.20).
+_MISDIRECTED = 421
 
 #: The browser loads nothing from other sites, and runs no script or style within a page.
 _POLICY = "; ".join(
@@ -64,6 +64,51 @@ _ALWAYS = {
 }
 
 
+@dataclass(frozen=True)
+class Access:
+    """Who may read which responses.
+
+    `local`: only this machine can connect. `proxied`: a proxy checks the name of the host and
+    passes on the addresses of clients. `names`: further names of this server. With a
+    `metrics_password`, programs on other machines may read the metrics.
+    """
+
+    local: bool = True
+    proxied: bool = False
+    names: tuple[str, ...] = ()
+    metrics_password: str | None = None
+
+    def require_own_name(self, header: str) -> None:
+        """Check the Host header of a request. Raises HttpError.
+
+        The owner of any name can make it resolve to this machine (DNS rebinding), so that a page of
+        another site seems to be one of this server.
+        """
+        try:
+            name = (urlsplit(f"//{header}").hostname or "").lower()
+        except ValueError:
+            name = ""
+        if self.proxied or is_address(name) or name.rpartition(".")[2] == "localhost":
+            return
+        if name in self.names or (not self.local and name in _own_names()):
+            return
+        text = f"this server is not known as {name!r}; its operator can add --http-name {name}"
+        raise HttpError(_MISDIRECTED, text)
+
+    def may_measure(self, request: Request) -> bool:
+        """Whether the metrics are for this client: with the password, or on this machine."""
+        untyped: Any = request
+        if self.metrics_password is not None:
+            return hmac.compare_digest(untyped.getPassword(), self.metrics_password.encode())
+        forwarded = request.getHeader("X-Forwarded-For") is not None
+        return not forwarded and is_loopback(getattr(untyped.getClientAddress(), "host", ""))
+
+
+def _own_names() -> tuple[str, str]:
+    name = sockets.gethostname().lower()
+    return name, f"{name}.local"
+
+
 def make_site(
     metrics: Metrics,
     healthy: Callable[[], str | None],
@@ -73,7 +118,7 @@ def make_site(
     render_error: ErrorRenderer = error_as_text,
     connections: int = MAX_CONNECTIONS,
     *,
-    proxied: bool = False,
+    access: Access = Access(),
     warning: Callable[[], str | None] = lambda: None,
 ) -> Site:
     """The site with its health check, metrics, static files and `handlers`.
@@ -103,15 +148,12 @@ def make_site(
         "static": Assets(),
         **(handlers or {}),
     }
-    root: Any = _Root(all_handlers, render_error)
+    root: Any = _Root(all_handlers, render_error, access)
     for name, resource in ((b"socket", socket), (b"api", api)):
         if resource is not None:
             root.putChild(name, resource)
-    reserved = min(RESERVE, connections // 4)
-    of_address = 0 if proxied else max(1, connections // ADDRESS_SHARE)
-    usual = HttpConnections(connections - reserved, of_address)
-    pools = (usual, HttpConnections(reserved, 0, reserved=True))
-    return _Site(root, _Request, timeout=REQUEST_S, pools=pools)
+    pools = connection_pools(connections, shared_address=access.proxied)
+    return _Site(root, _Request, timeout=REQUEST_S, pools=pools, access=access)
 
 
 def exact_path(handler: Handler) -> Handler:
@@ -129,90 +171,57 @@ def not_found(request: HttpRequest) -> HttpResponse:
 
 
 class _Root(Resource):
-    def __init__(self, handlers: Mapping[str, Handler], render_error: ErrorRenderer) -> None:
+    def __init__(
+        self, handlers: Mapping[str, Handler], render_error: ErrorRenderer, access: Access
+    ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._handlers = handlers
         self._render_error = render_error
+        self._access = access
 
     def getChild(self, path: bytes, request: Request) -> Any:
         """The handler of the first segment of a path."""
         name = path.decode(errors="replace")
-        return HandlerResource(self._handlers.get(name, not_found), self._render_error)
+        handler = self._handlers.get(name, not_found)
+        if name == "metrics" and not self._access.may_measure(request):
+            request.setHeader("WWW-Authenticate", 'Basic realm="metrics"')
+            handler = _without_password
+        return HandlerResource(handler, self._render_error)
+
+
+def _without_password(request: HttpRequest) -> HttpResponse:
+    text = "the metrics are for programs on this machine, or for those with the password"
+    raise HttpError(http.UNAUTHORIZED, f"{text} of --metrics-password-file")
 
 
 class _Request(Request):
-    """A request whose body is discarded, as no handler reads one; it needs one Host header."""
+    """A request whose body is discarded, as no handler reads one.
+
+    It needs one Host header, with a name of this server.
+    """
+
+    channel: HttpChannel
 
     def process(self) -> None:
         """Respond to the request, or refuse it (RFC 9112, section 3.2)."""
         hosts = len(self.requestHeaders.getRawHeaders(b"Host", []))
         channel: Any = self.channel
-        if hosts > 1 or (hosts == 0 and self.clientproto != b"HTTP/1.0"):
-            error = HttpError(http.BAD_REQUEST, f"expected one Host header, not {hosts}")
+        try:
+            if hosts > 1 or (hosts == 0 and self.clientproto != b"HTTP/1.0"):
+                raise HttpError(http.BAD_REQUEST, f"expected one Host header, not {hosts}")
+            if hosts:
+                channel.site.access.require_own_name(self.getHeader("Host") or "")
+            if channel.pool.reserved and self.path not in _RESERVED_FOR:
+                channel.persistent = False
+                text = "too many connections; try again later"
+                raise HttpError(http.SERVICE_UNAVAILABLE, text)
+        except HttpError as error:
             send_response(self, error_as_text(error))
-        elif channel.pool.reserved and self.path not in _RESERVED_FOR:
-            channel.persistent = False
-            error = HttpError(http.SERVICE_UNAVAILABLE, "too many connections; try again later")
-            send_response(self, replace(error_as_text(error), headers={"Connection": "close"}))
         else:
             super().process()  # type: ignore[no-untyped-call]
 
     def handleContentChunk(self, data: bytes) -> None:
         """Discard a part of the body."""
-
-
-class HttpConnections:
-    """The open connections that share a limit, and those of them that wait for a request."""
-
-    def __init__(self, most: int, of_address: int, *, reserved: bool = False) -> None:
-        """`most` in all, and `of_address` of one address; 0 for no limit of an address."""
-        self.reserved = reserved
-        self._most = most
-        self._most_of_address = of_address
-        #: The network of each.
-        self._open: dict[HttpChannel, str] = {}
-        self._by_network: Counter[str] = Counter()
-        #: Those that wait for a request, or for the rest of one, the longest wait first.
-        self._waiting: dict[HttpChannel, None] = {}
-
-    def make_room(self, address: str) -> bool:
-        """Close the connection that has waited longest, if needed; False if none waits."""
-        name = network(address)
-        if 0 < self._most_of_address <= self._by_network[name]:
-            return self._close_one(lambda each: self._open[each] == name)
-        return len(self._open) < self._most or self._close_one(lambda each: True)
-
-    def add(self, channel: HttpChannel, address: str) -> None:
-        """Add a new connection, which waits for a request."""
-        self._open[channel] = network(address)
-        self._by_network[network(address)] += 1
-        self.wait(channel)
-
-    def wait(self, channel: HttpChannel) -> None:
-        """Note that a connection waits for a request from now on."""
-        if channel in self._open:
-            self._waiting[channel] = None
-
-    def answer(self, channel: HttpChannel) -> None:
-        """Note that a request on a connection is being answered."""
-        self._waiting.pop(channel, None)
-
-    def remove(self, channel: HttpChannel) -> None:
-        """Remove a connection that was closed, or is one of HTTP no longer."""
-        self._waiting.pop(channel, None)
-        name = self._open.pop(channel, None)
-        if name is not None:
-            self._by_network[name] -= 1
-            if not self._by_network[name]:
-                del self._by_network[name]
-
-    def _close_one(self, chosen: Callable[[HttpChannel], bool]) -> bool:
-        channel = next(filter(chosen, self._waiting), None)
-        if channel is None:
-            return False
-        self.remove(channel)
-        channel.close_now()
-        return True
 
 
 class HttpChannel(http.HTTPChannel):
@@ -336,6 +345,8 @@ class HttpChannel(http.HTTPChannel):
         headers.removeHeader(b"Server")
         for name, value in _ALWAYS.items():
             headers.setRawHeaders(name, [value])
+        if self.site.access.local:  # pages of other sites may read public data only
+            headers.removeHeader(b"Access-Control-Allow-Origin")
         super().writeHeaders(version, code, reason, headers)  # type: ignore[no-untyped-call]
 
 
@@ -345,9 +356,12 @@ class _Site(Site):
     protocol = HttpChannel  # type: ignore[assignment]
     noisy = False
 
-    def __init__(self, *args: Any, pools: tuple[HttpConnections, ...], **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, pools: tuple[HttpConnections, ...], access: Access, **kwargs: Any
+    ) -> None:
         """`pools`: a connection belongs to the first one that has room for it."""
         super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]
+        self.access = access
         self._pools = pools
 
     def buildProtocol(self, addr: IAddress | None) -> Any:

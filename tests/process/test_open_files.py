@@ -82,7 +82,7 @@ def test_a_server_with_too_few_open_files_does_not_start(tmp_path: Path) -> None
 
 #: Peers have less time than usual to read what is left, so that tests end soon.
 QUICK = {"playout.server.net.connection.CLOSE_S": 0.3, "playout.server.web.site.REQUEST_S": 0.3}
-HALF_REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n"
+HALF_REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
 
 
 def open_files(server: RunningServer) -> int:
@@ -150,7 +150,7 @@ def test_a_peer_that_never_reads_keeps_no_file_of_a_closed_connection() -> None:
 
 @pytest.mark.parametrize("header", [b"", b"Connection: close\r\n"])
 def test_a_peer_that_never_reads_a_page_keeps_no_file(header: bytes) -> None:
-    request = b"GET /static/board.js HTTP/1.1\r\nHost: here\r\n%s\r\n"
+    request = b"GET /static/board.js HTTP/1.1\r\nHost: localhost\r\n%s\r\n"
     with running_server("--http", "127.0.0.1:0", changed=QUICK) as server:
         assert server.page
         level = open_files(server)

@@ -543,7 +543,7 @@ MOVE = {"ply": 5, "seat": 2, "action": 8, "clocks": [[1, 0], [1, 0]], "at": AT}
         (line_with("moves", 2, "clocks", value=[[1, 0]]), "moves[2].clocks", "length 2"),
         (line_with("moves", 2, "action", drop=True), "moves[2].action", "missing"),
         (line_with("moves", 2, "action", value="a1"), "moves[2].action", "Expected `int`"),
-        (line_with("moves", 2, "action", value=0), "moves[2].action", "legal are: b1"),
+        (line_with("moves", 2, "action", value=0), "moves[2].action", "number (name): 1 (b1)"),
         (line_with("moves", 2, "action", value=2**40), "moves[2].action", "Expected `int`"),
         (line_with("moves", 2, "ply", value=3), "moves[2].ply", "expected 2"),
         (line_with("moves", 2, "seat", value=2), "moves[2].seat", "expected 1, the player to move"),
@@ -564,6 +564,7 @@ MOVE = {"ply": 5, "seat": 2, "action": 8, "clocks": [[1, 0], [1, 0]], "at": AT}
         (line_with("finished", "reason", value="magic"), "finished.reason", "rules, agreement"),
         (line_with("finished", "text", value="\x1b[2J"), "finished.text", "regex"),
         (line_with("finished", "by", value=1), "finished.by", "unknown field"),
+        (line_with("finished", "missing", value=2), "finished.missing", "has made no move"),
     ],
 )
 def test_the_error_of_a_bad_line_names_the_field_and_the_reason(
