@@ -9,9 +9,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from msgspec import Struct, structs
+import msgspec
+from msgspec import Raw, Struct, structs
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.web import http
 
@@ -45,6 +46,9 @@ from playout.server.web.archive import Archive
 from playout.server.web.http import HttpError
 from playout.server.web.parameters import parse_id
 from playout.server.web.worker_pool import WorkUnavailable
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Analysis).decode
 
 #: The candidates and the moves of the pv that are shown; bots send about fifty candidates a move.
 #: With a net's policy there are more candidates, for the heat map on the board.
@@ -127,8 +131,15 @@ def match_data(stored: StoredMatch) -> MatchData:
     """
     stored = public(stored)
     replayed = replay(stored)
-    moves = [_PlayedMove(m.action, m.seat, m.clocks, m.at, m.info) for m in stored.moves]
+    shown = map(shortened, stored.moves)
+    moves = [_PlayedMove(m.action, m.seat, m.clocks, m.at, m.info) for m in shown]
     return _data(stored.started, replayed.game, replayed.states, moves, stored.ended)
+
+
+def encoded(data: MatchData) -> bytes:
+    """The data as JSON: a position at a time, so that other threads can run between them."""
+    positions: Any = tuple(Raw(_encode(each)) for each in data.positions)
+    return _encode(structs.replace(data, positions=positions))
 
 
 def public(stored: StoredMatch) -> StoredMatch:
@@ -144,7 +155,20 @@ def _past(move: MovePlayed, shown: int) -> Analysis | None:
     """The analysis of one of the first `shown` moves, without the moves expected after them."""
     if move.info is None or move.ply >= shown:
         return None
-    return structs.replace(move.info, pv=move.info.pv[:DELAY_PLIES])
+    given: Any = move.info
+    is_packed = isinstance(given, Raw)
+    info: Analysis = _decode(given) if is_packed else given
+    past = structs.replace(info, pv=info.pv[:DELAY_PLIES])
+    return _raw(past) if is_packed else past
+
+
+def packed(move: MovePlayed) -> MovePlayed:
+    """A move with its analysis as JSON, which takes a tenth of the memory, and is written as is."""
+    return structs.replace(move, info=move.info and _raw(move.info))
+
+
+def _raw(info: Analysis) -> Any:
+    return Raw(_encode(info))
 
 
 def unstored_match_data(room: MatchRoom) -> Callable[[], MatchData]:
@@ -198,7 +222,7 @@ def _position(
     info = move.info
     return PositionData(
         ply=ply,
-        view=position_view_of(game, states, actions, ply, info and _shortened(info, move.action)),
+        view=position_view_of(game, states, actions, ply, info),
         action=move.action,
         player=move.seat,
         clocks=move.clocks and _rounded(move.clocks),
@@ -207,11 +231,18 @@ def _position(
     )
 
 
-def _shortened(info: Analysis, played: int) -> Analysis:
-    shown = _CANDIDATES_WITH_POLICY if info.policy else _CANDIDATES
-    candidates = best_actions(info, shown, played)
+def shortened(move: MovePlayed) -> MovePlayed:
+    """A move with the part of its analysis that is shown: a fiftieth of the largest one."""
+    info = move.info
+    if info is None:
+        return move
+    most = _CANDIDATES_WITH_POLICY if info.policy else _CANDIDATES
+    candidates = best_actions(info, most, move.action)
     rounded = tuple((action, visits, round(win_rate, 4)) for action, visits, win_rate in candidates)
-    return structs.replace(info, pv=info.pv[:_PV_MOVES], actions=rounded)
+    kept = {action for action, _, _ in rounded}
+    policy = tuple(each for each in info.policy if each[0] in kept)
+    short = structs.replace(info, pv=info.pv[:_PV_MOVES], actions=rounded, policy=policy)
+    return structs.replace(move, info=short)
 
 
 def _numbers(info: Analysis) -> Analysis:
@@ -297,7 +328,7 @@ class MatchLookup:
     async def _load(self, match: str) -> MatchData:
         room = self._hub.rooms.get(match)
         try:
-            stored = await self._archive.match(match)
+            stored = await self._archive.match(match, shortened)
         except WorkUnavailable:
             if room is None:
                 raise
