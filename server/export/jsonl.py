@@ -132,10 +132,14 @@ def encoded(stored: StoredMatch) -> bytes:
 
     A long match may have tens of megabytes, so other threads can run between its moves.
     """
-    moves = b",".join(msgspec.json.encode(_written_move(move)) for move in stored.moves)
     # No text can contain this key, as its quotation marks would be escaped there.
     head, key, tail = msgspec.json.encode(_line(stored)).partition(b'"moves":[')
-    return b"".join((head, key, moves, tail, b"\n"))
+    pieces = [head, key]
+    for move in stored.moves:
+        pieces += (msgspec.json.encode(_written_move(move)), b",")
+    if stored.moves:
+        pieces.pop()
+    return b"".join((*pieces, tail, b"\n"))
 
 
 def _line(stored: StoredMatch) -> _Line:

@@ -57,7 +57,7 @@ _CANDIDATES, _CANDIDATES_WITH_POLICY, _PV_MOVES = 5, 20, DELAY_PLIES
 _MAX_CACHED = 32
 
 
-class PositionData(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class PositionData(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The position after `ply` moves; the other fields belong to the move that led there.
 
     `info` is the analysis without its moves, which are in `view`. `at` is in seconds since 1970.
@@ -115,13 +115,13 @@ class MatchData(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _PlayedMove(NamedTuple):
-    """A move with its player, clocks, time and analysis."""
+    """A move with its player, clocks, time and analysis as JSON."""
 
     action: int
     seat: Seat
     clocks: tuple[ClockState, ClockState] | None = None
     at: float | None = None
-    info: Analysis | None = None
+    info: Raw | None = None
 
 
 def match_data(stored: StoredMatch) -> MatchData:
@@ -131,7 +131,7 @@ def match_data(stored: StoredMatch) -> MatchData:
     """
     stored = public(stored)
     replayed = replay(stored)
-    shown = map(shortened, stored.moves)
+    shown: Any = map(shortened, stored.moves)
     moves = [_PlayedMove(m.action, m.seat, m.clocks, m.at, m.info) for m in shown]
     return _data(stored.started, replayed.game, replayed.states, moves, stored.ended)
 
@@ -219,7 +219,7 @@ def _position(
 ) -> PositionData:
     if move is None:
         return PositionData(ply=ply, view=position_view_of(game, states, actions, ply))
-    info = move.info
+    info = _decode(move.info) if move.info else None
     return PositionData(
         ply=ply,
         view=position_view_of(game, states, actions, ply, info),
@@ -232,9 +232,13 @@ def _position(
 
 
 def shortened(move: MovePlayed) -> MovePlayed:
-    """A move with the part of its analysis that is shown: a fiftieth of the largest one."""
+    """A move with the part of its analysis that is shown, as JSON.
+
+    It has a twentieth of the largest one, and gives the garbage collector nothing to visit: a
+    collection holds the interpreter.
+    """
     info = move.info
-    if info is None:
+    if info is None or isinstance(info, Raw):
         return move
     most = _CANDIDATES_WITH_POLICY if info.policy else _CANDIDATES
     candidates = best_actions(info, most, move.action)
@@ -242,7 +246,7 @@ def shortened(move: MovePlayed) -> MovePlayed:
     kept = {action for action, _, _ in rounded}
     policy = tuple(each for each in info.policy if each[0] in kept)
     short = structs.replace(info, pv=info.pv[:_PV_MOVES], actions=rounded, policy=policy)
-    return structs.replace(move, info=short)
+    return packed(structs.replace(move, info=short))
 
 
 def _numbers(info: Analysis) -> Analysis:
