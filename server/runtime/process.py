@@ -124,8 +124,8 @@ def connection_room(files: int, *, bots: int, most_http: int) -> ConnectionRoom:
 # Python's garbage collector, in a process that keeps its modules.
 
 
-#: New objects before the collector looks for cycles, of which the server makes almost none. It holds
-#: the interpreter meanwhile: with 20,000 objects of a long match for 10 ms.
+#: New objects before the collector looks for cycles, of which the server makes almost none. It
+#: holds the interpreter meanwhile: with 20,000 objects of a long match for 10 ms.
 _NEW_OBJECTS = 5_000
 
 
