@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -43,7 +44,12 @@ def registered(text: str) -> str:
 
     Raises UsageError.
     """
+    name = text.partition("(")[0].strip()
     try:
+        if name not in games.names() and (
+            hint := plugins.file_hint("game", "Game", name, Path.cwd())
+        ):
+            raise hint
         return games.register(text)
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error

@@ -100,7 +100,7 @@ class Chess(KernelGame):
             return found[wanted]
         if len(alike) == 1:
             return alike.pop()
-        raise IllegalAction(self._explain(state, repr(wanted)))
+        raise IllegalAction(self._explain(state, repr(wanted), numbers=False))
 
     def long_algebraic(self, state: State, action: int) -> str:
         """Return a move as UCI writes it, from and to, as in `e2e4` and `e7e8q`."""

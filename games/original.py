@@ -131,7 +131,7 @@ class Original(HistoryGame[BoardPosition]):
         texts = list(self.position(state).actions)
         text = _text_of(message)
         if text not in texts:
-            raise IllegalAction(self._explain(state, text))
+            raise IllegalAction(self._explain(state, text, numbers=False))
         return texts.index(text)
 
     def points(self, state: State) -> dict[str, float]:

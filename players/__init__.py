@@ -14,6 +14,7 @@ the entry point group `playout.players`.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from playout.games import Game, SpecError
 from playout.games.core import plugins, spec
@@ -36,6 +37,7 @@ from playout.players.core.player import (
 __all__ = [
     "ActionStats",
     "Cancelled",
+    "IncompletePlayer",
     "Info",
     "Limit",
     "MatchClock",
@@ -66,13 +68,28 @@ def find(name: str) -> type[Player]:
 
     Raises SpecError for an unknown name.
     """
+    if name not in names() and (hint := plugins.file_hint("player", "Player", name, Path.cwd())):
+        raise hint
     if ":" in name:
         return plugins.find_class(Player, "player", name)
     return plugins.find(sys.modules[__name__], _GROUP, Player, "player", name)
 
 
+class IncompletePlayer(SpecError):
+    """Raised for a player whose `__init__` does not call that of `Player`."""
+
+
 def load(text: str | spec.Spec, game: Game) -> Player:
-    """Return a new player of `game`, specified as in `uct(c=1.2,seed=7)`. Raises SpecError."""
+    """Return a new player of `game`, specified as in `uct(c=1.2,seed=7)`.
+
+    Raises SpecError, and IncompletePlayer.
+    """
     wanted = spec.parse(text) if isinstance(text, str) else text
     make = find(wanted.name)
-    return plugins.create(make, game, **spec.bind(make, wanted, skip=1))
+    player = plugins.create(make, game, **spec.bind(make, wanted, skip=1))
+    if not (hasattr(player, "game") and hasattr(player, "cancelled")):
+        raise IncompletePlayer(
+            f"{make.__name__}.__init__ does not call that of Player: begin it with "
+            "super().__init__(game)"
+        )
+    return player

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from playout.games import Game, SpecError, State
-from playout.players.core.player import Limit, Player, PlayResult, actions_between
+from playout.players.core.player import Cancelled, Limit, Player, PlayResult, actions_between
 from playout.players.engines import config
 from playout.players.engines.client import EngineClient, Position, is_short
 from playout.players.engines.gomocup_client import GomocupClient
@@ -28,6 +30,8 @@ _CLIENTS: dict[str, type[EngineClient]] = {
 }
 #: Limit of the moves of a check.
 _CHECK = Limit(seconds=1.0)
+#: Seconds in which an engine must end a search after its match, before it is killed.
+_STOP_S = 5.0
 
 
 class Engine(Player):
@@ -68,7 +72,7 @@ class Engine(Player):
         self._warn_of_short_moves(limit)
         position = Position(states, _moves(self.game, states, limit))
         try:
-            with self._in_use:
+            with self._in_use, self._search_ended():
                 return self._chosen(position, limit)
         finally:
             self._tell_result()
@@ -86,10 +90,25 @@ class Engine(Player):
 
     def ponder(self, states: Sequence[State]) -> None:
         client = self._ready()
+        with self._search_ended():
+            try:
+                client.ponder()
+            except EngineError:
+                self.close()
+                raise
+
+    @contextlib.contextmanager
+    def _search_ended(self) -> Iterator[None]:
+        """End a search that is cancelled in the block, if the match is over; or kill the engine."""
         try:
-            client.ponder()
-        except EngineError:
-            self.close()
+            yield
+        except Cancelled:
+            if self._winner is not None and self._client:
+                try:
+                    with self._client.process.not_cancelled():
+                        self._client.end_search(time.monotonic() + _STOP_S)
+                except EngineError:
+                    self.close()
             raise
 
     def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
@@ -151,7 +170,7 @@ class Engine(Player):
         """Return the client of an engine that waits for commands; start it again if necessary."""
         if self._client:
             try:
-                self._client.settle()
+                self._client.settle(self._client.ping_deadline())
             except EngineError:
                 self.close()
         if self._client is None:

@@ -130,7 +130,7 @@ class Game(ABC):
                 alike = action
         if alike is not None:
             return alike
-        raise IllegalAction(self._explain(state, repr(text.strip())))
+        raise IllegalAction(self._explain(state, repr(text.strip()), numbers=False))
 
     def view(self, state: State) -> BoardView:
         """Return the position as a drawing; by default the numbers of the state in one row."""
@@ -140,13 +140,23 @@ class Game(ABC):
         """Return the position as text, with coordinates."""
         return draw(self.view(state))
 
-    def _explain(self, state: State, wanted: str) -> str:
+    def legal_text(self, state: State, *, numbers: bool) -> str:
+        """Return `legal are` and the first 20 legal actions, for the message of an error.
+
+        They are named as people write them; with `numbers`, for programs, each has its number and
+        its name.
+        """
+        actions = self.legal_actions(state)
+        pairs = [(action, self.action_name(state, action)) for action in actions[:20]]
+        listed = ", ".join(f"{action} ({name})" if numbers else name for action, name in pairs)
+        more = f" and {len(actions) - 20} more" if len(actions) > 20 else ""
+        label = "legal are, as number (name)" if numbers else "legal are"
+        return f"{label}: {listed}{more}"
+
+    def _explain(self, state: State, wanted: str, *, numbers: bool = True) -> str:
         if self.winner(state):
             return f"{wanted} is not legal: the game is over"
-        actions = self.legal_actions(state)
-        listed = ", ".join(self.action_name(state, action) for action in actions[:20])
-        more = f" and {len(actions) - 20} more" if len(actions) > 20 else ""
-        return f"{wanted} is not legal here; legal are: {listed}{more}"
+        return f"{wanted} is not legal here; {self.legal_text(state, numbers=numbers)}"
 
     def __str__(self) -> str:
         return self.spec or type(self).__name__

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import functools
 import importlib
 import json
@@ -12,6 +14,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
@@ -63,6 +66,27 @@ def find_outside(group: str, base: type[T], kind: str, name: str) -> type[T]:
     if name not in _outside(group):
         raise spec.unknown(kind, name, outside(group))
     return find_class(base, kind, _outside(group)[name].value)
+
+
+def file_hint(kind: str, base: str, name: str, folder: Path) -> spec.SpecError | None:
+    """Return the error for a name that is a Python file in the folder, or its module; else None.
+
+    It says how the class in the file is named: the first one whose bases end with `base`. The name
+    must be typed by the user of this process, as the file is read.
+    """
+    path, _, given = name.partition(":")
+    module = path.removesuffix(".py")
+    file = folder / f"{module}.py"
+    if path == module and (given or not file.is_file()):
+        return None
+    classes = [given] if given else []
+    with contextlib.suppress(OSError, SyntaxError, ValueError):
+        for each in ast.parse(file.read_bytes()).body:
+            bases = each.bases if isinstance(each, ast.ClassDef) else ()
+            if any(ast.unparse(one).endswith(base) for one in bases):
+                classes.append(each.name)
+    target = f"{module}:{classes[0] if classes else f'My{base}'}"
+    return spec.SpecError(f"a {kind} in a file is named by its module and class: {target!r}")
 
 
 def find_class(base: type[T], kind: str, target: str) -> type[T]:

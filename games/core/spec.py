@@ -43,7 +43,10 @@ def parse(text: str) -> Spec:
         raise SpecError(f"a specification has at most {MAX_LENGTH} characters, not {len(text)}")
     match = _SPEC.fullmatch(text)
     if match is None or not "".join(text.split()).isprintable():
-        raise SpecError(f"cannot read {text!r}: write it as name or name(key=value,key=value)")
+        hint = "; a class in a file is module:Class, as in my_bot:MyBot" if ".py" in text else ""
+        raise SpecError(
+            f"cannot read {text!r}: write it as name or name(key=value,key=value){hint}"
+        )
     name, inside = match.groups()
     pieces = inside.split(",") if inside and inside.strip() else []
     return Spec(name, parse_options(pieces))

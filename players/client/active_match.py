@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -117,6 +118,18 @@ class ActiveMatch:
     def opponent(self) -> str:
         """The name of the other player."""
         return self.started.players[2 - self.seat]
+
+    @property
+    def left_s(self) -> tuple[float, float]:
+        """The seconds on both clocks; infinite without clocks."""
+        controls = self.started.both_time_controls
+        if self.clocks is None or controls is None:
+            return math.inf, math.inf
+        first, second = (
+            clock.main_s + clock.periods * control.period_s
+            for clock, control in zip(self.clocks, controls, strict=True)
+        )
+        return first, second
 
     def take_back(self, ply: int) -> None:
         """Forget the moves from number `ply` on, and the player's work on them."""

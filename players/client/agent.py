@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import structs
+from twisted.python.failure import Failure
 
 from playout.commands.identity import HELLO, Identity, Login
 from playout.games import IllegalAction, SpecError, State
 from playout.games.core import plugins
 from playout.players.client.active_match import ActiveMatch, MoveQuery, ResultCounts, TakeOvers
-from playout.players.client.match_driver import MatchDriver
+from playout.players.client.match_driver import MatchDriver, never
 from playout.players.client.offers import OfferAnswers
 from playout.players.client.play_request import PlayRequest
 from playout.players.client.player_console import PlayerConsole
@@ -60,10 +61,12 @@ class Agent:
         identity: Identity,
         console: PlayerConsole,
         finished: Callable[[int], None],
+        allow_stall: Callable[[float], None] = never,
     ) -> None:
         """`player_of` returns the player of a game, or raises SpecError.
 
-        `finished` is called once, with the exit code.
+        `finished` is called once, with the exit code; the player may still be thinking then.
+        `allow_stall` is that of `MatchDriver`.
         """
         self.counts = ResultCounts()
         self._reactor = reactor
@@ -73,7 +76,15 @@ class Agent:
         self._console = console
         self._finished = finished
         self._offers = OfferAnswers(console, takebacks=request.takebacks)
-        self._driver = MatchDriver(reactor, console, self.counts, self._left, self._offers.ask)
+        self._driver = MatchDriver(
+            reactor,
+            console,
+            self.counts,
+            self._left,
+            self._offers.ask,
+            lambda: self._finish(self._leaving_with or 1),
+            allow_stall,
+        )
         self._takeovers = TakeOvers(reactor, request.admits, console.show, self._send_request)
         #: The exit code, once the player is to leave.
         self._leaving_with: int | None = None
@@ -132,6 +143,12 @@ class Agent:
 
     def received(self, event: Event) -> None:
         """Handle an event of the server."""
+        try:
+            self._handle(event)
+        except Exception:  # the player may be any program
+            self._driver.fail(Failure())
+
+    def _handle(self, event: Event) -> None:
         match event:
             case Welcome():
                 self._welcomed(event)
@@ -372,6 +389,8 @@ class Agent:
         if match is None or event.match != match.started.match or match.over:
             return
         self.counts.count(event.winner, match.seat)
+        if event.reason is Reason.ILLEGAL_MOVES and event.winner != match.seat:
+            self.counts.faults += 1
         self._console.ended(event)
         if event.reason is not Reason.VOID:
             self._missed_starts = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
 from collections.abc import Callable
@@ -34,6 +35,14 @@ _RESIGN = "resign"
 #: The longest choice that is made in the reactor's thread: switching to another thread and back
 #: takes 0.15 ms, and much more on a busy machine.
 _SHORT_S = 0.02
+#: Seconds that a player may think after the end of its match, and of its time for the move.
+GRACE_S = 10.0
+#: Seconds after the end of a player's clocks in which its code must let the event loop run.
+STALL_S = 10.0
+
+
+def never(seconds: float) -> None:
+    """Limit nothing; the default of `MatchDriver` for the alarm."""
 
 
 class MatchDriver:
@@ -46,10 +55,15 @@ class MatchDriver:
         counts: ResultCounts,
         left: Callable[[], None],
         ask: Callable[[ActiveMatch, MatchRequest], None],
+        abandon: Callable[[], None],
+        allow_stall: Callable[[float], None] = never,
     ) -> None:
         """`left` is called when a match is over and its player has stopped thinking.
 
-        `ask` sends a player's request to the server.
+        `ask` sends a player's request to the server. `abandon` is called after a failure with which
+        the player cannot go on, also if it still thinks some seconds after the end of its match.
+        `allow_stall` is told for how many seconds the event loop may stand still, as in
+        `StallAlarm.allow`.
         """
         self.connection: ServerConnection
         self._reactor = reactor
@@ -57,9 +71,35 @@ class MatchDriver:
         self._counts = counts
         self._left = left
         self._ask = ask
+        self._abandon = abandon
+        self._allow_stall = allow_stall
+        #: The time at which the player should have chosen, by its limit.
+        self._due_at = 0.0
+        #: The call of `_stuck`, once a match is over while its player thinks.
+        self._grace: Any = None
 
     def advance(self, match: ActiveMatch) -> None:
         """Take the next step of the player; to be called after each change of the match."""
+        try:
+            self._advance(match)
+        except Exception:  # the player may be any program
+            self.fail(Failure())
+
+    def fail(self, failure: Failure) -> None:
+        """Report a failure of the player outside of `choose` and `ponder`, and give it up."""
+        self._report_fault(failure, "The player failed, and cannot go on")
+        self._abandon()
+
+    def _stuck(self) -> None:
+        self._counts.faults += 1
+        self._console.show("The player still thinks, although its match is over: giving it up.")
+        self._abandon()
+
+    def _advance(self, match: ActiveMatch) -> None:
+        self._allow_stall(sum(match.left_s) + STALL_S)
+        if match.over and match.doing is not Doing.NOTHING and self._grace is None:
+            overtime_s = max(0.0, self._due_at - self._reactor.seconds())
+            self._grace = self._reactor.callLater(overtime_s + GRACE_S, self._stuck)
         match match.step:
             case Step.CHOOSE:
                 self._choose(match)
@@ -71,6 +111,7 @@ class MatchDriver:
                 match.doing = Doing.STOPPING
                 match.player.cancel()
             case Step.LEAVE:
+                self._allow_stall(math.inf)
                 self._left()
 
     def append(self, match: ActiveMatch, action: int, state: State) -> None:
@@ -106,6 +147,7 @@ class MatchDriver:
 
     def notify(self, match: ActiveMatch, call: Callable[..., None], *arguments: object) -> None:
         """Call a method of the player, or show its analysis; resign if that fails."""
+        self._allow_stall(sum(match.left_s) + STALL_S)
         try:
             call(*arguments)
         except Exception:  # the player may be any program
@@ -125,6 +167,8 @@ class MatchDriver:
             opponent=controls[2 - match.seat] if controls else None,
         )
         limit = replace(limit, moves=tuple(match.moves))
+        self._due_at = self._reactor.seconds() + (limit.seconds or 0.0)
+        self._allow_stall(match.left_s[match.seat - 1] + STALL_S)
         longest_s = match.player.longest_s(limit)
         is_short = longest_s is not None and longest_s <= _SHORT_S
         run = maybeDeferred if is_short else self._thread
@@ -153,6 +197,9 @@ class MatchDriver:
 
     def _stopped(self, result: Any, match: ActiveMatch) -> Any:
         match.doing = Doing.NOTHING
+        if self._grace:
+            self._grace.cancel()
+            self._grace = None
         return result
 
     def _pondered(self, _: None, match: ActiveMatch, ply: int) -> None:
@@ -187,10 +234,12 @@ class MatchDriver:
             self._report_fault(failure)
         self.resign(match)
 
-    def _report_fault(self, failure: Failure) -> None:
+    def _report_fault(
+        self, failure: Failure, what: str = "The player failed, and resigns its match"
+    ) -> None:
         self._counts.faults += 1
         if failure.check(PlayerError):
             self._console.show(f"The player resigns its match: {failure.getErrorMessage()}")
             return
-        self._console.show("The player failed, and resigns its match:")
+        self._console.show(f"{what}:")
         failure.printTraceback(sys.stderr)

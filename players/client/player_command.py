@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import getpass
-import importlib
 import os
 import shlex
-import signal
 import sys
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import click
 from click.core import ParameterSource
@@ -28,8 +26,7 @@ from playout.commands.identity import Identity, SavedAccount, random_name, softw
 from playout.commands.options import registered
 from playout.commands.progress import doing
 from playout.games.core import spec
-from playout.players.client.active_match import ResultCounts
-from playout.players.client.agent import Agent
+from playout.players.client.client_process import play
 from playout.players.client.play_request import PlayRequest
 from playout.players.client.player_cache import PlayerCache
 from playout.players.client.player_console import PlayerConsole
@@ -270,39 +267,10 @@ def main(
         request = PlayRequest(_join(tournament))
     tree_file = _tree_file(cache.make, tree, tree_visits)
     console = PlayerConsole(rendering.console(), quiet=quiet, show=show, tree_file=tree_file)
-    counts, code = _play(server, cache, request, identity, console, retry_s)
+    counts, code = play(server, cache, request, identity, console, retry_s)
     if matches > 1 or counts.played > 1:
         click.echo(counts)
     sys.exit(code)
-
-
-def _play(
-    server: ServerAddress,
-    cache: PlayerCache,
-    request: PlayRequest,
-    identity: Identity,
-    console: PlayerConsole,
-    retry_s: float,
-) -> tuple[ResultCounts, int]:
-    """Play until done, interrupted or refused; return the results and the exit code."""
-    reactor: Any = importlib.import_module("twisted.internet.reactor")
-    codes: list[int] = []
-
-    def finished(code: int) -> None:
-        codes.append(code)
-        reactor.callLater(0.05, reactor.stop)
-
-    agent = Agent(reactor, cache, request, identity, console, finished)
-    connection = server.connection(
-        reactor, agent, retry_s, measures_round_trip=True, repeats_requests=True
-    )
-    agent.use(connection)
-    reactor.callWhenRunning(connection.open)
-    signal.signal(signal.SIGINT, lambda *_: reactor.callFromThread(agent.interrupt))
-    signal.signal(signal.SIGTERM, lambda *_: reactor.callFromThread(agent.leave, 143))
-    reactor.run(installSignalHandlers=False)
-    cache.close()
-    return agent.counts, codes[0] if codes else 1
 
 
 def _check(player: str, options: tuple[str, ...], known: tuple[str, ...]) -> None:
@@ -445,6 +413,8 @@ def _player_cache(player: str, options: tuple[str, ...], known: tuple[str, ...])
             cache = PlayerCache(_with_options(player, options))
             for game in known:
                 cache(game)
+    except players.IncompletePlayer as error:
+        raise click.ClickException(str(error)) from error
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
     return cache

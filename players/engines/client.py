@@ -41,6 +41,8 @@ class EngineClient(ABC):
 
     #: The command that makes an engine exit.
     farewell = "quit"
+    #: Whether the engine answers with the numbers of actions.
+    answers_numbers = False
 
     def __init__(self, config: EngineConfig, game: Game, cancelled: threading.Event) -> None:
         """Start the engine, and wait until it is ready."""
@@ -82,8 +84,12 @@ class EngineClient(ABC):
         """Let the engine think on the opponent's time, until Cancelled is raised."""
 
     @abstractmethod
-    def settle(self) -> None:
+    def settle(self, deadline: float) -> None:
         """Read the rest of a cancelled answer."""
+
+    def end_search(self, deadline: float) -> None:
+        """Stop a cancelled search after the end of its match, so that it takes no core."""
+        self.settle(deadline)
 
     def ended(self, states: Sequence[State], winner: int) -> None:
         """Tell the engine the end of its match: `winner` is 1, 2, -1 (a tie), 0 (no result)."""
@@ -108,13 +114,8 @@ class EngineClient(ABC):
 
     def illegal(self, position: Position, answer: str) -> EngineError:
         """Return the error of an engine whose answer is not legal, with the legal moves."""
-        state = position.states[-1]
-        legal = self.game.legal_actions(state)
-        names = ", ".join(self.game.action_name(state, each) for each in legal[:20])
-        more = f" and {len(legal) - 20} more" if len(legal) > 20 else ""
-        return self.process.fault(
-            f"has answered {shown(answer)}: not legal; legal are {names}{more}"
-        )
+        legal = self.game.legal_text(position.states[-1], numbers=self.answers_numbers)
+        return self.process.fault(f"has answered {shown(answer)}: not legal; {legal}")
 
 
 def clock_of(limit: Limit) -> MatchClock | None:

@@ -62,9 +62,9 @@ class GomocupClient(EngineClient):
     def new_match(self) -> None:
         self._told = None
 
-    def settle(self) -> None:
+    def settle(self, deadline: float) -> None:
         if self._is_thinking:
-            self._move(self.ping_deadline(), [])
+            self._move(deadline, [])
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
         told, self._told = self._told, None

@@ -68,9 +68,9 @@ class GtpClient(EngineClient):
         self._told = None
         self._time_settings = ""
 
-    def settle(self) -> None:
+    def settle(self, deadline: float) -> None:
         if self._unanswered is not None:
-            self._answer(self._unanswered, self.ping_deadline())
+            self._answer(self._unanswered, deadline)
             self._unanswered = None
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:

@@ -15,6 +15,7 @@ class LinesClient(EngineClient):
     """Plays with a script, which gets only positions with a choice."""
 
     farewell = ""  # a script is killed
+    answers_numbers = True
     _is_thinking = False
 
     def _start(self, deadline: float) -> None:
@@ -23,9 +24,9 @@ class LinesClient(EngineClient):
     def new_match(self) -> None:
         pass  # the next line has the whole position
 
-    def settle(self) -> None:
+    def settle(self, deadline: float) -> None:
         if self._is_thinking:
-            self._answer(self.ping_deadline())
+            self._answer(deadline)
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
         self.process.send(self._line(position, limit))

@@ -67,8 +67,12 @@ class OriginalEngineClient(EngineClient):
     def new_match(self) -> None:
         self._is_usable &= not self._seat
 
-    def settle(self) -> None:
+    def settle(self, deadline: float) -> None:
         pass  # a cancelled process is not used again
+
+    def end_search(self, deadline: float) -> None:
+        if self._is_thinking:  # and reads no message
+            raise self.process.fault("still thinks after the end of its match")
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
         if not self._is_usable or self._seat not in (0, position.seat):

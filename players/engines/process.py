@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import IO
@@ -90,6 +90,15 @@ class EngineProcess:
         self._input, self._output = self._process.stdin.fileno(), self._process.stdout.fileno()
         for descriptor in (self._input, self._output):
             os.set_blocking(descriptor, False)
+
+    @contextlib.contextmanager
+    def not_cancelled(self) -> Iterator[None]:
+        """Within the block `line` waits although `cancelled` is set."""
+        cancelled, self._cancelled = self._cancelled, threading.Event()
+        try:
+            yield
+        finally:
+            self._cancelled = cancelled
 
     def send(self, line: str) -> None:
         """Write a command. Raises EngineError if the engine does not read it."""

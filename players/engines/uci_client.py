@@ -176,17 +176,20 @@ class UciClient(EngineClient):
     def new_match(self) -> None:
         self._is_new_match = True
 
-    def settle(self) -> None:
-        if self._is_searching and self._pondered is None:
-            self._stop()
+    def settle(self, deadline: float) -> None:
+        if self._pondered is None:
+            self.end_search(deadline)
+
+    def end_search(self, deadline: float) -> None:
+        if self._is_searching:
+            self._stop(deadline)
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
         is_expected = self._is_searching and self._pondered == position.moves
         if is_expected:
             self.process.send("ponderhit")
         else:
-            if self._is_searching:
-                self._stop()
+            self.end_search(self.ping_deadline())
             self._begin_match()
             self._search(position, go(limit, position.seat, self.config))
         self._pondered = None
@@ -262,11 +265,10 @@ class UciClient(EngineClient):
             pv=tuple(legal_line(self.game, position.states[-1], variation, self._moves.action)),
         )
 
-    def _stop(self) -> None:
+    def _stop(self, deadline: float) -> None:
         """Stop a search whose result is not needed."""
         self._pondered = None
         self.process.send("stop")
-        deadline = self.ping_deadline()
         while not self.process.line(deadline).startswith("bestmove"):
             pass
         self._is_searching = False

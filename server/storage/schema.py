@@ -60,6 +60,8 @@ accounts = Table(
     Column("skeleton", Text, nullable=False, unique=True),
     Column("digest", Text, nullable=False),
     Column("created_at", Double, nullable=False),
+    Column("token_at", Double),
+    Column("renewal", Text, nullable=False),
     Column("administrator", Boolean, nullable=False),
     Column("revoked", Boolean, nullable=False),
     Column("revision", Integer, nullable=False),

@@ -173,6 +173,18 @@ const update = (ply, fields = {}) => ({
 });
 const record = () => new MatchRecord(structuredClone(DATA));
 
+test("a move has its own number, and on a checkered board that of its pair", () => {
+  const numbers = (surface, ...movers) => {
+    const moves = movers.map((player) => ({ view: position(0), player }));
+    const match = new MatchRecord({ ...DATA, board: { surface }, positions: [DATA.positions[0], ...moves] });
+    return movers.map((_, at) => match.numberOf(at + 1)).join(" ");
+  };
+  assert.equal(numbers("plain", 1, 2, 1), "1 2 3");
+  assert.equal(numbers("checkered", 1, 2, 1, 2), "1. 1… 2. 2…");
+  assert.equal(numbers("checkered", 1, 1, 2, 2, 1), "1. 1. 1… 1… 2."); // jumps that go on
+  assert.equal(numbers("checkered", 2, 1, 2), "1… 2. 2…");
+});
+
 test("moves are added in order and once, and a gap is reported", () => {
   const match = record();
   assert.ok(match.add(update(1, { legal_moves: MOVES })));

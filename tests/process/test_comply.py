@@ -39,6 +39,23 @@ UPDATE = 'case "update" if message["ply"] == self.ply:  # another one is repeate
 RETRIES = "[0.1, 0.2, 0.5, 1] + [2] * 30"
 
 
+def test_the_command_compiles_nothing_but_its_game(tmp_path: Path) -> None:
+    code = (
+        "import sys; from playout.games.core import compilation_cache; "
+        "compilation_cache.announce_compilation(sys.exit); "
+        "import playout.bridges.comply.comply_command"
+    )
+    words = [sys.executable, "-P", "-c", code]
+    done = subprocess.run(
+        words,
+        env=os.environ | {"XDG_CACHE_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def also(at: str, line: str) -> tuple[str, str]:
     """A fault that is one more line of the bot, after the line that ends with `at`."""
     return at, f"{at}                {line}\n"

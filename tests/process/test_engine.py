@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ import pytest
 
 from playout import games, players
 from playout.games import Game, SpecError, State
-from playout.players import Cancelled, Limit, MatchClock, Player, PlayerError, TimeLeft
+from playout.players import Cancelled, Limit, MatchClock, Player, PlayerError, TimeLeft, engine
 from playout.players.engines import client, process
 from playout.players.engines.client import legal_line
 from playout.players.engines.uci_client import UciMoves
@@ -163,7 +164,7 @@ def test_an_engine_that_does_not_start_is_explained(
         ("die 3", "was ended by a signal (Segmentation fault)"),
         ("exit 3", "its last error, in "),
         ("close 3", "has closed its output"),
-        ("illegal 3", "not legal; legal are "),
+        ("illegal 3", "not legal; legal are"),
         ("flood 3", "has written more than "),
     ],
 )
@@ -240,6 +241,45 @@ def test_a_move_after_the_end_of_its_match_is_not_one_of_the_next(make: Make) ->
     player.started(1, "Bob", states[:1])
     assert played(player, 2) == MOVES["uci"][:2]
     assert len(tiny.pids) == 1
+
+
+@pytest.mark.parametrize("protocol", MOVES)
+def test_an_engine_that_thinks_on_after_its_match_is_killed(
+    make: Make, monkeypatch: pytest.MonkeyPatch, protocol: str
+) -> None:
+    monkeypatch.setattr(engine, "_STOP_S", 0.2)
+    player, tiny = make("hang 1", protocol)
+    choose_until_the_end(player)
+    tiny.require_gone()
+
+
+def test_an_engine_that_stops_after_its_match_plays_the_next(make: Make) -> None:
+    player, tiny = make("late 1", "uci")
+    choose_until_the_end(player)
+    player.ready()
+    player.started(1, "Bob", [player.game.initial_state()])
+    assert played(player, 2) == MOVES["uci"][:2]
+    assert len(tiny.pids) == 1
+
+
+def choose_until_the_end(player: Player) -> None:
+    """The match of a player is over while it thinks."""
+    states = [player.game.initial_state()]
+    player.started(1, "Bob", states)
+    ending = threading.Thread(target=end_when_asked, args=(player,))
+    ending.start()
+    with pytest.raises(Cancelled):
+        player.choose(states, LIMIT)
+    ending.join()
+
+
+def end_when_asked(player: Player) -> None:
+    assert isinstance(player, engine.Engine)
+    assert player._client
+    running = player._client.process
+    wait_until(lambda: re.search("genmove|BEGIN|go ", running._command))
+    player.ended(2, "time")
+    player.cancel()
 
 
 def cancel_when_asked(player: Player, tiny: TinyEngine) -> None:

@@ -155,7 +155,7 @@ def test_check_plays_a_move_for_each_seat(make: Make) -> None:
         ("die 2", "has exited with code 3"),
         ("flood 2", "has written more than "),
         ("garbage 2", "expected a line of JSON"),
-        ("illegal 2", "not legal; legal are "),
+        ("illegal 2", "not legal; legal are"),
     ],
 )
 def test_a_fault_is_explained_and_the_next_match_is_played(

@@ -25,6 +25,8 @@ SAYS = (
     'import json, sys\nfor line in sys.stdin: print(json.loads(line)["options"]["say"], flush=True)'
 )
 LIMIT = Limit(seconds=50.0)
+#: The legal actions of nim, by which an answer is explained.
+LEGAL = r"not legal; legal are, as number \(name\): 0 \(1\), 1 \(2\), 2 \(3\)"
 
 Load = Callable[..., Player]
 
@@ -78,7 +80,7 @@ def test_a_line_has_the_position_and_its_legal_actions_with_names(load: Load) ->
 @pytest.mark.parametrize("say", ["9", "-1", "one", "1.0", "²", "[1]"])
 def test_an_answer_that_is_no_legal_action_is_named(load: Load, say: str) -> None:
     player = load(SAYS, "nim", say)
-    with pytest.raises(PlayerError, match=r"not legal; legal are 1, 2, 3") as error:
+    with pytest.raises(PlayerError, match=LEGAL) as error:
         player.choose([games.load("nim").initial_state()], LIMIT)
     assert f"has answered '{say}'" in str(error.value)
 

@@ -49,6 +49,20 @@ export class MatchRecord {
     return this.result !== null;
   }
 
+  /** Do players of the game count a move of each player as one? So they do on checkered boards. */
+  get countsPairs() {
+    return this.board?.surface === "checkered";
+  }
+
+  /** The number of the move that led to position `ply`, as players write it: "57", or "29." for the
+   * first player and "29…" for the second. */
+  numberOf(ply) {
+    if (!this.countsPairs) return String(ply);
+    const movers = this.positions.slice(1, ply + 1).map(({ player }) => player);
+    const number = movers.filter((player, at) => at === 0 || (player === 1 && movers[at - 1] !== 1)).length;
+    return `${number}${movers.at(-1) === 1 ? "." : "…"}`;
+  }
+
   /** Replace everything but the seat and the legal moves. Returns false, and changes nothing, if
    * the data is older than what is known. */
   refresh(data) {

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Sequence
+from pathlib import Path
 
 from playout import players
-from playout.games import State
+from playout.games import Game, State
 
 
 class ExitingPlayer(players.Player):
@@ -22,4 +24,42 @@ class StuckPlayer(players.Player):
 
     def choose(self, states: Sequence[State], limit: players.Limit) -> players.PlayResult:
         signal.pause()
+        raise AssertionError
+
+
+class EndlessPlayer(players.Player):
+    """Thinks for ever, in Python. `once` names a file: only before this file exists."""
+
+    def __init__(self, game: Game, once: str = "") -> None:
+        super().__init__(game)
+        self._once = Path(once) if once else None
+
+    def choose(self, states: Sequence[State], limit: players.Limit) -> players.PlayResult:
+        if self._once is None or not self._once.exists():
+            if self._once:
+                self._once.touch()
+            print("thinking", flush=True)
+            while True:
+                pass
+        return players.PlayResult(self.game.legal_actions(states[-1])[0])
+
+
+class EndlessListener(players.Player):
+    """Never returns from the notification that a match starts."""
+
+    def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
+        print("thinking", flush=True)
+        while True:
+            pass
+
+    def choose(self, states: Sequence[State], limit: players.Limit) -> players.PlayResult:
+        raise AssertionError
+
+
+class LockingPlayer(players.Player):
+    """Thinks for ever in a function of C that keeps Python's global lock."""
+
+    def choose(self, states: Sequence[State], limit: players.Limit) -> players.PlayResult:
+        print("thinking", flush=True)
+        re.match("(a+)+$", "a" * 80 + "b")  # it takes years
         raise AssertionError

@@ -33,6 +33,7 @@ from playout.players import (
 )
 from playout.players.client.active_match import STEPS, Doing, MoveQuery
 from playout.players.client.agent import Agent
+from playout.players.client.match_driver import GRACE_S
 from playout.players.client.play_request import PlayRequest
 from playout.players.client.player_cache import PlayerCache
 from playout.players.client.player_console import PlayerConsole
@@ -78,6 +79,7 @@ from playout.protocol.messages import (
 
 GAME = games.load("nim(chips=9)")
 TAKE_1, TAKE_2, TAKE_3 = 0, 1, 2
+LEGAL = "legal are, as number (name): 0 (1), 1 (2), 2 (3)"
 SEEKING = PlayRequest(Seek(game="nim(chips=9)"), 1)
 ENTERING = PlayRequest(Join())
 
@@ -423,6 +425,30 @@ def test_a_match_that_is_over_ends_the_choice(harness: AgentHarness) -> None:
     assert harness.agent.counts.lost == 1
 
 
+def test_a_player_that_thinks_on_after_its_match_is_given_up(harness: AgentHarness) -> None:
+    harness.start(clock=ClockState(60.0, 0))
+    harness.end()
+    harness.reactor.advance(GRACE_S)
+    assert not harness.codes, "it may use the time that it was given"
+    harness.reactor.advance(60.0)
+    assert harness.codes == [1]
+    assert "The player still thinks, although its match is over" in harness.shown
+
+
+def test_a_player_that_fails_outside_of_its_turn_is_given_up(
+    harness: AgentHarness, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise AttributeError("no attribute 'cancelled'")
+
+    monkeypatch.setattr(harness.player, "ready", fail)
+    harness.start()
+    assert harness.codes == [1]
+    assert harness.connection.closed, "instead of failing on connection after connection"
+    assert "The player failed, and cannot go on:" in harness.shown
+    assert capsys.readouterr().err.count("Traceback") == 1
+
+
 def test_an_end_that_is_told_twice_counts_once(harness: AgentHarness) -> None:
     harness.start()
     harness.end()
@@ -543,8 +569,8 @@ def test_leaving_does_not_wait_for_ever(harness: AgentHarness) -> None:
 @pytest.mark.parametrize(
     ("action", "state", "expected"),
     [
-        (TAKE_3 + 1, (2, 0, 5), "action 3 (no action) is not legal here; legal are: 1, 2, 3"),
-        (-1, (2, 0, 9), "action -1 (no action) is not legal here; legal are: 1, 2, 3"),
+        (TAKE_3 + 1, (2, 0, 5), f"action 3 (no action) is not legal here; {LEGAL}"),
+        (-1, (2, 0, 9), f"action -1 (no action) is not legal here; {LEGAL}"),
         (TAKE_3, (2, 0, 2**40), "the position after the last move is different"),
         (TAKE_3, (2, 0), "the position after the last move is different"),
     ],
@@ -808,6 +834,24 @@ def test_a_free_name_is_registered_and_its_token_kept(
     assert (again.token, again.session) == ("secret", "s")
 
 
+def test_a_renewed_token_replaces_the_one_in_the_file(
+    account: SavedAccount, file: TokenFile
+) -> None:
+    file.keep("server:1", "Ann", "old")
+    login = LoginHarness(account)
+    assert login.hello().renew_token
+    login.welcome(token="new", token_left_s=1000.0)
+    assert file.get("server:1", "Ann") == "new"
+    assert "has a new token" in login.shown
+
+
+def test_a_given_token_is_not_renewed_and_its_end_is_said(file: TokenFile) -> None:
+    login = LoginHarness(SavedAccount(file, "server:1", "Ann", GivenToken("t", "PLAYOUT_TOKEN")))
+    assert not login.hello().renew_token
+    login.welcome(token_left_s=2 * 86_400.0)
+    assert "PLAYOUT_TOKEN expires in 2.0 days" in login.shown
+
+
 def test_a_guest_has_no_token() -> None:
     hello = LoginHarness(None).hello()
     assert hello.guest
@@ -891,7 +935,7 @@ def test_a_file_that_breaks_meanwhile_is_explained(account: SavedAccount, file: 
     login = LoginHarness(account)
     file.path.write_text("{")
     login.welcome(token="secret")
-    assert "cannot be used again" in login.shown
+    assert "cannot be stored" in login.shown
     login.disconnect()
     login.connect()
     assert login.has_given_up
