@@ -239,7 +239,6 @@ _ADVICE = {
     ),
     Code.NOT_FOR_GUESTS: "Use an account: --name NAME, without --guest.",
     Code.UNKNOWN_TOURNAMENT: "Correct --tournament; any will find {name}'s, whatever its id.",
-    Code.TOO_MANY: "Stop another player of {name}, or wait until one has ended.",
 }
 
 

@@ -178,7 +178,7 @@ def _spent(pids: Iterable[int]) -> float:
 # The tournament starts a shell script as an entrant, COMMAND, with a process of its own: it writes
 # its token and the variables of its environment into a pipe, and sleeps. The process of the players
 # reads the pipe, connects to the server for each script, and plays the first legal action of each
-# position after the thinking time. A thousand entrants so need little memory, and no processor time.
+# position after the thinking time. A thousand entrants need little memory, and no processor time.
 
 
 _SCRIPT = """\

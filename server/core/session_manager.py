@@ -28,9 +28,10 @@ _STORAGE_NOTICE = {
 
 @dataclass(frozen=True)
 class SessionDisconnected(FeatureEvent):
-    """A session has lost its connection; it may come back."""
+    """A session has lost its connection, or its client has `left`; it may come back."""
 
     session: Session
+    left: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,8 +96,11 @@ class SessionManager:
             )
             raise Refused(Code.RATE_LIMITED, text, wait_s)
 
-    def disconnect(self, number: int, now: float) -> None:
-        """Remove a connection. A session with matches or unsent results may come back."""
+    def disconnect(self, number: int, now: float, *, left: bool = False) -> None:
+        """Remove a connection. A session with matches or unsent results may come back.
+
+        `left`: whether the client has closed it, and not the network or the server.
+        """
         connection = self.registry.disconnect(number)
         if connection is None:
             return
@@ -109,7 +113,7 @@ class SessionManager:
         session.connection, session.left_at = None, now
         for match_id in list(session.watching):
             self._rooms.running[match_id].unwatch(session, now)
-        self._context.queue(SessionDisconnected(session))
+        self._context.queue(SessionDisconnected(session, left))
         reconnect_s = self._context.policy.reconnect_s
         if session.matches or session.results_since(now - reconnect_s):
             self._expire_at(session, now + reconnect_s)

@@ -45,7 +45,8 @@ def starter(spec: TournamentSpec, folder: Path, address: tuple[str, int], tourna
     """Return the function that starts the entrants' processes, in that folder.
 
     `tokens` are those of their accounts, by name, which they read from their standard input; a
-    player without one uses its stored token. `more` are further environment variables, such as those about TLS.
+    player without one uses its stored token. `more` are further environment variables, such as
+    those about TLS.
     """
     host, port = address
 
