@@ -737,6 +737,23 @@ def test_a_closed_page_frees_its_bot(says_so: bool) -> None:
             bob.hear_until("started")
 
 
+@pytest.mark.parametrize("player", ["EndlessPlayer", "LockingPlayer"])
+def test_a_bot_that_never_returns_is_gone_after_its_match(player: str) -> None:
+    options = ("--bots", "1", "--bot", f"failing_players:{player}")
+    with (
+        running_server(*options, env=FINDABLE, changed=NICE) as server,
+        RawClient(server.host, server.port) as bob,
+    ):
+        bob.hello()
+        challenge_bot(bob, f"failing_players:{player}")
+        match = bob.hear_until("started")["match"]
+        bob.say("move", match=match, ply=0, action=0)
+        bob.hear_until("update")
+        bob.say("resign", match=match)
+        bob.hear_until("ended")
+        wait_until(lambda: not bots_of(server))
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a parent's death")
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
 def test_bots_do_not_outlive_the_server(end: signal.Signals) -> None:
