@@ -35,6 +35,9 @@ TOKEN_FD, SESSION_FD = "PLAYOUT_TOKEN_FD", "PLAYOUT_SESSION_FD"
 _Tokens = dict[str, dict[str, str]]
 #: Most characters of a token.
 _LONGEST = 64
+DAY_S = 86_400.0
+#: The user is told of a given token that is valid for less than this time.
+_EXPIRES_SOON_S = 14 * DAY_S
 #: Longest time that another player of the same account takes to store the token it was given.
 _REGISTERING_S = 1.0
 
@@ -210,7 +213,7 @@ class SavedAccount:
         return None
 
     def keep(self, token: str) -> None:
-        """Store the token of the account that was just registered. Raises TokenError."""
+        """Store the token that the server has sent for the account. Raises TokenError."""
         self._file.keep(self._server, self._name, token)
 
     def forget(self, token: str) -> None:
@@ -250,6 +253,7 @@ def hello(
     *,
     guest: bool = False,
     session: str | None = None,
+    renew_token: bool = False,
 ) -> Hello:
     """Return the first message of a connection; `program` is the software with its version."""
     return Hello(
@@ -262,6 +266,7 @@ def hello(
         token=token,
         guest=guest,
         session=session,
+        renew_token=renew_token,
     )
 
 
@@ -314,16 +319,26 @@ class Identity:
             self._token,
             guest=self._account is None,
             session=self._session,
+            renew_token=self._account is not None and self._account.given is None,
         )
 
     def welcomed(self, welcome: Welcome) -> str | None:
         """Store the session and the token; return what to tell the user. Raises TokenError."""
         self._session = welcome.session
         self._waited = False
-        if welcome.token is None or self._account is None:
+        account, left_s = self._account, welcome.token_left_s
+        if account is None:
             return None
-        self._account.keep(welcome.token)
-        return f"{self.name} is registered; the token of the account is in {self._account.origin}."
+        if welcome.token is not None:
+            account.keep(welcome.token)
+            done = "has a new token, which" if self._token else "is registered; its token"
+            return f"{self.name} {done} is in {account.origin}."
+        if account.given and left_s is not None and left_s < _EXPIRES_SOON_S:
+            return (
+                f"The token of {self.name} in {account.origin} expires in {left_s / DAY_S:.1f} "
+                "days: ask the operator of the server for a new one."
+            )
+        return None
 
     def retry_s(self, error: Error) -> float | None:
         """Return the seconds to wait before another `hello`; None if it would be refused, too.
@@ -391,7 +406,7 @@ class Login:
         try:
             return self._identity.welcomed(welcome)
         except TokenError as error:
-            return f"The name is registered, but cannot be used again: {error}"
+            return f"The new token of the name cannot be stored: {error}"
 
     def refused(self, error: Error) -> bool:
         """Return whether the refusal was handled: by another `hello`, or by calling `unusable`."""

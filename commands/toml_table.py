@@ -100,12 +100,14 @@ def truth(value: object) -> bool:
 
 
 def visible(longest: int) -> Check[str]:
-    """Return a check for text without control characters; blanks at its ends are removed."""
+    """Return a check for text of visible characters; blanks at its ends are removed."""
 
     def check(value: object) -> str:
         stripped = text(value).strip()
-        if not (stripped.isprintable() and 1 <= len(stripped) <= longest):
+        if not 1 <= len(stripped) <= longest:
             raise ValueError(f"must be 1 to {longest} visible characters")
+        if found := names.invisible_in(stripped):
+            raise ValueError(f"must be 1 to {longest} visible characters, without {found}")
         return stripped
 
     return check

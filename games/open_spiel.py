@@ -39,6 +39,8 @@ BOUNDS: Mapping[str, Mapping[str, tuple[int, int]]] = {
     "y": {"board_size": (2, 19)},
 }
 
+#: The families of games that Playout has by other names.
+_FAMILIES = {"cursor_go": "go", "gomoku": "mnk", "mancala": "kalah", "tic_tac_toe": "mnk"}
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 #: Positions of chess and its relatives as OpenSpiel writes them: rows, pieces in hand, the rest.
@@ -96,6 +98,7 @@ class OpenSpiel(HistoryGame["pyspiel.State"]):
             "swap": swap or None,
         }
         given = {key: value for key, value in options.items() if value is not None}
+        self.family = _FAMILIES.get(game, game)
         #: OpenSpiel's game.
         self.peer = _loaded(game, given)
         self.defaults = self.peer.get_type().parameter_specification

@@ -27,6 +27,18 @@ from playout.games.core.view import BoardView
 #: Legal actions of a position, at most.
 MOST_ACTIONS = 1024
 
+#: The families of Boards, by the letters and digits of their names.
+_FAMILIES = {
+    "connectfour": "connect_four",
+    "connect4": "connect_four",
+    "reversi": "othello",
+    "t3": "mnk",
+    "tictactoe": "mnk",
+    "ultimate": "ultimate_tic_tac_toe",
+    "ultimatet3": "ultimate_tic_tac_toe",
+    "ultimatetictactoe": "ultimate_tic_tac_toe",
+}
+
 Json = dict[str, Any]
 
 
@@ -71,6 +83,8 @@ class Original(HistoryGame[BoardPosition]):
     def __init__(self, board: BoardName) -> None:
         super().__init__(actions=MOST_ACTIONS, plies=MOST_PLIES)
         self.board_name = str(board)
+        plain = "".join(filter(str.isalnum, board.lower()))
+        self.family = _FAMILIES.get(plain, str(board))
         self._board = _created(board)
         self._has_history: dict[str, bool] = {}
         try:

@@ -100,6 +100,7 @@ class TicTacToe(GridGame):
         "corners."
     )
 
+    family = "mnk"
     rows = columns = 3
     sgf_number = 4  # that of gomoku
 

@@ -35,6 +35,7 @@ class Y(Havannah):
         "size=19": "The largest board.",
     }
     about_parameters: ClassVar = {"size": f"cells of a side of the board, 1 to {MAX_SIZE}"}
+    family = "y"
 
     def __init__(self, size: int = 11) -> None:
         self.size = checked("y", "size", size, 1, MAX_SIZE)

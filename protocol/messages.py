@@ -255,7 +255,8 @@ class Hello(Request, frozen=True, kw_only=True):
     """The first message of a connection: begins a session.
 
     `token` proves that the sender owns the name; without it a free name is registered, unless the
-    sender is a `guest`. `session` resumes an earlier session.
+    sender is a `guest`. With `renew_token` the sender stores a new token, if `welcome` has one.
+    `session` resumes an earlier session.
     """
 
     sent_by: ClassVar = NEWCOMERS
@@ -266,6 +267,7 @@ class Hello(Request, frozen=True, kw_only=True):
     role: Literal["bot", "human", "spectator"] = "bot"
     software: Label = ""
     token: Key | None = None
+    renew_token: bool = False
     guest: bool = False
     session: Key | None = None
     legal_actions: bool = False
@@ -601,7 +603,9 @@ class OfferedBot(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Welcome(Event, frozen=True, kw_only=True):
     """The answer to `hello`. After a lost connection, `session` resumes the session.
 
-    `token` is sent once, when the name was registered just now. `away` are matches of the account
+    `token` is sent once: when the name was registered just now, or as a new token in place of one
+    that expires. `token_left_s` is for how many seconds the token of the account is valid; None
+    without a limit. `away` are matches of the account
     whose session is not connected; `take_over` takes one over. `frame_bytes` is sent to clients
     that may send longer frames than others. `bots` can be challenged with `challenge_bot`.
     """
@@ -612,6 +616,7 @@ class Welcome(Event, frozen=True, kw_only=True):
     session: str
     name: str
     token: str | None = None
+    token_left_s: float | None = None
     guest: bool = False
     away: tuple[str, ...] = ()
     frame_bytes: int | None = None
@@ -681,10 +686,25 @@ class Update(Event, frozen=True, kw_only=True):
     state: tuple[int, ...]
     to_move: int
     clocks: tuple[ClockState, ClockState] | None = None
-    info: Analysis | None = None
     legal_actions: tuple[int, ...] | None = None
     view: PositionView | None = None
     legal_moves: tuple[LegalMove, ...] | None = None
+
+
+class MoveAnalysis(Event, frozen=True, kw_only=True):
+    """The analysis of move number `ply`, which spectators are sent some moves later.
+
+    `pv` and `candidates` are the moves in the notation of people, for sessions with views.
+    """
+
+    durable: ClassVar = True
+
+    match: str
+    ply: int
+    player: Seat
+    info: Analysis
+    pv: tuple[str, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
 
 
 class TakenBack(Event, frozen=True, kw_only=True):
@@ -942,7 +962,9 @@ class Notice(Event, frozen=True, kw_only=True):
         "storage_up",
         "bot_failed",
         "seeks_closed",
+        "game_failed",
         "tournament_failed",
+        "ladder_unplayed",
         "ladder_left",
         "ladder_closed",
         "ladder_alone",

@@ -105,6 +105,15 @@ def normalised(name: str) -> str:
     return name
 
 
+def invisible_in(text: str) -> str | None:
+    """Return the first character of a text that is not visible, such as `U+202E`; None without one.
+
+    Control characters, marks that change the direction of text, and all spaces but the ordinary one
+    are not visible.
+    """
+    return next((_spelled(char) for char in text if not _is_visible(char)), None)
+
+
 def skeleton(name: str) -> str:
     """Return a text that is equal for two names that people could confuse.
 
@@ -119,12 +128,17 @@ def skeleton(name: str) -> str:
 
 def _check_character(char: str) -> None:
     kind = unicodedata.category(char)
-    if kind[0] == "C" or kind == "Me" or char in _INVISIBLE:
+    if not _is_visible(char):
         raise BadName(f"a name has only visible characters; this has {_spelled(char)}")
     if kind[0] == "S" and not char.isascii():
         raise BadName(f"a name has no symbols or pictures; this has {_spelled(char)}")
     if kind[0] in "LMN" and _first_word(char) not in _SCRIPTS.keys() | _WITH_ANY:
         raise BadName(f"a name is in a script in wide use; this has {_spelled(char)}")
+
+
+def _is_visible(char: str) -> bool:
+    kind = unicodedata.category(char)
+    return char == " " or not (kind[0] in "CZ" or kind == "Me" or char in _INVISIBLE)
 
 
 def _check_arrangement(name: str) -> None:

@@ -67,7 +67,7 @@ from playout.server.web.http import HandlerResource
 from playout.server.web.match_data import MatchLookup
 from playout.server.web.pages import pages
 from playout.server.web.pages.source import error_as_page
-from playout.server.web.site import MAX_CONNECTIONS, make_site
+from playout.server.web.site import MAX_CONNECTIONS, Access, make_site
 from playout.server.web.websocket import WebSocketResource
 
 _log = Logger(namespace="server")
@@ -84,7 +84,7 @@ _REMEMBERED_S = 24 * 3600.0
 class Settings:
     """The options of the server that are not fields of `Policy`.
 
-    `warmed`: the games that are loaded before it listens; none stands for all.
+    `warm`: the games that are loaded before it listens; none stands for all.
     `tournaments`: a second database, whose tournaments the page shows. `http_given`: whether
     `--http` was given. `open`: show the page in a browser.
     """
@@ -96,9 +96,11 @@ class Settings:
     proxy_protocol: bool
     http: tuple[str, int] | None
     http_proxied: bool
+    http_name: tuple[str, ...]
+    metrics_password: str | None
     database: str
     tournaments: str | None
-    warmed: tuple[str, ...]
+    warm: tuple[str, ...]
     unread_bytes: int
     grace_s: float
     log_json: bool
@@ -123,7 +125,7 @@ def serve(settings: Settings, policy: Policy) -> None:
     if storage:
         storage.start()
     with doing("Loading the games"):
-        _warm_up(settings.warmed)
+        _warm_up(settings.warm)
     try:
         if storage:
             with doing("Opening the database"):
@@ -245,7 +247,7 @@ class _Server:
         host = host_of(settings.host, encrypted=bool(settings.tls_cert))
         if settings.tls_cert and settings.tls_key:
             factory = encrypted(factory, settings.tls_cert, settings.tls_key)
-        else:
+        elif not settings.proxy_protocol:
             _log_reachability(host)
         where = endpoint(reactor(), host, settings.port, proxied=settings.proxy_protocol)
         return spelled(*await self._listen(where, factory, "cannot listen", "--port 0"))
@@ -265,7 +267,6 @@ class _Server:
             reactor(),
             unread_bytes=settings.unread_bytes,
             proxied=settings.http_proxied,
-            local=is_loopback(host) and not settings.http_proxied,
         )
         url = settings.database if self._storage else None
         archive = Archive(url, reactor(), settings.tournaments)
@@ -278,6 +279,12 @@ class _Server:
             api=HandlerResource(Api(self._hub, archive, lookup), error_as_json),
             render_error=error_as_page,
             connections=self._most_http,
+            access=Access(
+                local=is_loopback(host) and not settings.http_proxied,
+                proxied=settings.http_proxied,
+                names=settings.http_name,
+                metrics_password=settings.metrics_password,
+            ),
         )
         where = endpoint(reactor(), host, port, proxied=False)
         text, free = "cannot listen for HTTP", f"--http {spelled(host, 0)}"

@@ -19,6 +19,7 @@ from playout.server.cli.server_options import (
     ladder_options,
     listening_options,
     policy_options,
+    require_encryption,
     shown_tournaments,
 )
 from playout.server.core.policy import Policy
@@ -52,7 +53,6 @@ Then connect players: playout-player connect_four uct
 @game_option("A game of a file in the current folder or on PYTHONPATH that the server offers, too;")
 @click.option(
     "--warm",
-    "warmed",
     metavar="GAME",
     multiple=True,
     help="A game to load before the server listens, when clients need no other; repeatable.  "
@@ -98,11 +98,14 @@ def main(context: click.Context, /, **options: Any) -> None:
         return
     if (options["tls_cert"] is None) != (options["tls_key"] is None):
         raise click.UsageError("--tls-cert and --tls-key belong together")
+    require_encryption(options)
     if options["bots"] is None:
         options["bots"] = bots_by_default(options)
     if options["open"] and options["http"] is None:
         raise click.UsageError("--open needs the page: not --http none")
     given = context.get_parameter_source("http") is not click.core.ParameterSource.DEFAULT
+    del options["insecure"]
+    options["metrics_password"] = options.pop("metrics_password_file")
     settings = {name: options.pop(name) for name in Settings.__annotations__ if name in options}
     default = context.get_parameter_source("database") is click.core.ParameterSource.DEFAULT
     shown = shown_tournaments(settings, by_default=default)

@@ -57,6 +57,11 @@ class Game(ABC):
     #: Values of parameters that have the same effect as none, besides the declared defaults.
     defaults: Mapping[str, object] = {}
 
+    #: The name that games share if their positions are positions of each other, by other names or
+    #: with other parameters; set by `games.load`, if it is empty, to the name of the game, or of
+    #: that from which its class is derived.
+    family: str = ""
+
     #: The canonical spelling of the game and its parameters, set by `games.load`.
     spec: str = ""
 

@@ -142,6 +142,8 @@ def only_class(module: ModuleType, base: type[T]) -> type[T]:
 #: The environment variable that tells child processes the registered games.
 VARIABLE = "PLAYOUT_GAMES"
 
+#: The package whose classes are no games, but are derived from by games.
+_CORE = __name__.rpartition(".")[0] + "."
 _TARGET = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -191,6 +193,12 @@ def add(name: str, game: OwnGame) -> None:
     """Register a game, for this process and its child processes, unless its name is registered."""
     games = {name: game, **registered()}
     os.environ[VARIABLE] = json.dumps({key: asdict(each) for key, each in games.items()})
+
+
+def family_of(make: type[Game]) -> str:
+    """Return the name of a game by its class, or of the game from which its class is derived."""
+    bases = [each for each in make.__mro__ if issubclass(each, Game)]
+    return name_of([each for each in bases if not each.__module__.startswith(_CORE)][-1])
 
 
 def name_of(make: type[Game]) -> str:

@@ -175,7 +175,7 @@ class Agent:
                 self._console.closing(event)
             case Notice():
                 self._console.show(f"The server says: {event.text}")
-                if event.code in ("bot_failed", "ladder_left"):
+                if event.code in ("bot_failed", "game_failed", "ladder_left"):
                     self._finish(1)
             case Error():
                 self._refused(event)
@@ -419,6 +419,9 @@ class Agent:
             or error.code in _HARMLESS
         ):
             pass
+        elif error.re == _PLAY and self._request.leave and error.code is Code.RATE_LIMITED:
+            self._console.error(error, "; waiting ...")
+            self._reactor.callLater(error.seconds or 1.0, self._send_request)
         elif isinstance(error.re, int):
             self._move_refused(error)
         elif error.code is Code.CLOSING or (error.re is None and error.code in _PASSING):

@@ -12,6 +12,7 @@ the one that is built from the repository, and must have every file that the lin
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -57,9 +58,9 @@ def release(folder: Path) -> None:
     with step("Copying the last commit into a temporary folder"):
         source = folder / "source"
         git("checkout-index", "--all", f"--prefix={source}/")
-    with step("Installing build and twine into a temporary environment (10 s)"):
+    with step("Installing build, twine and cyclonedx-bom into a temporary environment (15 s)"):
         tools = environment(folder, "tools")
-        run(folder, tools, "-m", "pip", "install", "--quiet", "build", "twine")
+        run(folder, tools, "-m", "pip", "install", "--quiet", "build", "twine", "cyclonedx-bom")
     with step("Building the source distribution, and the wheel from it (10 s)"):
         run(folder, tools, "-m", "build", "--outdir", folder / "dist", source)
     with step("Building the wheel from the repository, for comparison (5 s)"):
@@ -75,11 +76,17 @@ def release(folder: Path) -> None:
         run(folder, python, "-m", "pip", "install", "--quiet", wheel)
     with step("Running playout-player --help, and loading a game (20 s)"):
         check_installed(folder, python)
+    bill = folder / f"playout-{version}.cdx.json"
+    with step("Writing the software bill of materials: what the wheel installs (2 s)"):
+        options = ("--output-reproducible", "--of", "JSON", "--output-file", bill)
+        run(folder, tools, "-m", "cyclonedx_py", "environment", *options, python)
+        check_bill(bill)
     dist = ROOT / "dist"
     dist.mkdir(exist_ok=True)
-    for file in (archive, wheel):
+    for file in (archive, wheel, bill):
         shutil.move(file, dist / file.name)
-    say(f"\nAll checks passed. The files:\n  dist/{archive.name}\n  dist/{wheel.name}")
+    names = (f"\n  dist/{file.name}" for file in (archive, wheel, bill))
+    say(f"\nAll checks passed. The files:{''.join(names)}")
     say(next_steps(version, archive, wheel))
 
 
@@ -234,6 +241,17 @@ def check_installed(folder: Path, python: Path) -> None:
     place = run(folder, python, "-c", code, **stored).splitlines()[0]
     if not Path(place).is_relative_to(python.parents[1]):
         raise ReleaseError(f"Python did not import the installed package, but {place}")
+
+
+def check_bill(bill: Path) -> None:
+    """Raises ReleaseError if a bill of materials lacks the package or one of its dependencies."""
+    components = json.loads(bill.read_text(encoding="utf-8"))["components"]
+    names = {each["name"].lower().replace("_", "-") for each in components}
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        wanted = tomllib.load(file)["project"]["dependencies"]
+    missing = {re.split(r"[^\w-]", each)[0].lower() for each in [*wanted, "playout"]} - names
+    if missing:
+        raise ReleaseError(f"the software bill of materials lacks {', '.join(sorted(missing))}")
 
 
 # What the user reads.

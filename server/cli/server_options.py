@@ -14,7 +14,7 @@ from platformdirs import user_data_path
 from playout import games
 from playout.commands.options import FiniteRange
 from playout.games.core import spec
-from playout.protocol.endpoints import host_and_port, host_of, is_loopback
+from playout.protocol.endpoints import host_and_port, host_of, is_loopback, spelled
 from playout.protocol.messages import OfferedBot
 from playout.protocol.time_control import NOTATIONS, TimeControlError, canonical_time_control
 from playout.server.core.policy import Policy
@@ -35,8 +35,6 @@ OFFERED = (
     ";gomoku=rave(time=2);hex=rave(time=2)",
 )
 _BOTS = 4
-
-_FLAGS = ("http_proxied", "log_json", "open", "proxy_protocol")
 
 
 def default_database() -> str:
@@ -63,9 +61,11 @@ def from_file(context: click.Context, parameter: click.Parameter, path: Path | N
     if path is None:
         return
     settings = _read(path)
-    allowed = [str(p.name) for p in context.command.params if p.name not in ("config", "version")]
+    options = [each for each in context.command.params if each.name not in ("config", "version")]
+    allowed = [str(each.name) for each in options]
+    flags = [each.name for each in options if getattr(each, "is_flag", False)]
     for key, value in settings.items():
-        if isinstance(value, bool) and key not in _FLAGS:
+        if isinstance(value, bool) and key not in flags:
             raise click.BadParameter(f"{path}: {key} cannot be {str(value).lower()}")
         if key not in allowed:
             raise click.BadParameter(f"{path}: {spec.unknown('option', key, allowed)}")
@@ -90,6 +90,43 @@ def http_address(
     if address is None:
         raise click.BadParameter(f"{text!r} is not HOST:PORT, as in 127.0.0.1:8080, or none")
     return address
+
+
+def _names(
+    context: click.Context, parameter: click.Parameter, names: tuple[str, ...]
+) -> tuple[str, ...]:
+    return tuple(each.lower() for each in names)
+
+
+def _password(context: click.Context, parameter: click.Parameter, path: Path | None) -> str | None:
+    """Read the password in a file. Raises BadParameter."""
+    if path is None:
+        return None
+    try:
+        password = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.BadParameter(f"{path} cannot be read: {error}") from error
+    if not password:
+        raise click.BadParameter(f"{path} is empty; it needs a password of one line")
+    return password
+
+
+def require_encryption(options: Mapping[str, Any]) -> None:
+    """Check that what other machines send is encrypted, or may not be. Raises UsageError."""
+    if options["insecure"]:
+        return
+    host, http = host_of(options["host"], encrypted=bool(options["tls_cert"])), options["http"]
+    if not (options["tls_cert"] or options["proxy_protocol"] or is_loopback(host)):
+        raise click.UsageError(
+            f"with --host {host}, other machines connect without encryption, and their tokens can "
+            "be read on the network: give --tls-cert and --tls-key, or --proxy-protocol behind a "
+            "proxy with TLS, or allow it by --insecure"
+        )
+    if http and not (options["http_proxied"] or is_loopback(http[0])):
+        raise click.UsageError(
+            f"with --http {spelled(*http)}, browsers on other machines connect without encryption: "
+            "give --http-proxied behind a proxy with TLS, or allow it by --insecure"
+        )
 
 
 def _clock(context: click.Context, parameter: click.Parameter, text: str) -> str:
@@ -131,6 +168,10 @@ _POLICY: dict[str, tuple[Any, str]] = {
         "closed (accounts only).",
     ),
     "registrations_per_hour": (_COUNT, "Names that an IP address may register in an hour."),
+    "token_days": (
+        _SECONDS,
+        "Days for which the token of an account is valid; players renew it after half of them.",
+    ),
     "connections": (_COUNT, "Connections in total."),
     "connections_per_address": (_COUNT, "Connections of an IP address."),
     "hello_s": (_SECONDS, "Seconds after which a connection without hello is closed."),
@@ -360,6 +401,28 @@ def listening_options(command: F) -> F:
                 "--http-proxied",
                 is_flag=True,
                 help="Take the addresses of clients from X-Forwarded-For, which a proxy sets.",
+            ),
+            click.option(
+                "--http-name",
+                metavar="NAME",
+                multiple=True,
+                callback=_names,
+                help="A name under which browsers reach the page without a proxy; repeatable.  "
+                "[default: IP addresses, localhost, and the name of this machine]",
+            ),
+            click.option(
+                "--metrics-password-file",
+                metavar="FILE",
+                type=click.Path(path_type=Path, dir_okay=False),
+                callback=_password,
+                help="File with a password for /metrics, which others than programs on this "
+                "machine need (HTTP Basic, any user name).",
+            ),
+            click.option(
+                "--insecure",
+                is_flag=True,
+                help="Let other machines connect without encryption, so that tokens can be read on "
+                "the network.",
             ),
             click.option("--open", is_flag=True, help="Open the page in your browser."),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import itertools
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,15 +18,34 @@ from playout.server.model.records import Account
 if TYPE_CHECKING:  # it imports compiled functions, which the commands that use accounts do not need
     from playout.server.core.context import Context
 
+DAY_S = 86_400.0
+
 
 def digest(token: str) -> str:
     """The SHA-256 of a token. A token has 128 random bits, so that a plain hash is enough."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def proves(account: Account, token: str) -> bool:
-    """Whether this is the account's token. Takes the same time for any wrong token."""
-    return not account.revoked and hmac.compare_digest(account.digest, digest(token))
+def used(account: Account, token: str, at: float) -> Account | None:
+    """Return the account after this token was used `at` some time; None if it is not its token.
+
+    The first use of a renewed token makes the one before invalid. Takes the same time for any wrong
+    token.
+    """
+    given = digest(token)
+    is_current = hmac.compare_digest(account.digest, given)
+    is_renewal = hmac.compare_digest(account.renewal, given)
+    if account.revoked or not (is_current or is_renewal):
+        return None
+    return (
+        account if is_current else structs.replace(account, digest=given, token_at=at, renewal="")
+    )
+
+
+def token_left_s(account: Account, days: float, at: float) -> float:
+    """Return for how many seconds after `at` the token is valid if it is for `days`, 0 for ever."""
+    issued_at = account.created_at if account.token_at is None else account.token_at
+    return issued_at + days * DAY_S - at if days else math.inf
 
 
 class Directory:

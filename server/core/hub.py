@@ -33,7 +33,7 @@ from playout.server.core.handlers.seeks import Lobby, Pairing, SeekClosed, Seeks
 from playout.server.core.handlers.tournament_director import TournamentDirector, TournamentOver
 from playout.server.core.handlers.tournaments import TournamentRequests
 from playout.server.core.match import Refused
-from playout.server.core.match_room import MatchOver, MatchRoom
+from playout.server.core.match_room import GameFailed, MatchOver, MatchRoom
 from playout.server.core.policy import Policy
 from playout.server.core.recovery import Recovery
 from playout.server.core.rooms import Rooms
@@ -112,6 +112,7 @@ class Hub:
             ),
             SessionClosed: (bots.session_closed, analyses.session_closed),
             SeekClosed: (bots.seek_closed,),
+            GameFailed: (rooms.game_failed,),
             TournamentOver: (director.tournament_over,),
         }
         self._stopped = False

@@ -8,6 +8,24 @@ from playout.server.core.sessions import Session
 from playout.server.ladder.pairing import LadderOpenings, Meeting, meeting
 from playout.server.ladder.state import LadderState
 
+#: Seconds in which an account that made no first move in a match does not enter the ladder again:
+#: doubled for each further one in a row, up to the longest wait.
+REENTER_S = 60.0
+LONGEST_WAIT_S = 3600.0
+
+
+@dataclass
+class Absence:
+    """The last matches in a row in which an account never made a first move."""
+
+    matches: int = 0
+    ends_at: float = 0.0
+
+    def missed(self, now: float) -> None:
+        """Count one more match, and begin the wait."""
+        self.matches += 1
+        self.ends_at = now + min(REENTER_S * 2 ** min(self.matches - 1, 10), LONGEST_WAIT_S)
+
 
 @dataclass(eq=False)
 class LadderSession:
@@ -34,8 +52,15 @@ class Ladder:
         self.sessions: dict[str, LadderSession] = {}
         #: The indices of the players of each running match, the first mover first.
         self.running: dict[str, tuple[int, int]] = {}
+        #: By account, until it plays again.
+        self.absences: dict[str, Absence] = {}
         #: Whether ratings are being computed.
         self.rating = False
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether it has no sessions, running matches and ended ones, so that nothing is lost."""
+        return not (self.sessions or self.running or self.state.has_matches)
 
     @property
     def present(self) -> set[int]:

@@ -10,6 +10,7 @@ from playout.games import RETURNS, TIE, Game, IllegalAction, State
 from playout.protocol.messages import ClockState, Code, Reason, Seat, TimeControl
 from playout.protocol.time_control import spell_time_controls
 from playout.server.core.clock import Clock
+from playout.server.core.guarded_game import CheckedPosition, GuardedGame
 
 
 class Refused(Exception):
@@ -72,7 +73,11 @@ class Terms:
 
 
 class Match:
-    """A game between two players, which enforces the rules and the clocks."""
+    """A game between two players, which enforces the rules and the clocks.
+
+    The game is called when a match is made and when a move is made, before anything has changed,
+    and for `legal_actions`: all these raise GameFault.
+    """
 
     def __init__(
         self, match_id: str, game: Game, players: tuple[str, str], terms: Terms | None = None
@@ -82,16 +87,22 @@ class Match:
         self.players = players
         self.terms = terms or Terms()
         self.status = Status.WAITING
-        self.states: list[State] = [game.initial_state()]
+        self._game = GuardedGame(game)
+        #: The position after the last move.
+        self._position = self._game.start()
+        self.states: list[State] = [self._position.state]
+        #: The player to move in each of the states, 0 if the game is over there.
+        self._to_move: list[int] = [self._position.to_move]
         self.moves: list[int] = []
         self.result: Result | None = None
-        #: The seat that never moved, if the match is void for that.
-        self.missing: int | None = None
+        #: The seats for which the match is void if they never make a first move; others lose it.
+        self.excused: frozenset[int] = frozenset({1, 2} if self.terms.void_unmoved else ())
+        #: The seat that never made a first move, if the match ended for that.
+        self.missing: Seat | None = None
         #: The number of moves that were made for the players, by an opening.
         self.opening_plies = 0
         self._movers: list[Seat] = []
         self._held = False
-        self._next = game.current_player(self.state)
         self._legal: tuple[int, tuple[int, ...]] | None = None
         controls = self.terms.time_controls
         self._clock = Clock(*controls) if controls else None
@@ -112,12 +123,11 @@ class Match:
     @property
     def to_move(self) -> int:
         """The player to move, 1 or 2; 0 when the match is over."""
-        return 0 if self.status is Status.ENDED else self._next
+        return 0 if self.status is Status.ENDED else self._to_move[-1]
 
     def to_move_at(self, ply: int) -> int:
         """The player to move before move number `ply`; 0 if the game was over by then."""
-        state = self.states[ply]
-        return 0 if self.game.winner(state) else self.game.current_player(state)
+        return self._to_move[ply]
 
     @property
     def clock_name(self) -> str:
@@ -125,12 +135,12 @@ class Match:
         return spell_time_controls(self.terms.time_controls)
 
     def legal_actions(self, ply: int | None = None) -> tuple[int, ...]:
-        """The legal actions now, or before move number `ply`."""
+        """The legal actions now, or before move number `ply`. Raises GameFault."""
         ply = self.ply if ply is None else ply
         if ply == self.ply and self.status is Status.ENDED:
             return ()
         if self._legal is None or self._legal[0] != ply:
-            self._legal = ply, self.game.legal_actions(self.states[ply])
+            self._legal = ply, self._game.legal_actions(self.states[ply])
         return self._legal[1]
 
     def clock_states(self, now: float) -> tuple[ClockState, ClockState] | None:
@@ -143,18 +153,21 @@ class Match:
         return None if at is None else at + self.terms.credit_cap_s
 
     def open(self, actions: Iterable[int]) -> None:
-        """Make the moves of an opening before the match is started. Raises IllegalAction."""
+        """Make the moves of an opening before the match is started.
+
+        Raises IllegalAction, GameFault.
+        """
         for action in actions:
-            after = self.game.next_state(self.state, action)
-            seat: Seat = 1 if self._next == 1 else 2
-            self._append(seat, action, after, self.game.current_player(after))
+            after = self._game.next(self.state, action)
+            seat: Seat = 1 if self.to_move == 1 else 2
+            self._append(seat, action, after)
         self.opening_plies = self.ply
 
     def start(self, now: float) -> None:
         """Start the match, and the clock of the player to move."""
         self.status = Status.PLAYING
-        self._run_clock(now)
         self._end_if_over()
+        self._run_clock(now)
 
     def restore(
         self,
@@ -165,13 +178,13 @@ class Match:
         """Make the moves of an interrupted or ended match, instead of `start`.
 
         Each has its mover and the clocks after it. The match is held until `resume`. Raises
-        IllegalAction if the rules have changed since.
+        IllegalAction if the rules have changed since, and GameFault.
         """
         for seat, action, clocks in moves:
-            after = self.game.next_state(self.state, action)
+            after = self._game.next(self.state, action)
             if self._clock and clocks:
                 self._clock.set(clocks)
-            self._append(seat, action, after, self.game.current_player(after))
+            self._append(seat, action, after)
         self.status = Status.PLAYING
         self._held = True
         self.opening_plies = opening_plies
@@ -188,35 +201,31 @@ class Match:
     def resume(self, now: float) -> None:
         """Accept moves again; the clock of the player to move runs from `now` on."""
         self._held = False
-        if self.status is Status.PLAYING:
-            self._run_clock(now)
+        self._run_clock(now)
 
     def play(self, seat: Seat, ply: int, action: int, now: float, lag_s: float = 0.0) -> bool:
         """Make move number `ply` by `seat`; False if it repeats the move that was made then.
 
         `lag_s` is the network's round trip in seconds, 0 if it is not known. Raises Refused for a
-        move that is not made. A move after the time was up, and one illegal move too many, also
-        end the match.
+        move that is not made, and GameFault. A move after the time was up, and one illegal move too
+        many, also end the match.
         """
         if self._is_repeated(seat, ply, action):
             return False
         self._require_turn(seat, ply)
         try:
-            after, legal = self.game.step(self.state, action)
+            after, legal = self._game.step(self.state, action)
         except IllegalAction as error:
             self._count_illegal(seat)
             raise Refused(Code.ILLEGAL_ACTION, str(error)) from error
-        # A faulty game fails here, before anything has changed.
-        to_move = self.game.current_player(after)
-        self.game.returns(after)
         credit_s = min(max(lag_s, 0.0), self.terms.credit_cap_s)
         if self._clock and not self._clock.stop(now, credit_s):
             self._lose_on_time(seat)
             raise Refused(Code.MATCH_OVER, "the move came too late: your time was up")
-        self._append(seat, action, after, to_move)
+        self._append(seat, action, after)
         self._legal = self.ply, legal
-        self._run_clock(now)
         self._end_if_over()
+        self._run_clock(now)
         return True
 
     def mover(self, ply: int) -> Seat:
@@ -234,8 +243,9 @@ class Match:
         Refused when the match is over.
         """
         self._require_running()
-        del self.states[ply + 1 :], self.moves[ply:], self._movers[ply:], self._clocks[ply + 1 :]
-        self._next = self.game.current_player(self.state)
+        del self.states[ply + 1 :], self._to_move[ply + 1 :], self._clocks[ply + 1 :]
+        del self.moves[ply:], self._movers[ply:]
+        self._position = CheckedPosition(self.state, self._to_move[ply], 0, RETURNS[0])
         self._legal = None
         clocks = self._clocks[-1]
         if self._clock and clocks:
@@ -288,12 +298,13 @@ class Match:
             text = f"match {self.id} is at ply {self.ply}, and {subject} was for ply {ply}"
             raise Refused(Code.WRONG_PLY, text)
 
-    def _append(self, seat: Seat, action: int, after: State, to_move: int) -> None:
-        self.states.append(after)
+    def _append(self, seat: Seat, action: int, after: CheckedPosition) -> None:
+        self._position = after
+        self.states.append(after.state)
+        self._to_move.append(after.to_move)
         self.moves.append(action)
         self._movers.append(seat)
         self._clocks.append(self.clock_states(0.0))
-        self._next = to_move
 
     def _is_repeated(self, seat: int, ply: int, action: int) -> bool:
         return ply < self.ply and self.mover(ply) == seat and self.moves[ply] == action
@@ -317,14 +328,13 @@ class Match:
             self._lose(seat, Reason.ILLEGAL_MOVES, "sent too many illegal moves")
 
     def _run_clock(self, now: float) -> None:
-        if self._clock:
-            self._clock.start(self._next, now)
+        if self._clock and self.status is Status.PLAYING:
+            self._clock.start(self.to_move, now)
 
     def _end_if_over(self) -> None:
-        winner = self.game.winner(self.state)
-        if winner:
+        if winner := self._position.winner:
             text = "a tie" if winner < 0 else f"{self._name(winner)} won"
-            self._end(Result(winner, self.game.returns(self.state), Reason.RULES, text))
+            self._end(Result(winner, self._position.returns, Reason.RULES, text))
         elif 0 < self.terms.max_plies <= self.ply:
             text = f"a tie, for {self.ply} moves were made"
             self._end(Result(TIE, RETURNS[TIE], Reason.ADJUDICATION, text))
@@ -333,10 +343,12 @@ class Match:
         self._fail(seat, Reason.TIME, "ran out of time")
 
     def _fail(self, seat: int, reason: Reason, what: str) -> None:
-        """End the match by a failure of `seat`: a loss, or void if it never moved."""
-        if self.terms.void_unmoved and not self.has_moved(seat):
-            self.missing = seat
-            self.abort(f"{self._name(seat)} never moved, and {what}", Reason.VOID)
+        """End the match by a failure of `seat`: a loss; void if it never moved, and is excused."""
+        if not self.has_moved(seat):
+            self.missing = 1 if seat == 1 else 2
+            what = f"never moved, and {what}"
+        if self.missing and seat in self.excused:
+            self.abort(f"{self._name(seat)} {what}", Reason.VOID)
         else:
             self._lose(seat, reason, what)
 

@@ -15,6 +15,7 @@ from msgspec import structs
 
 from playout.protocol.messages import (
     Analysis,
+    Code,
     Ended,
     LegalMove,
     Move,
@@ -29,7 +30,8 @@ from playout.protocol.messages import (
 )
 from playout.server.core.agreements import AgreedScores, How, MatchOffers
 from playout.server.core.context import Context, FeatureEvent
-from playout.server.core.match import Match, Status
+from playout.server.core.guarded_game import GameFault
+from playout.server.core.match import Match, Refused, Status
 from playout.server.core.match_spectators import MatchSpectators
 from playout.server.core.sessions import Session
 from playout.server.core.view import Audience, MatchView, ShownMove
@@ -52,6 +54,14 @@ class MatchOver(FeatureEvent):
 
     room: MatchRoom
     record: MatchEnded
+
+
+@dataclass(frozen=True)
+class GameFailed(FeatureEvent):
+    """The game of a match has failed: the match is to be aborted."""
+
+    room: MatchRoom
+    fault: GameFault
 
 
 class RoomQueues(Protocol):
@@ -95,7 +105,9 @@ class MatchRoom:
         self._context = context
         self._rooms = rooms
         self.scores = scores
-        self._view = MatchView(match)
+        self._view = MatchView(match, self._game_failed, self._undrawn)
+        #: Whether the game has failed, so that the match ends without result.
+        self.game_failed = False
         self.spectators = MatchSpectators(context, self._view)
         self._clock_timer = context.timers.new(self._flag)
         #: Number of the record that must be stored before the match continues.
@@ -132,6 +144,7 @@ class MatchRoom:
         """
         for move in moves:
             self._count_score(move)
+            self.spectators.show_later(ShownMove(move.ply, move.clocks, move.info))
         self._open()
         self.match.resume(now + self._context.policy.restart_grace_s)
         self._log("match {match} continues at ply {plies}")
@@ -149,7 +162,11 @@ class MatchRoom:
         match may be lost then: call `settle`.
         """
         ply, mover, opponent = request.ply, self.seats[seat - 1], self.seats[2 - seat]
-        played = self.match.play(seat, ply, request.action, now, lag_s)
+        try:
+            played = self.match.play(seat, ply, request.action, now, lag_s)
+        except GameFault as fault:
+            self._game_failed(fault)
+            raise Refused(Code.INTERNAL, str(fault)) from fault
         if played:
             record = self._move_record(ply, now, request.info)
             self._context.store(record)
@@ -176,6 +193,7 @@ class MatchRoom:
         ply = self.offers.first_taken_back(seat)
         assert ply is not None
         self.match.take_back(ply, now)
+        self.spectators.drop_moves(ply)
         self.offers.taken_back(seat)
         self._view.moves_taken_back()
         at = now + self._context.epoch
@@ -231,19 +249,21 @@ class MatchRoom:
     def settle(self, now: float) -> None:
         """After a change of the match: set the timer of its clock, or announce its end."""
         context, match = self._context, self.match
-        if fault := self._view.take_fault():
-            text = "match {match} is not drawn: the view of {game} fails, with {fault}"
-            self._log(text, fault=fault)
         if match.status is not Status.ENDED:
             self._clock_timer.set(match.deadline())
             return
         assert match.result
-        record = MatchEnded(match=match.id, at=now + context.epoch, **vars(match.result))
+        record = MatchEnded(
+            match=match.id,
+            at=now + context.epoch,
+            missing=match.missing,
+            **vars(match.result),
+        )
         ended = self._ended()
         context.store(record)
         self._keep_result(ended, now)
         context.send_to_all(self.seats, ended)
-        self.spectators.show()
+        self.spectators.show_all()
         context.send_to_spectators(self.spectators, ended)
         self._log("match {match} ended after {plies} plies: {result} ({reason})")
         self._close()
@@ -254,6 +274,24 @@ class MatchRoom:
         if self._awaited == record and self.match.status is not Status.ENDED:
             self.match.resume(now)
             self._clock_timer.set(self.match.deadline())
+
+    # Faults of the game.
+
+    def _game_failed(self, fault: GameFault) -> None:
+        """Have the match aborted at the end of this call, so that nobody loses it by the fault."""
+        if not self.game_failed:
+            self.game_failed = True
+            self._log("match {match} is aborted, for its game has failed: {fault}",
+                      fault=fault.details)  # fmt: skip
+            self._context.queue(GameFailed(self, fault))
+
+    def _undrawn(self, fault: GameFault) -> None:
+        """Continue without views, unless a player needs them to make its moves."""
+        if any(each.has_views for each in self.seats):
+            self._game_failed(fault)
+        else:
+            self._log("match {match} is not drawn, for its game has failed: {fault}",
+                      fault=fault.details)  # fmt: skip
 
     def _open(self) -> None:
         self._rooms.add(self)
@@ -309,7 +347,8 @@ class MatchRoom:
         """Send the match to a session from now on; with `preview`, it is no spectator."""
         self.spectators.show()  # so that the session is not sent these moves twice
         hello, names = session.hello, [each.skeleton for each in self.seats]
-        audience = Audience(hello.legal_actions, hello.views, session.skeleton not in names)
+        analysis = not preview and session.skeleton not in names
+        audience = Audience(hello.legal_actions, hello.views, analysis)
         self.spectators.add(session, audience, preview=preview)
         session.watching.add(self.match.id)
         self._rooms.recount(self, now)
@@ -346,7 +385,7 @@ class MatchRoom:
             moves=tuple(match.moves),
             state=match.state,
             to_move=match.to_move,
-            legal_actions=match.legal_actions() if hello.legal_actions else None,
+            legal_actions=self._view.legal_actions() if hello.legal_actions else None,
             board=self._view.board() if views else None,
             view=self._view.position(match.ply) if views else None,
             legal_moves=self._view.legal_moves(match.ply) if moves else None,

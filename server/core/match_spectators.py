@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from playout.protocol.messages import Event, SpectatorCount
 from playout.server.core.context import Context
 from playout.server.core.sessions import Session
-from playout.server.core.view import Audience, MatchView, ShownMove
+from playout.server.core.view import DELAY_PLIES, Audience, MatchView, ShownMove
 
 
 class MatchSpectators:
@@ -28,6 +28,8 @@ class MatchSpectators:
         #: The count that all were sent last; None if some were sent another one.
         self._sent_count: int | None = 0
         self._pending: list[ShownMove] = []
+        #: The last moves whose analyses are not shown yet.
+        self._withheld: list[ShownMove] = []
 
     def __iter__(self) -> Iterator[Session]:
         return (each for sessions in self._by_audience.values() for each in sessions.values())
@@ -72,23 +74,52 @@ class MatchSpectators:
         return bool(self._pending)
 
     def show_later(self, move: ShownMove) -> None:
-        """Keep a move to be sent when it is stored; nothing is kept while nobody watches."""
+        """Keep a move to be sent when it is stored, and its analysis to be sent later."""
         if any(self._by_audience.values()):
             self._pending.append(move)
+        else:
+            self._take_due(move.ply)
+        if move.info:
+            self._withheld.append(move)
 
     def drop_moves(self, ply: int) -> None:
-        """Never send the moves from number `ply` on."""
+        """Never send the moves from number `ply` on, nor their analyses."""
         self._pending = [each for each in self._pending if each.ply < ply]
+        self._withheld = [each for each in self._withheld if each.ply < ply]
 
     def show(self, most: int | None = None) -> None:
-        """Send the moves that have not been sent: the first `most` of them, or all."""
+        """Send the moves that have not been sent: the first `most` of them, or all.
+
+        The analyses that are old enough follow.
+        """
         moves = self._pending[:most]
         del self._pending[:most]
         if moves:
-            self.send(
-                lambda audience: [self._view.update(each, audience) for each in moves],
-                after=moves[-1].record,
-            )
+            self._send(moves, self._take_due(moves[-1].ply), after=moves[-1].record)
+
+    def show_all(self) -> None:
+        """Send all moves and all analyses that have not been sent: the match is over."""
+        self.show()
+        analysed, self._withheld = self._withheld, []
+        if analysed:
+            self._send([], analysed)
+
+    def _take_due(self, ply: int) -> list[ShownMove]:
+        """Remove and return the moves whose analyses are shown when move number `ply` is."""
+        due = [each for each in self._withheld if each.ply <= ply - DELAY_PLIES]
+        self._withheld = self._withheld[len(due) :]
+        return due
+
+    def _send(
+        self, moves: list[ShownMove], analysed: list[ShownMove], after: int | None = None
+    ) -> None:
+        def messages(audience: Audience) -> list[Event]:
+            updates = [self._view.update(each, audience) for each in moves]
+            if not audience.analysis:
+                return [*updates]
+            return [*updates, *(self._view.analysis(each, audience) for each in analysed)]
+
+        self.send(messages, after=after)
 
     def send(
         self, messages: Callable[[Audience], list[Event]], *, after: int | None = None
@@ -98,7 +129,5 @@ class MatchSpectators:
         By default they wait for the last record.
         """
         for audience, sessions in self._by_audience.items():
-            if sessions:
-                self._context.send_to_spectators(
-                    sessions.values(), *messages(audience), after=after
-                )
+            if sessions and (made := messages(audience)):
+                self._context.send_to_spectators(sessions.values(), *made, after=after)

@@ -31,6 +31,7 @@ class Policy:
 
     registration: Registration = "open"
     registrations_per_hour: int = 100
+    token_days: float = 0.0
 
     connections: int = 10_000
     connections_per_address: int = 256

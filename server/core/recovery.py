@@ -18,9 +18,10 @@ from playout.protocol.time_control import parse_time_controls
 from playout.ratings.openings import OpeningError
 from playout.server.core.accounts import Directory
 from playout.server.core.context import Context
+from playout.server.core.guarded_game import GameFault
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.ladders import Ladders
-from playout.server.core.handlers.tournament_director import TournamentDirector
+from playout.server.core.handlers.tournament_director import MOST_ATTEMPTS, TournamentDirector
 from playout.server.core.match import Match, Result, Terms
 from playout.server.core.match_room import MatchRoom
 from playout.server.core.rooms import Rooms
@@ -42,10 +43,6 @@ from playout.server.model.records import (
     TournamentCreated,
 )
 from playout.server.tournament.state import restore_tournament
-
-#: Attempts at a pair of a tournament; if the last one fails for a move that cannot be stored, the
-#: tournament ends. Bots that repeat their moves would fail again.
-_ATTEMPTS = 3
 
 
 class Recovery:
@@ -97,9 +94,10 @@ class Recovery:
             match_id = each.started.match
             try:
                 room = self._room_of(each)
-            except (games.SpecError, games.IllegalAction) as error:
+            except (games.SpecError, games.IllegalAction, GameFault) as error:
                 text = "match {match} cannot continue, and stays as it is: {why}"
-                self._context.log(text, {"match": match_id, "why": str(error)})
+                why = error.details if isinstance(error, GameFault) else str(error)
+                self._context.log(text, {"match": match_id, "why": why})
                 self._director.match_lost(match_id, each.started.tournament, now)
                 continue
             for session in room.seats:
@@ -125,7 +123,7 @@ class Recovery:
     def _room_of(self, stored: StoredMatch) -> MatchRoom:
         """The room of a stored match, with the sessions of its players, known or new.
 
-        Raises games.SpecError or games.IllegalAction if the rules have changed since.
+        Raises games.SpecError or games.IllegalAction if the rules have changed since; GameFault.
         """
         started, director = stored.started, self._director
         tournament = started.tournament
@@ -153,7 +151,7 @@ class Recovery:
             case Account():
                 self._forget(record, now)
             case TournamentCreated() | EntrantWithdrawn():
-                self._director.end_unstored(record.tournament, now)
+                self._director.end_failed(record.tournament, NOT_STORED, now)
             case MatchStarted() | MovePlayed() | MovesTakenBack() | SeatTakenOver() | MatchEnded():
                 self._end_match(record, now)
 
@@ -187,8 +185,8 @@ class Recovery:
         room = self._rooms.running.get(match_id)
         # Another attempt is useless if the result counts already, or if the start cannot be stored.
         hopeless = room is None or isinstance(record, MatchStarted)
-        if fixture and (hopeless or fixture.attempt >= _ATTEMPTS):
-            self._director.end_unstored(fixture.tournament, now)
+        if fixture and (hopeless or fixture.attempt >= MOST_ATTEMPTS):
+            self._director.end_failed(fixture.tournament, NOT_STORED, now)
         elif room:
             if ply is not None:
                 room.spectators.drop_moves(ply)

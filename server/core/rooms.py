@@ -11,7 +11,7 @@ from playout.protocol.messages import Code, Seat
 from playout.server.core.context import Context
 from playout.server.core.effects import CallWhenIdle
 from playout.server.core.match import Refused
-from playout.server.core.match_room import MatchRoom
+from playout.server.core.match_room import GameFailed, MatchRoom
 from playout.server.core.sessions import Session
 
 #: Ended matches whose ids are remembered, to distinguish them from unknown ones.
@@ -64,6 +64,10 @@ class Rooms:
                 if not self._pending:
                     self._context.do(CallWhenIdle())
                 self._pending.append(room)
+
+    def game_failed(self, event: GameFailed, now: float) -> None:
+        """Abort a match whose game has failed."""
+        event.room.abort(str(event.fault), now)
 
     @property
     def has_pending_moves(self) -> bool:

@@ -1,11 +1,12 @@
 """The positions of a match as clients are sent them: states, boards, views, the cells to click.
 
-A game of another package may raise any exception. The functions here pass it on; `MatchView` notes
-the fault and continues without views.
+A game of another package may raise any exception. The functions here pass it on; `MatchView`
+reports the fault to the match room, and leaves out what the game cannot give.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from heapq import nlargest
@@ -22,16 +23,21 @@ from playout.protocol.messages import (
     Candidate,
     ClockState,
     LegalMove,
+    MoveAnalysis,
     PositionView,
     RequestId,
     Seat,
     TakenBack,
     Update,
 )
+from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.match import Match
 
 #: Moves of a principal variation that are named, and candidates that are shown.
 NAMED = 20
+#: The analysis of a move is shown after this many further moves, or when the match is over, so that
+#: it helps nobody to play. So many moves of its pv are shown until then: they were made since.
+DELAY_PLIES = 10
 #: Moves of a player in a row whose cells are shown as the last ones, such as those of a capture.
 IN_A_ROW = 10
 
@@ -41,8 +47,8 @@ T = TypeVar("T")
 class Audience(NamedTuple):
     """The parts of messages that some sessions are sent.
 
-    `analysis`: whether they are sent the mover's analysis. Players are not, nor spectators with the
-    name of a player.
+    `analysis`: whether they are sent the analyses of moves. Players are not, nor spectators with
+    the name of a player, nor those that show a small board.
     """
 
     legal_actions: bool
@@ -65,38 +71,49 @@ class ShownMove(NamedTuple):
 class MatchView:
     """The positions of a match as clients are sent them.
 
-    The board, positions and legal moves are None once the game has failed. The match continues
-    without them: it is played by its states.
+    The board, positions and legal moves are None once the game has failed to draw one, and so are
+    legal actions that the game cannot give.
     """
 
-    def __init__(self, match: Match) -> None:
+    def __init__(
+        self,
+        match: Match,
+        failed: Callable[[GameFault], None],
+        undrawn: Callable[[GameFault], None],
+    ) -> None:
+        """`failed` is called with a fault of the rules, `undrawn` with the first one of drawing."""
         self._match = match
+        self._failed = failed
+        self._undrawn = undrawn
         self._works = True
-        self._fault: str | None = None
         self._last: tuple[int, PositionView | None] | None = None
 
     def board(self) -> Board | None:
         """The part that is the same for all positions."""
-        return self._guarded(lambda: board_of(self._match.game))
+        return self._guarded(0, lambda: board_of(self._match.game))
 
-    def position(self, ply: int, info: Analysis | None = None) -> PositionView | None:
-        """The position after `ply` moves; `info` was sent with the last of them."""
+    def position(self, ply: int) -> PositionView | None:
+        """The position after `ply` moves."""
         match = self._match
         if self._last is None or self._last[0] != ply:
             plain = self._guarded(
-                lambda: position_view_of(match.game, match.states, match.moves, ply)
+                ply, lambda: position_view_of(match.game, match.states, match.moves, ply)
             )
             self._last = ply, plain
-        view = self._last[1]
-        if view is None or info is None:
-            return view
-        before, played = match.states[ply - 1], match.moves[ply - 1]
-        return self._guarded(lambda: with_analysis(view, match.game, before, info, played))
+        return self._last[1]
 
     def legal_moves(self, ply: int) -> tuple[LegalMove, ...] | None:
         """The legal moves after `ply` moves."""
         match = self._match
-        return self._guarded(lambda: legal_moves_of(match.game, match.states[ply]))
+        return self._guarded(ply, lambda: legal_moves_of(match.game, match.states[ply]))
+
+    def legal_actions(self, ply: int | None = None) -> tuple[int, ...] | None:
+        """The legal actions now, or after `ply` moves."""
+        try:
+            return self._match.legal_actions(ply)
+        except GameFault as fault:
+            self._failed(fault)
+            return None
 
     def moves_taken_back(self) -> None:
         """Forget the last position: another one may have its number."""
@@ -111,7 +128,6 @@ class MatchView:
     ) -> Update:
         """The message about a move."""
         match, after = self._match, move.ply + 1
-        info = move.info if audience.analysis else None
         return Update(
             re=re,
             match=match.id,
@@ -121,10 +137,29 @@ class MatchView:
             state=match.states[after],
             to_move=match.to_move_at(after),
             clocks=move.clocks,
-            info=info,
-            legal_actions=match.legal_actions(after) if audience.legal_actions else None,
-            view=self.position(after, info) if audience.views else None,
+            legal_actions=self.legal_actions(after) if audience.legal_actions else None,
+            view=self.position(after) if audience.views else None,
             legal_moves=legal_moves,
+        )
+
+    def analysis(self, move: ShownMove, audience: Audience) -> MoveAnalysis:
+        """The message about the analysis that was sent with a move."""
+        match, ply, info = self._match, move.ply, move.info
+        assert info is not None
+        info = structs.replace(info, pv=info.pv[:DELAY_PLIES])
+        pv: tuple[str, ...] = ()
+        candidates: tuple[Candidate, ...] = ()
+        if audience.views and self._works:
+            # Its moves come from a client: the game may be right to refuse them.
+            with contextlib.suppress(Exception):
+                pv, candidates = named(match.game, match.states[ply], info, match.moves[ply])
+        return MoveAnalysis(
+            match=match.id,
+            ply=ply,
+            player=match.mover(ply),
+            info=info,
+            pv=pv,
+            candidates=candidates,
         )
 
     def taken_back(
@@ -145,24 +180,22 @@ class MatchView:
             state=match.state,
             to_move=match.to_move,
             clocks=clocks,
-            legal_actions=match.legal_actions() if audience.legal_actions else None,
+            legal_actions=self.legal_actions() if audience.legal_actions else None,
             view=self.position(match.ply) if audience.views else None,
             legal_moves=legal_moves,
         )
 
-    def take_fault(self) -> str | None:
-        """The fault of the game, once: None in later calls."""
-        fault, self._fault = self._fault, None
-        return fault
-
-    def _guarded(self, make: Callable[[], T]) -> T | None:
+    def _guarded(self, ply: int, make: Callable[[], T]) -> T | None:
+        """Draw the position after `ply` moves; None once the game has failed."""
+        match = self._match
         if not self._works:
             return None
         try:
-            return make()
-        except Exception as error:
+            with faults_of(match.game, "view or action_name", match.states[ply]):
+                return make()
+        except GameFault as fault:
             self._works = False
-            self._fault = f"{type(error).__name__}: {error}"
+            self._undrawn(fault)
             return None
 
 
@@ -236,9 +269,15 @@ def with_analysis(
     view: PositionView, game: Game, before: State, info: Analysis, played: int
 ) -> PositionView:
     """The view with the names of the moves analysed in the position `before` the last move."""
-    pv = tuple(_names(game, before, info.pv))
-    candidates = tuple(_candidates(game, before, info, played))
+    pv, candidates = named(game, before, info, played)
     return structs.replace(view, pv=pv, candidates=candidates)
+
+
+def named(
+    game: Game, state: State, info: Analysis, played: int
+) -> tuple[tuple[str, ...], tuple[Candidate, ...]]:
+    """The names of the moves of the pv, and the candidates, of an analysis of a position."""
+    return tuple(_names(game, state, info.pv)), tuple(_candidates(game, state, info, played))
 
 
 def legal_moves_of(game: Game, state: State) -> tuple[LegalMove, ...]:

@@ -25,6 +25,7 @@ from playout.protocol.messages import (
     Seconds,
     Speed,
 )
+from playout.protocol.names import invisible_in
 from playout.protocol.time_control import spell_time_controls
 from playout.server.export.replay import Contradiction, Replay, check_result, replay
 from playout.server.model.records import (
@@ -46,11 +47,12 @@ Left = tuple[Seconds, Int32]
 T = TypeVar("T")
 
 
-class _Ended(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Ended(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     winner: Literal[1, 2, -1, 0]
     returns: tuple[float, float]
     reason: Reason
     text: Remark
+    missing: Seat | None = None
     at: Instant
 
 
@@ -248,5 +250,12 @@ def _check(stored: StoredMatch, replayed: Replay) -> None:
             expected = "the remaining times" if replayed.time_controls else "none"
             text = f"expected {expected} with the clock {started.clock}"
             raise Contradiction(f"moves[{move.ply}].clocks", text)
+    for place, version in enumerate(started.ladder.versions if started.ladder else ()):
+        if found := invisible_in(version):
+            text = f"expected visible characters, not {found}"
+            raise Contradiction(f"ladder.versions[{place}]", text)
     if stored.ended:
         check_result(replayed, stored.ended)
+        made = {move.seat for move in stored.moves[started.opening :]}
+        if stored.ended.missing in made:
+            raise Contradiction("finished.missing", "expected a player who has made no move")

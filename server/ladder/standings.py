@@ -24,7 +24,8 @@ class LadderStanding(Struct, frozen=True, kw_only=True):
     """A version on a ladder; `error` is half of the 95 % interval, None before its first match.
 
     `provisional`: the error of the rating is large. `present`: it is connected or plays. `retired`:
-    the account has entered with another version since.
+    the account has entered with another version since. `unplayed`: the matches in which it never
+    made a first move, with or without result, and `unplayed_share` their share of its matches.
     """
 
     name: str
@@ -38,6 +39,8 @@ class LadderStanding(Struct, frozen=True, kw_only=True):
     won: int
     tied: int
     lost: int
+    unplayed: int
+    unplayed_share: float
     last_at: float | None
 
 
@@ -131,6 +134,8 @@ def _standing(
         won=entry.won,
         tied=entry.tied,
         lost=entry.lost,
+        unplayed=entry.unplayed,
+        unplayed_share=round(entry.unplayed_share, 4),
         last_at=entry.last_at,
     )
 

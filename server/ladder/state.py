@@ -43,6 +43,18 @@ class StoredResult(NamedTuple):
     last_at: float
 
 
+class StoredAbsence(NamedTuple):
+    """The number of matches in which a player never made a first move.
+
+    `void` of them have no result, the others are lost. `first_at`: when the first one began.
+    """
+
+    player: LadderPlayer
+    matches: int
+    void: int
+    first_at: float
+
+
 class OwedMatch(NamedTuple):
     """The second match of a pair, to be played. `players` are in the order of their moves."""
 
@@ -57,6 +69,7 @@ class StoredLadder(NamedTuple):
     game: str
     results: Sequence[StoredResult] = ()
     owed: Sequence[OwedMatch] = ()
+    absences: Sequence[StoredAbsence] = ()
 
 
 @dataclass(eq=False)
@@ -65,7 +78,8 @@ class LadderEntry:
 
     `previous` is the index of the account's version before. `since` is the number of the ladder's
     match after which it was free. Without rated matches, `error` is None. `noted` is the number of
-    its matches at the last point of its history.
+    its matches at the last point of its history. It never made a first move in `unplayed` matches,
+    of which `void` have no result, and the others are lost.
     """
 
     player: LadderPlayer
@@ -78,11 +92,18 @@ class LadderEntry:
     rating: float = 0.0
     error: float | None = None
     noted: int = 0
+    unplayed: int = 0
+    void: int = 0
 
     @property
     def matches(self) -> int:
         """The number of matches with a result."""
         return self.won + self.tied + self.lost
+
+    @property
+    def unplayed_share(self) -> float:
+        """The share of its matches in which it never made a first move."""
+        return self.unplayed / max(1, self.matches + self.void)
 
 
 @dataclass(frozen=True)
@@ -128,7 +149,7 @@ class LadderState:
         self._latest[player.account] = index
         return index
 
-    def unplayed(self, player: LadderPlayer) -> int:
+    def without_result(self, player: LadderPlayer) -> int:
         """Return the number of other versions of a new player's account without a result.
 
         It is 0 for a player that has entered before.
@@ -167,6 +188,24 @@ class LadderState:
             entry.tied += tied
             entry.lost += others
             entry.since, entry.last_at = self.matches, at
+
+    def count_unplayed(self, player: LadderPlayer, *, void: int, matches: int = 1) -> None:
+        """Count matches in which a player never made a first move, `void` of them without result.
+
+        Those that are lost are counted by `count`, too.
+        """
+        entry = self.entries[self.index_of(player)]
+        entry.unplayed += matches
+        entry.void += void
+
+    def is_excused(self, account: str) -> bool:
+        """Return whether an account has made its first move in all of its matches."""
+        return not any(each.unplayed for each in self.entries if each.player.account == account)
+
+    @property
+    def has_matches(self) -> bool:
+        """Whether matches were counted, with a result or unplayed."""
+        return bool(self.matches) or any(each.unplayed for each in self.entries)
 
     def owe(self, owed: OwedMatch) -> None:
         """Note the second match of a pair, to be played as soon as both players are free."""
@@ -285,11 +324,14 @@ def restore_ladder(stored: StoredLadder) -> LadderState:
     """Return the ladder that follows from the stored matches, not rated yet."""
     ladder = LadderState(stored.game)
     # The versions of an account follow each other in the order of their first matches.
-    begun = ((each.first_at, player) for each in stored.results for player in each.players)
+    begun = [(each.first_at, player) for each in stored.results for player in each.players]
+    begun += ((each.first_at, each.player) for each in stored.absences)
     for _, player in sorted(begun):
         ladder.index_of(player)
     for each in sorted(stored.results, key=lambda result: result.last_at):
         ladder.count(each.players, each.winner, each.last_at, each.matches)
+    for absence in stored.absences:
+        ladder.count_unplayed(absence.player, void=absence.void, matches=absence.matches)
     for owed in stored.owed:
         ladder.owe(owed)
     for entry in ladder.entries:

@@ -14,15 +14,29 @@ from playout.protocol.messages import Action, Analysis, ClockState, Int32, Reaso
 class Account(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     """A registered name; `digest` is the SHA-256 of its token in hexadecimal.
 
-    The account of a bot that the server offers has no token: its digest is empty.
+    `token_at` is when the token was issued, None if at registration. `renewal` is the digest of the
+    token that replaces it when it is used for the first time; empty for none. The account of a bot
+    that the server offers has no token: its digest is empty.
     """
 
     id: str
     name: str
     digest: str
     created_at: float
+    token_at: float | None = None
+    renewal: str = ""
     administrator: bool = False
     revoked: bool = False
+
+
+class TokenRenewed(Struct, frozen=True, kw_only=True, gc=False, tag=True):
+    """An account has other tokens, unless its digest is no longer `before`."""
+
+    account: str
+    before: str
+    digest: str
+    token_at: float
+    renewal: str
 
 
 class LadderMatch(Struct, frozen=True, gc=False):
@@ -94,13 +108,17 @@ class SeatTakenOver(Struct, frozen=True, kw_only=True, gc=False, tag=True):
 
 
 class MatchEnded(Struct, frozen=True, kw_only=True, gc=False, tag=True):
-    """A match has ended: winner 1 or 2, -1 for a tie, 0 for no result."""
+    """A match has ended: winner 1 or 2, -1 for a tie, 0 for no result.
+
+    `missing` is the seat that never made a first move, if the match ended for that.
+    """
 
     match: str
     winner: int
     returns: tuple[float, float]
     reason: Reason
     text: str
+    missing: Seat | None = None
     at: float
 
 
@@ -188,6 +206,7 @@ class StoredRatingPoint(Struct, frozen=True, kw_only=True, gc=False, tag=True):
 
 Record = (
     Account
+    | TokenRenewed
     | MatchStarted
     | MovePlayed
     | MovesTakenBack

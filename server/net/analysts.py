@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import socket
 import tempfile
@@ -34,6 +35,8 @@ ANALYST_NICENESS = LOWEST_NICENESS
 IDLE_S = 60.0
 #: Seconds in which a process must end an analysis when it is asked to.
 _STOP_S = 5.0
+#: Seconds between two checks whether a process that analyses is stopped, as by SIGSTOP.
+_CHECK_S = 0.5
 _LONGEST_LINE = 2**20
 
 
@@ -126,12 +129,15 @@ class _Analyst(LineOnlyReceiver):
         self._output = output
         #: Kills the process if it is idle or does not end an analysis.
         self._kill_timer: Any = None
+        self._check_timer: Any = None
 
     def give(self, order: AnalysisOrder) -> None:
         """Give it an order; it must be idle."""
         self.order = order
         self._kill_after(None)
         self._say(order)
+        if not (self._check_timer and self._check_timer.active()):
+            self._check()
 
     def stop(self, analysis: str) -> None:
         """Ask it to end an analysis, and kill it if it does not within seconds."""
@@ -155,6 +161,8 @@ class _Analyst(LineOnlyReceiver):
     def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
         """Called by Twisted: the process has exited, or has closed its end and is killed."""
         self._kill_after(None)
+        if self._check_timer and self._check_timer.active():
+            self._check_timer.cancel()
         send(self.process, signal.SIGKILL)
         self._analysts.exited(self)
 
@@ -162,8 +170,25 @@ class _Analyst(LineOnlyReceiver):
         with contextlib.suppress(AttributeError):  # the connection is being closed
             self.sendLine(msgspec.json.encode(order))  # type: ignore[no-untyped-call]
 
+    def _check(self) -> None:
+        """Kill the process if it is stopped while it has an order: it would never report again."""
+        if self.order is None:
+            return
+        if _is_stopped(self.process):
+            send(self.process, signal.SIGKILL)
+        else:
+            self._check_timer = self._reactor.callLater(_CHECK_S, self._check)
+
     def _kill_after(self, seconds: float | None) -> None:
         if self._kill_timer and self._kill_timer.active():
             self._kill_timer.cancel()
         if seconds is not None:
             self._kill_timer = self._reactor.callLater(seconds, send, self.process, signal.SIGKILL)
+
+
+def _is_stopped(process: Process) -> bool:
+    """Whether a process is stopped by a signal; one that has exited is left to `Process.poll`."""
+    try:
+        return bool(os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT))
+    except ChildProcessError:
+        return False

@@ -82,7 +82,13 @@ def organizer_name(entrants: Iterable[str]) -> str:
 def _account(directory: Directory, name: str, token: str, *, administrator: bool) -> Account:
     if known := directory.like(name):
         return structs.replace(
-            known, name=name, digest=digest(token), administrator=administrator, revoked=False
+            known,
+            name=name,
+            digest=digest(token),
+            token_at=time.time(),
+            renewal="",
+            administrator=administrator,
+            revoked=False,
         )
     return Account(
         id=secrets.token_hex(8),

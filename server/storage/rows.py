@@ -32,6 +32,7 @@ from playout.server.model.records import (
     StoredMatch,
     StoredRatingPoint,
     StoredTournament,
+    TokenRenewed,
     TournamentCreated,
     TournamentEnded,
 )
@@ -93,6 +94,7 @@ class MatchEndValues(Struct, kw_only=True, gc=False):
     second_return: float
     reason: str
     text: str
+    missing: int | None
     ended_at: float
 
 
@@ -114,6 +116,8 @@ def account_row(account: Account) -> Any:
         skeleton=skeleton(account.name),
         digest=account.digest,
         created_at=account.created_at,
+        token_at=account.token_at,
+        renewal=account.renewal,
         administrator=account.administrator,
         revoked=account.revoked,
         revision=0,
@@ -187,6 +191,7 @@ def _match_end(ended: MatchEnded) -> MatchEndValues:
         second_return=second_return,
         reason=ended.reason.value,
         text=ended.text,
+        missing=ended.missing,
         ended_at=ended.at,
     )
 
@@ -219,6 +224,7 @@ def _tournament_end(ended: TournamentEnded) -> TournamentEndValues:
 #: For each kind of record, the function that makes the values of its statement.
 ROW_OF: dict[type[Record], Callable[[Any], Any]] = {
     Account: account_row,
+    TokenRenewed: lambda renewed: renewed,
     TournamentCreated: _tournament_row,
     MatchStarted: _match_row,
     MovePlayed: _move_row,
@@ -243,6 +249,8 @@ def account_of(row: sa.Row[Any]) -> Account:
         name=row.name,
         digest=row.digest,
         created_at=row.created_at,
+        token_at=row.token_at,
+        renewal=row.renewal,
         administrator=row.administrator,
         revoked=row.revoked,
     )
@@ -287,6 +295,7 @@ def match_ended_of(row: sa.Row[Any]) -> MatchEnded | None:
         returns=(row.first_return, row.second_return),
         reason=Reason(row.reason),
         text=row.text,
+        missing=row.missing,
         at=row.ended_at,
     )
 

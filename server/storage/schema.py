@@ -60,6 +60,8 @@ accounts = Table(
     Column("skeleton", Text, nullable=False, unique=True),
     Column("digest", Text, nullable=False),
     Column("created_at", Double, nullable=False),
+    Column("token_at", Double),
+    Column("renewal", Text, nullable=False),
     Column("administrator", Boolean, nullable=False),
     Column("revoked", Boolean, nullable=False),
     Column("revision", Integer, nullable=False),
@@ -68,7 +70,8 @@ accounts = Table(
 #: The accounts of guests are null, and until a match has ended also the columns of its end. The
 #: columns of bots have the player of a bot that the server started, so that it can start it again.
 #: A match of a ladder has the id of the first match of its pair, and the versions of its players; a
-#: match on a cluster has the speed of its cores, in calibrations per second.
+#: match on a cluster has the speed of its cores, in calibrations per second. `missing` is the seat
+#: that never made a first move, if the match ended for that.
 matches = Table(
     "matches",
     metadata,
@@ -101,6 +104,7 @@ matches = Table(
     Column("first_version", Text),
     Column("second_version", Text),
     Column("core_speed", Double),
+    Column("missing", SmallInteger),
 )
 #: Rated matches that were imported: their players have names only, no accounts.
 IMPORTED = and_(

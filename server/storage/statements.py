@@ -21,6 +21,7 @@ from playout.server.model.records import (
     SeatTakenOver,
     StoredLeaderboard,
     StoredRatingPoint,
+    TokenRenewed,
     TournamentCreated,
     TournamentEnded,
 )
@@ -101,6 +102,7 @@ def writes(kind: str, dialect: sa.Dialect) -> dict[type[Record], tuple[Write, ..
 
     return {
         Account: add(accounts),
+        TokenRenewed: (Write(_RENEW_TOKEN, TokenRenewed, dialect),),
         TournamentCreated: add(tournaments),
         MatchStarted: add(matches),
         MovePlayed: add(moves),
@@ -179,6 +181,11 @@ _TAKE_OVER = (
         first_session=_session_of("1", matches.c.first_session),
         second_session=_session_of("2", matches.c.second_session),
     )
+)
+_RENEW_TOKEN = (
+    sa.update(accounts)
+    .where(accounts.c.id == _value("account"), accounts.c.digest == _value("before"))
+    .values({name: _value(name) for name in ("digest", "token_at", "renewal")})
 )
 _END_MATCH = (
     sa.update(matches)

@@ -7,19 +7,26 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from playout.server.ladder.state import LadderPlayer, OwedMatch, StoredLadder, StoredResult
+from playout.server.ladder.state import (
+    LadderPlayer,
+    OwedMatch,
+    StoredAbsence,
+    StoredLadder,
+    StoredResult,
+)
 from playout.server.storage.database import Database
 from playout.server.storage.schema import matches, moves
 
 _M = matches.c
-#: Matches of ladders with a result. Imported matches have no accounts, and are on no ladder.
-_COUNTED = (
+#: Ended matches of ladders. Imported matches have no accounts, and are on no ladder.
+_ENDED = (
     _M.ladder_pair.is_not(None),
     _M.ended_at.is_not(None),
-    _M.winner != 0,
     _M.first_account.is_not(None),
     _M.second_account.is_not(None),
 )
+#: Those with a result.
+_COUNTED = (*_ENDED, _M.winner != 0)
 _PLAYERS = (_M.game, _M.first_account, _M.first_version, _M.second_account, _M.second_version)
 
 
@@ -31,6 +38,7 @@ def stored_ladders(database: Database, owed_since: float) -> list[StoredLadder]:
     """
     results: dict[str, list[StoredResult]] = defaultdict(list)
     owed: dict[str, list[OwedMatch]] = defaultdict(list)
+    absences: dict[str, list[StoredAbsence]] = defaultdict(list)
     with database.connect() as connection:
         for row in connection.execute(_results()):
             result = StoredResult(_players(row), row.winner, row.matches, row.first_at, row.last_at)
@@ -39,7 +47,14 @@ def stored_ladders(database: Database, owed_since: float) -> list[StoredLadder]:
             first, second = _players(row)
             opening = tuple(connection.scalars(_opening(row)))
             owed[row.game].append(OwedMatch(row.id, (second, first), opening))
-    return [StoredLadder(game, results[game], owed[game]) for game in sorted(results)]
+        for row in (row for seat in (1, 2) for row in connection.execute(_absences(seat))):
+            player = LadderPlayer(row.account, row.version)
+            absence = StoredAbsence(player, row.matches, row.void, row.first_at)
+            absences[row.game].append(absence)
+    return [
+        StoredLadder(game, results[game], owed[game], absences[game])
+        for game in sorted(results.keys() | absences.keys())
+    ]
 
 
 def _results() -> sa.Select[Any]:
@@ -54,6 +69,27 @@ def _results() -> sa.Select[Any]:
         )
         .where(*_COUNTED)
         .group_by(*_PLAYERS, _M.winner)
+    )
+
+
+def _absences(seat: int) -> sa.Select[Any]:
+    """Select the number of matches in which each player in a seat never made a first move."""
+    account, version = (
+        (_M.first_account, _M.first_version)
+        if seat == 1
+        else (_M.second_account, _M.second_version)
+    )
+    return (
+        sa.select(
+            _M.game,
+            account.label("account"),
+            version.label("version"),
+            sa.func.count().label("matches"),
+            sa.func.sum(sa.case((_M.winner == 0, 1), else_=0)).label("void"),
+            sa.func.min(_M.started_at).label("first_at"),
+        )
+        .where(*_ENDED, _M.missing == seat)
+        .group_by(_M.game, account, version)
     )
 
 

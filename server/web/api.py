@@ -32,7 +32,7 @@ from playout.server.web.http import JSON, HttpError, HttpRequest, HttpResponse, 
 from playout.server.web.match_data import MatchData, MatchLookup
 from playout.server.web.parameters import Parameters, parse_game, parse_id, parse_name
 
-#: All data is public, so that pages of other sites may read it.
+#: All data of a public server may be read by pages of other sites.
 _ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}
 
 _encode = msgspec.json.Encoder().encode

@@ -29,9 +29,9 @@ from playout.protocol.names import skeleton
 from playout.protocol.time_control import parse_time_controls
 from playout.server.core.hub import Hub
 from playout.server.core.match_room import MatchRoom
-from playout.server.core.view import best_actions, board_of, position_view_of
+from playout.server.core.view import DELAY_PLIES, best_actions, board_of, position_view_of
 from playout.server.export.replay import Contradiction, replay
-from playout.server.model.records import MatchEnded, MatchStarted, StoredMatch
+from playout.server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
 from playout.server.storage.results import (
     ALL,
     MatchFilter,
@@ -48,7 +48,7 @@ from playout.server.web.worker_pool import WorkUnavailable
 
 #: The candidates and the moves of the pv that are shown; bots send about fifty candidates a move.
 #: With a net's policy there are more candidates, for the heat map on the board.
-_CANDIDATES, _CANDIDATES_WITH_POLICY, _PV_MOVES = 5, 20, 10
+_CANDIDATES, _CANDIDATES_WITH_POLICY, _PV_MOVES = 5, 20, DELAY_PLIES
 #: The most cached matches; a long one takes a megabyte.
 _MAX_CACHED = 32
 
@@ -69,12 +69,16 @@ class PositionData(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class MatchResult(Struct, frozen=True, kw_only=True):
-    """How a match ended: winner 1 or 2, -1 for a tie, 0 for no result."""
+    """How a match ended: winner 1 or 2, -1 for a tie, 0 for no result.
+
+    `missing`: the player who never made a first move, if the match ended for that.
+    """
 
     winner: int
     returns: tuple[float, float]
     reason: Reason
     text: str
+    missing: Seat | None
     at: float
 
 
@@ -121,9 +125,26 @@ def match_data(stored: StoredMatch) -> MatchData:
 
     Raises Contradiction if the moves do not fit the rules of the game.
     """
+    stored = public(stored)
     replayed = replay(stored)
     moves = [_PlayedMove(m.action, m.seat, m.clocks, m.at, m.info) for m in stored.moves]
     return _data(stored.started, replayed.game, replayed.states, moves, stored.ended)
+
+
+def public(stored: StoredMatch) -> StoredMatch:
+    """A stored match as everybody may read it: while it runs, without its last analyses."""
+    if stored.ended:
+        return stored
+    shown = len(stored.moves) - DELAY_PLIES
+    moves = (structs.replace(each, info=_past(each, shown)) for each in stored.moves)
+    return structs.replace(stored, moves=tuple(moves))
+
+
+def _past(move: MovePlayed, shown: int) -> Analysis | None:
+    """The analysis of one of the first `shown` moves, without the moves expected after them."""
+    if move.info is None or move.ply >= shown:
+        return None
+    return structs.replace(move.info, pv=move.info.pv[:DELAY_PLIES])
 
 
 def unstored_match_data(room: MatchRoom) -> Callable[[], MatchData]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hmac
+import socket as sockets
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from twisted.internet.interfaces import IAddress
 from twisted.python.failure import Failure
@@ -12,6 +16,8 @@ from twisted.web.http_headers import Headers
 from twisted.web.resource import Resource
 from twisted.web.server import Request, Site
 
+from playout.protocol.endpoints import is_loopback
+from playout.server.core.rate_limits import is_address
 from playout.server.runtime.metrics import CONTENT_TYPE, Metrics
 from playout.server.web.http import (
     ErrorRenderer,
@@ -31,6 +37,8 @@ REQUEST_S = 10.0
 #: WebSocket are limited by the hub instead.
 MAX_CONNECTIONS = 250
 MAX_HEADERS_BYTES = 8192
+#: The status of a request that is meant for another server (RFC 9110, section 15.5.20).
+_MISDIRECTED = 421
 
 #: The browser loads nothing from other sites, and runs no script or style within a page.
 _POLICY = "; ".join(
@@ -53,6 +61,51 @@ _ALWAYS = {
 }
 
 
+@dataclass(frozen=True)
+class Access:
+    """Who may read which responses.
+
+    `local`: only this machine can connect. `proxied`: a proxy checks the name of the host and
+    passes on the addresses of clients. `names`: further names of this server. With a
+    `metrics_password`, programs on other machines may read the metrics.
+    """
+
+    local: bool = True
+    proxied: bool = False
+    names: tuple[str, ...] = ()
+    metrics_password: str | None = None
+
+    def require_own_name(self, header: str) -> None:
+        """Check the Host header of a request. Raises HttpError.
+
+        The owner of any name can make it resolve to this machine (DNS rebinding), so that a page of
+        another site seems to be one of this server.
+        """
+        try:
+            name = (urlsplit(f"//{header}").hostname or "").lower()
+        except ValueError:
+            name = ""
+        if self.proxied or is_address(name) or name.rpartition(".")[2] == "localhost":
+            return
+        if name in self.names or (not self.local and name in _own_names()):
+            return
+        text = f"this server is not known as {name!r}; its operator can add --http-name {name}"
+        raise HttpError(_MISDIRECTED, text)
+
+    def may_measure(self, request: Request) -> bool:
+        """Whether the metrics are for this client: with the password, or on this machine."""
+        untyped: Any = request
+        if self.metrics_password is not None:
+            return hmac.compare_digest(untyped.getPassword(), self.metrics_password.encode())
+        forwarded = request.getHeader("X-Forwarded-For") is not None
+        return not forwarded and is_loopback(getattr(untyped.getClientAddress(), "host", ""))
+
+
+def _own_names() -> tuple[str, str]:
+    name = sockets.gethostname().lower()
+    return name, f"{name}.local"
+
+
 def make_site(
     metrics: Metrics,
     healthy: Callable[[], str | None],
@@ -61,6 +114,7 @@ def make_site(
     api: Any = None,
     render_error: ErrorRenderer = error_as_text,
     connections: int = MAX_CONNECTIONS,
+    access: Access = Access(),
 ) -> Site:
     """The site with its health check, metrics, static files and `handlers`.
 
@@ -87,11 +141,11 @@ def make_site(
         "static": Assets(),
         **(handlers or {}),
     }
-    root: Any = _Root(all_handlers, render_error)
+    root: Any = _Root(all_handlers, render_error, access)
     for name, resource in ((b"socket", socket), (b"api", api)):
         if resource is not None:
             root.putChild(name, resource)
-    return _Site(root, _Request, timeout=REQUEST_S, connections=connections)
+    return _Site(root, _Request, timeout=REQUEST_S, connections=connections, access=access)
 
 
 def exact_path(handler: Handler) -> Handler:
@@ -109,25 +163,46 @@ def not_found(request: HttpRequest) -> HttpResponse:
 
 
 class _Root(Resource):
-    def __init__(self, handlers: Mapping[str, Handler], render_error: ErrorRenderer) -> None:
+    def __init__(
+        self, handlers: Mapping[str, Handler], render_error: ErrorRenderer, access: Access
+    ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._handlers = handlers
         self._render_error = render_error
+        self._access = access
 
     def getChild(self, path: bytes, request: Request) -> Any:
         """The handler of the first segment of a path."""
         name = path.decode(errors="replace")
-        return HandlerResource(self._handlers.get(name, not_found), self._render_error)
+        handler = self._handlers.get(name, not_found)
+        if name == "metrics" and not self._access.may_measure(request):
+            request.setHeader("WWW-Authenticate", 'Basic realm="metrics"')
+            handler = _without_password
+        return HandlerResource(handler, self._render_error)
+
+
+def _without_password(request: HttpRequest) -> HttpResponse:
+    text = "the metrics are for programs on this machine, or for those with the password"
+    raise HttpError(http.UNAUTHORIZED, f"{text} of --metrics-password-file")
 
 
 class _Request(Request):
-    """A request whose body is discarded, as no handler reads one; it needs one Host header."""
+    """A request whose body is discarded, as no handler reads one.
+
+    It needs one Host header, with a name of this server.
+    """
+
+    channel: HttpChannel
 
     def process(self) -> None:
         """Respond to the request, or refuse it (RFC 9112, section 3.2)."""
         hosts = len(self.requestHeaders.getRawHeaders(b"Host", []))
-        if hosts > 1 or (hosts == 0 and self.clientproto != b"HTTP/1.0"):
-            error = HttpError(http.BAD_REQUEST, f"expected one Host header, not {hosts}")
+        try:
+            if hosts > 1 or (hosts == 0 and self.clientproto != b"HTTP/1.0"):
+                raise HttpError(http.BAD_REQUEST, f"expected one Host header, not {hosts}")
+            if hosts:
+                self.channel.site.access.require_own_name(self.getHeader("Host") or "")
+        except HttpError as error:
             send_response(self, error_as_text(error))
         else:
             super().process()  # type: ignore[no-untyped-call]
@@ -189,6 +264,8 @@ class HttpChannel(http.HTTPChannel):
         headers.removeHeader(b"Server")
         for name, value in _ALWAYS.items():
             headers.setRawHeaders(name, [value])
+        if self.site.access.local:  # pages of other sites may read public data only
+            headers.removeHeader(b"Access-Control-Allow-Origin")
         super().writeHeaders(version, code, reason, headers)  # type: ignore[no-untyped-call]
 
 
@@ -198,8 +275,9 @@ class _Site(Site):
     protocol = HttpChannel  # type: ignore[assignment]
     noisy = False
 
-    def __init__(self, *args: Any, connections: int, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, connections: int, access: Access, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]
+        self.access = access
         self.open: set[HttpChannel] = set()
         self._connections = connections
 

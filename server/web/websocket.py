@@ -67,19 +67,14 @@ class WebSocketResource(Resource):
         *,
         unread_bytes: int,
         proxied: bool,
-        local: bool,
     ) -> None:
-        """`proxied`: a proxy names the address of each client in X-Forwarded-For.
-
-        `local`: only this machine can connect, so that pages of other hosts are refused.
-        """
+        """`proxied`: a proxy names the address of each client in X-Forwarded-For."""
         super().__init__()  # type: ignore[no-untyped-call]
         self._driver = driver
         self._scheduler = scheduler
         self._reactor = reactor
         self._unread_bytes = unread_bytes
         self._proxied = proxied
-        self._local = local
 
     def render(self, request: Request) -> int:
         """Open the connection, or respond with the reason of the refusal."""
@@ -87,7 +82,7 @@ class WebSocketResource(Resource):
             if request.postpath:
                 raise HttpError(http.NOT_FOUND, "not found; this address is /socket")
             key = _key(request)
-            _require_own_page(request, self._local)
+            _require_own_page(request)
         except HttpError as error:
             send_response(request, error_as_text(error))
             return NOT_DONE_YET
@@ -265,25 +260,20 @@ def _key(request: Request) -> bytes:
     return key
 
 
-def _require_own_page(request: Request, local: bool) -> None:
+def _require_own_page(request: Request) -> None:
     """Check that the request comes from a page of this server, or from a program without Origin.
 
-    The owner of any name can make it resolve to this machine (DNS rebinding). So if the server is
-    `local`, its pages must be at an IP address or at localhost. Raises HttpError.
+    Raises HttpError.
     """
     origin, host = request.getHeader("Origin"), request.getHeader("Host") or ""
     if origin is None:
         return
     try:
         own = urlsplit(origin).netloc.lower() == host.lower() != ""
-        name = urlsplit(f"//{host}").hostname or ""
     except ValueError:
         own = False
     if not own:
         raise HttpError(http.FORBIDDEN, "this page is from another site")
-    if local and not is_address(name) and name.rpartition(".")[2] != "localhost":
-        text = f"{name} is not this machine; behind a proxy, start the server with --http-proxied"
-        raise HttpError(http.FORBIDDEN, text)
 
 
 def _address(request: Request) -> str | None:

@@ -105,6 +105,54 @@ def test_a_move_can_be_typed_and_an_illegal_one_is_explained(people: BrowserUser
     assert moves_on(page)[0] == "4"
 
 
+#: Notes where the buttons below the board are, now and after each change of the board.
+HEIGHTS_AT_CHANGES = """() => {
+    const browse = document.getElementById("browse");
+    const note = () => heights.push(browse.offsetTop);
+    window.heights = [];
+    note();
+    const parts = { childList: true, subtree: true };
+    new MutationObserver(note).observe(document.getElementById("board"), parts);
+}"""
+
+
+def test_what_is_below_the_board_stays_when_the_button_of_a_pass_goes(people: BrowserUsers) -> None:
+    page = people.come()
+    start_match(page, "go", size=3)
+    my_turn(page)
+    page.evaluate(HEIGHTS_AT_CHANGES)
+    page.get_by_role("button", name="Pass").click()
+    expect(page.locator(".move").nth(1)).to_be_visible()
+    heights = page.evaluate("heights")
+    assert len(heights) > 1
+    assert len(set(heights)) == 1
+
+
+#: Of the numbers of cells, those that a piece covers.
+COVERED_NUMBERS = """() => {
+    const pieces = [...document.querySelectorAll("#board .layer.pieces circle")];
+    const boxes = pieces.map((piece) => piece.getBoundingClientRect());
+    const isCovered = (text) => {
+        const last = text.getEndPositionOfChar(text.textContent.length - 1);
+        const end = new DOMPoint(last.x, last.y).matrixTransform(text.getScreenCTM());
+        return boxes.some(({ x, y, width }) => {
+            const radius = width / 2;
+            return Math.hypot(x + radius - end.x, y + radius - end.y) < radius;
+        });
+    };
+    return [...document.querySelectorAll("#board .in-cell")]
+        .filter((text) => text.textContent && isCovered(text)).map((text) => text.textContent);
+}"""
+
+
+def test_the_numbers_of_squares_are_beside_the_pieces(people: BrowserUsers) -> None:
+    page = people.come()
+    start_match(page, "draughts")
+    my_turn(page)
+    assert page.locator("#board .layer.pieces circle").count() == 40
+    assert page.evaluate(COVERED_NUMBERS) == []
+
+
 #: Shows a board with two moves that have the same clicks, and one with others.
 PROMOTION = """() => import("/static/board.js").then(({ BoardView }) => {
     const place = document.createElement("div");

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from packaging.requirements import Requirement
 
 from playout.server.server_command import main
 
@@ -45,6 +46,27 @@ def test_the_image_is_made_of_files_that_exist_and_are_not_ignored() -> None:
         assert f"!{name}" in let_in, name
 
 
+def test_the_image_has_the_locked_dependencies_of_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["postgres"]]
+    text = (DEPLOY / "requirements.txt").read_text()
+    locked = dict(re.findall(r"^([\w.-]+)==(\S+) \\$", text, re.MULTILINE))
+    assert len(locked) > len(wanted)
+    for each in map(Requirement, wanted):
+        version = locked[each.name.replace("_", "-")]
+        assert each.specifier.contains(version), f"{each}: run the command in the file again"
+    assert text.count("--hash=sha256:") > len(locked)
+    assert "--require-hashes --requirement deploy/requirements.txt" in " ".join(
+        (DEPLOY / "Dockerfile").read_text().replace("\\\n", " ").split()
+    )
+
+
+def test_images_have_versions() -> None:
+    images = [words[0] for words in instructions("FROM")]
+    images += re.findall(r"image: (\S+)", (DEPLOY / "compose.yaml").read_text())
+    assert all(re.search(r":\d+\.\d+\.\d+", each) for each in images), images
+
+
 def test_the_image_runs_without_a_shell_and_not_as_root() -> None:
     (user,) = instructions("USER")
     assert user == ["playout"]
@@ -61,6 +83,8 @@ def test_the_proxy_of_the_compose_file_reaches_the_server() -> None:
     options = json.loads(command[1])
     assert "--proxy-protocol" in options
     assert "--http-proxied" in options
+    assert "Strict-Transport-Security" in nginx
+    assert nginx.count("limit_conn ") == 2
     assert f"proxy_pass playout:{options[options.index('--port') + 1]};" in nginx
     (entry,) = instructions("ENTRYPOINT")
     assert "0.0.0.0:8080" in " ".join(entry)
@@ -88,8 +112,34 @@ def test_a_stop_may_take_as_long_as_matches_have_to_end() -> None:
     assert int(stop_s) > int(grace_s)
 
 
-def test_the_sample_of_a_configuration_can_be_read() -> None:
-    assert tomllib.loads((DEPLOY / "playout.toml").read_text())["port"] == 4242
+def test_the_sample_of_a_configuration_is_accepted_once_it_has_a_certificate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (DEPLOY / "playout.toml").read_text()
+    assert tomllib.loads(text)["port"] == 4242
+    served: list[object] = []
+    monkeypatch.setattr(
+        "playout.server.server_command.serve", lambda settings, policy: served.append(settings)
+    )
+    config = tmp_path / "playout.toml"
+    config.write_text(text)
+    done = CliRunner().invoke(main, ["--config", str(config)])
+    assert (done.exit_code, served) == (2, [])
+    for name in ("fullchain.pem", "privkey.pem"):
+        (tmp_path / name).touch()
+    config.write_text(text.replace("/etc/playout", str(tmp_path)))
+    done = CliRunner().invoke(main, ["--config", str(config)])
+    assert done.exit_code == 0, done.output
+    assert served
+
+
+def test_the_unit_and_the_container_limit_memory_and_tasks() -> None:
+    assert settings("MemoryMax")
+    assert settings("TasksMax")
+    assert settings("LimitNOFILE")
+    compose = (DEPLOY / "compose.yaml").read_text()
+    for each in ("mem_limit:", "pids_limit:", "nofile:"):
+        assert each in compose
 
 
 def analyzed(*arguments: str, tmp_path: Path) -> str:

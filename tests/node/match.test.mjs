@@ -173,6 +173,18 @@ const update = (ply, fields = {}) => ({
 });
 const record = () => new MatchRecord(structuredClone(DATA));
 
+test("a move has its own number, and on a checkered board that of its pair", () => {
+  const numbers = (surface, ...movers) => {
+    const moves = movers.map((player) => ({ view: position(0), player }));
+    const match = new MatchRecord({ ...DATA, board: { surface }, positions: [DATA.positions[0], ...moves] });
+    return movers.map((_, at) => match.numberOf(at + 1)).join(" ");
+  };
+  assert.equal(numbers("plain", 1, 2, 1), "1 2 3");
+  assert.equal(numbers("checkered", 1, 2, 1, 2), "1. 1… 2. 2…");
+  assert.equal(numbers("checkered", 1, 1, 2, 2, 1), "1. 1. 1… 1… 2."); // jumps that go on
+  assert.equal(numbers("checkered", 2, 1, 2), "1… 2. 2…");
+});
+
 test("moves are added in order and once, and a gap is reported", () => {
   const match = record();
   assert.ok(match.add(update(1, { legal_moves: MOVES })));
@@ -216,9 +228,11 @@ test("each position has its clocks, and the last one the current clocks", () => 
 
 test("all win rates are those of player 1", () => {
   const match = record();
-  match.add(update(1, { info: { win_rate: 0.3 } }));
-  match.add(update(2));
-  match.add(update(3, { info: { win_rate: 0.9, proven: -1 } }));
+  for (const ply of [1, 2, 3]) match.add(update(ply));
+  match.analyse({ ply: 1, info: { win_rate: 0.3 } });
+  match.analyse({ ply: 3, info: { win_rate: 0.9, proven: -1 }, pv: ["a1"], candidates: [] });
+  match.analyse({ ply: 9, info: { win_rate: 0.9 } }); // of a move that was taken back
+  assert.deepEqual(match.positions[4].view.pv, ["a1"]);
   const [first, second, judged] = match.rates();
   assert.deepEqual(first, [{ ply: 1, rate: 0.6 }]);
   assert.deepEqual(second, [{ ply: 2, rate: 0.7 }, { ply: 4, rate: 1 }]);
@@ -228,7 +242,8 @@ test("all win rates are those of player 1", () => {
 test("the largest losses are between the win rates of a player", () => {
   const match = record(); // player 1 has sent 60 % with move 1
   for (const [ply, win_rate] of [[1, 0.3], [2, 0.2], [3, 0.35], [4, 0.15]]) {
-    match.add(update(ply, { info: { win_rate } }));
+    match.add(update(ply));
+    match.analyse({ ply, info: { win_rate } });
   }
   assert.deepEqual(largestLosses(match).map(({ ply, player }) => [ply, player]), [[1, 1]]);
 });

@@ -107,6 +107,20 @@ def test_a_process_that_is_killed_is_told_and_followed_by_another(
     assert analysts(studio) != [process]
 
 
+def test_an_analysis_of_a_stopped_process_is_over_at_once(
+    studio: RunningServer, ann: RawClient
+) -> None:
+    """Although it may take ten minutes, and nobody waits."""
+    analyse(ann)
+    ann.hear_until("analysis_update")
+    (process,) = analysts(studio)
+    os.kill(process, signal.SIGSTOP)
+    over = ann.hear_until("analysis_update", over=True)
+    assert over["text"] == "the analysis has failed: the process was ended by a signal (Killed)"
+    analyse(ann)
+    assert ann.hear_until("analysis_update")["info"]
+
+
 def test_a_player_that_cannot_be_stopped_is_ended(ann: RawClient) -> None:
     queued = analyse(ann, bot="Stuck")
     ann.ask("stop_analysis", analysis=queued["analysis"])

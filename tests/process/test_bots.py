@@ -832,12 +832,12 @@ def test_a_person_is_told_that_no_bot_comes(server: RunningServer) -> None:
     [
         ([], 4),
         (["--http", "none"], 0),
-        (["--http", "0.0.0.0:8080"], 0),
-        (["--host", "0.0.0.0"], 0),
+        (["--http", "0.0.0.0:8080", "--insecure"], 0),
+        (["--host", "0.0.0.0", "--insecure"], 0),
         (["--proxy-protocol"], 0),
         (["--http-proxied"], 0),
         (["--host", "::1", "--http", "[::1]:8080"], 4),
-        (["--host", "0.0.0.0", "--bots", "3"], 3),
+        (["--host", "0.0.0.0", "--insecure", "--bots", "3"], 3),
         (["--bots", "0"], 0),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -11,6 +12,8 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 import trustme
@@ -24,6 +27,7 @@ from cryptography.hazmat.primitives.serialization import (
 from playout import games, players
 from support.commands import finish, finish_all, invoke, run, running_server, start
 from support.forked import BIN
+from support.raw_client import RawClient
 from testbed.machine import reserve_port
 
 
@@ -295,6 +299,42 @@ def test_files_of_tls_that_are_mistaken_are_said(tmp_path: Path) -> None:
         assert code == 1
         assert told in output
         assert "Traceback" not in output
+
+
+@pytest.mark.parametrize("options", [("--host", "0.0.0.0"), ("--http", "0.0.0.0:0")])
+def test_other_machines_connect_encrypted_or_by_the_operators_word(
+    options: tuple[str, str], tmp_path: Path
+) -> None:
+    config = tmp_path / "playout.toml"
+    config.write_text(f'{options[0].removeprefix("--")} = "{options[1]}"\n')
+    for words in (options, ("--config", str(config))):
+        code, output = invoke("playout-server", *words)
+        assert code == 2
+        assert "without encryption" in output
+        assert "--insecure" in output
+    config.write_text(config.read_text() + "insecure = true\n")
+    with running_server("--config", str(config), *options) as server:
+        assert RawClient(server.host, server.port).is_alive()
+
+
+def test_a_password_for_the_metrics_is_read_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    option = ("--metrics-password-file", str(file))
+    for content, told in ((None, "cannot be read"), (b"", "is empty"), (b"\xff", "cannot be read")):
+        if content is not None:
+            file.write_bytes(content)
+        code, output = invoke("playout-server", *option)
+        assert (code, told in " ".join(output.split())) == (2, True), output
+    file.write_text("sesame\n")
+    with running_server("--http", "127.0.0.1:0", *option) as server:
+        assert server.page
+        url = f"http://{server.page[0]}:{server.page[1]}/metrics"
+        with pytest.raises(HTTPError) as refused:
+            urlopen(url)
+        assert refused.value.code == 401
+        code_word = base64.b64encode(b"prometheus:sesame").decode()
+        with urlopen(Request(url, headers={"Authorization": f"Basic {code_word}"})) as answer:
+            assert b"playout_connections" in answer.read()
 
 
 def test_a_server_that_is_not_there_is_said() -> None:

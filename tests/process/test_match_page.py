@@ -94,10 +94,18 @@ def test_a_running_match_has_all_its_positions(
     assert data == json.loads(get(server, f"/api/matches/{two_clients.match}"))
 
 
-def test_what_players_thought_is_there_for_those_who_read(
+def test_what_players_thought_is_there_when_the_match_is_over(
     server: RunningServer, two_clients: TwoClients
 ) -> None:
-    position = data_of(get(server, f"/matches/{two_clients.match}"))["positions"][3]
+    """Until then, the opponent could read it, too."""
+    api, page = f"/api/matches/{two_clients.match}", f"/matches/{two_clients.match}"
+    for path in (api, page, f"{page}.json"):
+        text = get(server, path)
+        assert '"win_rate"' not in text
+        assert "0.7" not in text
+    two_clients.finish()
+    assert '"win_rate"' in get(server, f"{page}.json")
+    position = data_of(get(server, page))["positions"][3]
     assert position["info"]["win_rate"] == 0.7
     assert [top["name"] for top in position["view"]["candidates"]] == ["c1", "c3"]
     assert position["view"]["pv"] == ["c1", "c3"]

@@ -203,11 +203,14 @@ class Faulty(Game):
         return (0, 1)
 
     def next_state(self, state, action):
-        return 1 / 0
+        if len(state) == 4:
+            return 1 / 0
+        return (3 - state[0], 0, *state[2:], action)
 """
 
 
-def test_an_exception_in_a_game_plugin_ends_no_connection(site: Path) -> None:
+def test_a_match_of_a_game_plugin_that_fails_has_no_result(site: Path) -> None:
+    """At the third move of a rated match; no connection ends."""
     (site / "faulty.py").write_text(FAULTY_GAME)
     points = site / "examples-1.0.dist-info" / "entry_points.txt"
     points.write_text("[playout.games]\nfaulty = faulty:Faulty\n")
@@ -216,16 +219,23 @@ def test_an_exception_in_a_game_plugin_ends_no_connection(site: Path) -> None:
         RawClient(server.host, server.port) as ann,
         RawClient(server.host, server.port) as bob,
     ):
-        for client in (ann, bob):
-            client.hello()
-        ann.say("seek", game="faulty", seat=1)
-        bob.say("seek", game="faulty")
+        ann.hello("Ann", guest=False)
+        bob.hello("Bob", guest=False)
+        ann.say("seek", game="faulty", seat=1, clock="2+0", rated=True)
+        bob.say("seek", game="faulty", rated=True)
         match = ann.hear_until("started")["match"]
-        error = ann.ask("move", match=match, ply=0, action=0)
+        ann.ask("move", match=match, ply=0, action=0)
+        bob.hear_until("update")
+        bob.ask("move", match=match, ply=1, action=1)
+        ann.hear_until("update", ply=1)
+        error = ann.ask("move", match=match, ply=2, action=0)
         assert (error["type"], error["code"]) == ("error", "internal")
         assert "ZeroDivisionError" not in error["text"]
-        assert ann.ask("resign", match=match)["type"] == "ok"
-        assert bob.hear_until("ended")["reason"] == "resignation"
+        for client in (ann, bob):
+            ended = client.hear_until("ended")
+            assert (ended["reason"], ended.get("winner", 0)) == ("aborted", 0)
+            assert client.is_alive()
         code, log = server.stop()
     assert code == 0
-    assert "ZeroDivisionError" in log
+    (line,) = (each for each in log.splitlines() if "ZeroDivisionError" in each)
+    assert all(text in line for text in (match, "faulty", "(1, 0, 0, 1)", "action 0"))

@@ -24,6 +24,7 @@ FILES = {
     "playout/games/nim.py": "nim",
     "playout-1.0.dist-info/METADATA": "",
 }
+ENDS = ("-py3-none-any.whl", ".cdx.json", ".tar.gz")
 needs_git = pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 
 
@@ -183,7 +184,7 @@ def test_ctrl_c_ends_what_is_under_way_and_leaves_nothing(repository: Path, tmp_
                 pass  # the request; at the end of pip the connection ends
     assert process.returncode == 130
     assert printed.endswith("Interrupted: dist/ is unchanged.\n")
-    assert "Installing build and twine into a temporary environment" in printed
+    assert "Installing build, twine and cyclonedx-bom into a temporary" in printed
     assert list(temporary.iterdir()) == []
     assert not (repository / "dist").exists()
 
@@ -205,9 +206,10 @@ if scale.slow:  # it installs Playout and what it needs, from the network
         assert "All checks passed." in printed
         built = sorted(file.name for file in (copy / "dist").iterdir())
         version = built[0].split("-")[1]
-        assert built == [f"playout-{version}-py3-none-any.whl", f"playout-{version}.tar.gz"]
-        assert f"twine upload dist/{built[1]} dist/{built[0]}" in printed
-        with tarfile.open(copy / "dist" / built[1]) as files:
+        wheel, bill, archive = (f"playout-{version}{end}" for end in ENDS)
+        assert built == [wheel, bill, archive]
+        assert f"twine upload dist/{archive} dist/{wheel}" in printed
+        with tarfile.open(copy / "dist" / archive) as files:
             names = {name.partition("/src/playout/")[2] for name in files.getnames()}
         for name in (
             "py.typed",

@@ -165,7 +165,8 @@ def test_what_comes_with_the_request_is_heard(page: tuple[str, int]) -> None:
         client = WebClient.__new__(WebClient)
         ping = client.frame(json.dumps({"type": "ping", "id": 7}).encode())
         line.sendall(
-            b"GET /socket HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            b"GET /socket HTTP/1.1\r\nHost: localhost\r\n"
+            b"Upgrade: websocket\r\nConnection: Upgrade\r\n"
             b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
             + ping
         )

@@ -96,7 +96,9 @@ class ForkedCommand:
             streams = _Streams(read, written, reported)
             folder = str(cwd or Path.cwd())
             module = (MODULES | OTHERS)[command]
-            call = (module, self.args, environment, folder, streams, dict(changed or {}))
+            given = [each for each in environment.get("PYTHONPATH", "").split(os.pathsep) if each]
+            path = [*given, *_path_of_commands()]
+            call = (module, self.args, environment, path, folder, streams, dict(changed or {}))
             self._process = _context().Process(target=_run, args=call)
             with _lock:
                 self._process.start()
@@ -206,16 +208,23 @@ def _read(stream: IO[str] | None) -> str:
         return stream.read()
 
 
-def _find_more(path: str) -> None:
-    """Import also from the folders of a PYTHONPATH, where there may be games and players."""
-    sys.path[:0] = [each for each in path.split(os.pathsep) if each and each not in sys.path]
-    plugins._outside.cache_clear()
+@cache
+def _path_of_commands() -> list[str]:
+    """Return the folders in which an installed command finds modules.
+
+    Tests that load games and players may have added others to those of this process.
+    """
+    command = [sys.executable, "-P", "-c", "import sys; print(*sys.path, sep='\\n')"]
+    environment = {name: each for name, each in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
 
 
 def _run(
     module: str,
     words: list[str],
     environment: dict[str, str],
+    path: list[str],
     folder: str,
     streams: _Streams,
     changed: dict[str, object],
@@ -225,8 +234,9 @@ def _run(
     set_name(module)
     os.chdir(folder)
     os.environ.clear()
-    _find_more(environment.get("PYTHONPATH", ""))
     os.environ.update(environment)
+    sys.path[:] = path
+    plugins._outside.cache_clear()
     sys.argv = words
     for constant, value in changed.items():
         owner, _, name = constant.rpartition(".")

@@ -6,18 +6,23 @@ from typing import Any
 
 from msgspec import structs
 
-from playout.protocol.messages import Reason
+from playout.protocol.messages import Reason, Seat
 from playout.server.model.records import MatchEnded, MatchStarted, MovePlayed, Record
 
 GAME = "tic_tac_toe"
 
 
 def match_records(
-    number: int, first: str, second: str, winner: int | None = 1, **fields: Any
+    number: int,
+    first: str,
+    second: str,
+    winner: int | None = 1,
+    missing: Seat | None = None,
+    **fields: Any,
 ) -> list[Record]:
     """Return the records of a match of three moves that ended at time `number`.
 
-    Lower-case names are those of guests."""
+    Lower-case names are those of guests. `fields` are those of its start."""
     match = f"m{number:03}"
     started = MatchStarted(
         match=match,
@@ -49,6 +54,7 @@ def match_records(
         returns=(0.0, 0.0),
         reason=Reason.RULES if winner else Reason.VOID,
         text="so it ended",
+        missing=missing,
         at=float(number),
     )
     started = structs.replace(started, **fields)

@@ -2,14 +2,15 @@
 
 `Policy.analyses` of them run at once, and the others wait in the order of their requests; while
 some wait, each has a short turn. A person has one at a time. Nobody gets help in a match: while an
-account plays a game, no position of this game is analysed for it.
+account plays a game, no position of this game is analysed for it, by whatever name and with
+whatever parameters: see `Game.family`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from playout.games.core import spec
+from playout import games
 from playout.protocol.analyst import AnalysisOrder, AnalysisReport
 from playout.protocol.messages import (
     Analyse,
@@ -35,9 +36,10 @@ from playout.server.model.offered_bots import by_strength, for_game
 
 #: Seconds that an analysis has while others wait.
 TURN_S = 2.0
-#: Seconds after its time limit at which an analysis is ended: the process may have to start, and
-#: has the lowest priority.
+#: Seconds after its time limit at which an analysis is ended: before its first report, as the
+#: process may have to start and to compile, and after it. The process has the lowest priority.
 LATE_S = 60.0
+LATE_AFTER_REPORT_S = 5.0
 
 
 @dataclass(eq=False)
@@ -146,9 +148,9 @@ class Analyses:
 
     def _plays(self, session: Session, game: str) -> bool:
         """Whether the session's account, or a name that looks like it, plays this game now."""
-        name = spec.parse(game).name
+        family = games.load(game).family
         return any(
-            each.skeleton == session.skeleton and spec.parse(str(room.match.game)).name == name
+            each.skeleton == session.skeleton and room.match.game.family == family
             for room in self._rooms.running.values()
             for each in room.seats
         )
@@ -187,9 +189,10 @@ class Analyses:
         assert analysis.started_at is not None
         if analysis.is_over:
             return
-        at = analysis.started_at + analysis.order.seconds + LATE_S
-        if self._waiting and analysis.reported_at is not None:
-            at = min(at, analysis.reported_at + TURN_S)
+        seconds = analysis.order.seconds
+        at = analysis.started_at + seconds + LATE_S
+        if analysis.reported_at is not None:
+            at = analysis.reported_at + (TURN_S if self._waiting else seconds + LATE_AFTER_REPORT_S)
         analysis.timer.set(max(at, now))
 
     def _time_is_up(self, analysis: _Analysis) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from msgspec import structs
 
 from playout import games
 from playout.protocol.codec import ADMINISTRATORS_FRAME
 from playout.protocol.messages import PROTOCOL, Code, Hello, Kick, Ok, Ping, Pong, Welcome
 from playout.protocol.names import BadName, normalised, skeleton
-from playout.server.core.accounts import BotAccounts, Directory, digest, proves
+from playout.server.core.accounts import DAY_S, BotAccounts, Directory, digest, token_left_s, used
 from playout.server.core.context import Context
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.seeks import Lobby
@@ -17,7 +19,7 @@ from playout.server.core.rate_limits import Quota
 from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionManager
 from playout.server.core.sessions import RequestContext, Session, handles
-from playout.server.model.records import Account
+from playout.server.model.records import Account, TokenRenewed
 
 
 class Greeting:
@@ -57,7 +59,7 @@ class Greeting:
         else:
             session, token, new_token = self._new_session(request, origin)
         self._sessions.admit(session, origin.connection, origin.now)
-        welcome = self._welcome(session, token, new_token)
+        welcome = self._welcome(session, token, new_token, origin.now)
         self._context.send_to(session, structs.replace(welcome, re=request.id))
         self._context.log("{name} has connected ({role}, {software})", _log_fields(session))
         self._send_state(session, origin.now)
@@ -79,13 +81,18 @@ class Greeting:
         for session in sessions:
             self._sessions.kick(session, text, origin.now)
 
-    def _welcome(self, session: Session, token: str, account_token: str | None) -> Welcome:
+    def _welcome(
+        self, session: Session, token: str, account_token: str | None, now: float
+    ) -> Welcome:
+        account = session.account
+        left_s = self._left_s(account, now) if account and account.digest else math.inf
         away = [match for match in self._away(session) if match not in session.matches]
         return Welcome(
             protocol=PROTOCOL,
             session=token,
             name=session.name,
             token=account_token,
+            token_left_s=left_s if left_s < math.inf else None,
             guest=session.account is None,
             frame_bytes=ADMINISTRATORS_FRAME if session.is_administrators else None,
             away=tuple(sorted(away)),
@@ -148,10 +155,11 @@ class Greeting:
     def _account(
         self, request: Hello, name: str, origin: RequestContext
     ) -> tuple[Account | None, str | None]:
-        """The account of a new session, None for a guest, and the token of a new account."""
+        """The account of a new session, None for a guest, and the token that it is sent."""
         owner = self._accounts.like(name)
         if request.token is not None:
-            return _proven(owner, name, request.token), None
+            owner = self._proven(owner, name, request.token, origin.now)
+            return owner, self._renewed_token(owner, origin.now) if request.renew_token else None
         self._require_free(owner, name, origin.now)
         registration = self._context.policy.registration
         if request.guest or request.role == "spectator":
@@ -163,6 +171,44 @@ class Greeting:
             text = f"there is no account {name!r} here, and only the operator registers new names"
             raise Refused(Code.REGISTRATION_CLOSED, text)
         return self._registered(name, origin)
+
+    def _proven(self, owner: Account | None, name: str, token: str, now: float) -> Account:
+        """The account of a token. Raises Refused."""
+        if owner is None:
+            raise Refused(Code.UNKNOWN_ACCOUNT, f"there is no account named {name!r} here")
+        account = used(owner, token, now + self._context.epoch)
+        if account is None:
+            raise Refused(Code.BAD_TOKEN, f"this is not the token of {name!r}, or not any more")
+        if self._left_s(account, now) <= 0:
+            text = f"this token of {name!r} has expired: the operator can issue a new one"
+            raise Refused(Code.BAD_TOKEN, text)
+        return account if account is owner else self._change_token(owner, account)
+
+    def _renewed_token(self, account: Account, now: float) -> str | None:
+        """A new token for an account, if half of the time of its token is over."""
+        days = self._context.policy.token_days
+        if self._left_s(account, now) > days * DAY_S / 2:
+            return None
+        token = self._context.new_token()
+        self._change_token(account, structs.replace(account, renewal=digest(token)))
+        return token
+
+    def _change_token(self, before: Account, account: Account) -> Account:
+        at = account.created_at if account.token_at is None else account.token_at
+        self._accounts.put(account)
+        self._context.store(
+            TokenRenewed(
+                account=account.id,
+                before=before.digest,
+                digest=account.digest,
+                token_at=at,
+                renewal=account.renewal,
+            )
+        )
+        return account
+
+    def _left_s(self, account: Account, now: float) -> float:
+        return token_left_s(account, self._context.policy.token_days, now + self._context.epoch)
 
     def _require_free(self, owner: Account | None, name: str, now: float) -> None:
         """Raise Refused if the name, or one that looks like it, is in use."""
@@ -211,14 +257,6 @@ def _normalised(request: Hello) -> str:
         return normalised(request.name)
     except BadName as error:
         raise Refused(Code.BAD_NAME, str(error)) from error
-
-
-def _proven(owner: Account | None, name: str, token: str) -> Account:
-    if owner is None:
-        raise Refused(Code.UNKNOWN_ACCOUNT, f"there is no account named {name!r} here")
-    if not proves(owner, token):
-        raise Refused(Code.BAD_TOKEN, f"this is not the token of {name!r}, or not any more")
-    return owner
 
 
 def _is_expected(session: Session) -> bool:

@@ -12,13 +12,15 @@ from datetime import UTC, datetime
 
 from playout import games
 from playout.protocol.messages import Code, EnterLadder, LeaveLadder, Notice, Ok, Seat
+from playout.protocol.names import invisible_in
 from playout.ratings.bradley_terry import AVERAGE, Ratings
 from playout.ratings.openings import Opening
 from playout.server.core.accounts import Directory
 from playout.server.core.context import Context
 from playout.server.core.effects import RateLadder
+from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.handlers.seeks import normalised_game
-from playout.server.core.ladder import Ladder, LadderSession
+from playout.server.core.ladder import Absence, Ladder, LadderSession
 from playout.server.core.match import Match, Refused
 from playout.server.core.match_room import MatchOver, MatchRoom, started_record
 from playout.server.core.rooms import Rooms
@@ -38,7 +40,7 @@ from playout.server.model.records import LadderMatch, LadderRating
 #: The most ladders that a session is on at once.
 MOST_LADDERS = 10
 #: The most versions of an account on a ladder that have no match with a result.
-MOST_UNPLAYED = 20
+MOST_WITHOUT_RESULT = 20
 #: Matches in a row without result after which a session leaves the ladder.
 MOST_VOID = 3
 #: Begun matches and steps towards an opening in a slice.
@@ -72,6 +74,9 @@ class Ladders:
             raise Refused(Code.NOT_FOR_GUESTS, "only registered players enter a ladder")
         if self._context.closing:
             raise Refused(Code.CLOSING, "the server will stop: it starts no new matches")
+        if found := invisible_in(request.version):
+            text = f"a version has only visible characters; this has {found}"
+            raise Refused(Code.INVALID, text)
         game = normalised_game(request.game)
         clock = self._require_open(game)
         others = sum(session.key in each.sessions for each in self._ladders.values())
@@ -80,8 +85,11 @@ class Ladders:
             raise Refused(Code.TOO_MANY, text)
         ladder = self._ladders.get(game) or self._open(LadderState(game), clock)
         player = LadderPlayer(session.account.id, request.version)
-        if ladder.state.unplayed(player) >= MOST_UNPLAYED:
-            text = f"{MOST_UNPLAYED} versions of yours have not finished a match on this ladder yet"
+        if session.key not in ladder.sessions:
+            _require_no_absence(ladder, player.account, origin.now)
+        if ladder.state.without_result(player) >= MOST_WITHOUT_RESULT:
+            most = MOST_WITHOUT_RESULT
+            text = f"{most} versions of yours have not finished a match on this ladder yet"
             raise Refused(Code.TOO_MANY, text)
         index = ladder.state.enter(player)
         ladder.sessions[session.key] = LadderSession(session, index, request.matches)
@@ -140,6 +148,7 @@ class Ladders:
             first, second = players
             indices = ladder.state.index_of(first), ladder.state.index_of(second)
             ladder.running[room.match.id] = indices
+            _excuse(ladder, room.match)
 
     # Events.
 
@@ -154,7 +163,7 @@ class Ladders:
         room = event.room
         ladder = self._ladders.get(str(room.match.game)) if room.record.ladder else None
         if ladder and ladder.running.pop(room.match.id, None):
-            self._count(ladder, event)
+            self._count(ladder, event, now)
             self._send_away(ladder, event)
             self._drop_unused(ladder)
         if self._ladders:
@@ -215,7 +224,18 @@ class Ladders:
         return sorted(self._ladders.values(), key=lambda each: len(each.running))
 
     def _step(self, ladder: Ladder, now: float) -> bool:
-        """Begin a match, or do a step towards its opening; return whether that was possible."""
+        """Begin a match, or do a step towards its opening; return whether that was possible.
+
+        If the game fails, the ladder begins no matches until somebody enters again.
+        """
+        try:
+            return self._step_by_the_rules(ladder, now)
+        except (GameFault, games.IllegalAction) as fault:
+            self._fail(ladder, fault)
+            return True
+
+    def _step_by_the_rules(self, ladder: Ladder, now: float) -> bool:
+        """The same. Raises GameFault, and IllegalAction for an opening of earlier rules."""
         state = ladder.state
         # A player whose process has crashed continues its match before it gets others.
         left = {ladder.running[room.match.id][seat - 1] for room, seat in self._left_seats(ladder)}
@@ -231,7 +251,8 @@ class Ladders:
             return False
         opening = ladder.openings.find()
         if opening is None:
-            ladder.openings.prepare()
+            with faults_of(state.game, "a function called for an opening"):
+                ladder.openings.prepare()
         else:
             ladder.openings.used()
             self._begin(ladder, (free[pair[0]], free[pair[1]]), opening, None, now)
@@ -258,7 +279,21 @@ class Ladders:
         on_ladder = LadderMatch(pair or match.id, (versions[0], versions[1]))
         record = started_record(match, sessions, now + context.epoch, ladder=on_ladder)
         ladder.running[match.id] = indices
+        _excuse(ladder, match)
         MatchRoom(context, self._rooms, match, sessions, record, draws=False).begin(now)
+
+    def _fail(self, ladder: Ladder, fault: Exception) -> None:
+        """Remove all sessions from the ladder of a game that has failed."""
+        game = ladder.state.game
+        details = fault.details if isinstance(fault, GameFault) else str(fault)
+        text = "the ladder of {game} begins no matches, for the game has failed: {fault}"
+        self._context.log(text, {"game": game, "fault": details})
+        sessions = [each.session for each in ladder.sessions.values()]
+        notice = Notice(code="ladder_left", text=f"you are not on the ladder of {game}: {fault}")
+        self._context.send_to_all(sessions, notice)
+        ladder.sessions.clear()
+        ladder.openings = self._openings(game)
+        self._drop_unused(ladder)
 
     # Hours.
 
@@ -323,11 +358,12 @@ class Ladders:
 
     # Results.
 
-    def _count(self, ladder: Ladder, event: MatchOver) -> None:
+    def _count(self, ladder: Ladder, event: MatchOver, now: float) -> None:
         match, on_ladder = event.room.match, event.room.record.ladder
         players = _players(event.room)
         if players is None or on_ladder is None:
             return
+        self._count_absence(ladder, event, players, now)
         is_first = on_ladder.pair == match.id
         opening = tuple(match.moves[: match.opening_plies])
         if event.record.winner:
@@ -338,6 +374,34 @@ class Ladders:
         elif not is_first:
             ladder.state.owe(OwedMatch(on_ladder.pair, players, opening))
 
+    def _count_absence(
+        self,
+        ladder: Ladder,
+        event: MatchOver,
+        players: tuple[LadderPlayer, LadderPlayer],
+        now: float,
+    ) -> None:
+        """Note a player that never made a first move: from then on it loses such matches."""
+        missing = event.record.missing
+        for seat, player in enumerate(players, start=1):
+            if seat != missing and event.record.winner:
+                ladder.absences.pop(player.account, None)
+        if missing is None:
+            return
+        player, void = players[missing - 1], not event.record.winner
+        ladder.state.count_unplayed(player, void=int(void))
+        ladder.absences.setdefault(player.account, Absence()).missed(now)
+        for match_id in ladder.running:
+            if room := self._rooms.running.get(match_id):
+                _excuse(ladder, room.match)
+        if void:
+            text = (
+                f"you made no first move in match {event.room.match.id}, which has no result: from "
+                "now on you lose such matches on this ladder"
+            )
+            notice = Notice(code="ladder_unplayed", text=text)
+            self._context.send_to(event.room.seats[missing - 1], notice)
+
     def _send_away(self, ladder: Ladder, event: MatchOver) -> None:
         """Remove sessions that do not play from the ladder, so that they spoil no more matches."""
         match = event.room.match
@@ -345,15 +409,16 @@ class Ladders:
             each = ladder.sessions.get(session.key)
             if each is None:
                 continue
-            if event.record.winner:
-                each.void = 0
-            elif match.missing in (None, seat):  # not for the opponent, which was present
+            if match.missing == seat or (match.missing is None and not event.record.winner):
                 each.void += 1
+            elif event.record.winner:  # not void, for which the opponent was missing
+                each.void = 0
             if each.void == MOST_VOID:
                 del ladder.sessions[session.key]
                 text = (
-                    f"{MOST_VOID} of your matches in a row had no result, so you are no longer on "
-                    f"the ladder of {match.game}: enter it again when you can play"
+                    f"{MOST_VOID} of your matches in a row had no result or no move of yours, so "
+                    f"you are no longer on the ladder of {match.game}: enter it again when you can "
+                    "play"
                 )
                 self._context.send_to(session, Notice(code="ladder_left", text=text))
 
@@ -366,13 +431,15 @@ class Ladders:
     # The rest.
 
     def _open(self, state: LadderState, clock: str) -> Ladder:
-        openings = LadderOpenings(state.game, lambda: self._context.random.getrandbits(32))
-        ladder = self._ladders[state.game] = Ladder(state, openings, clock)
+        ladder = self._ladders[state.game] = Ladder(state, self._openings(state.game), clock)
         return ladder
 
+    def _openings(self, game: str) -> LadderOpenings:
+        return LadderOpenings(game, lambda: self._context.random.getrandbits(32))
+
     def _drop_unused(self, ladder: Ladder) -> None:
-        """Forget a ladder without sessions, running matches and results."""
-        if not (ladder.sessions or ladder.running or ladder.state.matches):
+        """Forget a ladder without sessions, running matches and ended ones."""
+        if ladder.is_unused:
             del self._ladders[ladder.state.game]
 
     def _require_open(self, game: str) -> str:
@@ -411,6 +478,25 @@ def _alone_notice(game: str) -> Notice:
         f'enters, such as one that you start with: playout-player any uct --ladder "{game}"'
     )
     return Notice(code="ladder_alone", text=text)
+
+
+def _require_no_absence(ladder: Ladder, account: str, now: float) -> None:
+    """Raise Refused while an account waits, because it made no first move in its last match."""
+    absence = ladder.absences.get(account)
+    if absence and (wait_s := absence.ends_at - now) > 0:
+        text = (
+            f"you made no first move in your last match on the ladder of {ladder.state.game}: "
+            f"enter it again in {wait_s:.0f} s"
+        )
+        raise Refused(Code.RATE_LIMITED, text, wait_s)
+
+
+def _excuse(ladder: Ladder, match: Match) -> None:
+    """Let a match be void without a first move only for players to whom it happens first."""
+    players = (ladder.state.entries[index].player for index in ladder.running[match.id])
+    match.excused = frozenset(
+        seat for seat, each in enumerate(players, 1) if ladder.state.is_excused(each.account)
+    )
 
 
 def _players(room: MatchRoom) -> tuple[LadderPlayer, LadderPlayer] | None:

@@ -12,6 +12,7 @@ from playout.protocol.messages import Cancel, Code, Notice, Ok, RequestId, Seek,
 from playout.protocol.names import skeleton
 from playout.protocol.time_control import TimeControlError, canonical_time_control
 from playout.server.core.context import Context, FeatureEvent
+from playout.server.core.guarded_game import GameFault
 from playout.server.core.match import Match, Refused
 from playout.server.core.match_room import MatchOver, MatchRoom, started_record
 from playout.server.core.rooms import Rooms
@@ -134,7 +135,10 @@ class Pairing:
         self._rooms = rooms
 
     def pair(self, older: OpenSeek, newer: OpenSeek, now: float) -> None:
-        """Begin a match between two seeks that fit; seats are drawn if neither asks for one."""
+        """Begin a match between two seeks that fit; seats are drawn if neither asks for one.
+
+        If the game fails, both seeks are closed.
+        """
         context, policy = self._context, self._context.policy
         first, second = older, newer
         seats = older.request.seat, newer.request.seat
@@ -143,17 +147,28 @@ class Pairing:
             first, second = newer, older
         text = older.request.clock or newer.request.clock or policy.default_clock
         sessions = first.session, second.session
-        match = Match(
-            context.new_id(),
-            games.load(older.request.game),
-            (sessions[0].name, sessions[1].name),
-            policy.terms(text, rated=older.request.rated),
-        )
+        game, terms = older.request.game, policy.terms(text, rated=older.request.rated)
+        names = sessions[0].name, sessions[1].name
+        try:
+            match = Match(context.new_id(), games.load(game), names, terms)
+        except GameFault as fault:
+            self._fail((older, newer), fault)
+            return
         self._lobby.take(older)
         self._lobby.take(newer)
         bots = sessions[0].bot_player, sessions[1].bot_player
         record = started_record(match, sessions, now + context.epoch, bots=bots)
         MatchRoom(context, self._rooms, match, sessions, record, draws=True).begin(now)
+
+    def _fail(self, seeks: tuple[OpenSeek, OpenSeek], fault: GameFault) -> None:
+        """Close seeks of a game that has failed."""
+        fields = {"game": seeks[0].request.game, "fault": fault.details}
+        self._context.log("no match of {game} begins, for the game has failed: {fault}", fields)
+        for each in seeks:
+            self._lobby.remove(each.id)
+            self._context.queue(SeekClosed(each))
+            text = f"your seek is closed: {fault}"
+            self._context.send_to(each.session, Notice(code="game_failed", text=text))
 
 
 class Seeks:

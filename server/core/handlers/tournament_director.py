@@ -14,6 +14,7 @@ from playout.protocol.tournament_spec import TournamentSpec, dumps
 from playout.ratings.openings import OpeningError
 from playout.server.core.agreements import AgreedScores, decides
 from playout.server.core.context import Context, FeatureEvent
+from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.handlers.feeds import TournamentFeed, to_message
 from playout.server.core.handlers.joined_sessions import (
     ClusterReports,
@@ -26,7 +27,6 @@ from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionDisconnected, SessionManager
 from playout.server.core.sessions import Session
 from playout.server.model.records import (
-    NOT_STORED,
     EntrantWithdrawn,
     TournamentCreated,
     TournamentEnded,
@@ -42,6 +42,9 @@ STEP_COST = 100
 MATCH_COST = 40
 #: The matches that are aborted in a slice, 0.2 milliseconds each.
 ENDS_A_SLICE = 30
+#: Attempts at a pair; if the last one fails for a move that cannot be stored, or for a fault of the
+#: game, the tournament ends. Bots that repeat their moves would fail again.
+MOST_ATTEMPTS = 3
 
 _Sessions = tuple[Session, Session]
 
@@ -111,6 +114,11 @@ class TournamentDirector:
             except (games.SpecError, OpeningError) as error:
                 refused(Refused(Code.BAD_TOURNAMENT, str(error)))
                 return False
+            except GameFault as fault:
+                text = "a tournament is not created, for its game has failed: {fault}"
+                self._context.log(text, {"fault": fault.details})
+                refused(Refused(Code.BAD_TOURNAMENT, str(fault)))
+                return False
             except Refused as error:
                 refused(error)
                 return False
@@ -121,11 +129,13 @@ class TournamentDirector:
     def _steps(self, spec: TournamentSpec) -> Iterator[TournamentState | None]:
         """Yields None after each step, and at the end the tournament.
 
-        Raises Refused, SpecError, OpeningError.
+        Raises Refused, SpecError, OpeningError, GameFault.
         """
-        yield from spec_validation.check(spec)
-        tournament = TournamentState(self._context.new_id(), spec)
-        yield from tournament.prepare()
+        answers = games.SpecError, OpeningError
+        with faults_of(" or ".join(spec.games), "a function called for a check", but=answers):
+            yield from spec_validation.check(spec)
+            tournament = TournamentState(self._context.new_id(), spec)
+            yield from tournament.prepare()
         if self._context.closing:
             raise Refused(Code.CLOSING, "the server will stop: it starts no new tournaments")
         yield tournament
@@ -200,11 +210,11 @@ class TournamentDirector:
         if not self.get(report.tournament).over:
             self.clusters.put(report, session)
 
-    def end_unstored(self, tournament_id: str, now: float) -> None:
-        """End a tournament that lacks a record, and send its watchers the reason."""
+    def end_failed(self, tournament_id: str, why: str, now: float) -> None:
+        """End a tournament that cannot continue, and send its watchers the reason."""
         tournament = self._tournaments.get(tournament_id)
         if tournament and not tournament.over:
-            text = f"tournament {tournament_id} ends: {NOT_STORED}"
+            text = f"tournament {tournament_id} ends: {why}"
             self._feed.notify(tournament_id, Notice(code="tournament_failed", text=text))
             self.end(tournament, now)
 
@@ -263,6 +273,8 @@ class TournamentDirector:
             return
         fixture = tournament.match_ended(event.record, event.room.match.moves)
         self._feed.announce(tournament, fixture)
+        if event.room.game_failed and fixture.attempt >= MOST_ATTEMPTS:
+            self.end_failed(tournament.id, event.record.text, now)
         if not tournament.over:
             self._continue(tournament, now)
 
@@ -344,12 +356,20 @@ class TournamentDirector:
         return not (tournament.over or self._context.closing or len(tournament.running) >= most)
 
     def _prepare_opening(self, tournament: TournamentState, now: float) -> None:
+        """Do a step of the work for an opening; if there is none, end the tournament."""
+        games_ = " or ".join(tournament.spec.games)
         try:
-            tournament.prepare_opening()
-        except OpeningError as error:  # the rules have changed since it was created
-            fields = _log_fields(tournament) | {"why": str(error)}
-            self._context.log("tournament {tournament} cannot continue: {why}", fields)
-            self.end(tournament, now)
+            with faults_of(games_, "a function called for an opening", but=(OpeningError,)):
+                tournament.prepare_opening()
+        except (OpeningError, GameFault) as error:
+            self._cannot_continue(tournament, error, now)
+
+    def _cannot_continue(self, tournament: TournamentState, error: Exception, now: float) -> None:
+        """End a tournament whose game has failed, or whose rules have changed since its begin."""
+        why = error.details if isinstance(error, GameFault) else str(error)
+        text = "tournament {tournament} cannot continue: {why}"
+        self._context.log(text, _log_fields(tournament) | {"why": why})
+        self.end_failed(tournament.id, str(error), now)
 
     def _begin(
         self,
@@ -370,8 +390,12 @@ class TournamentDirector:
             credit_cap_s=context.policy.credit_cap_s,
             max_plies=spec.adjudication.max_plies,
         )
-        match = Match(context.new_id(), games.load(due.game), (first, second), terms)
-        match.open(due.opening)
+        try:
+            match = Match(context.new_id(), games.load(due.game), (first, second), terms)
+            match.open(due.opening)
+        except (GameFault, games.IllegalAction) as error:
+            self._cannot_continue(tournament, error, now)
+            return
         record = started_record(
             match,
             sessions,

@@ -23,8 +23,8 @@ from playout.server.tournament.report.words import headline
 JSON_VERSION = 1
 _MARKS = re.compile(r"[\\`*_{}\[\]<>#|~&]")
 _Field = str | int | float | None
-#: The first characters with which spreadsheets take a text for a formula.
-_FORMULA = ("=", "+", "-", "@", "'")
+#: The first characters with which spreadsheets take a text for a formula, also the wide ones.
+_FORMULA = (*"=+-@", *"\uff1d\uff0b\uff0d\uff20", "'")
 
 
 # Plain text, in aligned columns.

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import cast
 
@@ -28,7 +29,7 @@ from playout.server.web.http import (
     HttpResponse,
     cacheable_response,
 )
-from playout.server.web.match_data import MatchData, PositionData
+from playout.server.web.match_data import MatchData, PositionData, public
 from playout.server.web.pages.source import PageSource, render_page
 from playout.server.web.parameters import Parameters, parse_id
 from playout.server.web.templates import modules
@@ -122,7 +123,7 @@ async def _download(archive: Archive, name: str) -> HttpResponse:
         raise HttpError(http.NOT_FOUND, f"there is no match {match!r}, or it is not stored yet")
     format_, media_type = FORMATS[suffix]
     try:
-        text = await archive.run_in_thread(lambda: writer(format_)(stored))
+        text = await archive.run_in_thread(lambda: writer(format_)(public(stored)))
     except ValueError as error:
         text = f"match {match} cannot be written as {suffix}: {error}"
         raise HttpError(http.NOT_FOUND, text) from error
@@ -155,6 +156,7 @@ def _page(data: MatchData, policy: Policy) -> HttpResponse:
     return render_page(
         "match.html",
         match=data,
+        numbers=move_numbers(data),
         status_text=_status_text(data),
         reason=data.result.text if data.result and data.result.reason != Reason.RULES else "",
         formats=_formats(data) if policy.stored else [],
@@ -163,6 +165,21 @@ def _page(data: MatchData, policy: Policy) -> HttpResponse:
         analysts=[bot.name for bot in by_strength(policy.offered)] if policy.analyses else [],
         analysis_s=policy.analysis_s,
     )
+
+
+def move_numbers(data: MatchData) -> list[str]:
+    """The number of each move, as players of the game write it.
+
+    On checkered boards, a move of each player counts as one: "29." and "29…".
+    """
+    movers = [position.player for position in data.positions[1:]]
+    if data.board.surface != "checkered":
+        return [str(ply) for ply in range(1, len(movers) + 1)]
+    begins = (at == 0 or (mover == 1 != movers[at - 1]) for at, mover in enumerate(movers))
+    pairs = itertools.accumulate(map(int, begins))
+    return [
+        f"{pair}{'.' if mover == 1 else '…'}" for pair, mover in zip(pairs, movers, strict=True)
+    ]
 
 
 def _status_text(data: MatchData) -> str:

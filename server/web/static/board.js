@@ -17,6 +17,8 @@ const FALL_MS = 60;
 /** Steps of the opacity of a tint, and the greatest, at which pieces still stand out. */
 const [HEAT_LEVELS, HEAT_OPACITY] = [10, 0.55];
 /** The classes of what belongs to player 1 and player 2. */
+/** The largest font size at which two digits in the corner of a cell do not reach its piece. */
+const CORNER = 8;
 const OWNERS = ["", "first", "second"];
 /** Narrower cells are hard to hit with a finger, so that a move needs a second tap there. */
 const FINGER_PX = 32;
@@ -138,7 +140,11 @@ export class BoardView {
     for (const [key, value] of Object.entries(attributes)) this.#svg.setAttribute(key, value);
     this.#svg.append(this.#ground(width, height));
     this.#layers = this.#makeLayers();
-    if (hasLabels) this.#layers.dots.element.after(this.#labels(font)); // names of cells can be read
+    // Names in the corners of cells can be read above stones, and beside the pieces of a checkered
+    // board, which they would cross.
+    const { dots, under } = this.#layers;
+    const below = board.surface === "checkered" ? under : dots;
+    if (hasLabels) below.element.after(this.#labels(font));
     if (!small) this.#svg.append(this.#arrows, this.#grid());
   }
 
@@ -244,7 +250,7 @@ export class BoardView {
       const place = { x: x - CELL / 2 - font * 0.85 - away, y: y + font * 0.35 };
       labels.append(svg("text", place, rowLabels[Math.floor(cell / columns)]));
     });
-    const size = font * 0.8;
+    const size = Math.min(font * 0.8, CORNER);
     const named = this.#board.geometry === "hex" ? [] : this.#board.cell_labels;
     (named ?? []).forEach((text, cell) => {
       const [x, y] = this.#centre(cell);
@@ -374,7 +380,7 @@ export class BoardView {
 
   #ask(moves) {
     const legalMoves = this.#legalMoves;
-    this.#buttons.replaceChildren();
+    this.#setButtons();
     this.#dialog = new MoveDialog(moves, (action) => {
       if (this.#legalMoves !== legalMoves) return; // another position is shown now
       this.#picked = commonStart(legalMoves);
@@ -390,8 +396,16 @@ export class BoardView {
       return this.#button(text, () => this.#options.onChoose?.(action));
     });
     const hadFocus = this.#buttons.querySelector(":focus-visible") !== null;
-    this.#buttons.replaceChildren(...buttons);
+    this.#setButtons(...buttons);
     if (hadFocus) this.#cells.get(this.#focused).focus();
+  }
+
+  /** Show these buttons. Their place stays when they go: a second click hits nothing else. */
+  #setButtons(...buttons) {
+    const { offsetHeight, style } = this.#buttons;
+    if (offsetHeight) style.minHeight = `${offsetHeight}px`;
+    this.#buttons.classList.add(...(buttons.length ? ["is-used"] : []));
+    this.#buttons.replaceChildren(...buttons);
   }
 
   #button(text, onClick) {
@@ -459,7 +473,7 @@ export class BoardView {
     this.#preview(target);
     this.#layers.picked.show(new Map([[target, "picked"]]));
     const button = this.#button(`Play ${cellName(this.#board, target)}`, () => this.#click(target));
-    this.#buttons.replaceChildren(button);
+    this.#setButtons(button);
     return true;
   }
 

@@ -246,7 +246,9 @@ class MatchPage {
     else if (event.type === "offered") this.#offered(event);
     else if (event.type === "offer_closed") this.#record.closeOffer(event);
     else if (event.type === "spectator_count") this.#record.spectators = event.spectators;
-    if (["offered", "offer_closed", "spectator_count"].includes(event.type)) this.#show();
+    else if (event.type === "move_analysis") this.#record.analyse(event);
+    const more = ["offered", "offer_closed", "spectator_count", "move_analysis"];
+    if (more.includes(event.type)) this.#show();
   }
 
   #notice({ code, text }) {
@@ -318,7 +320,7 @@ class MatchPage {
     this.#alerts.play("end");
     if (seat) this.#alerts.notify(statusText(this.#record), reasonText(event));
     if (part("resign-dialog").open) part("resign-dialog").close();
-    // The server does not send analyses to the players while they play.
+    // The server does not send analyses to the players of a match.
     if (seat) this.#catchUp();
   }
 
@@ -374,13 +376,14 @@ class MatchPage {
     const mayPlay = mine && this.#isConnected && this.#sent < 0;
     if (mayPlay && live) this.#board.show(position.view, record.legalMoves, record.toMove);
     else this.#board.show(position.view, this.#study.legalMoves, this.#study.mover);
-    this.#moves.show(record.positions, ply);
+    this.#moves.show(record, ply);
     this.#showAnalysis(position);
     this.#study.draw();
     setText(part("status"), statusText(record));
     setText(part("reason"), record.result ? reasonText(record.result) : "");
     const tried = this.#study.moves.length;
-    const shown = live && !tried ? "" : `After move ${ply} of ${record.last}${triedText(tried)}`;
+    const move = record.countsPairs ? "half-move" : "move";
+    const shown = live && !tried ? "" : `After ${move} ${ply} of ${record.last}${triedText(tried)}`;
     setText(part("note"), [shown, position.view.note].filter(Boolean).join(" · "));
     for (const seat of [1, 2]) {
       part(`seat-${seat}`).classList.toggle("to-move", record.toMove === seat);
@@ -415,8 +418,10 @@ class MatchPage {
 
   /** The moves that lost the most, which lead to the positions before them. */
   #showLosses() {
-    const buttons = largestLosses(this.#record).map(({ ply, loss }) => {
-      const text = `${ply}. ${this.#record.positions[ply].view.name} −${Math.round(100 * loss)} %`;
+    const record = this.#record;
+    const buttons = largestLosses(record).map(({ ply, loss }) => {
+      const number = record.countsPairs ? record.numberOf(ply) : `${ply}.`;
+      const text = `${number} ${record.positions[ply].view.name} −${Math.round(100 * loss)} %`;
       const button = html("button", { type: "button", class: "candidate" }, text);
       button.addEventListener("click", () => this.#go(ply - 1));
       return button;

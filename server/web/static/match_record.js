@@ -49,6 +49,20 @@ export class MatchRecord {
     return this.result !== null;
   }
 
+  /** Do players of the game count a move of each player as one? So they do on checkered boards. */
+  get countsPairs() {
+    return this.board?.surface === "checkered";
+  }
+
+  /** The number of the move that led to position `ply`, as players write it: "57", or "29." for the
+   * first player and "29…" for the second. */
+  numberOf(ply) {
+    if (!this.countsPairs) return String(ply);
+    const movers = this.positions.slice(1, ply + 1).map(({ player }) => player);
+    const number = movers.filter((player, at) => at === 0 || (player === 1 && movers[at - 1] !== 1)).length;
+    return `${number}${movers.at(-1) === 1 ? "." : "…"}`;
+  }
+
   /** Replace everything but the seat and the legal moves. Returns false, and changes nothing, if
    * the data is older than what is known. */
   refresh(data) {
@@ -73,14 +87,22 @@ export class MatchRecord {
   add(event) {
     if (event.ply > this.last) return false;
     if (event.ply < this.last) return true; // known already
-    const { action, player, info = null, clocks = null } = event;
+    const { action, player, clocks = null } = event;
     if (player === this.seat) this.declined.clear();
     const view = event.view ?? { ...this.positions[this.last].view, name: `#${action}` };
-    this.positions.push({ view, action, player, info, clocks });
+    this.positions.push({ view, action, player, info: null, clocks });
     this.toMove = event.to_move;
     this.clocks = clocks;
     this.legalMoves = event.legal_moves ?? [];
     return true;
+  }
+
+  /** Apply a `move_analysis`, which comes some moves after its move. */
+  analyse({ ply, info, pv = [], candidates = [] }) {
+    const position = this.positions[ply + 1];
+    if (!position) return;
+    position.info = info;
+    position.view = { ...position.view, pv, candidates };
   }
 
   /** Apply a `taken_back`, which leaves the first `ply` moves. Returns false if some are missing. */

@@ -15,17 +15,18 @@ export class MoveList {
     list.replaceChildren();
   }
 
-  /** Show the moves of these positions, and mark the one that led to position `ply`. */
-  show(positions, ply) {
+  /** Show the moves of a match, and mark the one that led to position `ply`. */
+  show(record, ply) {
+    const { positions } = record;
     for (const button of this.#buttons.splice(positions.length - 1)) button.parentElement.remove();
     for (let at = this.#buttons.length + 1; at < positions.length; at += 1) {
-      this.#append(at, positions[at]);
+      this.#append(at, record.numberOf(at), positions[at]);
     }
     this.#mark(this.#buttons[ply - 1] ?? null);
   }
 
-  #append(ply, { player, view }) {
-    const number = html("span", { class: "muted" }, String(ply));
+  #append(ply, text, { player, view }) {
+    const number = html("span", { class: "muted" }, text);
     const swatch = html("span", { class: `swatch player-${player}`, "aria-hidden": "true" });
     // There may be hundreds: Tab reaches only the current one, the arrow keys lead to the others.
     const attributes = { type: "button", class: "move", tabindex: -1 };

@@ -17,6 +17,7 @@ from playout.protocol.messages import (
     Hello,
     Kick,
     Move,
+    MoveAnalysis,
     Ok,
     Reason,
     Request,
@@ -28,7 +29,7 @@ from playout.protocol.messages import (
     Watch,
     Welcome,
 )
-from playout.server.core.accounts import digest
+from playout.server.core.accounts import DAY_S, digest
 from playout.server.model.records import Account, SeatTakenOver
 from support.hub_harness import (
     GAME,
@@ -152,6 +153,48 @@ def test_an_address_has_a_limit_of_registrations_an_hour() -> None:
     assert harness.connect("2001:db8::1").ask(newcomer("Eve"), Welcome)
     harness.wait(error.seconds)
     assert member(harness, "Bob").open
+
+
+def test_a_token_is_renewed_before_it_expires() -> None:
+    harness = HubHarness(token_days=10)
+    first = member(harness, "Ann")
+    token = first.account_token
+    assert first.welcome
+    assert first.welcome.token_left_s == 10 * DAY_S
+    first.hang_up()
+
+    def login(token: str, **fields: Any) -> Welcome:
+        client = harness.client("Ann", token=token, **fields)
+        client.hang_up()
+        assert client.welcome
+        return client.welcome
+
+    assert login(token, renew_token=True).token is None  # not half of the time is over
+    harness.wait(6 * DAY_S)
+    assert login(token).token is None  # the client cannot store it
+    lost = login(token, renew_token=True).token
+    renewed = login(token, renew_token=True).token  # the old one is valid until this one is used
+    assert lost
+    assert renewed
+    assert harness.connect().refused(hello_of("Ann", token=lost)) is Code.BAD_TOKEN
+    assert login(renewed, renew_token=True).token_left_s == 10 * DAY_S
+    assert harness.connect().refused(hello_of("Ann", token=token)) is Code.BAD_TOKEN
+    harness.wait(10 * DAY_S)
+    (error,) = harness.connect().say(hello_of("Ann", token=renewed, renew_token=True))
+    assert isinstance(error, Error)
+    assert error.code is Code.BAD_TOKEN
+    assert "has expired" in error.text
+
+
+def test_tokens_do_not_expire_without_the_option() -> None:
+    harness = HubHarness()
+    ann = member(harness, "Ann")
+    ann.hang_up()
+    harness.wait(5000 * DAY_S)
+    welcome = harness.connect().ask(
+        hello_of("Ann", token=ann.account_token, renew_token=True), Welcome
+    )
+    assert (welcome.token, welcome.token_left_s) == (None, None)
 
 
 def test_a_token_that_was_revoked_is_void_and_its_sessions_end() -> None:
@@ -284,7 +327,9 @@ def test_another_session_of_a_player_is_not_sent_the_opponents_analysis() -> Non
     two.say(Watch(match=match))
     one.say(Move(match=match, ply=0, action=0))
     bob.say(Move(match=match, ply=1, action=1, info=THOUGHT))
-    assert two.inbox[-1].info is None  # type: ignore[attr-defined]
+    bob.say(Resign(match=match))
+    assert isinstance(two.inbox[-1], Ended)
+    assert not two.heard(MoveAnalysis)
 
 
 def test_another_session_claims_the_match_of_one_that_is_gone() -> None:

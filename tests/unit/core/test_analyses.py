@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from playout import games
 from playout.protocol.messages import (
     Analyse,
     AnalysisQueued,
@@ -15,10 +16,13 @@ from playout.protocol.messages import (
     Ok,
     StopAnalysis,
 )
-from playout.server.core.handlers.analyses import LATE_S, TURN_S
+from playout.server.core.handlers.analyses import LATE_AFTER_REPORT_S, LATE_S, TURN_S
 from playout.server.model.offered_bots import parse_offered_bots
 from support.hub_harness import GAME, THOUGHT, WON, HubHarness, MemoryClient, match_between, play
 
+OPEN_SPIEL = pytest.mark.skipif(
+    "open_spiel" not in games.names(), reason="OpenSpiel is not installed"
+)
 OFFERED = parse_offered_bots(["Ursa:strong=uct(time=1)", "Randy:easy=random", "Max=minimax"])
 ASKED = Analyse(game=GAME, moves=(4, 0))
 
@@ -111,6 +115,36 @@ def test_other_parameters_of_a_game_that_is_played_are_not_analysed_either() -> 
     assert ann.refused(Analyse(game="othello")) is Code.NOT_ALLOWED
 
 
+@pytest.mark.parametrize(
+    ("played", "asked"),
+    [
+        ("gomoku(size=9)", "mnk(m=9,n=9,k=5)"),
+        ("mnk(m=9,n=9,k=5)", "gomoku(size=9)"),
+        ("gomoku(size=9)", "mnk(m=10,n=9,k=5)"),
+        ("tic_tac_toe", "mnk(m=3,n=3,k=3)"),
+        pytest.param("gomoku", "open_spiel(game=gomoku)", marks=OPEN_SPIEL),
+        pytest.param("open_spiel(game=chess)", "chess", marks=OPEN_SPIEL),
+        pytest.param("kalah", "open_spiel(game=mancala)", marks=OPEN_SPIEL),
+    ],
+)
+def test_a_game_that_is_played_is_not_analysed_by_another_name(played: str, asked: str) -> None:
+    harness = host()
+    ann, bob = harness.client("Ann"), harness.client("Bob")
+    match_between(ann, bob, game=played)
+    assert ann.refused(Analyse(game=asked)) is Code.NOT_ALLOWED
+    assert ann.ask(Analyse(game="nim"), AnalysisQueued)
+    assert harness.client("Cy").ask(Analyse(game=asked), AnalysisQueued)
+
+
+@OPEN_SPIEL
+def test_other_games_of_open_spiel_are_analysed() -> None:
+    harness = host()
+    ann, bob = harness.client("Ann"), harness.client("Bob")
+    match_between(ann, bob, game="open_spiel(game=hex)")
+    assert ann.refused(Analyse(game="hex(size=5)")) is Code.NOT_ALLOWED
+    assert ann.ask(Analyse(game="open_spiel(game=twixt)"), AnalysisQueued)
+
+
 def test_an_analysis_ends_when_a_match_of_the_game_begins() -> None:
     harness = host()
     ann, bob = harness.client("Ann"), harness.client("Bob")
@@ -174,6 +208,16 @@ def test_an_analysis_that_does_not_end_is_ended() -> None:
     harness.wait(5.0 + LATE_S)
     assert ends(ann) == ["the server is too busy: try again later"]
     assert harness.ending_analyses == [the_analysis(harness)]
+
+
+def test_an_analysis_that_does_not_end_after_its_first_report_is_ended_soon() -> None:
+    harness = host(analysis_s=5.0)
+    ann = harness.client("Ann")
+    ann.say(ASKED)
+    harness.wait(7.0)
+    harness.report(the_analysis(harness), THOUGHT)
+    harness.wait(5.0 + LATE_AFTER_REPORT_S)
+    assert ends(ann) == ["the server is too busy: try again later"]
 
 
 def test_a_failure_is_sent() -> None:

@@ -13,6 +13,7 @@ from playout.protocol.messages import (
     Code,
     Ended,
     EnterLadder,
+    Error,
     LadderNews,
     LeaveLadder,
     Move,
@@ -24,7 +25,8 @@ from playout.protocol.messages import (
     WatchLadder,
 )
 from playout.server.core.handlers.feeds import INTERVAL_S
-from playout.server.core.handlers.ladders import MOST_LADDERS, MOST_UNPLAYED, MOST_VOID
+from playout.server.core.handlers.ladders import MOST_LADDERS, MOST_VOID, MOST_WITHOUT_RESULT
+from playout.server.core.ladder import REENTER_S
 from playout.server.ladder.pairing import parse_hours
 from playout.server.model.records import LadderRating, MatchEnded, MatchStarted
 from support.hub_harness import EPOCH, HubHarness, administrator
@@ -153,19 +155,87 @@ def test_another_version_does_not_continue_a_match(tmp_path: Path) -> None:
 
 
 def test_a_bot_that_never_moves_leaves_the_ladder(play: LadderPlay) -> None:
-    """Its opponent, which is present, stays."""
+    """The first match has no result, the others are lost. Its opponent, which is present, stays."""
     ann, bob = play.enter("Ann"), play.enter("Bob")
-    for number in range(MOST_VOID):
-        match = play.harness.only_match()
-        if match.players[match.to_move - 1] == "Ann":
-            ann.say(Move(match=match.id, ply=4, action=match.legal_actions()[0]))
-        play.harness.wait(1)
-        assert len(ann.heard(Ended)) == number + 1
-        assert ann.heard(Ended)[-1].reason is Reason.VOID
-    assert play.ladder.state.matches == 0
+    for _ in range(MOST_VOID):
+        miss_a_match(play, "Bob")
+    ends = [(each.reason, each.winner != 0) for each in ann.heard(Ended)]
+    assert ends == [(Reason.VOID, False), (Reason.TIME, True), (Reason.TIME, True)]
+    assert play.ladder.state.matches == 2
     assert not play.harness.matches
-    assert [each.code for each in bob.heard(Notice)] == ["ladder_left"]
+    assert [each.code for each in bob.heard(Notice)] == ["ladder_unplayed", "ladder_left"]
     assert [each.code for each in ann.heard(Notice)] == ["ladder_alone"], "only at first"
+    table = play.harness.hub.ladders.table(GAME, EPOCH)
+    assert table
+    rows = {each.name: each for each in table.standings}
+    assert (rows["Bob"].lost, rows["Bob"].unplayed, rows["Bob"].unplayed_share) == (2, 3, 1.0)
+    assert (rows["Ann"].won, rows["Ann"].unplayed, rows["Ann"].unplayed_share) == (2, 0, 0.0)
+
+
+def miss_a_match(play: LadderPlay, name: str) -> None:
+    """Let one of the two players of the only match make no first move, and the match end."""
+    match = play.harness.only_match()
+    mover = match.players[match.to_move - 1]
+    if mover != name:
+        action = match.legal_actions()[0]
+        play.bots[mover].say(Move(match=match.id, ply=match.ply, action=action))
+    while match.id in play.harness.matches:
+        play.harness.wait(0.1)
+    play.harness.finish_jobs()
+
+
+def test_avoiding_matches_loses_them_with_any_version_and_after_a_kill(play: LadderPlay) -> None:
+    ann = play.enter("Ann")
+    play.enter("Bob", "1")
+    miss_a_match(play, "Bob")
+    play.enter("Bob", "2")
+    play.kill()
+    for number in (1, 2):  # the match from before the kill, and the next one
+        miss_a_match(play, "Bob")
+        assert play.bots["Ann"].heard(Ended)[-1].winner
+        assert play.ladder.state.matches == number
+    assert [each.winner for each in ann.heard(Ended)] == [0]
+
+
+def test_a_bot_that_missed_a_match_enters_again_after_a_wait_that_grows(tmp_path: Path) -> None:
+    play = LadderPlay(tmp_path, {}, idle_s=0)
+    play.enter("Ann")
+    play.enter("Bob")
+    wait_s = REENTER_S
+    for _ in range(3):
+        miss_a_match(play, "Bob")
+        play.bots["Bob"].say(LeaveLadder(game=GAME))
+        if play.harness.matches:
+            miss_a_match(play, "Bob")
+            wait_s *= 2
+        (error,) = play.bots["Bob"].say(EnterLadder(game=GAME, version="1"))
+        assert isinstance(error, Error)
+        assert error.code is Code.RATE_LIMITED
+        assert error.seconds == pytest.approx(wait_s - 0.2, abs=0.5)
+        play.harness.wait(error.seconds + 0.01)
+        play.enter("Bob")
+        wait_s *= 2
+    play.play(1)
+    miss_a_match(play, "Bob")
+    play.bots["Bob"].hang_up()
+    del play.bots["Bob"]
+    play.enter("Bob")
+    (error,) = play.bots["Bob"].heard(Error)
+    assert error.seconds == pytest.approx(REENTER_S, abs=0.5), "the first one in a row"
+
+
+def test_matches_that_run_when_one_is_missed_are_lost(play: LadderPlay) -> None:
+    play.enter("Bob", matches=3)
+    for name in ("Ann", "Cyd", "Dan"):
+        play.enter(name)
+    for match in list(play.harness.matches.values()):
+        if (mover := match.players[match.to_move - 1]) != "Bob":
+            action = match.legal_actions()[0]
+            play.bots[mover].say(Move(match=match.id, ply=match.ply, action=action))
+    play.bots["Bob"].say(LeaveLadder(game=GAME))
+    play.harness.wait(0.7)
+    reasons = Counter(each.reason for each in play.bots["Bob"].heard(Ended))
+    assert reasons == {Reason.VOID: 1, Reason.TIME: 2}
 
 
 def test_a_bot_whose_matches_have_no_result_leaves_the_ladder(play: LadderPlay) -> None:
@@ -195,6 +265,13 @@ def test_a_ladder_is_for_registered_players_and_its_games(tmp_path: Path) -> Non
     assert ann.heard(Started)[0].clock == "3+1"
 
 
+@pytest.mark.parametrize("char", ["\u202e", "\u200b", "\x07", "\u2028", "\u3000", "\u115f"])
+def test_a_version_has_only_visible_characters(char: str) -> None:
+    ann = member(HubHarness(), "Ann")
+    assert ann.refused(EnterLadder(game=GAME, version=f"2{char}1")) is Code.INVALID
+    ann.ask(EnterLadder(id=1, game=GAME, version="2.1 (überarbeitet) 版"), Ok)
+
+
 def test_a_session_may_be_on_some_ladders_only() -> None:
     harness = HubHarness()
     ann = member(harness, "Ann")
@@ -219,7 +296,7 @@ def test_a_ladder_without_sessions_and_results_is_forgotten() -> None:
 def test_an_account_has_only_some_versions_that_have_not_played() -> None:
     harness = HubHarness()
     ann = member(harness, "Ann")
-    for version in range(MOST_UNPLAYED):
+    for version in range(MOST_WITHOUT_RESULT):
         ann.ask(EnterLadder(id=1, game=GAME, version=str(version)), Ok)
     assert ann.refused(EnterLadder(game=GAME, version="another")) is Code.TOO_MANY
     ann.ask(EnterLadder(id=1, game=GAME, version="0"), Ok)

@@ -9,8 +9,27 @@ import pytest
 from playout import games
 from playout.games.core.view import BoardView, draw
 from playout.games.tic_tac_toe import TicTacToe
-from playout.protocol.messages import Analysis, Ended, Move, Started, TakeOver, Update, Watch
-from playout.server.core.view import NAMED, board_of, drawn, legal_moves_of, position_view_of
+from playout.protocol.messages import (
+    Analysis,
+    AnswerOffer,
+    Ended,
+    Move,
+    MoveAnalysis,
+    Offer,
+    Resign,
+    Started,
+    TakeOver,
+    Update,
+    Watch,
+)
+from playout.server.core.view import (
+    DELAY_PLIES,
+    NAMED,
+    board_of,
+    drawn,
+    legal_moves_of,
+    position_view_of,
+)
 from support.hub_harness import HubHarness, MemoryClient, match_between, only, sit_down
 from support.variants import EXAMPLES
 
@@ -76,6 +95,54 @@ def test_a_player_that_comes_back_is_sent_its_legal_moves() -> None:
     ]
 
 
+LONG = "nim(chips=200)"
+
+
+def played(match: str, players: tuple[MemoryClient, MemoryClient], *plies: int) -> None:
+    """Make these moves of a match of Nim, each with an analysis."""
+    for ply in plies:
+        info = Analysis(win_rate=ply / 100, pv=(0,) * 50)
+        players[ply % 2].say(Move(match=match, ply=ply, action=0, info=info))
+
+
+def test_an_analysis_is_shown_some_moves_later_or_at_the_end() -> None:
+    harness = HubHarness(take_over_after_s=0.0)
+    ann, bob, eve = harness.client("Ann"), harness.client("Bob"), watcher(harness, "Eve")
+    match = match_between(ann, bob, game=LONG)
+    played(match, (ann, bob), *range(3))
+    preview = watcher(harness, "Zoe")
+    preview.ask(Watch(match=match, preview=True), Started)
+    for client in (eve, ann):
+        client.ask(Watch(match=match), Started)
+    played(match, (ann, bob), *range(3, DELAY_PLIES))
+    assert not eve.heard(MoveAnalysis)
+    played(match, (ann, bob), DELAY_PLIES, DELAY_PLIES + 1)
+    shown = eve.heard(MoveAnalysis)
+    assert [(each.ply, each.player, each.info.win_rate) for each in shown] == [
+        (0, 1, 0.0),
+        (1, 2, 0.01),
+    ]
+    assert len(shown[0].info.pv) == DELAY_PLIES, "only what was played since"
+    bob.say(Resign(match=match))
+    assert [each.ply for each in eve.heard(MoveAnalysis)] == list(range(DELAY_PLIES + 2))
+    assert isinstance(eve.inbox[-1], Ended)
+    for client in (ann, bob, preview):
+        assert not client.heard(MoveAnalysis)
+
+
+def test_the_analysis_of_a_move_that_was_taken_back_is_never_shown() -> None:
+    harness = HubHarness()
+    ann, bob, eve = harness.client("Ann"), harness.client("Bob"), watcher(harness, "Eve")
+    match = match_between(ann, bob, game=LONG)
+    eve.ask(Watch(match=match), Started)
+    played(match, (ann, bob), 0, 1, 2)
+    ann.say(Offer(match=match, offer="takeback", ply=3))
+    bob.say(AnswerOffer(match=match, offer="takeback", ply=3, accept=True))
+    ann.say(Move(match=match, ply=2, action=1))
+    bob.say(Resign(match=match))
+    assert [each.ply for each in eve.heard(MoveAnalysis)] == [0, 1]
+
+
 def test_the_analysis_of_the_mover_is_drawn_for_spectators_only() -> None:
     harness = HubHarness()
     ann, bob = harness.client("Ann", views=True), harness.client("Bob", views=True)
@@ -90,19 +157,18 @@ def test_the_analysis_of_the_mover_is_drawn_for_spectators_only() -> None:
         policy=((4, 0.75), (99, 0.25)),
     )
     ann.say(Move(match=match, ply=0, action=4, info=thought))
-    (update,) = eve.heard(Update)
-    assert update.view
-    assert update.view.pv == ("b2", "a1"), "up to what is not legal"
-    tops = [(top.action, top.name, top.cells, top.visits) for top in update.view.candidates]
+    bob.say(Resign(match=match))
+    (shown,) = eve.heard(MoveAnalysis)
+    assert shown.pv == ("b2", "a1"), "up to what is not legal"
+    tops = [(top.action, top.name, top.cells, top.visits) for top in shown.candidates]
     assert tops == [(4, "b2", (4,), 9), (0, "a1", (0,), 7)], "and nothing that is not legal"
-    assert [top.prior for top in update.view.candidates] == [0.75, None]
-    for player in (ann, bob):
-        (update,) = player.heard(Update)
+    assert [top.prior for top in shown.candidates] == [0.75, None]
+    for client in (ann, bob, eve):
+        (update,) = client.heard(Update)
         assert update.view
         assert (update.view.pv, update.view.candidates) == ((), ())
-    (update,) = zoe.heard(Update)
-    assert update.view is None
-    assert update.info == thought
+    (shown,) = zoe.heard(MoveAnalysis)
+    assert (shown.info, shown.pv, shown.candidates) == (thought, (), ())
 
 
 def test_a_session_that_takes_a_seat_stops_watching() -> None:
@@ -178,7 +244,7 @@ def test_a_game_that_cannot_be_drawn_is_played_all_the_same(
 ) -> None:
     monkeypatch.setattr(games, "load", lambda text: Shy())
     harness = HubHarness()
-    ann, bob, match = sit_down(harness, views=True)
+    ann, bob, match = sit_down(harness)
     eve = watcher(harness, "Eve", views=True)
     eve.ask(Watch(match=match), Started)
     for ply, action in enumerate((0, 3, 1, 4, 2)):

@@ -564,6 +564,7 @@ MOVE = {"ply": 5, "seat": 2, "action": 8, "clocks": [[1, 0], [1, 0]], "at": AT}
         (line_with("finished", "reason", value="magic"), "finished.reason", "rules, agreement"),
         (line_with("finished", "text", value="\x1b[2J"), "finished.text", "regex"),
         (line_with("finished", "by", value=1), "finished.by", "unknown field"),
+        (line_with("finished", "missing", value=2), "finished.missing", "has made no move"),
     ],
 )
 def test_the_error_of_a_bad_line_names_the_field_and_the_reason(

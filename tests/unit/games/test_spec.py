@@ -6,6 +6,7 @@ from typing import Literal
 
 import pytest
 
+from playout import games
 from playout.games.core.spec import (
     SpecError,
     bind,
@@ -111,3 +112,12 @@ def test_a_text_may_have_choices() -> None:
 def test_a_text_that_is_no_choice_is_refused_with_the_choices(spec: str, told: str) -> None:
     with pytest.raises(SpecError, match=told):
         bind(Chosen, parse(spec))
+
+
+def test_games_of_one_family_are_known_by_whatever_name() -> None:
+    for name in games.names():
+        if games.describe(name).example == name:
+            assert games.load(name).family == {"gomoku": "mnk", "tic_tac_toe": "mnk"}.get(
+                name, name
+            )
+    assert games.load("y(size=4)").family == "y"

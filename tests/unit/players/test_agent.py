@@ -834,6 +834,24 @@ def test_a_free_name_is_registered_and_its_token_kept(
     assert (again.token, again.session) == ("secret", "s")
 
 
+def test_a_renewed_token_replaces_the_one_in_the_file(
+    account: SavedAccount, file: TokenFile
+) -> None:
+    file.keep("server:1", "Ann", "old")
+    login = LoginHarness(account)
+    assert login.hello().renew_token
+    login.welcome(token="new", token_left_s=1000.0)
+    assert file.get("server:1", "Ann") == "new"
+    assert "has a new token" in login.shown
+
+
+def test_a_given_token_is_not_renewed_and_its_end_is_said(file: TokenFile) -> None:
+    login = LoginHarness(SavedAccount(file, "server:1", "Ann", GivenToken("t", "PLAYOUT_TOKEN")))
+    assert not login.hello().renew_token
+    login.welcome(token_left_s=2 * 86_400.0)
+    assert "PLAYOUT_TOKEN expires in 2.0 days" in login.shown
+
+
 def test_a_guest_has_no_token() -> None:
     hello = LoginHarness(None).hello()
     assert hello.guest
@@ -917,7 +935,7 @@ def test_a_file_that_breaks_meanwhile_is_explained(account: SavedAccount, file: 
     login = LoginHarness(account)
     file.path.write_text("{")
     login.welcome(token="secret")
-    assert "cannot be used again" in login.shown
+    assert "cannot be stored" in login.shown
     login.disconnect()
     login.connect()
     assert login.has_given_up
@@ -1486,3 +1504,11 @@ def test_a_person_is_told_of_offers_and_their_end() -> None:
         "You have declined the takeback.",
         "Bob has withdrawn the takeback.",
     ]
+
+
+def test_a_ladder_that_cannot_be_entered_yet_is_entered_later(ladder: AgentHarness) -> None:
+    ladder.refuse("play", Code.RATE_LIMITED, seconds=60.0)
+    ladder.reactor.advance(59.0)
+    assert not ladder.sent(EnterLadder)
+    ladder.reactor.advance(2.0)
+    assert len(ladder.sent(EnterLadder)) == 1

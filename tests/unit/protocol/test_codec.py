@@ -53,6 +53,7 @@ from playout.protocol.messages import (
     Listing,
     LobbyTotals,
     Move,
+    MoveAnalysis,
     News,
     Notice,
     Offer,
@@ -206,7 +207,8 @@ EVENT_EXAMPLES: list[Event] = [
     Started(
         match="m", game="nim", players=("A", "B"), clock="none", moves=(), state=(1, 0), to_move=1
     ),
-    Update(match="m", ply=3, player=1, action=2, state=(2, 0, 7), to_move=2, info=THOUGHT),
+    Update(match="m", ply=3, player=1, action=2, state=(2, 0, 7), to_move=2),
+    MoveAnalysis(match="m", ply=3, player=1, info=THOUGHT, pv=("a1",)),
     Started(
         match="m",
         game="nim",

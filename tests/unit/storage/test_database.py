@@ -30,6 +30,7 @@ from playout.server.model.records import (
     SeatTakenOver,
     StoredMatch,
     StoredTournament,
+    TokenRenewed,
     TournamentCreated,
     TournamentEnded,
 )
@@ -144,6 +145,20 @@ def test_a_transaction_is_stored_as_a_whole_or_not_at_all(database: Database) ->
     assert list(database.matches()) == []
     database.save([started("m"), played("m", 0)])
     assert len(database.unfinished()[0].moves) == 1
+
+
+def test_a_renewed_token_does_not_undo_what_an_operator_has_changed(database: Database) -> None:
+    def renewal(before: str, digest: str) -> TokenRenewed:
+        return TokenRenewed(account="a", before=before, digest=digest, token_at=9.0, renewal="r")
+
+    database.save([ADA, renewal("d", "d")])
+    ((found,), _) = database.accounts()
+    assert found == structs.replace(ADA, token_at=9.0, renewal="r")
+    database.save([renewal("d", "r")])
+    revoked = structs.replace(found, digest="new", renewal="", revoked=True)
+    database.put_account(revoked)
+    database.save([renewal("r", "r")])
+    assert database.accounts()[0] == [revoked]
 
 
 def test_changes_by_an_operator_are_found_and_names_are_unique(database: Database) -> None:
@@ -397,8 +412,10 @@ def test_commands_leave_a_database_of_an_earlier_version_alone(
 ) -> None:
     database = Database(url)
     database.migrate()
-    monkeypatch.setattr(engine, "known", lambda: ("0001", "0002"))
-    with pytest.raises(StorageError, match=r"earlier version of Playout \(0001\); start a server"):
+    *_, latest = versions = engine.known()
+    monkeypatch.setattr(engine, "known", lambda: (*versions, "9999"))
+    text = rf"earlier version of Playout \({latest}\); start a server"
+    with pytest.raises(StorageError, match=text):
         database.require()
     database.close()
 

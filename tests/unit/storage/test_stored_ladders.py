@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from playout.ratings.leaderboard import RatingPoint
-from playout.server.ladder.state import LadderPlayer, OwedMatch, StoredLadder, StoredResult
+from playout.server.ladder.state import (
+    LadderPlayer,
+    OwedMatch,
+    StoredAbsence,
+    StoredLadder,
+    StoredResult,
+    restore_ladder,
+)
 from playout.server.model.records import Account, LadderMatch, LadderRating, Record
 from playout.server.storage import Database
 from playout.server.storage.queries import Reader
@@ -49,6 +56,27 @@ def test_results_are_added_up_and_second_matches_are_owed(database: Database) ->
         StoredResult((BOB, NEW), -1, 1, 3.5, 4.0),
     ]
     assert ladder.owed == [OwedMatch("m004", (NEW, BOB), (40, 41))]
+
+
+def test_matches_without_a_first_move_are_added_up(database: Database) -> None:
+    database.save(
+        [
+            *records(1, 1, "Ann", "Bob", 0, missing=2),
+            *records(2, 2, "Bob", "Ann", 2, missing=1),
+            *records(3, 3, "Ann 2", "Bob", 2, missing=1),
+            *records(4, 4, "Ann 2", "Bob", 0),
+        ]
+    )
+    (ladder,) = stored_ladders(database, 0.0)
+    assert sorted(ladder.absences) == [
+        StoredAbsence(NEW, 1, 0, 2.5),
+        StoredAbsence(BOB, 1, 0, 1.5),
+        StoredAbsence(BOB, 1, 1, 0.5),
+    ]
+    state = restore_ladder(ladder)
+    bob = state.entries[state.index_of(BOB)]
+    assert (bob.unplayed, bob.void, bob.matches) == (2, 1, 2)
+    assert not state.is_excused(ANN.account)
 
 
 def test_a_second_match_without_result_is_owed_again(database: Database) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -10,42 +12,49 @@ from typing import Any
 from urllib.error import HTTPError
 
 import pytest
+from twisted.internet.address import IPv4Address
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 
-from playout.server.web.site import MAX_CONNECTIONS, MAX_HEADERS_BYTES, REQUEST_S, make_site
+from playout.server.web.http import HandlerResource, HttpResponse, error_as_text
+from playout.server.web.site import MAX_CONNECTIONS, MAX_HEADERS_BYTES, REQUEST_S, Access, make_site
 from support.web import HERE, metrics
+
+ELSEWHERE = IPv4Address("TCP", "192.0.2.7", 50000)
 
 
 class SiteInMemory:
     """The site in memory, with time that the test advances."""
 
-    def __init__(self) -> None:
+    def __init__(self, access: Access | None = None) -> None:
         self.fault: str | None = None
         self.clock = Clock()
-        self._factory = make_site(metrics(), lambda: self.fault)
+        api = HandlerResource(
+            lambda _: HttpResponse(b"", headers={"Access-Control-Allow-Origin": "*"}), error_as_text
+        )
+        self._factory = make_site(metrics(), lambda: self.fault, api=api, access=access or Access())
         self._factory.reactor = self.clock
 
-    def line(self) -> HttpClientLine | None:
+    def line(self, peer: IPv4Address = HERE) -> HttpClientLine | None:
         """A client connects, and is accepted or refused."""
-        protocol = self._factory.buildProtocol(HERE)
-        return None if protocol is None else HttpClientLine(protocol)
+        protocol = self._factory.buildProtocol(peer)
+        return None if protocol is None else HttpClientLine(protocol, peer)
 
-    def ask(self, request: str) -> Response:
+    def ask(self, request: str, peer: IPv4Address = HERE) -> Response:
         """The response to a request, given as its lines."""
-        line = self.line()
+        line = self.line(peer)
         assert line
         line.say("\r\n".join([*request.splitlines(), "", ""]).encode())
         return line.response()
 
-    def get(self, path: str) -> Response:
-        return self.ask(f"GET {path} HTTP/1.1\nHost: here")
+    def get(self, path: str, peer: IPv4Address = HERE) -> Response:
+        return self.ask(f"GET {path} HTTP/1.1\nHost: localhost", peer)
 
 
 class HttpClientLine:
-    def __init__(self, protocol: Any) -> None:
+    def __init__(self, protocol: Any, peer: IPv4Address) -> None:
         self.protocol = protocol
-        self.transport = StringTransport()
+        self.transport = StringTransport(peerAddress=peer)
         protocol.makeConnection(self.transport)
 
     @property
@@ -100,8 +109,59 @@ def test_metrics_are_in_the_format_that_they_claim(web: SiteInMemory) -> None:
     assert "\nplayout_connections 12.0\n" in response.body
 
 
+def host_status(access: Access, host: str, path: str = "/healthz") -> int:
+    return SiteInMemory(access).ask(f"GET {path} HTTP/1.1\nHost: {host}").status
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8080", "[::1]:8080", "LOCALHOST", "a.localhost"])
+def test_a_server_has_the_names_of_its_machine(host: str) -> None:
+    for access in (Access(), Access(local=False), Access(proxied=True)):
+        assert host_status(access, host) == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["elsewhere.example:8080", "localhost.example", "127.0.0.1.example", "[::1", ""]
+)
+def test_a_page_of_a_name_that_leads_to_this_machine_is_refused_for_every_path(host: str) -> None:
+    for access in (Access(), Access(local=False)):
+        for path in ("/", "/healthz", "/metrics", "/api/games", "/socket", "/static/board.js"):
+            assert host_status(access, host, path) == 421, path
+    assert host_status(Access(local=False, proxied=True), host) == 200
+
+
+def test_an_operator_can_name_the_server() -> None:
+    access = Access(local=False, names=("games.example",))
+    assert host_status(access, "Games.Example:8080") == 200
+    assert host_status(access, "other.example") == 421
+    assert host_status(access, socket.gethostname()) == 200
+    assert host_status(Access(), "games.example") == 421
+
+
+def test_other_sites_read_the_data_of_a_public_server_only() -> None:
+    public, local = (SiteInMemory(Access(local=each)).get("/api") for each in (False, True))
+    assert public.headers["Access-Control-Allow-Origin"] == "*"
+    assert "Access-Control-Allow-Origin" not in local.headers
+
+
+def test_metrics_are_for_this_machine_without_a_password() -> None:
+    web = SiteInMemory()
+    assert web.get("/metrics").status == 200
+    assert web.ask("GET /metrics HTTP/1.1\nHost: localhost\nX-Forwarded-For: ::1").status == 401
+    assert web.get("/%6detrics", peer=ELSEWHERE).status == 401
+    assert web.get("/healthz", peer=ELSEWHERE).status == 200
+
+
+def test_metrics_are_for_others_with_the_password() -> None:
+    web = SiteInMemory(Access(metrics_password="sesame"))
+    assert web.get("/metrics").status == 401
+    for password, status in (("sesame", 200), ("sesam", 401), ("", 401), ("\u00e9", 401)):
+        code = base64.b64encode(f"anybody:{password}".encode()).decode()
+        request = f"GET /metrics HTTP/1.1\nHost: localhost\nAuthorization: Basic {code}"
+        assert web.ask(request, peer=ELSEWHERE).status == status
+
+
 def test_head_is_get_without_the_body(web: SiteInMemory) -> None:
-    response = web.ask("HEAD /healthz HTTP/1.1\nHost: here")
+    response = web.ask("HEAD /healthz HTTP/1.1\nHost: localhost")
     assert (response.status, response.body) == (200, "")
     assert response.headers["Content-Length"] == "3"
 
@@ -114,7 +174,7 @@ def test_unknown_paths_are_not_found(web: SiteInMemory, path: str) -> None:
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "BREW"])
 def test_other_methods_than_get_and_head_are_refused(web: SiteInMemory, method: str) -> None:
-    response = web.ask(f"{method} /healthz HTTP/1.1\nHost: here")
+    response = web.ask(f"{method} /healthz HTTP/1.1\nHost: localhost")
     assert response.status == 405
     assert response.headers["Allow"] == "GET, HEAD"
 
@@ -143,7 +203,7 @@ def test_a_page_loads_nothing_from_elsewhere_and_is_in_no_frame(
     ("name", "kind"), [("style.css", "text/css"), ("board.js", "text/javascript")]
 )
 def test_static_files_are_compressed_and_sent_once(web: SiteInMemory, name: str, kind: str) -> None:
-    request = f"GET /static/{name} HTTP/1.1\nHost: here"
+    request = f"GET /static/{name} HTTP/1.1\nHost: localhost"
     plain = web.ask(request)
     assert plain.headers["Content-Type"] == f"{kind}; charset=utf-8"
     assert plain.headers["Cache-Control"] == "no-cache"
@@ -187,7 +247,7 @@ def test_a_second_request_on_the_same_line_is_answered(web: SiteInMemory) -> Non
     line = web.line()
     assert line
     for _ in range(2):
-        line.say(b"GET /healthz HTTP/1.1\r\nHost: here\r\n\r\n")
+        line.say(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert line.response().status == 200
         line.transport.clear()
     assert line.open
@@ -197,10 +257,10 @@ def test_a_second_request_on_the_same_line_is_answered(web: SiteInMemory) -> Non
     ("request_", "status"),
     [
         ("GET /healthz HTTP/1.1", 400),
-        ("GET /healthz HTTP/1.1\nHost: here\nHost: here", 400),
-        ("GET /healthz HTTP/1.0\nHost: here\nHost: there", 400),
+        ("GET /healthz HTTP/1.1\nHost: localhost\nHost: localhost", 400),
+        ("GET /healthz HTTP/1.0\nHost: localhost\nHost: there", 400),
         ("GET /healthz HTTP/1.0", 200),
-        ("GET /healthz HTTP/1.1\nHost:", 200),
+        ("GET /healthz HTTP/1.1\nHost:", 421),
     ],
 )
 def test_a_request_has_one_host_header(web: SiteInMemory, request_: str, status: int) -> None:

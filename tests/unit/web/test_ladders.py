@@ -87,6 +87,21 @@ def test_the_page_has_standings_meetings_and_the_new_version(source: PageSource)
     assert f"opponent={table.standings[one.other].name}" in text
 
 
+def test_the_page_has_the_share_of_unplayed_matches(tmp_path: Path) -> None:
+    play = LadderPlay(tmp_path, {})
+    play.enter("Ann")
+    play.enter("Bob")
+    play.play(3)
+    running = play.harness.only_match()
+    missing = running.players[running.to_move - 1]
+    while running.id in play.harness.matches:
+        play.harness.wait(0.1)
+    text = text_of(page_handler(source_of(play), ladders.item), GAME)
+    assert text.count('<td class="number">1 (25%)</td>') == 1
+    (row,) = (each for each in text.split("<tr>") if "1 (25%)" in each)
+    assert f">{missing}</a>" in row
+
+
 def test_the_page_has_the_ratings_of_a_player_over_time(source: PageSource) -> None:
     text = text_of(page_handler(source, ladders.item), GAME, player="Ann")
     assert "Over time" in text

@@ -1,4 +1,4 @@
-"""Moves that a person tries from a position of a match."""
+"""Moves that a person tries from a position of a match, and the numbers of moves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from playout.server.web.http import HttpError
 from playout.server.web.match_data import match_data
-from playout.server.web.pages.matches import continuation
+from playout.server.web.pages.matches import continuation, move_numbers
 from support.stored_game import LOST, PlayedGame
 
 MATCH = match_data(PlayedGame("tic_tac_toe").play(*LOST).stored)
@@ -39,3 +39,11 @@ def test_nothing_follows_on_the_end() -> None:
 def test_an_illegal_move_is_named(ply: int, moves: tuple[int, ...]) -> None:
     with pytest.raises(HttpError, match=rf"move \d, action {moves[-1]}, is not legal"):
         continuation(MATCH, ply, moves)
+
+
+def test_moves_of_chess_are_numbered_in_pairs_and_others_one_by_one() -> None:
+    chess = PlayedGame("chess")
+    for name in ("e4", "e5", "Nf3"):
+        chess.play(chess.match.game.parse_action(chess.match.state, name))
+    assert move_numbers(match_data(chess.stored)) == ["1.", "1…", "2."]
+    assert move_numbers(MATCH) == ["1", "2", "3", "4", "5"]

@@ -26,6 +26,8 @@ def _create_accounts() -> None:
         sa.Column("skeleton", sa.Text, nullable=False, unique=True),
         sa.Column("digest", sa.Text, nullable=False),
         sa.Column("created_at", sa.Double, nullable=False),
+        sa.Column("token_at", sa.Double),
+        sa.Column("renewal", sa.Text, nullable=False),
         sa.Column("administrator", sa.Boolean, nullable=False),
         sa.Column("revoked", sa.Boolean, nullable=False),
         sa.Column("revision", sa.Integer, nullable=False),
