@@ -135,7 +135,7 @@ class ClockState(Struct, frozen=True, gc=False):
     periods: int
 
 
-class Analysis(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class Analysis(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """A bot's analysis of the move that it sends, from its own side."""
 
     win_rate: Fraction | None = None
@@ -184,7 +184,7 @@ class Candidate(Struct, frozen=True, gc=False, omit_defaults=True):
     prior: float | None = None
 
 
-class PositionView(Struct, frozen=True, omit_defaults=True):
+class PositionView(Struct, frozen=True, omit_defaults=True, gc=False):
     """A position, to be drawn on a board: for each cell 0, or the player whose piece is there.
 
     `last` are the cells of the move that led here, after those of the moves that the same player

@@ -5,11 +5,18 @@ instance is built: with the most matches, openings or entrants that the limits a
 with hundreds of sessions. The illegal instance is a frame of the greatest length, with the value
 that takes longest to decode in a field of that request, as MessagePack and as JSON. Long work is
 done in slices, and the longest slice counts. The time is the processor's; see `testbed.timed_hub`.
+
+Pages and the API are requested from a real server, at their largest: a match of 900 moves with the
+largest analyses, a tournament of 64 entrants, a ladder of 200 versions. The time is the longest
+that another client waits for the answer to a ping meanwhile, of the first request and of later
+ones, which find some pages in a cache; the row `nothing` is the lower bound. See
+`testbed.timed_site`.
 """
 
 from __future__ import annotations
 
 import itertools
+import tempfile
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeVar
 
@@ -54,6 +61,7 @@ from playout.server.model.offered_bots import parse_offered_bots
 from playout.server.runtime import process
 from playout.server.tournament.formats.swiss import MOST_ROUNDS
 from playout.server.tournament.spec_validation import MOST_ENTRANTS
+from testbed import timed_site
 from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.timed_hub import TimedHub
 
@@ -62,6 +70,13 @@ COLUMNS = (
     Column("request", "request"),
     Column("instance", "instance"),
     Column("worst_ms", "worst, ms", ".1f"),
+)
+#: Of several requests after the first one, the shortest, as other work only makes it longer.
+LONGEST_WAIT_MS = Target("wait_ms", at_most=20)
+PAGE_COLUMNS = (
+    Column("path", "path"),
+    Column("first_ms", "first, ms", ".1f"),
+    Column("wait_ms", "later, ms", ".1f"),
 )
 #: The game with the largest positions and the most actions.
 LARGEST = "gomoku(size=19)"
@@ -85,7 +100,28 @@ Make = Callable[[Bench], Instance]
 
 
 def run(bench: Bench) -> list[ResultTable]:
-    """Return a table of the longest times that legal and illegal requests hold the loop."""
+    """Return tables of the longest times that requests hold the loop, and delay others."""
+    return bench.tables(messages=_messages, pages=_pages)
+
+
+def _pages(bench: Bench) -> ResultTable:
+    """Request every page and address of the API, and measure the waits of another client."""
+    rounds = bench.pick(9, 3)
+    table = ResultTable("How long an HTTP request delays another client", PAGE_COLUMNS)
+    with tempfile.TemporaryDirectory() as folder:
+        url = f"sqlite:///{folder}/playout.db"
+        timed_site.fill(url, versions=bench.pick(200, 30), entrants=bench.pick(64, 16))
+        with timed_site.timed_site(url) as site:
+            for path in bench.track([None, *timed_site.paths()]):
+                first_ms, *more_ms = (1000 * site.longest_s(path) for _ in range(rounds))
+                shown = (path or "nothing").partition("&moves")[0]
+                target = LONGEST_WAIT_MS if path else None
+                table.add(target, path=shown, first_ms=first_ms, wait_ms=min(more_ms))
+    return table
+
+
+def _messages(bench: Bench) -> ResultTable:
+    """Measure the largest legal requests, and illegal ones."""
     rounds = bench.pick(20, 2)
     for name in games.names():
         games.load(games.describe(name).example)
@@ -100,7 +136,7 @@ def run(bench: Bench) -> list[ResultTable]:
             worst_s = max(_illegal_s(kind, json=json) for _ in range(rounds))
             instance = f"illegal, {form}"
             table.add(LONGEST_MS, request=kind.tag(), instance=instance, worst_ms=1000 * worst_s)
-    return [table]
+    return table
 
 
 def _legal(instance: Instance) -> tuple[float, str]:

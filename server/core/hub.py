@@ -182,9 +182,12 @@ class Hub:
             self._context.decline(connection, refused, re)
         return self._finish_call(now)
 
-    def disconnect(self, connection: int, now: float) -> list[Effect]:
-        """Remove a connection whose file is closed; a session with matches may come back."""
-        self._sessions.closed(connection, now)
+    def disconnect(self, connection: int, now: float, *, left: bool = False) -> list[Effect]:
+        """Remove a connection whose file is closed; a session with matches may come back.
+
+        `left`: whether a page has closed it, which loses no connection otherwise.
+        """
+        self._sessions.closed(connection, now, left=left)
         return self._finish_call(now)
 
     # Storage.

@@ -31,9 +31,10 @@ _STORAGE_NOTICE = {
 
 @dataclass(frozen=True)
 class SessionDisconnected(FeatureEvent):
-    """A session has lost its connection; it may come back."""
+    """A session has lost its connection, or its client has `left`; it may come back."""
 
     session: Session
+    left: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,11 @@ class SessionManager:
             )
             raise Refused(Code.RATE_LIMITED, text, wait_s)
 
-    def disconnect(self, number: int, now: float) -> None:
-        """End a connection. A session with matches or unsent results may come back."""
+    def disconnect(self, number: int, now: float, *, left: bool = False) -> None:
+        """End a connection. A session with matches or unsent results may come back.
+
+        `left`: whether the client has closed it, and not the network or the server.
+        """
         connection = self.registry.disconnect(number)
         if connection is None:
             return
@@ -116,16 +120,16 @@ class SessionManager:
         session.connection, session.left_at = None, now
         for match_id in list(session.watching):
             self._rooms.running[match_id].unwatch(session, now)
-        self._context.queue(SessionDisconnected(session))
+        self._context.queue(SessionDisconnected(session, left))
         reconnect_s = self._context.policy.reconnect_s
         if session.matches or session.results_since(now - reconnect_s):
             self._expire_at(session, now + reconnect_s)
         else:
             self.forget(session, now)
 
-    def closed(self, number: int, now: float) -> None:
+    def closed(self, number: int, now: float, *, left: bool = False) -> None:
         """End a connection if it was not ended before: its file is closed."""
-        self.disconnect(number, now)
+        self.disconnect(number, now, left=left)
         self.registry.closed(number)
 
     def close(self, number: int, now: float, after: int = 0, *, at_once: bool = False) -> None:

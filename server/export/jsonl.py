@@ -124,8 +124,28 @@ def portable(stored: StoredMatch) -> StoredMatch:
 
 def write(stored: StoredMatch) -> str:
     """The match as one line of JSON."""
+    return encoded(stored).decode()
+
+
+def encoded(stored: StoredMatch) -> bytes:
+    """The match as one line of JSON, in UTF-8.
+
+    A long match may have tens of megabytes, so other threads can run between its moves.
+    """
+    # No text can contain this key, as its quotation marks would be escaped there.
+    head, key, tail = msgspec.json.encode(_line(stored)).partition(b'"moves":[')
+    pieces = [head, key]
+    for move in stored.moves:
+        pieces += (msgspec.json.encode(_written_move(move)), b",")
+    if stored.moves:
+        pieces.pop()
+    return b"".join((*pieces, tail, b"\n"))
+
+
+def _line(stored: StoredMatch) -> _Line:
+    """The line without its moves."""
     started, ended = stored.started, stored.ended
-    line = _Line(
+    return _Line(
         version=VERSION,
         match=started.match,
         game=started.game,
@@ -142,10 +162,9 @@ def write(stored: StoredMatch) -> str:
         ladder=_Ladder(started.ladder.pair, started.ladder.versions) if started.ladder else None,
         bots=started.bots if any(started.bots) else None,
         core_speed=started.core_speed,
-        moves=[Raw(msgspec.json.encode(_written_move(move))) for move in stored.moves],
+        moves=[],
         finished=_written_end(ended) if ended else None,
     )
-    return msgspec.json.encode(line).decode() + "\n"
 
 
 def read(text: str | bytes, number: int = 1) -> StoredMatch:

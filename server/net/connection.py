@@ -74,12 +74,15 @@ class StreamConnection(ABC):
         self.transport.registerProducer(self, streaming=True)
         self._driver.connected(self)
 
-    def closed(self) -> None:
-        """Drop what is unsent, and tell the driver that the connection is closed."""
+    def closed(self, *, left: bool = False) -> None:
+        """Drop what is unsent, and tell the driver that the connection is closed.
+
+        `left` is that of `Hub.disconnect`.
+        """
         self._unsent = []
         if self._abort and self._abort.active():
             self._abort.cancel()
-        self._driver.disconnected(self)
+        self._driver.disconnected(self, left=left)
 
     @abstractmethod
     def address(self) -> str | None:

@@ -193,11 +193,11 @@ class Driver:
         """Answer bytes that are no frame with an error."""
         self._carry_out(self._hub.refuse(connection.number, code, text, self._now()))
 
-    def disconnected(self, connection: ClientTransport) -> None:
-        """Remove a connection whose file is closed."""
+    def disconnected(self, connection: ClientTransport, *, left: bool = False) -> None:
+        """Remove a connection whose file is closed; `left` is that of `Hub.disconnect`."""
         self._connections.pop(connection.number, None)
         self._administrators.discard(connection.number)
-        self._carry_out(self._hub.disconnect(connection.number, self._now()))
+        self._carry_out(self._hub.disconnect(connection.number, self._now(), left=left))
 
     def caller(self, method: Callable[..., list[Effect]]) -> Callable[..., None]:
         """Return a function that calls a method of the hub and carries out its effects.

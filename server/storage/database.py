@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -73,6 +73,9 @@ _SIZE = {
 #: The most moves whose analysis is removed at a time, and matches that are searched for them.
 _ANALYSES = 100
 _MATCHES = 20
+
+#: Returns what is kept of a move that is read.
+Revise = Callable[[MovePlayed], MovePlayed]
 
 
 class Database:
@@ -410,11 +413,13 @@ class Database:
         game: str | None = None,
         player: str | None = None,
         since: float | None = None,
+        revise: Revise | None = None,
     ) -> Iterator[StoredMatch]:
         """Yield the stored matches that meet all given conditions, oldest first.
 
         `match` is an id, `game` a name with or without parameters, `player` an exact name of either
-        player, and `since` the earliest start.
+        player, and `since` the earliest start. `revise` replaces each move as soon as it is read:
+        the analyses of a long match take 100 MB, and few readers need them whole.
         """
         conditions: list[sa.ColumnElement[bool]] = []
         if match is not None:
@@ -425,7 +430,7 @@ class Database:
             conditions.append(sa.or_(matches.c.first == player, matches.c.second == player))
         if since is not None:
             conditions.append(matches.c.started_at >= since)
-        return self._matches(*conditions)
+        return self._matches(*conditions, revise=revise)
 
     def add(self, stored: Iterable[StoredMatch]) -> int:
         """Store whole matches, and return the number of new ones."""
@@ -459,13 +464,15 @@ class Database:
         with self._engine.connect() as connection:
             return connection.scalar(sa.select(sa.func.count()).select_from(matches)) or 0
 
-    def _matches(self, *conditions: sa.ColumnElement[bool]) -> Iterator[StoredMatch]:
+    def _matches(
+        self, *conditions: sa.ColumnElement[bool], revise: Revise | None = None
+    ) -> Iterator[StoredMatch]:
         last = ""
         while True:
             chosen = sa.select(matches).where(matches.c.id > last, *conditions)
             with self._engine.connect() as connection:
                 rows = connection.execute(chosen.order_by(matches.c.id).limit(_CHUNK)).all()
-                played = _moves_of(connection, [row.id for row in rows])
+                played = _moves_of(connection, [row.id for row in rows], revise)
             if not rows:
                 return
             for row in rows:
@@ -490,12 +497,15 @@ def _rename_in_ratings(connection: sa.Connection, name: str, new_name: str) -> N
         connection.execute(renamed.values({column.name: new_name}))
 
 
-def _moves_of(connection: sa.Connection, ids: list[str]) -> dict[str, list[MovePlayed]]:
+def _moves_of(
+    connection: sa.Connection, ids: list[str], revise: Revise | None
+) -> dict[str, list[MovePlayed]]:
     """Return the moves of matches in their order, by the id of the match."""
     chosen = sa.select(moves).where(moves.c.match.in_(ids)).order_by(moves.c.match, moves.c.ply)
     played: dict[str, list[MovePlayed]] = {}
     for row in connection.execute(chosen):
-        played.setdefault(row.match, []).append(move_of(row))
+        move = move_of(row)
+        played.setdefault(row.match, []).append(revise(move) if revise else move)
     return played
 
 

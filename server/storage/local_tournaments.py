@@ -14,6 +14,7 @@ from msgspec import structs
 from sqlalchemy.exc import SQLAlchemyError
 
 from playout.server.model.records import StoredMatch, StoredTournament
+from playout.server.storage.database import Revise
 from playout.server.storage.queries import Reader
 from playout.server.storage.results import (
     ALL,
@@ -59,12 +60,12 @@ class LocalReader(Reader):
         rows = tuple(structs.replace(each, linked=(False, False)) for each in local.items)
         return structs.replace(local, items=rows)
 
-    def match(self, match: str) -> StoredMatch | None:
+    def match(self, match: str, revise: Revise | None = None) -> StoredMatch | None:
         """Return a match; one of the second database has no accounts, and is not rated."""
-        found = super().match(match)
+        found = super().match(match, revise)
         if found:
             return found
-        local = self._attempt(lambda reader: reader.match(match), None)
+        local = self._attempt(lambda reader: reader.match(match, revise), None)
         if local is None:
             return None
         started = structs.replace(local.started, accounts=(None, None), rated=False)

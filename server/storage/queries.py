@@ -17,7 +17,7 @@ from playout.protocol.names import skeleton
 from playout.protocol.tournament_spec import TournamentSpec, loads
 from playout.ratings.leaderboard import Leaderboard, NotedRating, RatingPoint
 from playout.server.model.records import Account, StoredMatch, StoredTournament
-from playout.server.storage.database import Database
+from playout.server.storage.database import Database, Revise
 from playout.server.storage.results import (
     ALL,
     MatchFilter,
@@ -111,9 +111,9 @@ class Reader:
                 connection.scalars(chosen.order_by(sa.func.max(t.last_at).desc(), name).limit(most))
             )
 
-    def match(self, match: str) -> StoredMatch | None:
-        """Return a match with its moves; None without a match of this id."""
-        return next(self._database.matches(match=match), None)
+    def match(self, match: str, revise: Revise | None = None) -> StoredMatch | None:
+        """Return a match with its moves, each revised as it is read; None for an unknown id."""
+        return next(self._database.matches(match=match, revise=revise), None)
 
     # Players.
 

@@ -29,7 +29,8 @@ from playout.server.storage.results import (
 from playout.server.tournament.report import Report
 from playout.server.web.archive import Archive, PlayerRecord
 from playout.server.web.http import JSON, HttpError, HttpRequest, HttpResponse, cacheable_response
-from playout.server.web.match_data import MatchData, MatchLookup
+from playout.server.web.match_data import MatchData, MatchLookup, encoded
+from playout.server.web.pages.source import MatchResponses
 from playout.server.web.parameters import Parameters, parse_game, parse_id, parse_name
 
 #: All data of a public server may be read by pages of other sites.
@@ -109,6 +110,8 @@ class Api:
         self._hub = hub
         self._archive = archive
         self._lookup = lookup
+        #: Matches that many clients ask for.
+        self._responses = MatchResponses()
         #: The functions for the list and for one item of each collection.
         self._routes: dict[str, tuple[_List, _Item | None]] = {
             "matches": (self._matches, self._match),
@@ -125,7 +128,17 @@ class Api:
         return Deferred.fromCoroutine(self._respond(request))
 
     async def _respond(self, request: HttpRequest) -> HttpResponse:
-        return cacheable_response(_encode(await self._data(request)), JSON, headers=_ANY_ORIGIN)
+        data = await self._data(request)
+        if isinstance(data, MatchData):
+            match = data
+            return await self._responses.get(match, lambda: self._made(lambda: encoded(match)))
+        return await self._made(lambda: _encode(data))
+
+    def _made(self, encode: Callable[[], bytes]) -> Deferred[HttpResponse]:
+        """The response with encoded data, made in a thread: that of a long match takes 50 ms."""
+        return self._archive.run_in_thread(
+            lambda: cacheable_response(encode(), JSON, headers=_ANY_ORIGIN)
+        )
 
     async def _data(self, request: HttpRequest) -> object:
         index, item = self._routes.get(request.path[0] if request.path else "", (None, None))

@@ -16,6 +16,7 @@ from playout.protocol.tournament_spec import TournamentSpec
 from playout.ratings import leaderboard
 from playout.ratings.leaderboard import Leaderboard, LeaderboardEntry, RatingPoint
 from playout.server.model.records import StoredMatch
+from playout.server.storage.database import Revise
 from playout.server.storage.engine import first_line
 from playout.server.storage.local_tournaments import LocalReader
 from playout.server.storage.queries import Reader
@@ -107,9 +108,9 @@ class Archive:
         """The matches that ended last."""
         return self._read(lambda reader: reader.latest_matches(most), [])
 
-    def match(self, match: str) -> Deferred[StoredMatch | None]:
-        """A match with its moves, None if it is not stored."""
-        return self._read(lambda reader: reader.match(match), None)
+    def match(self, match: str, revise: Revise | None = None) -> Deferred[StoredMatch | None]:
+        """A match with its moves, each revised as it is read; None if it is not stored."""
+        return self._read(lambda reader: reader.match(match, revise), None)
 
     def players(self, page: int = 1, per_page: int = 50) -> Deferred[ResultPage[PlayerRow]]:
         """The players with an account; those who played last come first."""

@@ -9,9 +9,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from msgspec import Struct, structs
+import msgspec
+from msgspec import Raw, Struct, structs
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.web import http
 
@@ -46,6 +47,9 @@ from playout.server.web.http import HttpError
 from playout.server.web.parameters import parse_id
 from playout.server.web.worker_pool import WorkUnavailable
 
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Analysis).decode
+
 #: The candidates and the moves of the pv that are shown; bots send about fifty candidates a move.
 #: With a net's policy there are more candidates, for the heat map on the board.
 _CANDIDATES, _CANDIDATES_WITH_POLICY, _PV_MOVES = 5, 20, DELAY_PLIES
@@ -53,7 +57,7 @@ _CANDIDATES, _CANDIDATES_WITH_POLICY, _PV_MOVES = 5, 20, DELAY_PLIES
 _MAX_CACHED = 32
 
 
-class PositionData(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class PositionData(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The position after `ply` moves; the other fields belong to the move that led there.
 
     `info` is the analysis without its moves, which are in `view`. `at` is in seconds since 1970.
@@ -111,13 +115,13 @@ class MatchData(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _PlayedMove(NamedTuple):
-    """A move with its player, clocks, time and analysis."""
+    """A move with its player, clocks, time and analysis as JSON."""
 
     action: int
     seat: Seat
     clocks: tuple[ClockState, ClockState] | None = None
     at: float | None = None
-    info: Analysis | None = None
+    info: Raw | None = None
 
 
 def match_data(stored: StoredMatch) -> MatchData:
@@ -127,8 +131,15 @@ def match_data(stored: StoredMatch) -> MatchData:
     """
     stored = public(stored)
     replayed = replay(stored)
-    moves = [_PlayedMove(m.action, m.seat, m.clocks, m.at, m.info) for m in stored.moves]
+    shown: Any = map(shortened, stored.moves)
+    moves = [_PlayedMove(m.action, m.seat, m.clocks, m.at, m.info) for m in shown]
     return _data(stored.started, replayed.game, replayed.states, moves, stored.ended)
+
+
+def encoded(data: MatchData) -> bytes:
+    """The data as JSON: a position at a time, so that other threads can run between them."""
+    positions: Any = tuple(Raw(_encode(each)) for each in data.positions)
+    return _encode(structs.replace(data, positions=positions))
 
 
 def public(stored: StoredMatch) -> StoredMatch:
@@ -144,7 +155,20 @@ def _past(move: MovePlayed, shown: int) -> Analysis | None:
     """The analysis of one of the first `shown` moves, without the moves expected after them."""
     if move.info is None or move.ply >= shown:
         return None
-    return structs.replace(move.info, pv=move.info.pv[:DELAY_PLIES])
+    given: Any = move.info
+    is_packed = isinstance(given, Raw)
+    info: Analysis = _decode(given) if is_packed else given
+    past = structs.replace(info, pv=info.pv[:DELAY_PLIES])
+    return _raw(past) if is_packed else past
+
+
+def packed(move: MovePlayed) -> MovePlayed:
+    """A move with its analysis as JSON, which takes a tenth of the memory, and is written as is."""
+    return structs.replace(move, info=move.info and _raw(move.info))
+
+
+def _raw(info: Analysis) -> Any:
+    return Raw(_encode(info))
 
 
 def unstored_match_data(room: MatchRoom) -> Callable[[], MatchData]:
@@ -195,10 +219,10 @@ def _position(
 ) -> PositionData:
     if move is None:
         return PositionData(ply=ply, view=position_view_of(game, states, actions, ply))
-    info = move.info
+    info = _decode(move.info) if move.info else None
     return PositionData(
         ply=ply,
-        view=position_view_of(game, states, actions, ply, info and _shortened(info, move.action)),
+        view=position_view_of(game, states, actions, ply, info),
         action=move.action,
         player=move.seat,
         clocks=move.clocks and _rounded(move.clocks),
@@ -207,11 +231,22 @@ def _position(
     )
 
 
-def _shortened(info: Analysis, played: int) -> Analysis:
-    shown = _CANDIDATES_WITH_POLICY if info.policy else _CANDIDATES
-    candidates = best_actions(info, shown, played)
+def shortened(move: MovePlayed) -> MovePlayed:
+    """A move with the part of its analysis that is shown, as JSON.
+
+    It has a twentieth of the largest one, and gives the garbage collector nothing to visit: a
+    collection holds the interpreter.
+    """
+    info = move.info
+    if info is None or isinstance(info, Raw):
+        return move
+    most = _CANDIDATES_WITH_POLICY if info.policy else _CANDIDATES
+    candidates = best_actions(info, most, move.action)
     rounded = tuple((action, visits, round(win_rate, 4)) for action, visits, win_rate in candidates)
-    return structs.replace(info, pv=info.pv[:_PV_MOVES], actions=rounded)
+    kept = {action for action, _, _ in rounded}
+    policy = tuple(each for each in info.policy if each[0] in kept)
+    short = structs.replace(info, pv=info.pv[:_PV_MOVES], actions=rounded, policy=policy)
+    return packed(structs.replace(move, info=short))
 
 
 def _numbers(info: Analysis) -> Analysis:
@@ -297,7 +332,7 @@ class MatchLookup:
     async def _load(self, match: str) -> MatchData:
         room = self._hub.rooms.get(match)
         try:
-            stored = await self._archive.match(match)
+            stored = await self._archive.match(match, shortened)
         except WorkUnavailable:
             if room is None:
                 raise

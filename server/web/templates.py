@@ -91,8 +91,9 @@ _ENVIRONMENT = Environment(
 )
 _ENVIRONMENT.globals["software"] = f"Playout {version('playout')}"
 #: For `tojson`, which escapes text that could end a script; msgspec is fast and encodes structs.
-_ENVIRONMENT.policies["json.dumps_function"] = lambda value, **_: msgspec.json.encode(
-    value
+#: Bytes are JSON already.
+_ENVIRONMENT.policies["json.dumps_function"] = lambda value, **_: (
+    value if isinstance(value, bytes) else msgspec.json.encode(value)
 ).decode()
 _ENVIRONMENT.filters["utc"] = lambda at, form="%Y-%m-%d %H:%M": f"{utc(at):{form}}"
 _ENVIRONMENT.filters["about"] = _duration

@@ -12,6 +12,7 @@ from typing import Any
 from playout.server.model.records import StoredMatch
 from playout.server.storage import Database
 from support.commands import RunningServer, finish_all, running_server, start
+from support.raw_client import Message, RawClient
 from support.waiting import wait_until
 from testbed.machine import reserve_port
 
@@ -74,6 +75,37 @@ def test_a_name_and_a_version_are_given_if_none_is_said(tmp_path: Path) -> None:
     assert versions.pop("Bob") == "2.1"
     (name,) = versions
     assert name.startswith("random-")
+
+
+def test_a_bot_that_avoids_matches_loses_them_and_waits() -> None:
+    """Over sockets: Bob makes no first move where Ann does."""
+    with running_server("--http", "127.0.0.1:0", "--ladder", f"{GAME}=0.3/move") as server:
+        address = server.host, server.port
+        with RawClient(*address) as ann, RawClient(*address) as bob:
+            for client, name in ((ann, "Ann"), (bob, "Bob")):
+                client.hello(name, guest=False)
+                assert client.ask("enter_ladder", game=GAME)["type"] == "ok"
+            ends = [miss_a_match(ann) for _ in range(2)]
+            assert [(each["reason"], each.get("winner", 0) != 0) for each in ends] == [
+                ("void", False),
+                ("time", True),
+            ]
+            assert bob.hear_until("notice", code="ladder_unplayed")
+            bob.ask("leave_ladder", game=GAME)
+            error = bob.ask("enter_ladder", game=GAME, version="2")
+            assert (error["type"], error["code"]) == ("error", "rate_limited")
+            assert error["seconds"] > 60
+        rows = {each["name"]: each for each in api(server, f"ladders/{GAME}")["standings"]}
+    assert (rows["Bob"]["unplayed"], rows["Bob"]["unplayed_share"]) == (rows["Bob"]["lost"] + 1, 1)
+    assert rows["Ann"]["unplayed"] == 0
+
+
+def miss_a_match(player: RawClient) -> Message:
+    """Play the next match against a bot that never moves; returns its end."""
+    started = player.hear_until("started")
+    if started["to_move"] == started["seat"]:
+        player.say("move", match=started["match"], ply=len(started["moves"]), action=0)
+    return player.hear_until("ended", match=started["match"])
 
 
 def ladder_count(server: RunningServer) -> int:

@@ -299,9 +299,10 @@ class MemoryClient:
     def heard(self, kind: type[E]) -> list[E]:
         return [event for event in self.inbox if isinstance(event, kind)]
 
-    def hang_up(self) -> None:
+    def hang_up(self, *, left: bool = False) -> None:
+        """Lose the connection, or leave: close it as a page does that is closed."""
         self.open = False
-        self.harness.do(self.harness.hub.disconnect(self.number, self.harness.now))
+        self.harness.do(self.harness.hub.disconnect(self.number, self.harness.now, left=left))
 
 
 def _validated(frame: bytes) -> bytes:

@@ -223,7 +223,8 @@ class Seeks:
         mine = [each for each in named if each is session or each.is_of(account)]
         seeks = {each.key: self._lobby.of_session(each) for each in mine}
         if 0 < policy.seeks_per_account <= sum(len(each) for each in seeks.values()):
-            text = f"an account may have {policy.seeks_per_account} open seeks, and yours has"
+            most = policy.seeks_per_account
+            text = f"an account may have {most} open seeks, and yours has: cancel one"
             raise Refused(Code.TOO_MANY, text)
         for most, sessions, owner in (
             (policy.matches_per_session, [session], "a session"),

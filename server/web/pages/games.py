@@ -23,7 +23,7 @@ from playout.server.web.http import (
     HttpResponse,
     cacheable_response,
 )
-from playout.server.web.pages.source import PageSource, render_page
+from playout.server.web.pages.source import PageSource
 
 #: The most moves before the example position.
 _PLIES = 14
@@ -55,7 +55,7 @@ class _GameEntry:
 
 async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     """The games, each with its variants."""
-    return render_page("games.html", games=await source.archive.run_in_thread(_entries))
+    return await source.render("games.html", games=await source.archive.run_in_thread(_entries))
 
 
 async def positions(source: PageSource, request: HttpRequest) -> HttpResponse:

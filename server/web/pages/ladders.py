@@ -15,7 +15,7 @@ from playout.server.storage.results import page_of
 from playout.server.tournament.report.charts import RatingRow, rating_rows
 from playout.server.tournament.report.values import Estimate
 from playout.server.web.http import HttpError, HttpRequest, HttpResponse
-from playout.server.web.pages.source import PageSource, render_page
+from playout.server.web.pages.source import PageSource
 from playout.server.web.parameters import Parameters, parse_game
 
 _PER_PAGE = 100
@@ -29,7 +29,7 @@ _PARTS = {"page": "ladder.html", "ladder": "ladder_sections.html"}
 async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     """The list of all ladders."""
     Parameters(request, ())
-    return render_page("ladders.html", ladders=source.hub.ladders.tables(time.time()))
+    return await source.render("ladders.html", ladders=source.hub.ladders.tables(time.time()))
 
 
 async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
@@ -57,7 +57,7 @@ async def _item(
     player = player or table.standings[0].name
     history = await source.archive.ladder_history(game, player)
     crossed = [number for number, _ in rows.items[:_CROSSED]]
-    return render_page(
+    return await source.render(
         _PARTS[part],
         table=table,
         running=source.lookup.running_on_ladder(game, per_page=_BOARDS),

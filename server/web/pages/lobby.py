@@ -13,7 +13,7 @@ from playout.protocol.messages import Outcome, Overview
 from playout.server.runtime.game_compilation import all_descriptions
 from playout.server.storage.results import MatchRow
 from playout.server.web.http import HttpRequest, HttpResponse
-from playout.server.web.pages.source import PageSource, render_page
+from playout.server.web.pages.source import PageSource
 from playout.server.web.worker_pool import WorkUnavailable
 
 #: The game that is selected by default: one that most people know.
@@ -31,7 +31,7 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
         stored = []
     overview = source.hub.lobby_feed.overview()
     names = [each["name"] for each in descriptions]
-    return render_page(
+    return await source.render(
         "lobby.html",
         overview=overview,
         seeks=[seek for seek in overview.seeks if not seek.opponent],

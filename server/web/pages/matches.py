@@ -18,7 +18,7 @@ from playout import games
 from playout.protocol.messages import LegalMove, Reason, Seat
 from playout.server.core.policy import Policy
 from playout.server.core.view import drawn, legal_moves_of, position_view_of
-from playout.server.export import sgf, writer
+from playout.server.export import jsonl, sgf, writer
 from playout.server.model.offered_bots import by_strength
 from playout.server.storage.results import RESULTS, MatchFilter
 from playout.server.web.archive import Archive
@@ -29,7 +29,14 @@ from playout.server.web.http import (
     HttpResponse,
     cacheable_response,
 )
-from playout.server.web.match_data import MatchData, PositionData, public
+from playout.server.web.match_data import (
+    MatchData,
+    PositionData,
+    encoded,
+    packed,
+    public,
+    shortened,
+)
 from playout.server.web.pages.source import PageSource, render_page
 from playout.server.web.parameters import Parameters, parse_id
 from playout.server.web.templates import modules
@@ -43,7 +50,7 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     parameters = Parameters(request, (*MatchFilter._fields, "page"))
     match_filter = parameters.match_filter
     chosen = {match_filter.game} if match_filter.game else set()
-    return render_page(
+    return await source.render(
         "matches.html",
         match_filter=match_filter,
         query={name: value for name, value in match_filter._asdict().items() if value},
@@ -118,17 +125,23 @@ async def _download(archive: Archive, name: str) -> HttpResponse:
     if suffix not in FORMATS:
         names = ", ".join(f"{match}.{each}" for each in FORMATS)
         raise HttpError(http.NOT_FOUND, f"unknown format; the files of a match are {names}")
-    stored = await archive.match(parse_id(match))
+    format_, media_type = FORMATS[suffix]
+    revise = packed if format_ == "jsonl" else shortened
+    stored = await archive.match(parse_id(match), revise)
     if stored is None:
         raise HttpError(http.NOT_FOUND, f"there is no match {match!r}, or it is not stored yet")
-    format_, media_type = FORMATS[suffix]
+    headers = {"Content-Disposition": f'attachment; filename="{match}.{suffix}"'}
+
+    def respond() -> HttpResponse:
+        shown = public(stored)
+        body = jsonl.encoded(shown) if format_ == "jsonl" else writer(format_)(shown).encode()
+        return cacheable_response(body, media_type, headers=headers)
+
     try:
-        text = await archive.run_in_thread(lambda: writer(format_)(public(stored)))
+        return await archive.run_in_thread(respond)
     except ValueError as error:
         text = f"match {match} cannot be written as {suffix}: {error}"
         raise HttpError(http.NOT_FOUND, text) from error
-    headers = {"Content-Disposition": f'attachment; filename="{match}.{suffix}"'}
-    return cacheable_response(text.encode(), media_type, headers=headers)
 
 
 async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
@@ -138,7 +151,10 @@ async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
     name = "/".join(request.path)
     if "." in name:
         return await _download(source.archive, name)
-    return _page(await source.lookup.data(name), source.hub.policy)
+    data, policy = await source.lookup.data(name), source.hub.policy
+    return await source.matches.get(
+        data, lambda: source.archive.run_in_thread(lambda: _page(data, policy))
+    )
 
 
 async def _positions(source: PageSource, request: HttpRequest) -> HttpResponse:
@@ -148,14 +164,18 @@ async def _positions(source: PageSource, request: HttpRequest) -> HttpResponse:
     last = len(match.positions) - 1
     ply = parameters.number("ply", last, last, least=0)
     moves = parameters.actions("moves", MAX_MOVES)
-    found = await source.archive.run_in_thread(lambda: continuation(match, ply, moves))
-    return cacheable_response(msgspec.json.encode(found), JSON)
+
+    def respond() -> HttpResponse:
+        return cacheable_response(msgspec.json.encode(continuation(match, ply, moves)), JSON)
+
+    return await source.archive.run_in_thread(respond)
 
 
 def _page(data: MatchData, policy: Policy) -> HttpResponse:
     return render_page(
         "match.html",
         match=data,
+        data=encoded(data),
         numbers=move_numbers(data),
         status_text=_status_text(data),
         reason=data.result.text if data.result and data.result.reason != Reason.RULES else "",

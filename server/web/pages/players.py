@@ -7,7 +7,7 @@ from twisted.web import http
 from playout.ratings.plot import rating_plot
 from playout.server.storage.results import MatchFilter, page_of
 from playout.server.web.http import HttpError, HttpRequest, HttpResponse
-from playout.server.web.pages.source import PageSource, render_page
+from playout.server.web.pages.source import PageSource
 from playout.server.web.parameters import Parameters, parse_name
 
 _PER_PAGE = 100
@@ -22,11 +22,11 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     list_all = parameters.choice("list", "rated", ("rated", "everybody")) == "everybody"
     if parameters.game is None and (list_all or not games):
         players = await source.archive.players(parameters.page, _PER_PAGE)
-        return render_page("players.html", games=games, game="", players=players)
+        return await source.render("players.html", games=games, game="", players=players)
     game = parameters.game or games[0]
     leaderboard = await source.archive.ratings(game)
     rows = page_of(list(enumerate(leaderboard.entries, 1)), parameters.page, _PER_PAGE)
-    return render_page(
+    return await source.render(
         "players.html",
         games=games,
         game=game,
@@ -44,7 +44,7 @@ async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
         text = f"No player has the name {name!r}. Guests have no page."
         raise HttpError(http.NOT_FOUND, text)
     match_filter = MatchFilter(player=player.name)
-    return render_page(
+    return await source.render(
         "player.html",
         player=player,
         plots={

@@ -10,13 +10,20 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from markupsafe import Markup
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, DeferredLock
 from twisted.web import http
 
 from playout.server.core.hub import Hub
 from playout.server.web.archive import Archive
-from playout.server.web.http import HTML, Handler, HttpError, HttpRequest, HttpResponse
-from playout.server.web.match_data import MatchLookup
+from playout.server.web.http import (
+    HTML,
+    Handler,
+    HttpError,
+    HttpRequest,
+    HttpResponse,
+    compressed,
+)
+from playout.server.web.match_data import MatchData, MatchLookup
 from playout.server.web.templates import render
 
 T = TypeVar("T")
@@ -45,33 +52,75 @@ class PageCache(Generic[T]):
         self._most = most
         self._valid_s = valid_s
         self._cache: OrderedDict[Hashable, _Cached[T]] = OrderedDict()
+        #: The keys whose values are being made, for which others wait.
+        self._making: dict[Hashable, DeferredLock] = {}
 
     async def get(
         self, key: Hashable, make: Callable[[], Awaitable[T]], version: object = None
     ) -> T:
         """The cached value of a key, or a new one from `make` for another version of the data."""
-        cached = self._cache.get(key)
-        if cached is None or cached.version is not version or time.monotonic() >= cached.expires_at:
-            cached = _Cached(await make(), version, time.monotonic() + self._valid_s)
-            self._cache[key] = cached
-            if len(self._cache) > self._most:
-                self._cache.popitem(last=False)
+        cached = self._cached(key, version)
+        if cached is None:
+            making = self._making.setdefault(key, DeferredLock())
+            try:
+                async with making:
+                    cached = self._cached(key, version) or await self._made(key, make, version)
+            finally:
+                if not (making.locked or making.waiting):
+                    self._making.pop(key, None)
         return cached.value
+
+    def _cached(self, key: Hashable, version: object) -> _Cached[T] | None:
+        cached = self._cache.get(key)
+        valid = cached and cached.version is version and time.monotonic() < cached.expires_at
+        return cached if valid else None
+
+    async def _made(
+        self, key: Hashable, make: Callable[[], Awaitable[T]], version: object
+    ) -> _Cached[T]:
+        cached = _Cached(await make(), version, time.monotonic() + self._valid_s)
+        self._cache[key] = cached
+        if len(self._cache) > self._most:
+            self._cache.popitem(last=False)
+        return cached
+
+
+class MatchResponses:
+    """Responses with a whole match, each made once for all clients.
+
+    Those of a running match are made again every second, for its clocks, and after a move.
+    """
+
+    def __init__(self) -> None:
+        self._over: PageCache[HttpResponse] = PageCache(8)
+        self._running: PageCache[HttpResponse] = PageCache(8, 1.0)
+
+    async def get(
+        self, data: MatchData, make: Callable[[], Awaitable[HttpResponse]]
+    ) -> HttpResponse:
+        """The response with this data."""
+        cache = self._over if data.result else self._running
+        return await cache.get(data.match, make, version=data.positions)
 
 
 @dataclass(frozen=True)
 class PageSource:
     """The hub with running matches, the archive with stored data, the lookup of all matches.
 
-    `responses` has pages that many clients ask for, each made at most once a second; `sections` has
-    the reports of tournaments as HTML.
+    `responses` has pages that many clients ask for, each made at most once a second, `matches`
+    those of matches; `sections` has the reports of tournaments as HTML.
     """
 
     hub: Hub
     archive: Archive
     lookup: MatchLookup
     responses: PageCache[HttpResponse] = field(default_factory=lambda: PageCache(128, 1.0))
+    matches: MatchResponses = field(default_factory=MatchResponses)
     sections: PageCache[Markup] = field(default_factory=lambda: PageCache(16))
+
+    def render(self, name: str, **context: object) -> Deferred[HttpResponse]:
+        """A template rendered as a response, in a worker thread; so are generators in `context`."""
+        return self.archive.run_in_thread(lambda: render_page(name, http.OK, **context))
 
 
 #: A page: responds to a request, and may wait for the archive.
@@ -79,8 +128,8 @@ Page = Callable[[PageSource, HttpRequest], Coroutine[Any, Any, HttpResponse]]
 
 
 def render_page(name: str, status: int = http.OK, **context: object) -> HttpResponse:
-    """A template rendered as a response."""
-    return HttpResponse(render(name, **context), status, HTML)
+    """A template rendered as a response: slow for a long match, so use `PageSource.render`."""
+    return compressed(HttpResponse(render(name, **context), status, HTML))
 
 
 def page_handler(source: PageSource, index: Page, item: Page | None = None) -> Handler:

@@ -24,7 +24,7 @@ from playout.server.web.http import (
     HttpResponse,
     cacheable_response,
 )
-from playout.server.web.pages.source import PageSource, render_page
+from playout.server.web.pages.source import PageSource
 from playout.server.web.parameters import Parameters, parse_id
 from playout.server.web.templates import render
 
@@ -105,7 +105,7 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
                 progress[tournament] = record.report
         except UnreadableTournament:  # its own page gives the reason
             unreadable.add(tournament)
-    return render_page(
+    return await source.render(
         "tournaments.html",
         tournaments=tournaments,
         running=Counter(room.record.tournament for room in source.hub.rooms.values()),

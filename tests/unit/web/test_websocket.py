@@ -7,7 +7,7 @@ import random
 from typing import Any
 
 import pytest
-from twisted.internet.error import ConnectionDone
+from twisted.internet.error import ConnectionAborted, ConnectionDone, ConnectionLost
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
@@ -168,6 +168,34 @@ def test_a_client_that_misses_two_pings_is_disconnected() -> None:
     assert line.open
     web.wait(PING_S)
     assert line.transport.disconnected
+
+
+@pytest.mark.parametrize(
+    ("reason", "closes", "left"),
+    [
+        (ConnectionDone(), True, True),
+        (ConnectionDone(), False, True),
+        (ConnectionLost(), False, True),
+        (ConnectionAborted(), False, False),
+    ],
+)
+def test_the_hub_is_told_whether_the_page_was_closed(
+    monkeypatch: pytest.MonkeyPatch, reason: Exception, closes: bool, left: bool
+) -> None:
+    web = WebSocketsInMemory()
+    told: list[bool] = []
+
+    def disconnect(number: int, now: float, *, left: bool) -> list[Effect]:
+        told.append(left)
+        return []
+
+    monkeypatch.setattr(web.hub, "disconnect", disconnect)
+    line = web.line()
+    hello(line)
+    if closes:
+        line.send(Opcode.CLOSE)
+    line.protocol.connectionLost(Failure(reason))
+    assert told == [left]
 
 
 def test_a_closed_connection_gets_no_pings() -> None:
