@@ -166,7 +166,11 @@ def _attackers(name: str, ports: Ports, count: int) -> Iterator[Helper[_Opened]]
 
 
 def _attack(name: str, ports: Ports, count: int, pipe: Connection) -> None:
-    """Open sockets after the word "open", and none after the next word; keep them to the end."""
+    """Open sockets after the word "open", and none after the next word; keep them to the end.
+
+    With the lowest priority, as such peers are on other machines.
+    """
+    os.nice(19)
     pipe.recv()
     opened, held, poll, make = 0, dict[int, socket.socket](), select.poll(), INPUTS[name]
     while not pipe.poll(PAUSE_S):

@@ -28,7 +28,7 @@ TICK_S = 0.01
 #: Seconds that handling the events of an iteration may take before the rest counts as a stall.
 STEP_S = 0.005
 #: Connections of a listener that are accepted in one iteration of the loop.
-ACCEPTS = 8
+ACCEPTS = 4
 
 
 class LoopTime:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import socket as sockets
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -250,8 +251,8 @@ class HttpChannel(http.HTTPChannel):
     def requestDone(self, request: Request) -> None:
         """Called by Twisted: the response is written; wait for the next request.
 
-        One that has come already is answered after other work, when the peer has read the response:
-        in one read may be hundreds.
+        One that has come already is answered later, when the peer has read the response: in one
+        read may be hundreds.
         """
         self._unread = float("inf")
         self.pool.wait(self)
@@ -261,7 +262,7 @@ class HttpChannel(http.HTTPChannel):
             self.paused = True
             self.setLineMode(rest)  # type: ignore[no-untyped-call]
             transport.pauseProducing()
-            self.callLater(0, self._continue)  # type: ignore[no-untyped-call]
+            self.site.continue_later(self)
 
     def pauseProducing(self) -> None:
         """Called by Twisted: the peer does not read."""
@@ -272,9 +273,9 @@ class HttpChannel(http.HTTPChannel):
         """Called by Twisted: the peer has read the output."""
         self._is_full = False
         super().resumeProducing()  # type: ignore[no-untyped-call]
-        self._continue()
+        self.continue_reading()
 
-    def _continue(self) -> None:
+    def continue_reading(self) -> None:
         """Answer the next request that has come already, unless output is unread."""
         transport: Any = self.transport
         if self.paused and not (self._is_full or transport.disconnecting) and transport.connected:
@@ -363,6 +364,8 @@ class _Site(Site):
         super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]
         self.access = access
         self._pools = pools
+        #: Connections with further requests, which are answered one in an iteration of the loop.
+        self._further: deque[HttpChannel] = deque()
 
     def buildProtocol(self, addr: IAddress | None) -> Any:
         """A new connection; None if there is no room for it."""
@@ -372,6 +375,22 @@ class _Site(Site):
         channel = super().buildProtocol(addr)  # type: ignore[no-untyped-call]
         channel.pool = pool
         return channel
+
+    def continue_later(self, channel: HttpChannel) -> None:
+        """Answer the next request of a connection after those of others that wait."""
+        self._further.append(channel)
+        if len(self._further) == 1:
+            self._schedule()
+
+    def _continue_one(self) -> None:
+        channel = self._further.popleft()
+        if self._further:
+            self._schedule()
+        channel.continue_reading()
+
+    def _schedule(self) -> None:
+        reactor: Any = self.reactor
+        reactor.callLater(0, self._continue_one)
 
     def log(self, request: http.Request) -> None:
         """Log nothing: pages send requests every few seconds."""
