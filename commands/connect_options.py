@@ -203,7 +203,7 @@ class AccountChoice:
             return None
         file = TokenFile(user_data_path("playout"), _warn)
         try:
-            given = given_token(self.token_file, os.environ.get("PLAYOUT_TOKEN"), _warn)
+            given = given_token(self.token_file, os.environ, _warn)
             account = SavedAccount(file, f"{server.host}:{server.port}", self.name, given)
             account.token()  # so that errors show before the client connects
         except TokenError as error:

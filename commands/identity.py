@@ -13,7 +13,7 @@ import os
 import secrets
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -28,6 +28,9 @@ from playout.protocol.messages import PROTOCOL, Code, Error, Hello, Welcome
 
 #: The `id` of a `hello`.
 HELLO = "hello"
+#: The variables with the descriptors from which a process that Playout starts reads the token of
+#: its account, or of the session that the server has prepared.
+TOKEN_FD, SESSION_FD = "PLAYOUT_TOKEN_FD", "PLAYOUT_SESSION_FD"
 #: Tokens by server, then by name.
 _Tokens = dict[str, dict[str, str]]
 #: Most characters of a token.
@@ -136,18 +139,41 @@ class GivenToken:
 
 
 def given_token(
-    path: Path | None, variable: str | None, warn: Callable[[str], None]
+    path: Path | None, variables: Mapping[str, str], warn: Callable[[str], None]
 ) -> GivenToken | None:
-    """Return the token in the file `path`, otherwise that of `variable`. Raises TokenError.
+    """Return the token in the file `path`, otherwise that of the environment. Raises TokenError.
 
-    `variable` is the value of the environment variable PLAYOUT_TOKEN.
+    PLAYOUT_TOKEN_FD names the descriptor from which it is read, and PLAYOUT_TOKEN is the token.
     """
     if path is not None:
         try:
             return _checked(read_secret(path, warn), str(path))
         except (OSError, UnicodeDecodeError) as error:
             raise TokenError(f"{path} cannot be read: {error}") from error
+    text = handed_over(TOKEN_FD, variables)
+    if text is not None:
+        return _checked(text, TOKEN_FD)
+    variable = variables.get("PLAYOUT_TOKEN")
     return _checked(variable, "PLAYOUT_TOKEN") if variable else None
+
+
+def handed_over(variable: str, variables: Mapping[str, str]) -> str | None:
+    """Return the line in the descriptor that an environment variable names; None without it.
+
+    It can be read once: the descriptor is empty afterwards. Raises TokenError.
+    """
+    number = variables.get(variable)
+    if not number:
+        return None
+    try:
+        with open(int(number), "rb", closefd=False) as file:
+            text = file.read().decode()
+        empty = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(empty, int(number))
+        os.close(empty)
+    except (OSError, ValueError) as error:
+        raise TokenError(f"{variable}={number} cannot be read: {error}") from error
+    return text.strip()
 
 
 def _checked(text: str, origin: str) -> GivenToken:
@@ -216,7 +242,6 @@ _ADVICE = {
     ),
     Code.NOT_FOR_GUESTS: "Use an account: --name NAME, without --guest.",
     Code.UNKNOWN_TOURNAMENT: "Correct --tournament; any will find {name}'s, whatever its id.",
-    Code.TOO_MANY: "Stop another player of {name}, or wait until one has ended.",
 }
 
 

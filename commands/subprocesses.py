@@ -9,10 +9,11 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -40,7 +41,7 @@ class Program:
     """A command with its folder and environment.
 
     `death` is the signal that it gets when this process exits. Processes with a lower `niceness`
-    run first, as the server should before players.
+    run first, as the server should before players. A `secret` is the line on its standard input.
     """
 
     words: Sequence[str]
@@ -48,16 +49,17 @@ class Program:
     environment: Mapping[str, str]
     death: signal.Signals = signal.SIGKILL
     niceness: int = 0
+    secret: str | None = None
 
     def start(self, log: Path) -> Process:
         """Run it in a process group of its own, and append its output to a file. Raises OSError.
 
         Call it in the main thread: on Linux, the new process gets `death` when that thread ends.
         """
-        with log.open("ab") as output:
+        with log.open("ab") as output, input_with(self.secret) as input_:
             return subprocess.Popen(
                 self.words,
-                stdin=subprocess.DEVNULL,
+                stdin=input_,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=self.folder,
@@ -70,6 +72,23 @@ class Program:
     def _beginning(self) -> Callable[[], None]:
         """Return the function that the new process calls before the command."""
         return functools.partial(begin, os.getpid(), self.death, self.niceness)
+
+
+@contextlib.contextmanager
+def input_with(secret: str | None) -> Iterator[int]:
+    """Yield the descriptor of a standard input with that line, or of an empty one.
+
+    Other processes of the user can read the arguments and the environment of a process. They cannot
+    open its input under `/proc`, as it is a socket, and the line is gone when it was read.
+    """
+    if secret is None:
+        yield subprocess.DEVNULL
+        return
+    ours, its = socket.socketpair()
+    with its:
+        with ours:
+            ours.sendall(f"{secret}\n".encode())
+        yield its.fileno()
 
 
 def begin(parent: int, death: int, niceness: int) -> None:

@@ -968,6 +968,7 @@ class Notice(Event, frozen=True, kw_only=True):
         "ladder_left",
         "ladder_closed",
         "ladder_alone",
+        "analysis_dropped",
     ]
     text: str
 

@@ -64,10 +64,11 @@ from playout.server.storage.stored_ladders import stored_ladders
 from playout.server.web.api import Api, error_as_json
 from playout.server.web.archive import Archive
 from playout.server.web.http import HandlerResource
+from playout.server.web.http_connections import MAX_CONNECTIONS
 from playout.server.web.match_data import MatchLookup
 from playout.server.web.pages import pages
 from playout.server.web.pages.source import error_as_page
-from playout.server.web.site import MAX_CONNECTIONS, Access, make_site
+from playout.server.web.site import Access, make_site
 from playout.server.web.websocket import WebSocketResource
 
 _log = Logger(namespace="server")
@@ -86,7 +87,8 @@ class Settings:
 
     `warm`: the games that are loaded before it listens; none stands for all.
     `tournaments`: a second database, whose tournaments the page shows. `http_given`: whether
-    `--http` was given. `open`: show the page in a browser.
+    `--http` was given. `open`: show the page in a browser. `keep_analysis`: seconds after which the
+    analyses of ended matches are removed, None for never.
     """
 
     host: str | None
@@ -101,6 +103,7 @@ class Settings:
     database: str
     tournaments: str | None
     warm: tuple[str, ...]
+    keep_analysis: float | None
     unread_bytes: int
     grace_s: float
     log_json: bool
@@ -121,8 +124,10 @@ def serve(settings: Settings, policy: Policy) -> None:
         sys.exit(1)
     policy = dataclasses.replace(policy, connections=room.connections)
     scheduler = LoopScheduler(reactor())
-    storage = StorageClient(settings.database, reactor(), scheduler) if policy.stored else None
-    if storage:
+    storage = None
+    if policy.stored:
+        keep_s = settings.keep_analysis
+        storage = StorageClient(settings.database, reactor(), scheduler, keep_analysis_s=keep_s)
         storage.start()
     with doing("Loading the games"):
         _warm_up(settings.warm)
@@ -285,6 +290,7 @@ class _Server:
                 names=settings.http_name,
                 metrics_password=settings.metrics_password,
             ),
+            warning=self._driver.warning,
         )
         where = endpoint(reactor(), host, port, proxied=False)
         text, free = "cannot listen for HTTP", f"--http {spelled(host, 0)}"

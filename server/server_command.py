@@ -16,6 +16,7 @@ from playout.server.cli.server_options import (
     bots_by_default,
     database_option,
     from_file,
+    keep_analysis_option,
     ladder_options,
     listening_options,
     policy_options,
@@ -60,6 +61,7 @@ Then connect players: playout-player connect_four uct
 )
 @bot_options
 @ladder_options
+@keep_analysis_option
 @click.option(
     "--unread-bytes",
     default=2**20,

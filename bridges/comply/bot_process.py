@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from playout.commands.identity import TOKEN_FD
 from playout.commands.subprocesses import (
     Process,
     Program,
@@ -40,13 +41,17 @@ class BotCommand:
         return cls(words)
 
     def start(
-        self, values: Mapping[str, str], environment: Mapping[str, str], log: Path
+        self, values: Mapping[str, str], environment: Mapping[str, str], token: str, log: Path
     ) -> BotProcess:
-        """Run it, and write its output to a file. Raises ClickException if it cannot be run."""
+        """Run it, and write its output to a file. Raises ClickException if it cannot be run.
+
+        It can read the token of its account from its standard input.
+        """
         words = self.words
         for name, value in values.items():
             words = tuple(word.replace(f"{{{name}}}", value) for word in words)
-        program = Program(words, Path.cwd(), others_environment() | dict(environment))
+        variables = others_environment() | dict(environment) | {TOKEN_FD: "0"}
+        program = Program(words, Path.cwd(), variables, secret=token)
         try:
             return BotProcess(program.start(log), log)
         except OSError as error:

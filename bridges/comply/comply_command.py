@@ -82,8 +82,9 @@ Examples:
   playout-bridge comply --list          what happens in each situation
 
 In COMMAND, {host}, {port}, {game} and {name} are replaced; {name} is for a
-guest. The environment also has PLAYOUT_HOST and PLAYOUT_PORT, and PLAYOUT_NAME
-and PLAYOUT_TOKEN of an account; with --tournament also PLAYOUT_TOURNAMENT.
+guest. The environment also has PLAYOUT_HOST and PLAYOUT_PORT, PLAYOUT_NAME of
+an account, and PLAYOUT_TOKEN_FD, the descriptor from which its token can be
+read; with --tournament also PLAYOUT_TOURNAMENT.
 The bot has to seek a match of {game}, or to join the tournament, and play it.
 Then it may end with exit code 0, or wait for another match.
 

@@ -106,11 +106,11 @@ class SituationTrial:
             "PLAYOUT_HOST": HOST,
             "PLAYOUT_PORT": str(port),
             "PLAYOUT_NAME": BOT,
-            "PLAYOUT_TOKEN": self._server.tokens[BOT],
         }
         if self._terms.tournament:
             environment["PLAYOUT_TOURNAMENT"] = "any"
-        return self._terms.command.start(values, environment, folder / f"{self._name}.log")
+        token, log = self._server.tokens[BOT], folder / f"{self._name}.log"
+        return self._terms.command.start(values, environment, token, log)
 
     # The course of a situation.
 

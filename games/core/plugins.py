@@ -82,9 +82,9 @@ def file_hint(kind: str, base: str, name: str, folder: Path) -> spec.SpecError |
     classes = [given] if given else []
     with contextlib.suppress(OSError, SyntaxError, ValueError):
         for each in ast.parse(file.read_bytes()).body:
-            bases = each.bases if isinstance(each, ast.ClassDef) else ()
-            if any(ast.unparse(one).endswith(base) for one in bases):
-                classes.append(each.name)
+            if isinstance(each, ast.ClassDef):
+                bases = map(ast.unparse, each.bases)
+                classes += [each.name] if any(one.endswith(base) for one in bases) else []
     target = f"{module}:{classes[0] if classes else f'My{base}'}"
     return spec.SpecError(f"a {kind} in a file is named by its module and class: {target!r}")
 

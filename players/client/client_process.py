@@ -1,12 +1,14 @@
 """Runs a connected player in this process, and ends the process if the player's code never returns.
 
 A player may be any program. Python cannot end a thread from outside, so that only the process can
-be ended. Two timers do that:
+be ended:
 
 * `ExitTimer` is a thread. It prints a sentence, and exits. It runs while other threads run Python
   code, and compiled code that releases Python's global lock.
 * `StallAlarm` is a timer of the system. It also ends a process in which compiled code keeps that
   lock, so that no other thread of Python runs, and no handler of a signal.
+* `signal_guard` is a process that kills this one if it does not react to a signal. Players that
+  Playout has started need none: they are killed anyway.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ import math
 import os
 import queue
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -25,7 +29,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from playout.commands.connect_options import ServerAddress
-from playout.commands.identity import Identity
+from playout.commands.identity import SESSION_FD, Identity
+from playout.players.client import signal_guard
 from playout.players.client.active_match import ResultCounts
 from playout.players.client.agent import Agent
 from playout.players.client.play_request import PlayRequest
@@ -38,6 +43,8 @@ REACT_S = 2.0
 EXIT_S = 1.0
 #: Seconds between two renewals of the alarm.
 _RENEW_S = 5.0
+#: The variable that a tournament sets for the processes of entrants.
+_OF_ENTRANTS = "PLAYOUT_PROCESS"
 _TEXT = b"The code of the player does not return: the process ends without it.\n"
 
 
@@ -56,6 +63,7 @@ def play(
     reactor: Any = importlib.import_module("twisted.internet.reactor")
     codes: list[int] = []
     exit_timer, stalls = ExitTimer(), StallAlarm(reactor)
+    acknowledge = _guarded()
 
     def finished(code: int) -> None:
         codes.append(code)
@@ -64,6 +72,7 @@ def play(
 
     def on_signal(number: int, call: Callable[..., None], *arguments: int) -> None:
         def react() -> None:
+            acknowledge()
             if not codes:
                 exit_timer.stop()
                 call(*arguments)
@@ -89,6 +98,22 @@ def play(
     return agent.counts, codes[0] if codes else 1
 
 
+def _guarded() -> Callable[[], object]:
+    """Start the guard, and return the function that tells it that a signal was handled."""
+    if _OF_ENTRANTS in os.environ or SESSION_FD in os.environ:
+        return lambda: None
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    numbers = map(str, (reading, os.getpid(), REACT_S + EXIT_S))
+    words = [sys.executable, "-I", "-S", signal_guard.__file__, *numbers]
+    null = subprocess.DEVNULL
+    guard = subprocess.Popen(words, stdin=null, stdout=null, process_group=0, pass_fds=(reading,))
+    guard.returncode = 0  # it ends after this process, which need not wait for it
+    os.close(reading)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    return lambda: os.write(writing, b"\0")
+
+
 @dataclass(frozen=True)
 class _Order:
     due_at: float
@@ -109,7 +134,7 @@ class ExitTimer:
         self._orders.put(_Order(time.monotonic() + seconds, code))
 
     def stop(self) -> None:
-        """Forget all orders."""
+        """Forget all orders, so that it does not exit."""
         self._orders.put(None)
 
     def _run(self) -> None:

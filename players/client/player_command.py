@@ -22,7 +22,15 @@ from playout.commands.connect_options import (
     retry_option,
     server_options,
 )
-from playout.commands.identity import Identity, SavedAccount, random_name, software
+from playout.commands.identity import (
+    SESSION_FD,
+    Identity,
+    SavedAccount,
+    TokenError,
+    handed_over,
+    random_name,
+    software,
+)
 from playout.commands.options import registered
 from playout.commands.progress import doing
 from playout.games.core import spec
@@ -295,9 +303,16 @@ def _engines_option(player: str, file: Path) -> str:
 def _identity(
     player: str, name: str | None, account: SavedAccount | None, cache: PlayerCache
 ) -> Identity:
-    """Return the identity of the player; without a name, one that begins with the player's."""
+    """Return the identity of the player; without a name, one that begins with the player's.
+
+    Raises ClickException.
+    """
     wanted = spec.parse(player)
     label = wanted.options.get("name", wanted.name.split(":")[-1])  # of an engine, its own
+    try:
+        session = handed_over(SESSION_FD, os.environ)
+    except TokenError as error:
+        raise click.ClickException(str(error)) from error
     program = ", ".join(filter(None, (cache.version, software("playout-player"))))
     return Identity(
         name or random_name(label),
@@ -305,7 +320,7 @@ def _identity(
         program[:_LONGEST_LABEL],
         account,
         any_name=name is None,
-        session=os.environ.get("PLAYOUT_SESSION"),
+        session=session,
     )
 
 

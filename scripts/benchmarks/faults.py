@@ -12,14 +12,26 @@ In a second table the server and its storage process are paused in turns, for 0.
 clients that answer within 10 ms play with a clock. There every match that does not end by the rules
 is a violation, also a match lost on time.
 
+A third table has peers that hold sockets: TLS without a handshake, answers and pages that nobody
+reads, half requests, all from one address that opens another socket for each one that is closed. It
+shows the most files of the server, the seconds until they are back at their level after the last
+socket was opened, and the longest requests of others: a move of two honest players, and /healthz.
+
+A fourth table has two guests at two addresses whose moves carry as much analysis as is allowed, and
+what the database grows by; the target is what the limits of the two addresses allow in that time.
+
 *Playing* is the least number of matches that ran at a kill. A restart is the time from the start of
 the process to the first `welcome`, with all matches restored.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
+from playout.server.core.policy import Policy
+from playout.server.core.rate_limits import STORAGE_BURST_S
 from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.disturbed_run import (
     FaultPlan,
@@ -29,6 +41,8 @@ from testbed.disturbed_run import (
     play_with_stalls,
     with_new_postgres,
 )
+from testbed.full_disk import store_much
+from testbed.held_sockets import INPUTS, hold_sockets
 from testbed.measure import Sample
 from testbed.postgres import PostgresMissing
 
@@ -59,6 +73,19 @@ STALL_COLUMNS = (
     Column("on_time", "lost on time"),
     Column("lost", "lost"),
 )
+FACTS = (Column("what", "what"), Column("value", "", ",.4g"))
+NONE = Target("value", at_most=0)
+BACK_S = Target("value", at_most=10)
+LONGEST_MS = Target("value", at_most=20)
+
+DISK_COLUMNS = (
+    Column("seconds", "s"),
+    Column("moves", "moves"),
+    Column("notified", "notified"),
+    Column("grown_mb", "grown, MB", ".1f"),
+)
+#: The journal of SQLite, which does not grow with the number of records.
+JOURNAL_MB = 6
 
 
 def run(bench: Bench) -> list[ResultTable]:
@@ -75,7 +102,41 @@ def run(bench: Bench) -> list[ResultTable]:
         for line in played.lost:
             click.echo(f"{name}: {line}", err=True)
         table.add(TARGET, database=name, **_cells(played))
-    return [table, _stalls(bench)]
+    return [table, _stalls(bench), *_sockets(bench), _disk(bench)]
+
+
+def _sockets(bench: Bench) -> Iterator[ResultTable]:
+    count, seconds = bench.pick((500, 30.0), (300, 5.0))
+    for name in bench.track(list(INPUTS)):
+        seen = hold_sockets(name, count, seconds)
+        if seen.honest.fault:
+            click.echo(f"{name}: the honest players: {seen.honest.fault}", err=True)
+        table = ResultTable(f"Sockets that are held: {name}", FACTS)
+        table.add(what="sockets opened", value=seen.opened)
+        table.add(what="most files", value=seen.most_files)
+        table.add(BACK_S, what="files back at their level, s", value=seen.back_s)
+        table.add(NONE, what="health: unanswered", value=seen.unanswered)
+        table.add(LONGEST_MS, what="health: worst, ms", value=1e3 * max(seen.health_s))
+        latencies_s = seen.honest.latencies_s
+        table.add(NONE, what="honest players: wrong messages", value=int(bool(seen.honest.fault)))
+        table.add(what="honest players: moves", value=len(latencies_s))
+        table.add(LONGEST_MS, what="honest players: worst, ms", value=1e3 * max(latencies_s))
+        yield table
+
+
+def _disk(bench: Bench) -> ResultTable:
+    table = ResultTable("Two guests at their limits", DISK_COLUMNS)
+    seconds = bench.pick(600.0, 20.0)
+    stored = store_much(seconds)
+    allowed_mb = 2 * Policy().stored_mb_per_hour * (STORAGE_BURST_S + seconds) / 3600
+    table.add(
+        Target("grown_mb", at_most=round(allowed_mb + JOURNAL_MB)),
+        seconds=seconds,
+        moves=stored.moves,
+        notified="yes" if stored.notified else "no",
+        grown_mb=stored.grown / 1e6,
+    )
+    return table
 
 
 def _stalls(bench: Bench) -> ResultTable:

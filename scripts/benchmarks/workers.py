@@ -176,13 +176,14 @@ def _spent(pids: Iterable[int]) -> float:
 # Players that wait instead of thinking, all in one process.
 #
 # The tournament starts a shell script as an entrant, COMMAND, with a process of its own: it writes
-# the variables of its environment into a pipe, and sleeps. The process of the players reads the
-# pipe, connects to the server for each script, and plays the first legal action of each position
-# after the thinking time. A thousand entrants so need little memory, and no processor time.
+# its token and the variables of its environment into a pipe, and sleeps. The process of the players
+# reads the pipe, connects to the server for each script, and plays the first legal action of each
+# position after the thinking time. A thousand entrants need little memory, and no processor time.
 
 
 _SCRIPT = """\
-echo $PLAYOUT_PORT $PLAYOUT_NAME $PLAYOUT_TOKEN $PLAYOUT_TOURNAMENT $PLAYOUT_CORE_SET > {pipe}
+read token
+echo $PLAYOUT_PORT $PLAYOUT_NAME $token $PLAYOUT_TOURNAMENT $PLAYOUT_CORE_SET > {pipe}
 exec sleep 100000
 """
 _LENGTH = struct.Struct(">I")

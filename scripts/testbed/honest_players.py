@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import socket
+import ssl
 import time
 import traceback
 from collections.abc import Iterator, Sequence
@@ -36,24 +37,27 @@ class HonestPlayersReport(HelperReport):
 
 
 @contextlib.contextmanager
-def playing(port: int, size: int = 19) -> Iterator[Helper[HonestPlayersReport]]:
+def playing(
+    port: int, size: int = 19, *, tls: bool = False
+) -> Iterator[Helper[HonestPlayersReport]]:
     """Run two players that play match after match until they are sent the word "finish".
 
     They fill a board of `size` rows and columns at random; a full row wins. They finish their match
-    without delay, and report; a wrong message of the server is a fault.
+    without delay, and report; a wrong message of the server is a fault. With `tls` they accept any
+    certificate.
     """
     run = partial(helper, "the honest players", _run, answer_s=FINISH_S, method="forkserver")
-    with run(port, size) as players:
+    with run(port, size, tls) as players:
         players.answer()  # their first match has started
         yield players
 
 
-def _run(port: int, size: int, pipe: Connection) -> None:
+def _run(port: int, size: int, tls: bool, pipe: Connection) -> None:
     report = HonestPlayersReport()
     game = games.load(f"mnk(m={size},n={size},k={size})")
     try:
         with contextlib.ExitStack() as stack:
-            honest = [_HonestPlayer(port, number, stack) for number in range(2)]
+            honest = [_HonestPlayer(port, number, tls, stack) for number in range(2)]
             while not pipe.poll():
                 _play(honest, game, pipe, report)
     except Exception:  # the earlier measurements are reported, too
@@ -67,9 +71,12 @@ def _run(port: int, size: int, pipe: Connection) -> None:
 class _HonestPlayer:
     """One of the two players, with its connection."""
 
-    def __init__(self, port: int, number: int, stack: contextlib.ExitStack) -> None:
-        connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), SILENCE_S))
+    def __init__(self, port: int, number: int, tls: bool, stack: contextlib.ExitStack) -> None:
+        connection = socket.create_connection(("127.0.0.1", port), SILENCE_S)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls:
+            connection = ssl._create_unverified_context().wrap_socket(connection)
+        stack.enter_context(connection)
         self.player = TrafficPlayer(number, NAMES[number], connection)
         self._received = self._messages()
         hello = {"type": "hello", "protocol_min": 1, "protocol_max": 1, "name": NAMES[number]}

@@ -27,6 +27,9 @@ LIMITS = (
     "sessions-per-account",
     "seeks-per-account",
     "matches-per-account",
+    "stored-mb-per-hour",
+    "analysis-mb-per-match",
+    "database-mb",
 )
 SERVER, PLAYER, TOURNAMENT = (
     str(Path(sys.executable).with_name(f"playout-{name}"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -184,6 +185,16 @@ _POLICY: dict[str, tuple[Any, str]] = {
     "seeks_per_account": (_COUNT, "Open seeks of an account or a guest."),
     "matches_per_session": (_COUNT, "Matches of a session at once."),
     "matches_per_account": (_COUNT, "Matches of an account at once."),
+    "stored_mb_per_hour": (
+        _SECONDS,
+        "Megabytes that an IP address or an account may store in an hour; beyond it, analysis is "
+        "not stored, and moves are read more slowly.",
+    ),
+    "analysis_mb_per_match": (_SECONDS, "Megabytes of analysis that are stored of a match."),
+    "database_mb": (
+        _SECONDS,
+        "Megabytes of the database from which on no analysis is stored and no match begins.",
+    ),
     "bots_per_account": (_COUNT, "Bots of the server that an account or a guest may have at once."),
     "bot_challenges_per_hour": (
         _COUNT,
@@ -342,6 +353,27 @@ def database_option(command: F) -> F:
         default=default_database,
         help="Database of the server: sqlite:////path/file.db, postgresql+psycopg://user@host/db,"
         " or none.  [env var: PLAYOUT_DATABASE; default: playout.db in your data folder]",
+    )(command)
+
+
+def _age(context: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
+    """Parse the value of `--keep-analysis`; return seconds, None without any."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d{1,5})([dh])", text)
+    if found is None:
+        raise click.BadParameter(f"{text!r} is not a number of days or hours, as in 30d or 12h")
+    return int(found[1]) * {"d": 86400.0, "h": 3600.0}[found[2]]
+
+
+def keep_analysis_option(command: F) -> F:
+    """Add `--keep-analysis`: how long the analyses of ended matches are kept, in seconds."""
+    return click.option(
+        "--keep-analysis",
+        metavar="DAYS",
+        callback=_age,
+        help="Remove the bots' analyses of matches that ended so long ago, as in 30d or 12h.  "
+        "[default: never]",
     )(command)
 
 

@@ -24,6 +24,7 @@ from playout.server.core.effects import (
 )
 from playout.server.core.match import Refused
 from playout.server.core.policy import Policy
+from playout.server.core.rate_limits import StorageBudget
 from playout.server.core.sessions import Session
 from playout.server.core.timers import JobQueue, Timers
 from playout.server.model.records import Record
@@ -113,6 +114,8 @@ class Context:
         self.epoch = epoch
         self.timers = Timers()
         self.jobs = JobQueue(self.timers)
+        #: What clients may store.
+        self.budget = StorageBudget(self.policy.stored_mb_per_hour)
         #: Whether the server is stopping: no new matches and tournaments.
         self.closing = False
         #: The number of records so far, which is also the number of the last one.
@@ -206,9 +209,12 @@ class Context:
         error = Error(re=re, code=refused.code, text=str(refused), seconds=seconds)
         self.send((connection,), error)
 
-    def close(self, connection: int, after: int = 0) -> None:
-        """Close a connection after everything sent on it, once record `after` is stored."""
-        self._send_after((connection,), after, Close(connection))
+    def close(self, connection: int, after: int = 0, *, at_once: bool = False) -> None:
+        """Close a connection after everything sent on it, once record `after` is stored.
+
+        With `at_once`, output is dropped that the system does not accept then.
+        """
+        self._send_after((connection,), after, Close(connection, at_once))
 
     def forget_connection(self, connection: int) -> None:
         """Drop the outbox's state of a connection that was closed."""

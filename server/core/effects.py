@@ -30,9 +30,13 @@ class SendToSpectators(Struct, frozen=True, gc=False):
 
 
 class Close(Struct, frozen=True, gc=False):
-    """Close a connection after all that was sent on it."""
+    """Close a connection after all that was sent on it, and report it with `disconnect`.
+
+    With `at_once`, output is dropped that the system does not accept now.
+    """
 
     connection: int
+    at_once: bool = False
 
 
 class SetFrameLimit(Struct, frozen=True, gc=False):

@@ -128,6 +128,11 @@ class Hub:
         """The matches that are being played, by id."""
         return self._rooms.running
 
+    @property
+    def analyses_dropped(self) -> int:
+        """How many analyses of moves were not stored because of a limit."""
+        return self._context.budget.dropped
+
     # Connections.
 
     def connect(self, connection: int, address: str | None, now: float) -> list[Effect]:
@@ -177,9 +182,12 @@ class Hub:
             self._context.decline(connection, refused, re)
         return self._finish_call(now)
 
-    def disconnect(self, connection: int, now: float) -> list[Effect]:
-        """Remove a connection; a session with matches may come back."""
-        self._sessions.disconnect(connection, now)
+    def disconnect(self, connection: int, now: float, *, left: bool = False) -> list[Effect]:
+        """Remove a connection whose file is closed; a session with matches may come back.
+
+        `left`: whether a page has closed it, which loses no connection otherwise.
+        """
+        self._sessions.closed(connection, now, left=left)
         return self._finish_call(now)
 
     # Storage.
@@ -201,6 +209,20 @@ class Hub:
     def storage_fails(self, fails: bool, now: float) -> list[Effect]:
         """Tell all sessions that storage fails, or that it works again."""
         self._sessions.storage_fails(fails)
+        return self._finish_call(now)
+
+    def database_measured(self, size: int, now: float) -> list[Effect]:
+        """Note how many bytes the database has: above its limit it stores less, see `Policy`."""
+        budget, most_mb = self._context.budget, self.policy.database_mb
+        full = 0 < most_mb * 1e6 <= size
+        if full != budget.is_full:
+            budget.is_full = full
+            fields = {"size_mb": round(size / 1e6), "database_mb": most_mb, "full": full}
+            text = "the database has {size_mb} of {database_mb:g} MB: " + (
+                "no analysis is stored and no match begins" if full else "all is stored again"
+            )
+            self._context.log(text, fields)
+            self.ladders.start_due_matches(now)
         return self._finish_call(now)
 
     def restore_tournaments(self, stored: Iterable[StoredTournament]) -> None:

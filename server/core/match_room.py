@@ -33,6 +33,7 @@ from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.guarded_game import GameFault
 from playout.server.core.match import Match, Refused, Status
 from playout.server.core.match_spectators import MatchSpectators
+from playout.server.core.match_storage import MatchStorage
 from playout.server.core.sessions import Session
 from playout.server.core.view import Audience, MatchView, ShownMove
 from playout.server.model.records import (
@@ -109,6 +110,7 @@ class MatchRoom:
         #: Whether the game has failed, so that the match ends without result.
         self.game_failed = False
         self.spectators = MatchSpectators(context, self._view)
+        self._storage = MatchStorage(context, record)
         self._clock_timer = context.timers.new(self._flag)
         #: Number of the record that must be stored before the match continues.
         self._awaited = 0
@@ -129,6 +131,7 @@ class MatchRoom:
         self._open()
         self.match.start(now)
         self._context.store(self.record)
+        self._storage.begin(self.seats, now)
         for ply in range(self.match.ply):
             self._context.store(self._move_record(ply, now, None))
         self._hold()
@@ -143,7 +146,8 @@ class MatchRoom:
         `moves` are those that the players have made.
         """
         for move in moves:
-            self._count_score(move)
+            self._count_score(move.seat, move.ply, move.info)
+            self._storage.restore(move.info)
             self.spectators.show_later(ShownMove(move.ply, move.clocks, move.info))
         self._open()
         self.match.resume(now + self._context.policy.restart_grace_s)
@@ -168,12 +172,13 @@ class MatchRoom:
             self._game_failed(fault)
             raise Refused(Code.INTERNAL, str(fault)) from fault
         if played:
-            record = self._move_record(ply, now, request.info)
+            info = self._storage.move(mover, request.info, now)
+            record = self._move_record(ply, now, info)
             self._context.store(record)
             self._hold()
-            shown = ShownMove(ply, record.clocks, request.info, self._awaited)
+            shown = ShownMove(ply, record.clocks, info, self._awaited)
             self.spectators.show_later(shown)
-            self._count_score(record)
+            self._count_score(seat, ply, request.info)
         shown = ShownMove(ply, self.match.clock_states(now))
         if played:  # first, so that the opponent thinks sooner, above all on a core that both share
             self._send_update(opponent, shown, None)
@@ -326,11 +331,11 @@ class MatchRoom:
             self.match.flag(now)
         self.settle(now)
 
-    def _count_score(self, record: MovePlayed) -> None:
+    def _count_score(self, seat: Seat, ply: int, info: Analysis | None) -> None:
         """Note the win rate of a move; the match ends if both players agree on its result."""
         if self.scores is None:
             return
-        self.scores.moved(record.seat, record.ply, record.info)
+        self.scores.moved(seat, ply, info)
         winner = self.scores.winner()
         if winner is not None and self.match.status is Status.PLAYING:
             self.match.adjudicate(self.match.ply, winner, "by the win rates of both players")

@@ -43,6 +43,12 @@ class Policy:
     matches_per_session: int = 100
     matches_per_account: int = 200
 
+    #: Millions of bytes that are stored: in an hour for an address or an account, as analysis of a
+    #: match, and in the whole database.
+    stored_mb_per_hour: float = 72.0
+    analysis_mb_per_match: float = 1.0
+    database_mb: float = 10_000.0
+
     #: The most bots that the server runs at once, 0 for none; and the bots that it offers.
     bots: int = 0
     offered: tuple[OfferedBot, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from ipaddress import IPv6Address, ip_address
 
 from playout.protocol.messages import Code
@@ -9,8 +10,15 @@ from playout.server.core.match import Refused
 
 #: A bucket holds the tokens of this many seconds, so that short bursts are allowed.
 BURST_S = 4.0
+#: The most messages at once before `hello`: many connections could send as many.
+FIRST_BURST = 20.0
 #: After a bucket was emptied, it must fill to this share before it gives tokens again.
 REFILL = 0.5
+#: Why no match begins while the database has reached its limit.
+DATABASE_FULL = "the database of the server is full: it starts no new matches"
+#: A budget of stored bytes holds those of this many seconds. With 72 MB an hour, two addresses then
+#: store at most 40 MB in ten minutes.
+STORAGE_BURST_S = 400.0
 #: The most buckets of addresses that are kept; beyond it, full ones are dropped.
 _KEPT = 10_000
 
@@ -73,6 +81,63 @@ class Quota:
             bucket = TokenBucket(self._per_hour / 3600, self._per_hour, now)
             self._buckets[address] = bucket
         return bucket.take(now)
+
+
+class ByteBudget:
+    """Allows `most` bytes at once, and `rate` more each second; it may be overdrawn."""
+
+    __slots__ = ("_at", "_left", "_most", "_rate")
+
+    def __init__(self, rate: float, most: float, now: float) -> None:
+        """`rate`: bytes a second, above 0."""
+        self._rate, self._most, self._left, self._at = rate, most, most, now
+
+    def left(self, now: float) -> float:
+        """The bytes that are left, below 0 if it is overdrawn."""
+        self._left = min(self._most, self._left + (now - self._at) * self._rate)
+        self._at = now
+        return self._left
+
+    def spend(self, size: float, now: float) -> float:
+        """Spend bytes; return the seconds until it is no longer overdrawn, 0 if it is not."""
+        self._left = self.left(now) - size
+        return max(0.0, -self._left / self._rate)
+
+    def is_full(self, now: float) -> bool:
+        """Whether it is full again, so that it need not be kept."""
+        return self.left(now) >= self._most
+
+
+class StorageBudget:
+    """A budget of stored bytes for each owner: an address, or an account."""
+
+    def __init__(self, mb_per_hour: float) -> None:
+        """`mb_per_hour`: millions of bytes an hour for each; 0 for no limit."""
+        self._rate = mb_per_hour * 1e6 / 3600
+        self._budgets: dict[str, ByteBudget] = {}
+        #: Whether the whole database has reached its limit.
+        self.is_full = False
+        #: The number of analyses that were not stored.
+        self.dropped = 0
+
+    def has_room(self, owners: Iterable[str], size: int, now: float) -> bool:
+        """Whether all these owners may store so many bytes."""
+        return all(each.left(now) >= size for each in self._of(owners, now))
+
+    def charge(self, owners: Iterable[str], size: int, now: float) -> float:
+        """Charge bytes to all; return the seconds until all may store more, 0 if they may now."""
+        return max((each.spend(size, now) for each in self._of(owners, now)), default=0.0)
+
+    def _of(self, owners: Iterable[str], now: float) -> Iterator[ByteBudget]:
+        if not self._rate:
+            return
+        if len(self._budgets) > _KEPT:
+            self._budgets = {a: b for a, b in self._budgets.items() if not b.is_full(now)}
+        for owner in owners:
+            if owner not in self._budgets:
+                most = self._rate * STORAGE_BURST_S
+                self._budgets[owner] = ByteBudget(self._rate, most, now)
+            yield self._budgets[owner]
 
 
 def is_address(text: str) -> bool:

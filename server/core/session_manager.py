@@ -10,12 +10,15 @@ from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.effects import PauseReading, Send, SetFrameLimit
 from playout.server.core.match import Refused
 from playout.server.core.match_room import MatchRoom
-from playout.server.core.rate_limits import BURST_S, TokenBucket
+from playout.server.core.rate_limits import BURST_S, FIRST_BURST, TokenBucket, network
 from playout.server.core.rooms import Rooms
 from playout.server.core.sessions import Connection, Session, SessionRegistry
 
 #: Seconds in which a peer must answer the server's ping.
 PING_ANSWER_S = 60.0
+
+#: Connections above a limit that may wait to read why they are closed. Others are closed at once.
+MAX_REFUSED = 16
 
 _STORAGE_NOTICE = {
     True: Notice(
@@ -28,9 +31,10 @@ _STORAGE_NOTICE = {
 
 @dataclass(frozen=True)
 class SessionDisconnected(FeatureEvent):
-    """A session has lost its connection; it may come back."""
+    """A session has lost its connection, or its client has `left`; it may come back."""
 
     session: Session
+    left: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,13 +61,13 @@ class SessionManager:
         rate = policy.messages_per_s
         connection = Connection(
             number,
-            TokenBucket(rate, rate * BURST_S, now + self._context.epoch),
+            TokenBucket(rate, min(rate * BURST_S, FIRST_BURST), now + self._context.epoch),
             heard_at=now,
             hello_timer=timers.new(partial(self._hello_timeout, number)),
             idle_timer=timers.new(partial(self._check_idle, number)),
         )
         self.registry.connect(connection)
-        if 0 < policy.connections < len(self.registry.connections):
+        if 0 < policy.connections < self.registry.open_connections:
             text = f"the server has {policy.connections} connections and accepts no more"
             self._turn_away(number, text, now)
         elif policy.hello_s:
@@ -95,8 +99,11 @@ class SessionManager:
             )
             raise Refused(Code.RATE_LIMITED, text, wait_s)
 
-    def disconnect(self, number: int, now: float) -> None:
-        """Remove a connection. A session with matches or unsent results may come back."""
+    def disconnect(self, number: int, now: float, *, left: bool = False) -> None:
+        """End a connection. A session with matches or unsent results may come back.
+
+        `left`: whether the client has closed it, and not the network or the server.
+        """
         connection = self.registry.disconnect(number)
         if connection is None:
             return
@@ -109,16 +116,24 @@ class SessionManager:
         session.connection, session.left_at = None, now
         for match_id in list(session.watching):
             self._rooms.running[match_id].unwatch(session, now)
-        self._context.queue(SessionDisconnected(session))
+        self._context.queue(SessionDisconnected(session, left))
         reconnect_s = self._context.policy.reconnect_s
         if session.matches or session.results_since(now - reconnect_s):
             self._expire_at(session, now + reconnect_s)
         else:
             self.forget(session, now)
 
-    def close(self, number: int, now: float, after: int = 0) -> None:
-        """Close a connection once record `after` is stored; its further input is ignored."""
-        self._context.close(number, after)
+    def closed(self, number: int, now: float, *, left: bool = False) -> None:
+        """End a connection if it was not ended before: its file is closed."""
+        self.disconnect(number, now, left=left)
+        self.registry.closed(number)
+
+    def close(self, number: int, now: float, after: int = 0, *, at_once: bool = False) -> None:
+        """Close a connection once record `after` is stored; its further input is ignored.
+
+        It counts until `closed`.
+        """
+        self._context.close(number, after, at_once=at_once)
         self.disconnect(number, now)
 
     def close_all(self, now: float) -> None:
@@ -145,7 +160,11 @@ class SessionManager:
             context.decline(session.connection, replaced, None)
             self.close(session.connection, now)
         session.connection = connection.number
+        session.network = network(connection.address)
         connection.session = session
+        rate = context.policy.messages_per_s
+        connection.bucket = TokenBucket(rate, rate * BURST_S, now + context.epoch)
+        connection.bucket.take(now + context.epoch)  # for hello
         self.registry.add(session)
         if session.expiry:
             session.expiry.stop()
@@ -232,4 +251,4 @@ class SessionManager:
 
     def _turn_away(self, number: int, text: str, now: float) -> None:
         self._context.decline(number, Refused(Code.TOO_MANY, text), None)
-        self.close(number, now)
+        self.close(number, now, at_once=self.registry.closing_connections >= MAX_REFUSED)

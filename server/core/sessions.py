@@ -39,6 +39,8 @@ class Session:
     hello: Hello
     account: Account | None = None
     connection: int | None = None
+    #: The address of its last connection, as far as limits count it.
+    network: str = ""
     #: When its connection was lost.
     left_at: float = 0.0
     matches: set[str] = field(default_factory=set)
@@ -118,10 +120,15 @@ class RequestContext(Struct, frozen=True, gc=False):
 
 
 class SessionRegistry:
-    """Connections by number, sessions by key and by the skeleton of their name."""
+    """Connections by number, sessions by key and by the skeleton of their name.
+
+    A connection that was told to close still counts until its file is closed.
+    """
 
     def __init__(self) -> None:
         self.connections: dict[int, Connection] = {}
+        #: The network of each connection whose file is open, empty while it is unknown.
+        self._networks: dict[int, str] = {}
         self.sessions: dict[str, Session] = {}
         self._by_skeleton: dict[str, dict[str, Session]] = {}
         self._addresses: Counter[str] = Counter()
@@ -129,24 +136,37 @@ class SessionRegistry:
     def connect(self, connection: Connection) -> None:
         """Add a connection, by its number."""
         self.connections[connection.number] = connection
+        self._networks[connection.number] = ""
 
     def locate(self, connection: Connection, address: str) -> None:
         """Note the address of a connection, and count it there."""
         connection.address = address
+        self._networks[connection.number] = network(address)
         self._addresses[network(address)] += 1
 
     def disconnect(self, number: int) -> Connection | None:
         """Remove a connection and return it; None if it was removed before."""
-        connection = self.connections.pop(number, None)
-        if connection and connection.address:
-            address = network(connection.address)
+        return self.connections.pop(number, None)
+
+    def closed(self, number: int) -> None:
+        """Count a connection no longer: its file is closed."""
+        if address := self._networks.pop(number, ""):
             self._addresses[address] -= 1
             if not self._addresses[address]:
                 del self._addresses[address]
-        return connection
+
+    @property
+    def open_connections(self) -> int:
+        """How many connections have an open file."""
+        return len(self._networks)
+
+    @property
+    def closing_connections(self) -> int:
+        """How many connections were told to close, and have an open file."""
+        return len(self._networks) - len(self.connections)
 
     def connections_from(self, address: str) -> int:
-        """How many connections an address has."""
+        """How many connections of an address have an open file."""
         return self._addresses[network(address)]
 
     def add(self, session: Session) -> None:

@@ -8,11 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, Any
 
+from playout.commands.identity import SESSION_FD
 from playout.commands.subprocesses import (
     FEW_THREADS,
     PLAYER_NICENESS,
     Process,
     how_it_ended,
+    input_with,
     last_lines,
     own_environment,
     send,
@@ -64,20 +66,22 @@ class BotProcesses:
             "PLAYOUT_HOST": _HOST,
             "PLAYOUT_PORT": str(self._listener.getHost().port),
             "PLAYOUT_NAME": order.name,
-            "PLAYOUT_SESSION": order.token,
+            SESSION_FD: "0",
         }
         # No options follow `--`: a player's name may begin with a hyphen.
         options = ("--guest", "--quiet", "--takebacks", "--retry-s", str(_RETRY_S))
         words = (*options, "--", order.game, order.player)
         output = tempfile.TemporaryFile()  # noqa: SIM115 - until the process has exited
         try:
-            process = start_own(
-                _PLAYER,
-                *words,
-                environment=own_environment() | FEW_THREADS | variables,
-                niceness=PLAYER_NICENESS,
-                log=output,
-            )
+            with input_with(order.token) as input_:
+                process = start_own(
+                    _PLAYER,
+                    *words,
+                    environment=own_environment() | FEW_THREADS | variables,
+                    niceness=PLAYER_NICENESS,
+                    log=output,
+                    input_=input_,
+                )
         except OSError as error:
             output.close()
             self._reactor.callLater(0, self._ended, order.bot, f"it cannot be started: {error}")

@@ -11,7 +11,7 @@ from twisted.internet import tcp
 
 from playout.protocol.codec import MessageFormat
 from playout.server.runtime.reactor import has_queued_output
-from playout.server.runtime.scheduler import LoopScheduler
+from playout.server.runtime.scheduler import DelayedCall, LoopScheduler
 
 if TYPE_CHECKING:
     from playout.server.net.driver import Driver
@@ -25,6 +25,10 @@ _MIN_RTT_OFFSET = 148
 _UNKNOWN = 2**32 - 1
 #: The system is asked for the round trip once in this number of calls of `lag_s`.
 _LAG_EVERY = 8
+
+#: Seconds in which a peer has to read the rest of the output when its connection is to be closed,
+#: and to complete the ending of TLS.
+CLOSE_S = 3.0
 
 # A peer whose machine is gone is noticed after 30 s of silence and 3 probes, 10 s apart.
 _KEEPALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
@@ -48,6 +52,8 @@ class StreamConnection(ABC):
         self._unread_bytes = unread_bytes
         self._unread = 0
         self._closing = False
+        #: Aborts the connection if the peer keeps it from being closed.
+        self._abort: DelayedCall | None = None
         #: Whether output can be written to the socket: without TLS.
         self._direct = False
         self._lag_s = 0.0
@@ -68,10 +74,15 @@ class StreamConnection(ABC):
         self.transport.registerProducer(self, streaming=True)
         self._driver.connected(self)
 
-    def closed(self) -> None:
-        """Drop what is unsent, and tell the driver that the connection is closed."""
+    def closed(self, *, left: bool = False) -> None:
+        """Drop what is unsent, and tell the driver that the connection is closed.
+
+        `left` is that of `Hub.disconnect`.
+        """
         self._unsent = []
-        self._driver.disconnected(self)
+        if self._abort and self._abort.active():
+            self._abort.cancel()
+        self._driver.disconnected(self, left=left)
 
     @abstractmethod
     def address(self) -> str | None:
@@ -101,12 +112,22 @@ class StreamConnection(ABC):
             self._scheduler.when_idle(self._flush)
         self._unsent.append(data)
 
-    def close(self) -> None:
-        """Handle no more input, and close the connection when all output was sent."""
+    def close(self, *, at_once: bool = False) -> None:
+        """Handle no more input, and close the connection when all output was sent.
+
+        After `CLOSE_S` seconds it is aborted: the peer may not read, or not finish TLS. With
+        `at_once` it is aborted now if there is output that the system does not accept.
+        """
+        if self._closing:
+            return
         self._closing = True
         self._flush()
         self.transport.unregisterProducer()
+        if at_once and not (self._direct and not has_queued_output(self.transport)):
+            self.transport.abortConnection()
+            return
         self.transport.loseConnection()
+        self._abort = self._scheduler.later(CLOSE_S, self.transport.abortConnection)
 
     def pause_reading(self) -> None:
         """Stop reading from the peer until `resume_reading`."""

@@ -43,6 +43,8 @@ from playout.server.runtime.scheduler import CallScheduler, DelayedCall, LoopSch
 
 #: The longest time between two calls of `Hub.wake` while one is scheduled.
 LONGEST_SLEEP_S = 1.0
+#: The share of the database's limit from which on the operator is warned.
+_WARNING_SHARE = 0.9
 
 _log = Logger(namespace="server")
 
@@ -61,8 +63,12 @@ class ClientTransport(Protocol):
     def send(self, data: bytes, *, when_idle: bool = False) -> None:
         """Send encoded messages; with `when_idle`, when nothing else is to be done."""
 
-    def close(self) -> None:
-        """Close it when all output was sent."""
+    def close(self, *, at_once: bool = False) -> None:
+        """Close it when all output was sent, at the latest after some seconds.
+
+        With `at_once`, drop output that the system does not accept now. Then, as at any other end,
+        `Driver.disconnected` is called.
+        """
 
     def set_frame_limit(self, most: int) -> None:
         """Allow frames of up to `most` bytes, now that the client has said hello."""
@@ -116,13 +122,17 @@ class Driver:
         """
         self.fault: str | None = None
         self.metrics = Metrics(
-            connections=lambda: len(hub.registry.connections),
+            connections=lambda: hub.registry.open_connections,
             sessions=lambda: len(hub.registry.sessions),
             matches=lambda: len(hub.rooms),
             accounts=lambda: len(hub.accounts),
             bots=lambda: len(hub.bots),
             storage_up=lambda: self.fault is None,
+            database_bytes=lambda: self._database_bytes,
+            analyses_dropped=lambda: hub.analyses_dropped,
         )
+        #: The size of the database; 0 while it is unknown.
+        self._database_bytes = 0
         self._hub = hub
         self._storage = storage
         self._timer = timer
@@ -183,11 +193,11 @@ class Driver:
         """Answer bytes that are no frame with an error."""
         self._carry_out(self._hub.refuse(connection.number, code, text, self._now()))
 
-    def disconnected(self, connection: ClientTransport) -> None:
-        """Remove a connection that is closed."""
+    def disconnected(self, connection: ClientTransport, *, left: bool = False) -> None:
+        """Remove a connection whose file is closed; `left` is that of `Hub.disconnect`."""
         self._connections.pop(connection.number, None)
         self._administrators.discard(connection.number)
-        self._carry_out(self._hub.disconnect(connection.number, self._now()))
+        self._carry_out(self._hub.disconnect(connection.number, self._now(), left=left))
 
     def caller(self, method: Callable[..., list[Effect]]) -> Callable[..., None]:
         """Return a function that calls a method of the hub and carries out its effects.
@@ -232,6 +242,21 @@ class Driver:
             _log.error("the database fails: {reason}", reason=reason)
         self.fault = reason
         self._carry_out(self._hub.storage_fails(True, self._now()))
+
+    def measured(self, size: int) -> None:
+        """Note how many bytes the database has."""
+        self._database_bytes = size
+        self._carry_out(self._hub.database_measured(size, self._now()))
+
+    def warning(self) -> str | None:
+        """Return what an operator should know of a server that works; None for nothing."""
+        most_mb, size_mb = self._hub.policy.database_mb, self._database_bytes / 1e6
+        if not 0 < most_mb * _WARNING_SHARE <= size_mb:
+            return None
+        return (
+            f"the database has {size_mb:,.0f} of {most_mb:,g} MB (--database-mb); when it is full, "
+            "no analysis is stored and no match begins"
+        )
 
     def account_changed(self, account: Account) -> None:
         """Pass the hub an account that an operator has changed in the database."""
@@ -283,9 +308,9 @@ class Driver:
                 self._set_frame_limit(number, administrator=administrator)
             case PauseReading(number, seconds):
                 self._pause_reading(number, seconds)
-            case Close(number):
+            case Close(number, at_once):
                 if connection := self._connections.pop(number, None):
-                    connection.close()
+                    connection.close(at_once=at_once)
             case Stopped():
                 self._stopped()
             case _:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from playout.commands.identity import TOKEN_FD
 from playout.commands.restarts import BackOff, Restarts
 from playout.commands.subprocesses import (
     PLAYER_NICENESS,
@@ -43,8 +44,9 @@ def starter(spec: TournamentSpec, folder: Path, address: tuple[str, int], tourna
             tokens: Mapping[str, str], more: Mapping[str, str] = NOTHING) -> Start:  # fmt: skip
     """Return the function that starts the entrants' processes, in that folder.
 
-    `tokens` are those of their accounts, by name; a player without one uses its stored token.
-    `more` are further environment variables, such as those about TLS.
+    `tokens` are those of their accounts, by name, which they read from their standard input; a
+    player without one uses its stored token. `more` are further environment variables, such as
+    those about TLS.
     """
     host, port = address
 
@@ -57,8 +59,9 @@ def starter(spec: TournamentSpec, folder: Path, address: tuple[str, int], tourna
             "PLAYOUT_PROCESS": str(number),
             **more,
         }
-        if token := tokens.get(entrant.name):
-            variables["PLAYOUT_TOKEN"] = token
+        token = tokens.get(entrant.name)
+        if token:
+            variables[TOKEN_FD] = "0"
         if entrant.player is not None:
             options = ("--quiet", "--retry-s", str(_RETRY_S))
             words = player_words(entrant.player, spec.games, *options)
@@ -66,7 +69,8 @@ def starter(spec: TournamentSpec, folder: Path, address: tuple[str, int], tourna
         else:
             words = shlex.split(entrant.command or "")
             environment = others_environment() | variables
-        return Program(words, folder, environment, niceness=PLAYER_NICENESS).start(log)
+        program = Program(words, folder, environment, niceness=PLAYER_NICENESS, secret=token)
+        return program.start(log)
 
     return start
 

@@ -64,6 +64,8 @@ class Metrics(Collector):
         accounts: Callable[[], int],
         bots: Callable[[], int],
         storage_up: Callable[[], bool],
+        database_bytes: Callable[[], int],
+        analyses_dropped: Callable[[], int],
     ) -> None:
         """The functions return current values; they are called by `text`, and must not raise."""
         self._now: tuple[tuple[str, str, Callable[[], float]], ...] = (
@@ -73,7 +75,9 @@ class Metrics(Collector):
             ("accounts", "Accounts that are registered.", accounts),
             ("bots", "Bots that the server has started.", bots),
             ("storage_up", "1 while the database can be written, otherwise 0.", storage_up),
+            ("database_bytes", "Size of the database, 0 if it is unknown.", database_bytes),
         )
+        self._analyses_dropped = analyses_dropped
         self._connections = 0
         self._moves = 0
         self._stalls = 0
@@ -160,6 +164,11 @@ class Metrics(Collector):
         )
         yield CounterMetricFamily(
             "playout_records_rejected", "Records that the database cannot hold.", self._rejected
+        )
+        yield CounterMetricFamily(
+            "playout_analyses_dropped",
+            "Analyses of moves that were not stored because of a limit.",
+            self._analyses_dropped(),
         )
         yield _by("matches_ended", "Matches that have ended.", "reason", self._ended)
         yield _by("errors", "Errors sent to clients.", "code", self._errors)

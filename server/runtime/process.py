@@ -77,8 +77,9 @@ def _as_json(event: LogEvent) -> str:
 
 #: Open files of the server itself. After its start there are 13: the standard streams, the
 #: listeners, the event loop, the storage process. With the database connections of the worker
-#: threads there are up to 22, and starting a process takes 4 more for a moment.
-_OWN = 40
+#: threads there are up to 22, and starting a process takes 4 more for a moment. Connections above
+#: the limits that wait to be told so are up to 16.
+_OWN = 56
 #: One in this number of the remaining files is for HTTP, up to the most HTTP connections.
 _HTTP_SHARE = 4
 #: The fewest connections with which a server starts.

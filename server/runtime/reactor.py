@@ -121,6 +121,11 @@ def has_queued_output(transport: Any) -> bool:
     return bool(transport.dataBuffer or transport._tempDataBuffer)
 
 
+def queued_bytes(transport: Any) -> int:
+    """The number of bytes of earlier writes that the system did not accept yet."""
+    return len(transport.dataBuffer) - int(transport.offset) + int(transport._tempDataLen)
+
+
 def has_partial_frame(receiver: Any) -> bool:
     """Whether an Int32StringReceiver holds earlier bytes that are not handled yet.
 

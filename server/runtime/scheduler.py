@@ -49,6 +49,11 @@ class LoopScheduler:
         self._over_at = 0.0
         self._next: Any = None
 
+    def later(self, seconds: float, call: Callable[[], None]) -> DelayedCall:
+        """Call the function after some seconds."""
+        delayed: DelayedCall = self._timer.callLater(seconds, call)
+        return delayed
+
     def end_of_iteration(self, call: Callable[[], None]) -> None:
         """Call the function at the end of this iteration."""
         if not self._due:

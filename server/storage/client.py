@@ -64,6 +64,9 @@ class StorageListener(Protocol):
     def recovered(self) -> None:
         """Records can be stored again, even if none was stored since."""
 
+    def measured(self, size: int) -> None:
+        """The database has so many bytes."""
+
     def account_changed(self, account: Account) -> None:
         """An operator has changed an account in the database."""
 
@@ -74,9 +77,20 @@ class StorageClient:
     Records that a process had not stored when it exited are sent to the next one.
     """
 
-    def __init__(self, url: str, reactor: Any, scheduler: LoopScheduler) -> None:
-        """Nothing is started yet: call `start`, `wait` and `attach`, in this order."""
+    def __init__(
+        self,
+        url: str,
+        reactor: Any,
+        scheduler: LoopScheduler,
+        *,
+        keep_analysis_s: float | None = None,
+    ) -> None:
+        """Nothing is started yet: call `start`, `wait` and `attach`, in this order.
+
+        `keep_analysis_s`: seconds after which the analyses of ended matches are removed.
+        """
         self._url = url
+        self._keep_analysis_s = keep_analysis_s
         self._reactor = reactor
         self._scheduler = scheduler
         self._listener: StorageListener | None = None
@@ -110,7 +124,7 @@ class StorageClient:
                 process_group=0,  # the server alone handles the signals of a terminal
                 env=os.environ | {"PYTHONPATH": python_path()},
             )
-        order = OpenDatabase(self._url, self._revision, self._file)
+        order = OpenDatabase(self._url, self._revision, self._file, self._keep_analysis_s)
         ours.sendall(framed(encode(order)))
         self._socket = ours
 
@@ -194,8 +208,10 @@ class StorageClient:
                 listener.failed(reason)
             case DatabaseUnusable(reason=reason):  # and it exits
                 self._why = reason
-            case StorageChecked(fault=fault):
+            case StorageChecked(fault=fault, size=size):
                 self._checking = False
+                if size is not None:
+                    listener.measured(size)
                 if fault:
                     listener.failed(fault)
                 elif not self._unstored:

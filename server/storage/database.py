@@ -65,6 +65,14 @@ _BEGIN_MIGRATION = {
 }
 #: The number of matches that are read or added at a time.
 _CHUNK = 200
+_SIZE = {
+    "sqlite": "SELECT (page_count - freelist_count) * page_size"
+    " FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
+    "postgresql": "SELECT pg_database_size(current_database())",
+}
+#: The most moves whose analysis is removed at a time, and matches that are searched for them.
+_ANALYSES = 100
+_MATCHES = 20
 
 #: Returns what is kept of a move that is read.
 Revise = Callable[[MovePlayed], MovePlayed]
@@ -308,6 +316,39 @@ class Database:
                     raise InUse(f"another server uses the database {self.shown}")
             self._connection = connection
         return self._connection
+
+    def size(self) -> int:
+        """Return the bytes that the database uses, of SQLite without free pages and the journal."""
+        connection = self._writing()
+        size = connection.exec_driver_sql(_SIZE[self.kind]).scalar_one()
+        connection.rollback()
+        return int(size)
+
+    def remove_analysis(self, since: tuple[float, str], until: float) -> tuple[float, str] | None:
+        """Remove the analyses of some moves of matches that ended after `since`, before `until`.
+
+        `since` has a time and the id of a match. Returns the place to continue from; None if no
+        match is left.
+        """
+        m, left = matches.c, _ANALYSES
+        ended = sa.select(m.ended_at, m.id).where(
+            m.ended_at < until, sa.tuple_(m.ended_at, m.id) > sa.tuple_(*since)
+        )
+        its_moves = sa.select(moves.c.ply).where(moves.c.info.is_not(None))
+        connection = self._writing()
+        with connection.begin():
+            found = connection.execute(ended.order_by(m.ended_at, m.id).limit(_MATCHES)).all()
+            for at, match in found:
+                chosen = its_moves.where(moves.c.match == match).limit(left)
+                plies = list(connection.scalars(chosen))
+                if plies:
+                    those = moves.c.match == match, moves.c.ply.in_(plies)
+                    connection.execute(sa.update(moves).where(*those).values(info=None))
+                left -= len(plies)
+                if left == 0:  # this match may have more
+                    return since
+                since = at, match
+        return since if found else None
 
     # Accounts.
 

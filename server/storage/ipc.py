@@ -24,11 +24,13 @@ class OpenDatabase(Struct, frozen=True):
 
     `revision` is that of the accounts that the server knows, None without any. `file` is the file
     that an earlier storage process of this server has used; another file is not opened.
+    `keep_analysis_s` seconds after the end of a match its analyses are removed, None for never.
     """
 
     url: str
     revision: int | None
     file: FileIdentity | None = None
+    keep_analysis_s: float | None = None
 
 
 class DatabaseReady(Struct, frozen=True, tag=True):
@@ -59,9 +61,13 @@ class StorageFailed(Struct, frozen=True, tag=True):
 
 
 class StorageChecked(Struct, frozen=True, tag=True):
-    """The answer to `CHECK`: the reason why records cannot be stored now, None if they can."""
+    """The answer to `CHECK`: the reason why records cannot be stored now, None if they can.
+
+    `size` is that of the database in bytes.
+    """
 
     fault: str | None
+    size: int | None = None
 
 
 class RecordRejected(Struct, frozen=True, tag=True):

@@ -61,6 +61,8 @@ from playout.server.storage.ipc import (
 RETRY_S = 0.25
 #: Seconds between two queries for accounts that an operator changed.
 POLL_S = 1.0
+#: Seconds between two removals of some old analyses: moves wait for one for a few milliseconds.
+REMOVE_S = 0.1
 #: Seconds to wait until the storage process of a killed server releases the database.
 _PATIENCE_S = 5.0
 #: Seconds that a database may take to answer after the server has exited.
@@ -88,17 +90,19 @@ def main() -> None:
             server.send(DatabaseUnusable(first_line(fault)))
             return
         writer = Writer(database, server, revision)
+        old = OldAnalysis(database, order.keep_analysis_s)
         server.send(DatabaseReady(revision, database.file))
         writer.check()
         threading.Thread(target=_exit_after, args=(connection,), daemon=True).start()
         many = False
-        while (records := inbox.records(POLL_S, _GATHER_S if many else 0.0)) is not None:
+        while (records := inbox.records(old.pause_s, _GATHER_S if many else 0.0)) is not None:
             many = len(records) >= _MANY
             if records:
                 writer.write(records)
             if inbox.asks_for_check():
                 writer.check()
             writer.poll_accounts()
+            old.remove_some()
 
 
 class WriterListener(Protocol):
@@ -113,8 +117,8 @@ class WriterListener(Protocol):
     def failed(self, reason: str) -> None:
         """Nothing can be stored at the moment; the writer keeps trying."""
 
-    def checked(self, fault: str | None) -> None:
-        """Records can be stored now, or cannot for this reason."""
+    def checked(self, fault: str | None, size: int | None) -> None:
+        """Records can be stored now, or cannot for this reason; the database has `size` bytes."""
 
     def account_changed(self, account: Account, revision: int) -> None:
         """An operator has changed an account; `revision` is the last of all accounts."""
@@ -141,15 +145,16 @@ class Writer:
 
     def check(self) -> None:
         """Report whether records could be stored now."""
-        fault = None
+        fault = size = None
         try:
             self._database.check()
+            size = self._database.size()
         except StorageError as error:  # the connection still works
             fault = str(error)
         except SQLAlchemyError as error:
             self._database.drop_connection()
             fault = first_line(error)
-        self._listener.checked(fault)
+        self._listener.checked(fault, size)
 
     def poll_accounts(self) -> None:
         """Report the accounts that an operator changed, at most once in `POLL_S` seconds."""
@@ -211,6 +216,35 @@ class Writer:
         return continues and _subject_of(record) in self._incomplete
 
 
+class OldAnalysis:
+    """Removes the analyses of matches that ended some time ago, a few at a time."""
+
+    def __init__(self, database: Database, keep_s: float | None) -> None:
+        """`keep_s`: seconds after the end of a match; None for ever."""
+        self._database = database
+        self._keep_s = keep_s
+        #: End and id of the last match without analyses.
+        self._done = (0.0, "")
+        self._due_at = time.monotonic() if keep_s is not None else float("inf")
+
+    @property
+    def pause_s(self) -> float:
+        """The seconds until there may be more to remove, at most `POLL_S`."""
+        return min(POLL_S, max(0.0, self._due_at - time.monotonic()))
+
+    def remove_some(self) -> None:
+        """Remove some analyses, if it is time for more."""
+        if self._keep_s is None or time.monotonic() < self._due_at:
+            return
+        try:
+            done = self._database.remove_analysis(self._done, time.time() - self._keep_s)
+        except SQLAlchemyError:  # the check reports it
+            self._database.drop_connection()
+            done = self._done
+        self._due_at = time.monotonic() + (REMOVE_S if done else POLL_S)
+        self._done = done or self._done
+
+
 def _subject_of(record: Record | BrokenRecord) -> str | None:
     """Return the id of the match or tournament of a record; None for an account."""
     return getattr(record, "match", None) or getattr(record, "tournament", None)
@@ -243,8 +277,8 @@ class _Server:
     def failed(self, reason: str) -> None:
         self.send(StorageFailed(reason))
 
-    def checked(self, fault: str | None) -> None:
-        self.send(StorageChecked(fault))
+    def checked(self, fault: str | None, size: int | None) -> None:
+        self.send(StorageChecked(fault, size))
 
     def account_changed(self, account: Account, revision: int) -> None:
         self.send(AccountChanged(account, revision))

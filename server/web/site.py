@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from twisted.internet import tcp
 from twisted.internet.interfaces import IAddress
 from twisted.python.failure import Failure
 from twisted.web import http
@@ -19,6 +20,7 @@ from twisted.web.server import Request, Site
 from playout.protocol.endpoints import is_loopback
 from playout.server.core.rate_limits import is_address
 from playout.server.runtime.metrics import CONTENT_TYPE, Metrics
+from playout.server.runtime.reactor import has_queued_output, queued_bytes
 from playout.server.web.http import (
     ErrorRenderer,
     Handler,
@@ -29,13 +31,14 @@ from playout.server.web.http import (
     error_as_text,
     send_response,
 )
+from playout.server.web.http_connections import MAX_CONNECTIONS, HttpConnections, connection_pools
 from playout.server.web.templates import Assets
 
-#: Seconds in which a request must arrive completely, and the next one on the same connection.
-REQUEST_S = 10.0
-#: The most HTTP connections, unless the limit on open files allows fewer; those upgraded to
-#: WebSocket are limited by the hub instead.
-MAX_CONNECTIONS = 250
+#: Seconds in which a request must arrive completely, and the next one on the same connection; and
+#: in which a peer must read some of the output that waits for it.
+REQUEST_S = 4.0
+#: The paths that are served on the reserved connections.
+_RESERVED_FOR = (b"/healthz", b"/metrics")
 MAX_HEADERS_BYTES = 8192
 #: The status of a request that is meant for another server (RFC 9110, section 15.5.20).
 _MISDIRECTED = 421
@@ -114,23 +117,27 @@ def make_site(
     api: Any = None,
     render_error: ErrorRenderer = error_as_text,
     connections: int = MAX_CONNECTIONS,
+    *,
     access: Access = Access(),
+    warning: Callable[[], str | None] = lambda: None,
 ) -> Site:
     """The site with its health check, metrics, static files and `handlers`.
 
-    `healthy` returns why the server is not healthy, None if it is. `handlers`: those of pages, by
-    the first segment of their path, "" for the first page. `socket` and `api` are the resources of
-    the WebSocket and of the JSON API. `render_error` makes the response for errors of pages.
-    Connections beyond `connections` are refused.
+    `healthy` returns why the server is not healthy, None if it is; `warning` what an operator
+    should know of a healthy one. `handlers`: those of pages, by the first segment of their path, ""
+    for the first page. `socket` and `api` are the resources of the WebSocket and of the JSON API.
+    `render_error` makes the response for errors of pages.
+
+    There are at most `connections`; an address has a share of them, unless all are `proxied`. For
+    another one, the connection is closed that has waited for a request for longest. If there is
+    none, a few connections are left on which only health and metrics are served.
     """
 
     def health(request: HttpRequest) -> HttpResponse:
-        fault = healthy()
-        return (
-            HttpResponse(f"{fault}\n".encode(), http.SERVICE_UNAVAILABLE)
-            if fault
-            else HttpResponse(b"ok\n")
-        )
+        if fault := healthy():
+            return HttpResponse(f"{fault}\n".encode(), http.SERVICE_UNAVAILABLE)
+        known = warning()
+        return HttpResponse(f"ok\nwarning: {known}\n".encode() if known else b"ok\n")
 
     def measure(request: HttpRequest) -> HttpResponse:
         return HttpResponse(metrics.text(), media_type=CONTENT_TYPE)
@@ -145,7 +152,8 @@ def make_site(
     for name, resource in ((b"socket", socket), (b"api", api)):
         if resource is not None:
             root.putChild(name, resource)
-    return _Site(root, _Request, timeout=REQUEST_S, connections=connections, access=access)
+    pools = connection_pools(connections, shared_address=access.proxied)
+    return _Site(root, _Request, timeout=REQUEST_S, pools=pools, access=access)
 
 
 def exact_path(handler: Handler) -> Handler:
@@ -197,11 +205,16 @@ class _Request(Request):
     def process(self) -> None:
         """Respond to the request, or refuse it (RFC 9112, section 3.2)."""
         hosts = len(self.requestHeaders.getRawHeaders(b"Host", []))
+        channel: Any = self.channel
         try:
             if hosts > 1 or (hosts == 0 and self.clientproto != b"HTTP/1.0"):
                 raise HttpError(http.BAD_REQUEST, f"expected one Host header, not {hosts}")
             if hosts:
-                self.channel.site.access.require_own_name(self.getHeader("Host") or "")
+                channel.site.access.require_own_name(self.getHeader("Host") or "")
+            if channel.pool.reserved and self.path not in _RESERVED_FOR:
+                channel.persistent = False
+                text = "too many connections; try again later"
+                raise HttpError(http.SERVICE_UNAVAILABLE, text)
         except HttpError as error:
             send_response(self, error_as_text(error))
         else:
@@ -216,13 +229,58 @@ class HttpChannel(http.HTTPChannel):
 
     totalHeadersSize = MAX_HEADERS_BYTES
     site: _Site
+    pool: HttpConnections
     #: The protocol that the connection was switched to.
     _other: Any = None
+    #: Whether more output waits for the peer than Twisted wants to hold.
+    _is_full = False
+    #: The bytes that the peer had not read at the last `timeoutConnection`.
+    _unread: float = float("inf")
 
     def connectionMade(self) -> None:
         """Count the connection as open."""
         super().connectionMade()  # type: ignore[no-untyped-call]
-        self.site.open.add(self)
+        self.pool.add(self, _host(self.getPeer()))  # type: ignore[no-untyped-call]
+
+    def allContentReceived(self) -> None:
+        """Called by Twisted: answer a request that has arrived completely."""
+        self.pool.answer(self)
+        super().allContentReceived()  # type: ignore[no-untyped-call]
+
+    def requestDone(self, request: Request) -> None:
+        """Called by Twisted: the response is written; wait for the next request.
+
+        One that has come already is answered after other work, when the peer has read the response:
+        in one read may be hundreds.
+        """
+        self._unread = float("inf")
+        self.pool.wait(self)
+        super().requestDone(request)  # type: ignore[no-untyped-call]
+        transport: Any = self.transport
+        if not transport.disconnecting and (rest := self.clearLineBuffer()):  # type: ignore[no-untyped-call]
+            self.paused = True
+            self.setLineMode(rest)  # type: ignore[no-untyped-call]
+            transport.pauseProducing()
+            self.callLater(0, self._continue)  # type: ignore[no-untyped-call]
+
+    def pauseProducing(self) -> None:
+        """Called by Twisted: the peer does not read."""
+        self._is_full = True
+        super().pauseProducing()  # type: ignore[no-untyped-call]
+
+    def resumeProducing(self) -> None:
+        """Called by Twisted: the peer has read the output."""
+        self._is_full = False
+        super().resumeProducing()  # type: ignore[no-untyped-call]
+        self._continue()
+
+    def _continue(self) -> None:
+        """Answer the next request that has come already, unless output is unread."""
+        transport: Any = self.transport
+        if self.paused and not (self._is_full or transport.disconnecting) and transport.connected:
+            self.paused = False
+            transport.resumeProducing()
+            self.dataReceived(b"")
 
     def dataReceived(self, data: bytes) -> None:
         """Pass bytes to HTTP, or to the protocol switched to."""
@@ -240,7 +298,7 @@ class HttpChannel(http.HTTPChannel):
 
     def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
         """Count the connection as closed, and notify the protocol switched to."""
-        self.site.open.discard(self)
+        self.pool.remove(self)
         if self._other:
             self._other.connectionLost(reason)
         else:
@@ -248,7 +306,7 @@ class HttpChannel(http.HTTPChannel):
 
     def switch_protocol(self, protocol: Any, head: bytes) -> None:
         """Write `head`, then hand the connection to another protocol, without a timeout."""
-        self.site.open.discard(self)
+        self.pool.remove(self)
         transport: Any = self.transport
         transport.unregisterProducer()
         transport.write(head)
@@ -258,6 +316,29 @@ class HttpChannel(http.HTTPChannel):
 
     def resetTimeout(self) -> None:
         """Do nothing, so that the timeout is that of a whole request, not of each byte."""
+
+    def loseConnection(self) -> None:
+        """Close the connection when the peer has read all output, or reads nothing more."""
+        super().loseConnection()  # type: ignore[no-untyped-call]
+        self.setTimeout(REQUEST_S)  # type: ignore[no-untyped-call]
+
+    def timeoutConnection(self) -> None:
+        """Called by Twisted: close the connection, unless the peer still reads the output."""
+        transport: Any = self.transport
+        unread = queued_bytes(transport) if isinstance(transport, tcp.Connection) else 0
+        if 0 < unread < self._unread:
+            self._unread = unread
+            self.setTimeout(REQUEST_S)  # type: ignore[no-untyped-call]
+        else:
+            self.close_now()
+
+    def close_now(self) -> None:
+        """Close the connection; output that the peer has not read is dropped."""
+        transport: Any = self.transport
+        if isinstance(transport, tcp.Connection) and has_queued_output(transport):
+            transport.abortConnection()
+        else:
+            transport.loseConnection()
 
     def writeHeaders(self, version: bytes, code: bytes, reason: bytes, headers: Headers) -> None:
         """Write the head of a response, with the headers of all responses."""
@@ -270,22 +351,31 @@ class HttpChannel(http.HTTPChannel):
 
 
 class _Site(Site):
-    """Refuses connections above a maximum number."""
+    """Accepts connections within the limits of its pools."""
 
     protocol = HttpChannel  # type: ignore[assignment]
     noisy = False
 
-    def __init__(self, *args: Any, connections: int, access: Access, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, pools: tuple[HttpConnections, ...], access: Access, **kwargs: Any
+    ) -> None:
+        """`pools`: a connection belongs to the first one that has room for it."""
         super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]
         self.access = access
-        self.open: set[HttpChannel] = set()
-        self._connections = connections
+        self._pools = pools
 
     def buildProtocol(self, addr: IAddress | None) -> Any:
-        """A new connection; None if too many are open."""
-        if len(self.open) >= self._connections:
+        """A new connection; None if there is no room for it."""
+        pool = next((each for each in self._pools if each.make_room(_host(addr))), None)
+        if pool is None:
             return None
-        return super().buildProtocol(addr)  # type: ignore[no-untyped-call]
+        channel = super().buildProtocol(addr)  # type: ignore[no-untyped-call]
+        channel.pool = pool
+        return channel
 
     def log(self, request: http.Request) -> None:
         """Log nothing: pages send requests every few seconds."""
+
+
+def _host(address: IAddress | None) -> str:
+    return getattr(address, "host", "")

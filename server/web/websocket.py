@@ -8,6 +8,7 @@ import struct
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from twisted.internet.error import ConnectionAborted
 from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 from twisted.web import http
@@ -118,6 +119,8 @@ class WebSocketConnection(StreamConnection, Protocol):
         self._fragments = TokenBucket(FRAGMENTS_PER_S, FRAGMENTS_PER_S * BURST_S, reactor.seconds())
         self._missed = 0
         self._next_ping: Any = None
+        #: Whether the client has closed the connection, and whether this server has ended it.
+        self._left = self._ended = False
 
     def connectionMade(self) -> None:
         """Start the pings, and tell the driver that the connection is open."""
@@ -130,10 +133,15 @@ class WebSocketConnection(StreamConnection, Protocol):
         self._read()
 
     def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
-        """Stop the pings, and tell the driver that the connection is closed."""
+        """Stop the pings, and tell the driver that the connection is closed.
+
+        A page that is closed, or whose browser ends, closes its connection. After a failure of the
+        network nothing arrives, and the pings end the connection.
+        """
         if self._next_ping.active():
             self._next_ping.cancel()
-        self.closed()
+        is_ended_here = self._ended or reason.check(ConnectionAborted)
+        self.closed(left=self._left or not is_ended_here)
 
     def address(self) -> str | None:
         """The address of the client."""
@@ -143,9 +151,12 @@ class WebSocketConnection(StreamConnection, Protocol):
         """Set the size limit of messages in bytes, after a hello was accepted."""
         self._max_bytes = max_bytes
 
-    def close(self) -> None:
-        """Close the connection after the queued output is sent; further input is ignored."""
-        self._end(CloseReason.NORMAL_CLOSURE, "")
+    def close(self, *, at_once: bool = False) -> None:
+        """Close the connection after the queued output is sent; further input is ignored.
+
+        With `at_once`, output is dropped that the system does not accept now.
+        """
+        self._end(CloseReason.NORMAL_CLOSURE, "", at_once=at_once)
 
     def stop_reading(self) -> None:
         """Pause reading until `start_reading` is called."""
@@ -187,6 +198,7 @@ class WebSocketConnection(StreamConnection, Protocol):
             case Opcode.PONG, _:
                 self._missed = 0
             case Opcode.CLOSE, _:
+                self._left = True
                 self._end(CloseReason.NORMAL_CLOSURE, "")
             case _:
                 self._refuse(Code.MALFORMED, "a message must be text in JSON",
@@ -206,10 +218,11 @@ class WebSocketConnection(StreamConnection, Protocol):
         self._driver.refused(self, code, text)
         self._end(reason, text)
 
-    def _end(self, reason: int, text: str) -> None:
+    def _end(self, reason: int, text: str, *, at_once: bool = False) -> None:
         if not self._closing:
+            self._ended = True
             self.send(bytes(self._frames.close(reason, text)))
-            super().close()
+            super().close(at_once=at_once)
 
     def _ping(self) -> None:
         if self._missed >= MISSED_PINGS:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from support.browser import BrowserSite, BrowserUsers, arrive, running_site
 from support.raw_client import RawClient
@@ -114,3 +115,13 @@ def test_the_ratings_of_the_bots_at_the_chosen_game_are_shown(
     page.get_by_role("group", name="Game").get_by_text("clobber", exact=True).click(force=True)
     expect(page.locator("#bot-hint")).to_have_text("random(seed=1)")
     expect(rating).to_be_empty()
+
+
+def test_a_server_without_bots_offers_no_level(chromium: Browser, tmp_path: Path) -> None:
+    with running_site(tmp_path, "--bots", "0") as site:
+        page = chromium.new_page()
+        page.goto(f"{site.address}/?level=strong")
+        expect(page.locator("#new-bots label")).to_have_text(["A player of this server"])
+        expect(page.locator("#bot-hint")).to_have_text("This server starts no bots.")
+        expect(page.locator("#people-choice")).to_be_visible()
+        page.close()

@@ -14,6 +14,7 @@ import pytest
 import trustme
 from click.testing import CliRunner
 from msgspec import structs
+from wsproto.frame_protocol import Opcode
 
 from playout.games.core import spec
 from playout.players.client.player_cache import PlayerCache
@@ -39,7 +40,7 @@ from playout.protocol.messages import (
 )
 from playout.server.cli.server_options import OFFERED as OFFERED_BY_DEFAULT
 from playout.server.core.effects import StartBot
-from playout.server.core.handlers.bots import CONNECT_S, RETURN_S
+from playout.server.core.handlers.bots import CONNECT_S, RELOAD_S, RETURN_S
 from playout.server.core.policy import Policy
 from playout.server.model.offered_bots import parse_offered_bots
 from playout.server.model.records import Account, MatchStarted
@@ -58,6 +59,7 @@ from support.hub_harness import (
 from support.raw_client import Message, RawClient
 from support.restarts import restarted
 from support.waiting import wait_until
+from support.web_client import WebClient
 from testbed.machine import children, runs
 
 #: The environment in which a server finds the players that fail.
@@ -388,6 +390,47 @@ def test_who_comes_back_or_has_moved_keeps_the_match(moves: int) -> None:
     assert not bot.heard(Ended)
 
 
+@pytest.mark.parametrize("moves", [0, 1, 2, 3])
+def test_a_page_that_was_closed_frees_its_bot_within_seconds(moves: int) -> None:
+    harness = host(bots=1)
+    ann, bob = harness.client("Ann"), harness.client("Bob")
+    ann.say(SUMMON)
+    bot = come(harness, the_bot(harness))
+    play(only(ann.inbox, Started).match, (ann, bot), WON[:moves])
+    ann.hang_up(left=True)
+    harness.wait(RELOAD_S - 0.1)
+    (error,) = bob.say(SUMMON)
+    assert isinstance(error, Error)
+    assert (error.code, error.text) == (
+        Code.TOO_MANY,
+        "this server runs at most 1 bot at once, and all are taken: "
+        "try again when one of their matches is over",
+    )
+    harness.wait(0.1)
+    ended = only(bot.inbox, Ended)
+    assert (ended.winner, ended.reason) == ((2, Reason.ABANDONMENT) if moves else (0, Reason.VOID))
+    assert not harness.bots
+    assert bob.ask(SUMMON, Seeking)
+
+
+def test_a_page_that_was_loaded_again_keeps_its_match() -> None:
+    harness = host()
+    ann = harness.client("Ann")
+    ann.say(SUMMON)
+    bot = come(harness, the_bot(harness))
+    match = only(ann.inbox, Started).match
+    play(match, (ann, bot), WON[:2])
+    ann.hang_up(left=True)
+    harness.wait(RELOAD_S / 2)
+    ann = harness.client("Ann", session=ann.token)
+    harness.wait(RELOAD_S)
+    ann.hang_up()
+    harness.wait(RELOAD_S)
+    assert not bot.heard(Ended), "its connection was lost"
+    ann = harness.client("Ann", session=ann.token)
+    play(match, (ann, bot), WON[2:], ply=2)
+
+
 def test_who_leaves_a_match_leaves_no_bot_behind() -> None:
     harness = host()
     ann = harness.client("Ann")
@@ -672,6 +715,43 @@ def test_who_hangs_up_leaves_no_process_behind(server: RunningServer) -> None:
         challenge_bot(bob)
         wait_until(lambda: len(bots_of(server)) == 1)
     wait_until(lambda: not bots_of(server))
+
+
+@pytest.mark.parametrize("says_so", [True, False])
+def test_a_closed_page_frees_its_bot(says_so: bool) -> None:
+    soon = {"playout.server.core.handlers.bots.RELOAD_S": 0.3}
+    options = ("--bots", "1", "--bot", "random", "--http", "127.0.0.1:0")
+    with running_server(*options, changed=NICE | soon) as server:
+        assert server.page
+        with WebClient(server.page) as ann:
+            ann.hello()
+            challenge_bot(ann)
+            match = ann.hear_until("started")["match"]
+            ann.say("move", match=match, ply=0, action=4)
+            ann.hear_until("update", ply=1)
+            if says_so:
+                ann.socket.sendall(ann.frame(b"", Opcode.CLOSE))
+        with WebClient(server.page) as bob:
+            bob.hello()
+            wait_until(lambda: challenge_bot(bob)["type"] == "seeking", seconds=30)
+            bob.hear_until("started")
+
+
+@pytest.mark.parametrize("player", ["EndlessPlayer", "LockingPlayer"])
+def test_a_bot_that_never_returns_is_gone_after_its_match(player: str) -> None:
+    options = ("--bots", "1", "--bot", f"failing_players:{player}")
+    with (
+        running_server(*options, env=FINDABLE, changed=NICE) as server,
+        RawClient(server.host, server.port) as bob,
+    ):
+        bob.hello()
+        challenge_bot(bob, f"failing_players:{player}")
+        match = bob.hear_until("started")["match"]
+        bob.say("move", match=match, ply=0, action=0)
+        bob.hear_until("update")
+        bob.say("resign", match=match)
+        bob.hear_until("ended")
+        wait_until(lambda: not bots_of(server))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a parent's death")

@@ -62,6 +62,14 @@ def test_a_signal_ends_a_player_that_never_returns(
     assert "The code of the player does not return" in output
 
 
+def test_a_signal_ends_a_player_that_lets_nothing_else_run(host: RunningServer) -> None:
+    with started(host, "LockingPlayer", "none") as process:
+        process.send_signal(signal.SIGINT)
+        code, output = finish(process)
+    assert code == -signal.SIGKILL
+    assert "The code of the player lets nothing else run" in output
+
+
 def test_a_player_that_thinks_after_its_match_is_given_up(host: RunningServer) -> None:
     with started(host, "EndlessPlayer", "0.3/move") as process:
         code, output = finish(process)

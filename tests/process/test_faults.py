@@ -21,6 +21,8 @@ from testbed.disturbed_run import (
     stored,
     violations,
 )
+from testbed.full_disk import store_much
+from testbed.held_sockets import hold_sockets
 from testbed.postgres import Postgres
 from testbed.scripted_clients import ReceivedMatch
 
@@ -59,6 +61,22 @@ def test_nothing_is_lost_by_stalls(clock: str) -> None:
     played = play_with_stalls(plan)
     assert played.lost == []
     assert len(played.stalls_s) == plan.stalls
+
+
+@pytest.mark.usefixtures("copied_servers")
+def test_half_requests_disturb_neither_players_nor_health() -> None:
+    seen = hold_sockets("half requests", count=100, seconds=0.5)
+    assert seen.opened >= 100
+    assert 0 < seen.most_files < 100
+    assert (seen.unanswered, seen.honest.fault) == (0, "")
+    assert seen.honest.matches >= 1
+
+
+@pytest.mark.usefixtures("copied_servers")
+def test_guests_are_told_that_their_analysis_is_not_stored() -> None:
+    stored = store_much(seconds=1.0)
+    assert stored.moves > 0
+    assert stored.grown > 0
 
 
 # Violations. Ann takes one chip of three, and Bob the other two.

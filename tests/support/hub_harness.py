@@ -100,6 +100,12 @@ class HubHarness:
         self.alarm: float | None = None
         self.idle = self.busy = False
         self.stopped = 0
+        #: Connections that were told to close. Their files close at once, or by `close_files` if
+        #: the peers `stay`.
+        self.closing: list[int] = []
+        self.peers_stay = False
+        #: Those of them whose unread output was dropped.
+        self.aborted: list[int] = []
         self.clients: dict[int, MemoryClient] = {}
         self._numbers = itertools.count(1)
 
@@ -128,9 +134,12 @@ class HubHarness:
                 case SendToSpectators(connections, messages):
                     for message in messages:
                         self.do([Send(connections, message)])
-                case Close(number):
+                case Close(number, at_once):
                     assert self.clients[number].open
                     self.clients[number].open = False
+                    self.closing.append(number)
+                    if at_once:
+                        self.aborted.append(number)
                 case WakeAt(at):
                     self.alarm = at
                 case CallWhenIdle():
@@ -159,6 +168,8 @@ class HubHarness:
                     self.unrated.append(effect)
                 case Stopped():
                     self.stopped += 1
+        if self.closing and not self.peers_stay:
+            self.close_files()
         if self.ending and not self.bots_linger:
             self.exit_bots()
         if not self.slow and self.committed < len(self.stored):
@@ -175,6 +186,12 @@ class HubHarness:
             del self.analyses[analysis]
         report = AnalysisReport(analysis, info, over=info is None, error=error)
         self.do(self.hub.analysis_reported(report, self.now))
+
+    def close_files(self) -> None:
+        """Close the files of the connections that were told to close."""
+        closing, self.closing = self.closing, []
+        for number in closing:
+            self.do(self.hub.disconnect(number, self.now))
 
     def exit_bots(self) -> None:
         """Let the processes of the bots that were ended exit."""
@@ -224,7 +241,7 @@ class HubHarness:
         counted += len(hub.analyses)
         timers, registry = len(hub._context.timers), hub.registry
         return (
-            not (registry.connections or registry.sessions)
+            not (registry.open_connections or registry.connections or registry.sessions)
             and not (registry._by_skeleton or registry._addresses)
             and not (hub.lobby_feed._subscribers or hub.ladder_feed._watchers)
             and counted + timers == 0
@@ -282,9 +299,10 @@ class MemoryClient:
     def heard(self, kind: type[E]) -> list[E]:
         return [event for event in self.inbox if isinstance(event, kind)]
 
-    def hang_up(self) -> None:
+    def hang_up(self, *, left: bool = False) -> None:
+        """Lose the connection, or leave: close it as a page does that is closed."""
         self.open = False
-        self.harness.do(self.harness.hub.disconnect(self.number, self.harness.now))
+        self.harness.do(self.harness.hub.disconnect(self.number, self.harness.now, left=left))
 
 
 def _validated(frame: bytes) -> bytes:

@@ -17,4 +17,6 @@ def metrics() -> Metrics:
         accounts=lambda: 0,
         bots=lambda: 0,
         storage_up=lambda: True,
+        database_bytes=lambda: 0,
+        analyses_dropped=lambda: 0,
     )

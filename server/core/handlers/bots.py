@@ -9,6 +9,7 @@ from functools import partial
 
 from msgspec import structs
 
+from playout.commands.text import counted
 from playout.games.core import spec
 from playout.protocol.messages import PROTOCOL, ChallengeBot, Code, Hello, Notice, OfferedBot, Seek
 from playout.server.core.accounts import BotAccounts, digest, names_of
@@ -35,8 +36,9 @@ from playout.server.model.records import Account
 
 #: Seconds in which a bot must connect after it was started.
 CONNECT_S = 30.0
-#: Seconds in which a challenger that has made no move must come back for its match to continue.
-RETURN_S = 5.0
+#: Seconds in which a challenger that has lost its connection before its first move must come back
+#: for its match to continue, and one whose page was closed or loaded again, at any time.
+RETURN_S, RELOAD_S = 5.0, 10.0
 
 
 @dataclass(eq=False)
@@ -44,7 +46,8 @@ class _Bot:
     """A process of a bot. Its `session` is made before it connects; only the process has the token.
 
     `rival` is the session that challenged it. `seek` is open until it connects; None if the match
-    began before the server was started. `left_timer` is set when the rival leaves.
+    began before the server was started. `left_timer` is set when the rival loses its connection;
+    `left` says whether it has closed it.
     """
 
     session: Session
@@ -54,6 +57,7 @@ class _Bot:
     timer: Timer
     left_timer: Timer
     connected: bool = False
+    left: bool = False
 
 
 class BotManager:
@@ -175,7 +179,8 @@ class BotManager:
         """Set the timer of a challenger that leaves: it may come back within a few seconds."""
         for bot in self._bots.values():
             if bot.rival is event.session:
-                bot.left_timer.set(now + RETURN_S)
+                bot.left = event.left
+                bot.left_timer.set(now + (RELOAD_S if event.left else RETURN_S))
 
     def match_over(self, event: MatchOver, now: float) -> None:
         """End the bots of a match."""
@@ -205,7 +210,7 @@ class BotManager:
         """The bot that is challenged. Raises Refused."""
         offered = self._accounts.offered
         if not offered:
-            raise Refused(Code.NOT_ALLOWED, "this server starts no bots")
+            raise Refused(Code.NOT_ALLOWED, "this server starts no bots: play against a player")
         bot = self._accounts.find(request.player)
         if bot is None:
             raise Refused(Code.NOT_ALLOWED, _not_offered(request.player, offered))
@@ -218,10 +223,16 @@ class BotManager:
             raise Refused(Code.TOO_MANY, "a bot is being started for you already")
         most = policy.bots_per_account
         if 0 < most <= sum(bot.rival.skeleton == session.skeleton for bot in bots):
-            text = f"the server starts at most {most} bots at once for one player, and has for you"
+            text = (
+                f"you play against {counted(most, 'bot')} of this server, the most for one player: "
+                "end one of these matches before you challenge another"
+            )
             raise Refused(Code.TOO_MANY, text)
         if policy.bots <= len(bots):
-            text = f"the server starts at most {policy.bots} bots at once, and has: try again later"
+            text = (
+                f"this server runs at most {counted(policy.bots, 'bot')} at once, and all are "
+                "taken: try again when one of their matches is over"
+            )
             raise Refused(Code.TOO_MANY, text)
         self._quota.require(network(origin.connection.address), origin.now)
 
@@ -246,7 +257,7 @@ class BotManager:
         key, name = session.key, session.name
         timer = self._context.timers.new(partial(self._time_is_up, key))
         timer.set(now + CONNECT_S)
-        left_timer = self._context.timers.new(partial(self._end_unmoved, key))
+        left_timer = self._context.timers.new(partial(self._end_left, key))
         self._bots[key] = _Bot(session, player, rival, seek, timer, left_timer)
         fields = {"bot": name, "player": player, "name": rival.name, "session": rival.label}
         self._context.log("{bot} ({player}) is started for {name}", fields)
@@ -265,13 +276,16 @@ class BotManager:
         self._context.log("{bot} ({player}) has failed: {why}", fields)
         self._sessions.forget(bot.session, now)
 
-    def _end_unmoved(self, key: str, now: float) -> None:
-        """End the match of a challenger that has left without a move, so that its bot is free."""
+    def _end_left(self, key: str, now: float) -> None:
+        """End the match of a challenger that is away, so that its bot is free.
+
+        One that has lost its connection after its first move may still come back.
+        """
         bot = self._bots[key]
         for match_id in list(bot.session.matches) if bot.rival.connection is None else ():
             room = self._rooms.running[match_id]
             seat = room.seat_of(bot.rival)
-            if seat and not room.match.has_moved(seat):
+            if seat and (bot.left or not room.match.has_moved(seat)):
                 room.abandon(seat, now)
 
     def _time_is_up(self, key: str, now: float) -> None:

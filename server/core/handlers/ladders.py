@@ -23,6 +23,7 @@ from playout.server.core.handlers.seeks import normalised_game
 from playout.server.core.ladder import Ladder, LadderSession
 from playout.server.core.match import Match, Refused
 from playout.server.core.match_room import MatchOver, MatchRoom, started_record
+from playout.server.core.rate_limits import DATABASE_FULL
 from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionDisconnected, SessionManager
 from playout.server.core.sessions import RequestContext, handles
@@ -74,6 +75,8 @@ class Ladders:
             raise Refused(Code.NOT_FOR_GUESTS, "only registered players enter a ladder")
         if self._context.closing:
             raise Refused(Code.CLOSING, "the server will stop: it starts no new matches")
+        if self._context.budget.is_full:
+            raise Refused(Code.TOO_MANY, DATABASE_FULL)
         if found := invisible_in(request.version):
             text = f"a version has only visible characters; this has {found}"
             raise Refused(Code.INVALID, text)
@@ -218,8 +221,8 @@ class Ladders:
         """The ladders, those with the fewest running matches first; none if no match may begin."""
         most = self._context.policy.ladder_matches
         running = sum(len(each.running) for each in self._ladders.values())
-        closed = self._context.closing or self._opens_at(now) is not None
-        if closed or 0 < most <= running:
+        closed = self._context.closing or self._context.budget.is_full
+        if closed or self._opens_at(now) is not None or 0 < most <= running:
             return []
         return sorted(self._ladders.values(), key=lambda each: len(each.running))
 

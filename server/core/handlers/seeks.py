@@ -15,6 +15,7 @@ from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.guarded_game import GameFault
 from playout.server.core.match import Match, Refused
 from playout.server.core.match_room import MatchOver, MatchRoom, started_record
+from playout.server.core.rate_limits import DATABASE_FULL
 from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionDisconnected
 from playout.server.core.sessions import RequestContext, Session, SessionRegistry, handles
@@ -215,12 +216,15 @@ class Seeks:
         """
         if self._context.closing:
             raise Refused(Code.CLOSING, "the server will stop: it starts no new matches")
+        if self._context.budget.is_full:
+            raise Refused(Code.TOO_MANY, DATABASE_FULL)
         policy, account = self._context.policy, session.account
         named = self._registry.like(session.skeleton)
         mine = [each for each in named if each is session or each.is_of(account)]
         seeks = {each.key: self._lobby.of_session(each) for each in mine}
         if 0 < policy.seeks_per_account <= sum(len(each) for each in seeks.values()):
-            text = f"an account may have {policy.seeks_per_account} open seeks, and yours has"
+            most = policy.seeks_per_account
+            text = f"an account may have {most} open seeks, and yours has: cancel one"
             raise Refused(Code.TOO_MANY, text)
         for most, sessions, owner in (
             (policy.matches_per_session, [session], "a session"),

@@ -23,6 +23,7 @@ from playout.server.core.handlers.joined_sessions import (
 )
 from playout.server.core.match import Match, Refused, Terms
 from playout.server.core.match_room import MatchOver, MatchRoom, started_record
+from playout.server.core.rate_limits import DATABASE_FULL
 from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionDisconnected, SessionManager
 from playout.server.core.sessions import Session
@@ -138,6 +139,8 @@ class TournamentDirector:
             yield from tournament.prepare()
         if self._context.closing:
             raise Refused(Code.CLOSING, "the server will stop: it starts no new tournaments")
+        if self._context.budget.is_full:
+            raise Refused(Code.TOO_MANY, DATABASE_FULL)
         yield tournament
 
     def _begin_tournament(self, tournament: TournamentState, now: float) -> None:

@@ -109,7 +109,8 @@ export class OpponentChoice {
   #showChosen() {
     const bot = this.#bot;
     find("people-choice").hidden = bot !== undefined;
-    find("bot-hint").textContent = bot ? hint(this.#atGame.get(bot.name) ?? bot) : "";
+    const none = this.#bots.length ? "" : "This server starts no bots.";
+    find("bot-hint").textContent = bot ? hint(this.#atGame.get(bot.name) ?? bot) : none;
   }
 }
 

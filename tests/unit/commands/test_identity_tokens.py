@@ -16,6 +16,7 @@ from playout.commands.identity import (
     TokenFile,
     given_token,
 )
+from playout.commands.subprocesses import input_with
 
 SERVER = "play.example:4242"
 
@@ -108,15 +109,29 @@ def test_a_file_wins_over_the_environment(tmp_path: Path, warnings: list[str]) -
     path = tmp_path / "token"
     path.write_text("from-file\n")
     path.chmod(0o600)
-    assert given_token(path, "from-environment", warnings.append) == GivenToken(
-        "from-file", str(path)
-    )
-    assert given_token(None, "t", warnings.append) == GivenToken("t", "PLAYOUT_TOKEN")
-    assert given_token(None, None, warnings.append) is None
+    environment = {"PLAYOUT_TOKEN": "t"}
+    assert given_token(path, environment, warnings.append) == GivenToken("from-file", str(path))
+    assert given_token(None, environment, warnings.append) == GivenToken("t", "PLAYOUT_TOKEN")
+    assert given_token(None, {}, warnings.append) is None
     assert not warnings
     path.chmod(0o640)
-    given_token(path, None, warnings.append)
+    given_token(path, {}, warnings.append)
     assert "chmod 600" in warnings[0]
+
+
+def test_a_token_that_is_handed_over_can_be_read_once(warnings: list[str]) -> None:
+    with input_with("secret") as descriptor:
+        environment = {"PLAYOUT_TOKEN_FD": str(descriptor), "PLAYOUT_TOKEN": "another"}
+        found = given_token(None, environment, warnings.append)
+        assert found == GivenToken("secret", "PLAYOUT_TOKEN_FD")
+        with pytest.raises(TokenError, match="PLAYOUT_TOKEN_FD holds no token"):
+            given_token(None, environment, warnings.append)
+
+
+@pytest.mark.parametrize("number", ["x", "99999", "-1"])
+def test_a_descriptor_that_cannot_be_read_is_explained(number: str, warnings: list[str]) -> None:
+    with pytest.raises(TokenError, match=f"PLAYOUT_TOKEN_FD={number} cannot be read"):
+        given_token(None, {"PLAYOUT_TOKEN_FD": number}, warnings.append)
 
 
 @pytest.mark.parametrize("text", ["", "\n", "two\nlines", "t" * 65])
@@ -126,14 +141,14 @@ def test_what_is_no_token_is_explained_and_not_shown(
     path = tmp_path / "token"
     path.write_text(text)
     with pytest.raises(TokenError, match="holds no token") as raised:
-        given_token(path, None, warnings.append)
+        given_token(path, {}, warnings.append)
     assert "lines" not in str(raised.value)
     assert "ttt" not in str(raised.value)
 
 
 def test_a_token_file_that_is_not_there_is_said(tmp_path: Path, warnings: list[str]) -> None:
     with pytest.raises(TokenError, match="cannot be read"):
-        given_token(tmp_path / "nothing", None, warnings.append)
+        given_token(tmp_path / "nothing", {}, warnings.append)
 
 
 # Accounts.

@@ -21,7 +21,8 @@ from playout.protocol.messages import (
     Welcome,
 )
 from playout.protocol.names import skeleton
-from playout.server.core.rate_limits import Quota, TokenBucket, network
+from playout.server.core.rate_limits import FIRST_BURST, Quota, TokenBucket, network
+from playout.server.core.session_manager import MAX_REFUSED
 from support.hub_harness import (
     GAME,
     HubHarness,
@@ -114,14 +115,17 @@ def test_a_client_that_sends_too_much_gets_an_error_and_a_pause() -> None:
     assert ann.ask(Ping(id=1), Pong)
 
 
-def test_unreadable_messages_count_too() -> None:
+@pytest.mark.parametrize(("greets", "most"), [(True, 39), (False, FIRST_BURST)])
+def test_unreadable_messages_count_too_and_before_hello_may_be_fewer(
+    greets: bool, most: float
+) -> None:
     harness = HubHarness(messages_per_s=10.0)
-    client = harness.connect()
+    client = harness.client("Ann") if greets else harness.connect()
     codes = []
     for _ in range(50):
         harness.do(harness.hub.refuse(client.number, Code.MALFORMED, "no message", harness.now))
         codes.append(error(client).code)
-    assert codes.count(Code.MALFORMED) == 40
+    assert codes.count(Code.MALFORMED) == most
     assert harness.paused
 
 
@@ -171,6 +175,37 @@ def test_behind_a_proxy_connections_count_for_where_they_come_from() -> None:
         client.hang_up()
     harness.wait(100.0)
     assert harness.is_empty()
+
+
+def test_a_connection_counts_until_its_file_is_closed() -> None:
+    harness = HubHarness(connections=3, connections_per_address=2, hello_s=10.0)
+    harness.peers_stay = True
+    silent = [harness.connect("192.0.2.1") for _ in range(2)]
+    harness.wait(10.0)
+    assert not any(client.open for client in silent)
+    assert harness.hub.registry.open_connections == 2
+    assert "your address" in refusal(harness.connect("192.0.2.1"))
+    assert "the server has 3" in refusal(harness.connect("192.0.2.2"))
+    harness.close_files()
+    assert harness.hub.registry.open_connections == 0
+    assert harness.connect("192.0.2.1").open
+
+
+def test_connections_above_a_limit_that_stay_open_have_a_limit_too() -> None:
+    harness = HubHarness(connections_per_address=1)
+    harness.peers_stay = True
+    clients = [harness.connect("192.0.2.1") for _ in range(100)]
+    assert clients[0].open
+    told = [client.number for client in clients[1 : 1 + MAX_REFUSED]]
+    assert harness.closing[:MAX_REFUSED] == told
+    assert harness.aborted == [client.number for client in clients[1 + MAX_REFUSED :]]
+
+
+def refusal(client: MemoryClient) -> str:
+    """The text of the error of a connection that is refused."""
+    assert not client.open
+    assert error(client).code is Code.TOO_MANY
+    return error(client).text
 
 
 def test_a_connection_without_hello_in_time_is_closed() -> None:

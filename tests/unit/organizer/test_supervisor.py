@@ -132,20 +132,23 @@ def test_commands_are_told_where_to_play_and_nobody_elses_token(
 ) -> None:
     monkeypatch.setenv("PLAYOUT_TOKEN", "the organizer's")
     monkeypatch.setenv("PLAYOUT_TOKEN_BOB", "Bob's")
-    entrants = FakeEntrants(logs, Ann="env", Bob="env")
+    shown = """sh -c 'env; tr "\\0" "\\n" < /proc/$$/environ; read token; echo "read $token"'"""
+    entrants = FakeEntrants(logs, Ann=shown, Bob=shown)
     entrants.poll(0)
     entrants.poll(0)
     names = enumerate(("Ann", "Bob"), start=1)
     told = {name: logs.of(f"{n}-{name}-1").read_text().splitlines() for n, name in names}
-    ours = sorted(line for line in told["Ann"] if line.startswith("PLAYOUT_"))
+    ours = sorted({line for line in told["Ann"] if line.startswith("PLAYOUT_")})
     assert ours == [
         "PLAYOUT_HOST=127.0.0.1",
         "PLAYOUT_NAME=Ann",
         "PLAYOUT_PORT=4242",
         "PLAYOUT_PROCESS=1",
-        "PLAYOUT_TOKEN=secret",
+        "PLAYOUT_TOKEN_FD=0",
         "PLAYOUT_TOURNAMENT=t1",
     ]
+    assert [line for line in told["Ann"] if "secret" in line] == ["read secret"]
+    assert told["Bob"][-1] == "read "
     assert not [line for line in told["Bob"] if "TOKEN" in line]
 
 

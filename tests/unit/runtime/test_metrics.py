@@ -26,6 +26,8 @@ class CountedServer:
     accounts: int = 0
     bots: int = 0
     storage_up: bool = True
+    database_bytes: int = 0
+    analyses_dropped: int = 0
 
 
 def metrics_of(counted: CountedServer) -> Metrics:
@@ -36,6 +38,8 @@ def metrics_of(counted: CountedServer) -> Metrics:
         accounts=lambda: counted.accounts,
         bots=lambda: counted.bots,
         storage_up=lambda: counted.storage_up,
+        database_bytes=lambda: counted.database_bytes,
+        analyses_dropped=lambda: counted.analyses_dropped,
     )
 
 

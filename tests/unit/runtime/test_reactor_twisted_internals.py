@@ -19,6 +19,7 @@ from playout.server.runtime.reactor import (
     has_partial_frame,
     has_queued_output,
     poll_without_log_context,
+    queued_bytes,
 )
 
 #: More bytes than the buffers of a socket hold.
@@ -96,8 +97,10 @@ def test_a_transport_has_queued_output_until_the_system_has_taken_it(
     assert not has_queued_output(transport)
     transport.write(b"bytes")
     assert has_queued_output(transport)
+    assert queued_bytes(transport) == 5
     transport.doWrite()
     assert not has_queued_output(transport)
+    assert queued_bytes(transport) == 0
     assert ends[1].recv(100) == b"bytes"
 
 
@@ -105,8 +108,10 @@ def test_a_transport_whose_peer_reads_slowly_keeps_queued_output(
     transport: Any, ends: tuple[socket.socket, socket.socket]
 ) -> None:
     transport.write(LARGE)
+    assert queued_bytes(transport) == len(LARGE)
     transport.doWrite()
     assert has_queued_output(transport)
+    assert 0 < queued_bytes(transport) < len(LARGE)
     read = 0
     while has_queued_output(transport):
         read += len(ends[1].recv(2**20))

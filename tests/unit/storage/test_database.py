@@ -8,6 +8,7 @@ import sqlite3
 import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -442,6 +443,7 @@ class Told:
         self.rejections: list[tuple[int, str]] = []
         self.failures: list[str] = []
         self.faults: list[str | None] = []
+        self.sizes: list[int | None] = []
         self.changed: list[Account] = []
         self.failure = threading.Event()
 
@@ -455,8 +457,9 @@ class Told:
         self.failures.append(reason)
         self.failure.set()
 
-    def checked(self, fault: str | None) -> None:
+    def checked(self, fault: str | None, size: int | None) -> None:
         self.faults.append(fault)
+        self.sizes.append(size)
 
     def account_changed(self, account: Account, revision: int) -> None:
         self.changed.append(account)
@@ -605,3 +608,54 @@ def test_a_text_that_only_postgresql_cannot_hold_stops_no_other(postgres: Postgr
     assert "NUL" in told.rejections[0][1]
     assert [each.started.match for each in database.matches()] == ["b"]
     database.close()
+
+
+# Analyses that are no longer kept.
+
+
+def with_analysis(match: str, plies: int, ended_at: float | None) -> list[Record]:
+    records: list[Record] = [started(match), *(played(match, ply + 1) for ply in range(plies))]
+    if ended_at is not None:
+        records.append(structs.replace(finished(match), at=ended_at))
+    return records
+
+
+def analysed(database: Database) -> dict[str, int]:
+    """The number of moves with analysis of each match."""
+    query = "SELECT match, COUNT(info) FROM moves GROUP BY match ORDER BY match"
+    with database.connect() as connection:
+        return {row[0]: row[1] for row in connection.exec_driver_sql(query)}
+
+
+def test_old_analyses_are_removed_a_few_at_a_time(database: Database) -> None:
+    for number, (plies, at) in enumerate([(250, 10.0), (3, 20.0), (3, 20.0), (3, 30.0), (3, None)]):
+        database.save(with_analysis(f"m{number}", plies, at))
+    since: tuple[float, str] | None = (0.0, "")
+    counts = []
+    while since:
+        since = database.remove_analysis(since, 30.0)
+        counts.append(tuple(analysed(database).values()))
+    assert counts[:2] == [(150, 3, 3, 3, 3), (50, 3, 3, 3, 3)]
+    assert counts[-1] == (0, 0, 0, 3, 3)
+    assert all(len(match.moves) for match in database.unfinished())
+
+
+def test_removed_analyses_leave_room_in_the_database(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path}/playout.db")
+    database.migrate()
+    info = Analysis(policy=tuple((each, 0.123456789) for each in range(400)))
+    moves = [structs.replace(each, info=info) for each in map(partial(played, "m"), range(90))]
+    empty = database.size()
+    database.save([started("m"), *moves, finished("m")])
+    full = database.size()
+    assert full - empty > 90 * 4096
+    database.remove_analysis((0.0, ""), 300.0)
+    assert database.size() - empty < 0.1 * (full - empty)
+    database.close()
+
+
+def test_a_check_reports_the_size_of_the_database(database: Database) -> None:
+    told = Told()
+    Writer(database, told, 0).check()
+    assert told.faults == [None]
+    assert told.sizes[0]

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import base64
 import gzip
+import itertools
 import socket
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
 from typing import Any
 from urllib.error import HTTPError
 
 import pytest
 from twisted.internet.address import IPv4Address
+from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 
-from playout.server.web.http import HandlerResource, HttpResponse, error_as_text
-from playout.server.web.site import MAX_CONNECTIONS, MAX_HEADERS_BYTES, REQUEST_S, Access, make_site
+from playout.server.web.http import HandlerResource, HttpRequest, HttpResponse, error_as_text
+from playout.server.web.http_connections import ADDRESS_SHARE, MAX_CONNECTIONS, RESERVE
+from playout.server.web.site import MAX_HEADERS_BYTES, REQUEST_S, Access, make_site
 from support.web import HERE, metrics
 
 ELSEWHERE = IPv4Address("TCP", "192.0.2.7", 50000)
@@ -26,19 +30,35 @@ ELSEWHERE = IPv4Address("TCP", "192.0.2.7", 50000)
 class SiteInMemory:
     """The site in memory, with time that the test advances."""
 
-    def __init__(self, access: Access | None = None) -> None:
+    def __init__(self, access: Access | None = None, **options: Any) -> None:
         self.fault: str | None = None
         self.clock = Clock()
         api = HandlerResource(
             lambda _: HttpResponse(b"", headers={"Access-Control-Allow-Origin": "*"}), error_as_text
         )
-        self._factory = make_site(metrics(), lambda: self.fault, api=api, access=access or Access())
+        #: The requests for /slow, which are not answered until the test does it.
+        self.slow: list[Deferred[HttpResponse]] = []
+        handlers = {"slow": self._answer_later}
+        self._factory = make_site(
+            metrics(), lambda: self.fault, handlers, api=api, access=access or Access(), **options
+        )
         self._factory.reactor = self.clock
 
     def line(self, peer: IPv4Address = HERE) -> HttpClientLine | None:
         """A client connects, and is accepted or refused."""
         protocol = self._factory.buildProtocol(peer)
         return None if protocol is None else HttpClientLine(protocol, peer)
+
+    def accepted(self, address: str = HERE.host, request: bytes = b"") -> HttpClientLine:
+        """A client connects, is accepted, and sends some bytes."""
+        line = self.line(IPv4Address("TCP", address, 50000))
+        assert line
+        line.say(request)
+        return line
+
+    def _answer_later(self, request: HttpRequest) -> Deferred[HttpResponse]:
+        self.slow.append(Deferred())
+        return self.slow[-1]
 
     def ask(self, request: str, peer: IPv4Address = HERE) -> Response:
         """The response to a request, given as its lines."""
@@ -100,6 +120,17 @@ def test_a_server_that_is_not_well_says_why(web: SiteInMemory) -> None:
     assert (response.status, response.body) == (503, "the database cannot be written\n")
     web.fault = None
     assert web.get("/healthz").status == 200
+
+
+def test_a_server_that_is_well_warns_the_operator() -> None:
+    web = SiteInMemory(warning=lambda: "the database is nearly full")
+    response = web.get("/healthz")
+    assert (response.status, response.body) == (
+        200,
+        "ok\nwarning: the database is nearly full\n",
+    )
+    web.fault = "the database cannot be written"
+    assert web.get("/healthz").status == 503
 
 
 def test_metrics_are_in_the_format_that_they_claim(web: SiteInMemory) -> None:
@@ -253,6 +284,30 @@ def test_a_second_request_on_the_same_line_is_answered(web: SiteInMemory) -> Non
     assert line.open
 
 
+def test_requests_that_come_together_are_answered_one_after_the_other(web: SiteInMemory) -> None:
+    line = web.accepted(request=3 * HEALTH + PAGE + HALF)
+    assert line.transport.value().count(b"200 OK") == 1
+    web.clock.advance(0)
+    assert line.transport.value().count(b"200 OK") == 3
+    assert line.transport.value().count(b"404 Not Found") == 1
+    line.say(b"\r\n")
+    assert line.transport.value().count(b"404 Not Found") == 2
+
+
+def test_requests_wait_until_responses_are_read(web: SiteInMemory) -> None:
+    line = web.accepted(request=3 * HEALTH)
+    line.transport.producer.pauseProducing()
+    web.clock.advance(0)
+    assert line.transport.value().count(b"200 OK") == 1
+    line.transport.producer.resumeProducing()
+    assert line.transport.value().count(b"200 OK") == 2
+    web.clock.advance(0)
+    assert line.transport.value().count(b"200 OK") == 3
+    line.say(HALF)
+    line.hang_up()
+    web.clock.advance(0)
+
+
 @pytest.mark.parametrize(
     ("request_", "status"),
     [
@@ -281,13 +336,69 @@ def test_a_client_that_sends_a_request_byte_by_byte_is_disconnected(web: SiteInM
     assert not line.open
 
 
-def test_a_connection_above_the_limit_is_closed(web: SiteInMemory) -> None:
-    lines = [web.line() for _ in range(MAX_CONNECTIONS)]
-    assert all(lines)
-    assert web.line() is None
-    assert lines[0]
-    lines[0].hang_up()
-    assert web.line()
+# The number of connections.
+
+HALF, SLOW, HEALTH, PAGE = (
+    f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{end}".encode()
+    for path, end in (("/", ""), ("/slow", "\r\n"), ("/healthz", "\r\n"), ("/", "\r\n"))
+)
+SHARE = MAX_CONNECTIONS // ADDRESS_SHARE
+
+
+def addresses() -> Iterator[str]:
+    """Addresses for the connections of all, of which none has more than its share."""
+    return (f"192.0.2.{number // SHARE}" for number in itertools.count())
+
+
+def test_half_requests_of_an_address_are_closed_for_its_further_connections(
+    web: SiteInMemory,
+) -> None:
+    other = web.accepted("192.0.2.7")
+    lines = [web.accepted(request=HALF) for _ in range(SHARE + 2)]
+    assert [line.open for line in lines] == [False, False, *[True] * SHARE]
+    lines[-1].say(b"\r\n")
+    assert lines[-1].response().status == 404
+    assert other.open
+
+
+def test_of_all_connections_the_one_is_closed_that_has_waited_for_longest(
+    web: SiteInMemory,
+) -> None:
+    most, where = MAX_CONNECTIONS - RESERVE, addresses()
+    lines = [web.accepted(next(where), HALF) for _ in range(most)]
+    lines[0].say(b"\r\n")  # it waits for another request from now on
+    assert web.accepted("192.0.2.77").open
+    assert [line.open for line in lines] == [True, False, *[True] * (most - 2)]
+    lines[2].hang_up()
+    assert web.accepted("192.0.2.77").open
+    assert lines[3].open
+
+
+def test_connections_of_a_proxy_have_no_limit_of_an_address() -> None:
+    web = SiteInMemory(Access(proxied=True))
+    assert all(web.accepted(request=HALF).open for _ in range(MAX_CONNECTIONS - RESERVE))
+
+
+@pytest.mark.parametrize("of_one_address", [True, False])
+def test_health_is_served_while_all_requests_are_being_answered(
+    web: SiteInMemory, of_one_address: bool
+) -> None:
+    most, where = MAX_CONNECTIONS - RESERVE, addresses()
+    busy = [
+        web.accepted(HERE.host if of_one_address else next(where), SLOW)
+        for _ in range(SHARE if of_one_address else most)
+    ]
+    for _ in range(2 * RESERVE):
+        web.accepted(request=HALF)
+        assert web.accepted(request=HEALTH).response().body == "ok\n"
+    refused = web.accepted(request=PAGE)
+    assert refused.response().status == 503
+    assert not refused.open
+    assert all(line.open for line in busy)
+    assert len(web.slow) == len(busy)
+    web.slow[0].callback(HttpResponse(b"done"))
+    assert busy[0].response().body == "done"
+    assert web.accepted(request=PAGE).response().status == 404
 
 
 SERVER = """
@@ -297,7 +408,8 @@ from playout.server.runtime import metrics, process
 from playout.server.web.site import make_site
 process.begin(as_json=True)
 of = metrics.Metrics(
-    connections=int, sessions=int, matches=int, accounts=int, bots=int, storage_up=lambda: True
+    connections=int, sessions=int, matches=int, accounts=int, bots=int, storage_up=lambda: True,
+    database_bytes=int, analyses_dropped=int,
 )
 port = reactor.listenTCP(0, make_site(of, lambda: None), interface="127.0.0.1")
 print(port.getHost().port, flush=True)

@@ -7,7 +7,7 @@ import random
 from typing import Any
 
 import pytest
-from twisted.internet.error import ConnectionDone
+from twisted.internet.error import ConnectionAborted, ConnectionDone, ConnectionLost
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
@@ -19,7 +19,8 @@ from playout.server.core.policy import Policy
 from playout.server.net.driver import Driver, EffectWorkers
 from playout.server.runtime.reactor import LoopTime
 from playout.server.runtime.scheduler import LoopScheduler
-from playout.server.web.site import MAX_CONNECTIONS, REQUEST_S, make_site
+from playout.server.web.http_connections import ADDRESS_SHARE, MAX_CONNECTIONS
+from playout.server.web.site import REQUEST_S, make_site
 from playout.server.web.websocket import MISSED_PINGS, PING_S, WebSocketResource
 from support.web import HERE, metrics
 from support.web_client import KEY
@@ -169,6 +170,34 @@ def test_a_client_that_misses_two_pings_is_disconnected() -> None:
     assert line.transport.disconnected
 
 
+@pytest.mark.parametrize(
+    ("reason", "closes", "left"),
+    [
+        (ConnectionDone(), True, True),
+        (ConnectionDone(), False, True),
+        (ConnectionLost(), False, True),
+        (ConnectionAborted(), False, False),
+    ],
+)
+def test_the_hub_is_told_whether_the_page_was_closed(
+    monkeypatch: pytest.MonkeyPatch, reason: Exception, closes: bool, left: bool
+) -> None:
+    web = WebSocketsInMemory()
+    told: list[bool] = []
+
+    def disconnect(number: int, now: float, *, left: bool) -> list[Effect]:
+        told.append(left)
+        return []
+
+    monkeypatch.setattr(web.hub, "disconnect", disconnect)
+    line = web.line()
+    hello(line)
+    if closes:
+        line.send(Opcode.CLOSE)
+    line.protocol.connectionLost(Failure(reason))
+    assert told == [left]
+
+
 def test_a_closed_connection_gets_no_pings() -> None:
     web = WebSocketsInMemory()
     line = web.line()
@@ -184,8 +213,8 @@ def test_websockets_do_not_count_as_http_connections() -> None:
     for _ in range(MAX_CONNECTIONS + 5):
         assert web.line().open
     assert len(web.hub.registry.connections) == MAX_CONNECTIONS + 5
-    assert all(WebSocketLine(web).open for _ in range(MAX_CONNECTIONS))
-    assert web.site.buildProtocol(HERE) is None
+    lines = [WebSocketLine(web) for _ in range(MAX_CONNECTIONS // ADDRESS_SHARE)]
+    assert all(line.open for line in lines)
 
 
 @pytest.mark.parametrize(
