@@ -10,8 +10,8 @@ from playout.server.core.match import Refused
 
 #: A bucket holds the tokens of this many seconds, so that short bursts are allowed.
 BURST_S = 4.0
-#: The most messages at once before `hello`: many connections could send as many.
-FIRST_BURST = 20.0
+#: The most messages before `hello`, a second and at once: many connections could send as many.
+FIRST_RATE, FIRST_BURST = 5.0, 20.0
 #: After a bucket was emptied, it must fill to this share before it gives tokens again.
 REFILL = 0.5
 #: Why no match begins while the database has reached its limit.
@@ -42,6 +42,11 @@ class TokenBucket:
             self._tokens -= 1.0
             return 0.0
         return (max(1.0, self._most * REFILL) - self._tokens) / self._rate
+
+    @property
+    def rate(self) -> float:
+        """The tokens a second; 0 for no limit."""
+        return self._rate
 
     def give_back(self) -> None:
         """Put back the token that was taken last."""

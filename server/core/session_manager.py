@@ -10,7 +10,7 @@ from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.effects import PauseReading, Send, SetFrameLimit
 from playout.server.core.match import Refused
 from playout.server.core.match_room import MatchRoom
-from playout.server.core.rate_limits import BURST_S, FIRST_BURST, TokenBucket, network
+from playout.server.core.rate_limits import BURST_S, FIRST_BURST, FIRST_RATE, TokenBucket, network
 from playout.server.core.rooms import Rooms
 from playout.server.core.sessions import Connection, Session, SessionRegistry
 
@@ -61,7 +61,11 @@ class SessionManager:
         rate = policy.messages_per_s
         connection = Connection(
             number,
-            TokenBucket(rate, min(rate * BURST_S, FIRST_BURST), now + self._context.epoch),
+            TokenBucket(
+                min(rate, FIRST_RATE),
+                min(rate * BURST_S, FIRST_BURST),
+                now + self._context.epoch,
+            ),
             heard_at=now,
             hello_timer=timers.new(partial(self._hello_timeout, number)),
             idle_timer=timers.new(partial(self._check_idle, number)),
@@ -92,7 +96,7 @@ class SessionManager:
         wait_s = connection.bucket.take(now + self._context.epoch)
         if wait_s:
             self._context.do(PauseReading(connection.number, wait_s))
-            most = self._context.policy.messages_per_s
+            most = connection.bucket.rate
             text = (
                 f"more than {most:g} messages a second; "
                 f"the server reads no further message for {wait_s:.1f} s"

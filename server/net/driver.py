@@ -129,6 +129,7 @@ class Driver:
             bots=lambda: len(hub.bots),
             storage_up=lambda: self.fault is None,
             database_bytes=lambda: self._database_bytes,
+            database_limit_bytes=lambda: hub.policy.database_mb * 1e6,
             analyses_dropped=lambda: hub.analyses_dropped,
         )
         #: The size of the database; 0 while it is unknown.

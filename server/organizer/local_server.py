@@ -97,6 +97,9 @@ _UNLIMITED = (
     "--sessions-per-account",
     "--matches-per-session",
     "--matches-per-account",
+    "--stored-mb-per-hour",
+    "--analysis-mb-per-match",
+    "--database-mb",
     "--unread-bytes",
 )
 _BACK_OFF = BackOff(first_s=0.2, longest_s=5.0)

@@ -65,6 +65,7 @@ class Metrics(Collector):
         bots: Callable[[], int],
         storage_up: Callable[[], bool],
         database_bytes: Callable[[], int],
+        database_limit_bytes: Callable[[], float],
         analyses_dropped: Callable[[], int],
     ) -> None:
         """The functions return current values; they are called by `text`, and must not raise."""
@@ -76,6 +77,7 @@ class Metrics(Collector):
             ("bots", "Bots that the server has started.", bots),
             ("storage_up", "1 while the database can be written, otherwise 0.", storage_up),
             ("database_bytes", "Size of the database, 0 if it is unknown.", database_bytes),
+            ("database_limit_bytes", "Limit of this size, 0 for none.", database_limit_bytes),
         )
         self._analyses_dropped = analyses_dropped
         self._connections = 0

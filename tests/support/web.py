@@ -18,5 +18,6 @@ def metrics() -> Metrics:
         bots=lambda: 0,
         storage_up=lambda: True,
         database_bytes=lambda: 0,
+        database_limit_bytes=lambda: 0,
         analyses_dropped=lambda: 0,
     )

@@ -27,6 +27,7 @@ class CountedServer:
     bots: int = 0
     storage_up: bool = True
     database_bytes: int = 0
+    database_limit_bytes: float = 0.0
     analyses_dropped: int = 0
 
 
@@ -39,6 +40,7 @@ def metrics_of(counted: CountedServer) -> Metrics:
         bots=lambda: counted.bots,
         storage_up=lambda: counted.storage_up,
         database_bytes=lambda: counted.database_bytes,
+        database_limit_bytes=lambda: counted.database_limit_bytes,
         analyses_dropped=lambda: counted.analyses_dropped,
     )
 

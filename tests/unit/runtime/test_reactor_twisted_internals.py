@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import socket
 import sys
@@ -10,12 +11,14 @@ from typing import Any
 
 import pytest
 from twisted.internet import tcp
-from twisted.internet.protocol import Protocol
+from twisted.internet.protocol import Factory, Protocol
 from twisted.internet.testing import MemoryReactor
 from twisted.protocols.basic import Int32StringReceiver
 
 from playout.server.runtime.reactor import (
+    ACCEPTS,
     LoopTime,
+    Port,
     has_partial_frame,
     has_queued_output,
     poll_without_log_context,
@@ -186,3 +189,19 @@ def test_twisted_itself_still_does_the_same_with_a_log_context(reactor: Any) -> 
     assert "log.callWithLogger(selectable, _drdw, selectable, fd, event)" in source
     assert "_drdw = self._doReadOrWrite" in source
     assert type(reactor).doIteration is type(reactor).doPoll
+
+
+def test_a_port_accepts_few_connections_at_once() -> None:
+    accepted: list[Any] = []
+    factory = Factory()
+    factory.buildProtocol = accepted.append  # type: ignore[method-assign,assignment]
+    port = Port(0, factory, interface="127.0.0.1", reactor=MemoryReactor())  # type: ignore[no-untyped-call]
+    port.startListening()  # type: ignore[no-untyped-call]
+    with contextlib.ExitStack() as opened:
+        where = ("127.0.0.1", port.getHost().port)  # type: ignore[no-untyped-call]
+        for _ in range(3 * ACCEPTS):
+            opened.enter_context(socket.create_connection(where))
+        for count in (1, 2, 3):
+            port.doRead()  # type: ignore[no-untyped-call]
+            assert len(accepted) == count * ACCEPTS
+    port.connectionLost(None)  # type: ignore[no-untyped-call]

@@ -409,7 +409,7 @@ from playout.server.web.site import make_site
 process.begin(as_json=True)
 of = metrics.Metrics(
     connections=int, sessions=int, matches=int, accounts=int, bots=int, storage_up=lambda: True,
-    database_bytes=int, analyses_dropped=int,
+    database_bytes=int, database_limit_bytes=int, analyses_dropped=int,
 )
 port = reactor.listenTCP(0, make_site(of, lambda: None), interface="127.0.0.1")
 print(port.getHost().port, flush=True)
