@@ -57,6 +57,7 @@ from playout.protocol.messages import (
     Withdraw,
 )
 from playout.protocol.tournament_spec import Entrant, Openings, TournamentSpec
+from playout.server.core.view import DELAY_PLIES
 from playout.server.model.offered_bots import parse_offered_bots
 from playout.server.runtime import process
 from playout.server.tournament.formats.swiss import MOST_ROUNDS
@@ -219,15 +220,32 @@ def _cancel(bench: Bench) -> Instance:
     return Instance(hub, number, Cancel(seek=seeking.seek))
 
 
-def _move(bench: Bench) -> Instance:
+def _analysed(plies: int) -> tuple[TimedHub, int, str, Move]:
+    """Return a hub whose only match has a spectator, a player, the match, and the next move.
+
+    That many moves were made, each with an analysis at its limits.
+    """
     hub = TimedHub()
-    first, second = (hub.client(name, views=True, legal_actions=True) for name in ("Ann", "Bob"))
-    hub.ask(first, Seek(game=LARGEST, seat=1))
-    match = _one(hub.ask(second, Seek(game=LARGEST, seat=2)), Started).match
+    players = [hub.client(name, views=True, legal_actions=True) for name in ("Ann", "Bob")]
+    hub.ask(players[0], Seek(game=LARGEST, seat=1))
+    match = _one(hub.ask(players[1], Seek(game=LARGEST, seat=2)), Started).match
     hub.ask(hub.client("Eve", role="spectator", views=True), Watch(match=match))
     actions = tuple((action % 361, 10**6, 0.5) for action in range(400))
-    info = Analysis(win_rate=0.5, pv=tuple(range(100)), actions=actions)
-    return Instance(hub, first, Move(match=match, ply=0, action=0, info=info))
+    info = Analysis(win_rate=0.5, pv=tuple(range(100, 200)), actions=actions)
+    moves = [Move(match=match, ply=ply, action=20 * ply, info=info) for ply in range(plies + 1)]
+    for move in moves[:-1]:
+        hub.ask(players[move.ply % 2], move)
+    return hub, players[plies % 2], match, moves[-1]
+
+
+def _move(bench: Bench) -> Instance:
+    hub, player, _, move = _analysed(DELAY_PLIES)
+    return Instance(hub, player, move)
+
+
+def _resign_analysed(bench: Bench) -> Instance:
+    hub, player, match, _ = _analysed(DELAY_PLIES)
+    return Instance(hub, player, Resign(match=match))
 
 
 def _resign(bench: Bench) -> Instance:
@@ -397,6 +415,7 @@ LEGAL: tuple[tuple[str, Make], ...] = (
     ("Among 500 seeks", _cancel),
     ("The only match, with views, and an analysis at its limits", _move),
     ("One of 100 matches", _resign),
+    ("The only match, with views, and ten analyses at their limits", _resign_analysed),
     ("Among 500 sessions", lambda bench: _by_player(_crowded(bench), Ping(id=1))),
     ("One of 100 matches, with views", _take_over),
     ("Of a game that is not loaded yet", _challenge_bot),

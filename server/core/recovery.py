@@ -18,7 +18,7 @@ from playout.protocol.time_control import parse_time_controls
 from playout.ratings.openings import OpeningError
 from playout.server.core.accounts import Directory
 from playout.server.core.context import Context
-from playout.server.core.guarded_game import GameFault
+from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.tournament_director import MOST_ATTEMPTS, TournamentDirector
@@ -43,6 +43,9 @@ from playout.server.model.records import (
     TournamentCreated,
 )
 from playout.server.tournament.state import restore_tournament
+
+#: The errors of a stored tournament that this version cannot use.
+_UNUSABLE = (games.SpecError, OpeningError, DecodeError, ValueError)
 
 
 class Recovery:
@@ -74,11 +77,13 @@ class Recovery:
         """Add tournaments; their matches are restored after them."""
         for each in stored:
             try:
-                self._director.restore(restore_tournament(each))
-            except (games.SpecError, OpeningError, DecodeError, ValueError) as error:
+                with faults_of("one of its games", "a function called for a check", but=_UNUSABLE):
+                    self._director.restore(restore_tournament(each))
+            except (*_UNUSABLE, GameFault) as error:
                 text = "tournament {tournament} cannot continue, and stays as it is: {why}"
-                fields = {"tournament": each.created.tournament, "why": str(error)}
-                self._context.log(text, fields)
+                self._context.log(
+                    text, {"tournament": each.created.tournament, "why": _details(error)}
+                )
                 self._unrestored.add(each.created.tournament)
 
     def ladders(self, stored: Iterable[StoredLadder]) -> None:
@@ -96,8 +101,7 @@ class Recovery:
                 room = self._room_of(each)
             except (games.SpecError, games.IllegalAction, GameFault) as error:
                 text = "match {match} cannot continue, and stays as it is: {why}"
-                why = error.details if isinstance(error, GameFault) else str(error)
-                self._context.log(text, {"match": match_id, "why": why})
+                self._context.log(text, {"match": match_id, "why": _details(error)})
                 self._director.match_lost(match_id, each.started.tournament, now)
                 continue
             for session in room.seats:
@@ -191,6 +195,10 @@ class Recovery:
             if ply is not None:
                 room.spectators.drop_moves(ply)
             room.abort(NOT_STORED, now)
+
+
+def _details(error: Exception) -> str:
+    return error.details if isinstance(error, GameFault) else str(error)
 
 
 def _match_of(stored: StoredMatch) -> Match:

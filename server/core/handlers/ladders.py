@@ -20,7 +20,7 @@ from playout.server.core.context import Context
 from playout.server.core.effects import RateLadder
 from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.handlers.seeks import normalised_game
-from playout.server.core.ladder import Absence, Ladder, LadderSession
+from playout.server.core.ladder import Ladder, LadderSession
 from playout.server.core.match import Match, Refused
 from playout.server.core.match_room import MatchOver, MatchRoom, started_record
 from playout.server.core.rate_limits import DATABASE_FULL
@@ -89,7 +89,7 @@ class Ladders:
         ladder = self._ladders.get(game) or self._open(LadderState(game), clock)
         player = LadderPlayer(session.account.id, request.version)
         if session.key not in ladder.sessions:
-            _require_no_absence(ladder, player.account, origin.now)
+            ladder.require_no_absence(player.account, origin.now)
         if ladder.state.without_result(player) >= MOST_WITHOUT_RESULT:
             most = MOST_WITHOUT_RESULT
             text = f"{most} versions of yours have not finished a match on this ladder yet"
@@ -151,7 +151,7 @@ class Ladders:
             first, second = players
             indices = ladder.state.index_of(first), ladder.state.index_of(second)
             ladder.running[room.match.id] = indices
-            _excuse(ladder, room.match)
+            ladder.excuse(room.match)
 
     # Events.
 
@@ -282,7 +282,7 @@ class Ladders:
         on_ladder = LadderMatch(pair or match.id, (versions[0], versions[1]))
         record = started_record(match, sessions, now + context.epoch, ladder=on_ladder)
         ladder.running[match.id] = indices
-        _excuse(ladder, match)
+        ladder.excuse(match)
         MatchRoom(context, self._rooms, match, sessions, record, draws=False).begin(now)
 
     def _fail(self, ladder: Ladder, fault: Exception) -> None:
@@ -385,19 +385,13 @@ class Ladders:
         now: float,
     ) -> None:
         """Note a player that never made a first move: from then on it loses such matches."""
-        missing = event.record.missing
-        for seat, player in enumerate(players, start=1):
-            if seat != missing and event.record.winner:
-                ladder.absences.pop(player.account, None)
+        missing = ladder.count_absence(event.record, players, now)
         if missing is None:
             return
-        player, void = players[missing - 1], not event.record.winner
-        ladder.state.count_unplayed(player, void=int(void))
-        ladder.absences.setdefault(player.account, Absence()).missed(now)
         for match_id in ladder.running:
             if room := self._rooms.running.get(match_id):
-                _excuse(ladder, room.match)
-        if void:
+                ladder.excuse(room.match)
+        if not event.record.winner:
             text = (
                 f"you made no first move in match {event.room.match.id}, which has no result: from "
                 "now on you lose such matches on this ladder"
@@ -481,25 +475,6 @@ def _alone_notice(game: str) -> Notice:
         f'enters, such as one that you start with: playout-player any uct --ladder "{game}"'
     )
     return Notice(code="ladder_alone", text=text)
-
-
-def _require_no_absence(ladder: Ladder, account: str, now: float) -> None:
-    """Raise Refused while an account waits, because it made no first move in its last match."""
-    absence = ladder.absences.get(account)
-    if absence and (wait_s := absence.ends_at - now) > 0:
-        text = (
-            f"you made no first move in your last match on the ladder of {ladder.state.game}: "
-            f"enter it again in {wait_s:.0f} s"
-        )
-        raise Refused(Code.RATE_LIMITED, text, wait_s)
-
-
-def _excuse(ladder: Ladder, match: Match) -> None:
-    """Let a match be void without a first move only for players to whom it happens first."""
-    players = (ladder.state.entries[index].player for index in ladder.running[match.id])
-    match.excused = frozenset(
-        seat for seat, each in enumerate(players, 1) if ladder.state.is_excused(each.account)
-    )
 
 
 def _players(room: MatchRoom) -> tuple[LadderPlayer, LadderPlayer] | None:

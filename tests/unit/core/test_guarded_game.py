@@ -28,12 +28,19 @@ from playout.protocol.messages import (
     Update,
     Watch,
 )
-from playout.protocol.tournament_spec import Openings
+from playout.protocol.tournament_spec import Openings, dumps
 from playout.server.core.guarded_game import GuardedGame
 from playout.server.core.handlers.ladders import MOST_VOID
 from playout.server.core.handlers.tournament_director import MOST_ATTEMPTS
 from playout.server.model.offered_bots import parse_offered_bots
-from playout.server.model.records import MatchEnded
+from playout.server.model.records import (
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
+    StoredMatch,
+    StoredTournament,
+    TournamentCreated,
+)
 from support.hub_harness import (
     HubHarness,
     MemoryClient,
@@ -283,6 +290,36 @@ def test_a_tournament_whose_game_does_not_begin_ends(
     assert not harness.matches
     assert "tournament_failed" in [each.code for each in zoe.heard(Notice)]
     require_told(harness, "RuntimeError")
+
+
+@pytest.mark.parametrize("function", ["initial_state", "next_state", "winner"])
+def test_a_match_of_a_game_that_fails_after_a_restart_stays_as_it_is(
+    game: FailingGame, function: str
+) -> None:
+    harness = HubHarness()
+    _, _, match = seated(harness)
+    records = harness.stored
+    (started,) = (each for each in records if isinstance(each, MatchStarted))
+    moves = tuple(each for each in records if isinstance(each, MovePlayed))
+    game.fault = function, fail
+    again = HubHarness()
+    again.do(again.hub.restore_matches([StoredMatch(started=started, moves=moves)], 0.0))
+    assert not again.matches
+    require_told(again, match, function, "cannot continue")
+
+
+def test_a_tournament_of_a_game_that_fails_after_a_restart_stays_as_it_is(
+    game: FailingGame,
+) -> None:
+    spec = spec_of(games=("faulty",), openings=Openings(plies=2, near=2))
+    created = TournamentCreated(tournament="t", name=spec.name, spec=dumps(spec), at=0.0)
+    game.fault = "initial_state", fail
+    harness = HubHarness()
+    harness.hub.restore_tournaments([StoredTournament(created=created)])
+    harness.wait(0.1)
+    harness.client("Ann")
+    assert any("cannot continue" in each and "I would rather not" in each
+               for each in harness.logged)  # fmt: skip
 
 
 def test_the_first_position_is_checked(game: FailingGame) -> None:

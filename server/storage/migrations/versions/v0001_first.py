@@ -85,6 +85,7 @@ def _create_matches() -> None:
         sa.Column("first_version", sa.Text),
         sa.Column("second_version", sa.Text),
         sa.Column("core_speed", sa.Double),
+        sa.Column("missing", sa.SmallInteger),
     )
     op.create_table(
         "moves",
