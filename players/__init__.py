@@ -6,7 +6,7 @@
     choice = player.choose([game.initial_state()], players.Limit(seconds=0.1))
 
 Each plain module of this package is a player. `playout.players.core` defines the interface of a
-player, `playout.players.mcts` and `playout.players.alphabeta` are the searches,
+player, `playout.players.mcts` and `playout.players.depth_first` are the searches,
 `playout.players.client` connects players to a server. Players of other packages are found through
 the entry point group `playout.players`.
 """

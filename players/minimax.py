@@ -14,8 +14,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from playout.games import Game, SpecError, State
-from playout.players.alphabeta import search as core
-from playout.players.alphabeta import transposition
 from playout.players.core.player import (
     ActionStats,
     Cancelled,
@@ -26,6 +24,8 @@ from playout.players.core.player import (
     tighter,
 )
 from playout.players.core.rules import rules_of
+from playout.players.depth_first import null_window as core
+from playout.players.depth_first import transposition
 
 #: Seconds that the compiled search runs before it reads the clock again.
 SLICE_S = 0.001

@@ -12,6 +12,7 @@ from playout.players.nets.files import NetError
 from playout.players.training import TrainingError
 from playout.players.training.commands import (
     evaluate,
+    evaluation,
     export,
     import_,
     new,
@@ -35,9 +36,10 @@ Examples:
                                                a game of my_game.py, as for the others
   playout-train import best_policy_8_8_5.model net.onnx
                                                a net of AlphaZero_Gomoku
+  playout-train evaluation othello othello.npz learn an evaluation, for the player alphabeta
 
 \b
-Training needs more packages: pip install ".[learn]" in a checkout of Playout
+Training of nets needs more packages: pip install ".[learn]" in a checkout of Playout
 Exit codes: 0 done, 1 failed, 2 bad usage, 130 and 143 interrupted or terminated.
 """
 
@@ -59,8 +61,8 @@ class _ClearErrors(click.Group):
 @game_option("A game of a file in the current folder or on PYTHONPATH, by its class;")
 @click.version_option(version("playout"), prog_name="playout-train")
 def main() -> None:
-    """Train nets by self-play, from nothing, for the player alphazero."""
+    """Train nets for the player alphazero, and evaluations for alphabeta, by self-play."""
 
 
-for command in (new, run, resume, status, evaluate, report, export, import_):
+for command in (new, run, resume, status, evaluate, report, export, import_, evaluation):
     main.add_command(command)

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from playout import games
+from playout.players.evaluations.files import read as read_evaluation
 from playout.players.training.run_folder import RunFolder
 from support import scale
-from support.commands import finish, invoke, run
+from support.commands import finish, finish_all, invoke, run, running_server, start
 from support.processes import is_gone
 from support.requirements import need_packages
 from support.training import GAME, SMALL, assert_nothing_is_lost, new_run, started
@@ -217,3 +218,38 @@ def test_a_net_is_evaluated_and_the_report_has_its_elo(folder: RunFolder) -> Non
     code, output = run("playout-train", "report", str(folder.path))
     assert code == 0, output
     assert "Elo against random" in (folder.path / "report.html").read_text(encoding="utf-8")
+
+
+def test_an_evaluation_is_learned_played_and_not_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / "small.npz"
+    words = ("evaluation", GAME, str(file), "--games", "50", "--seed", "1")
+    code, output = run("playout-train", *words)
+    assert code == 0, output
+    assert "50 games" in output
+    written = file.read_bytes()
+    code, output = run("playout-train", *words)
+    assert code == 1
+    assert f"{file} exists" in output
+    assert file.read_bytes() == written
+    code, output = run("playout-train", "evaluation", "nim", str(tmp_path / "nim.npz"))
+    assert code == 1
+    assert "no evaluation of nim can be learned" in output
+    with running_server() as server:
+        players = [
+            start("playout-player", GAME, player, "--matches", "1", *server.address)
+            for player in (f"alphabeta(evaluation={file},time=0.01)", "random")
+        ]
+        for code, output in finish_all(*players):
+            assert code == 0, output
+
+
+def test_ctrl_c_leaves_the_evaluation_so_far(tmp_path: Path) -> None:
+    file = tmp_path / "small.npz"
+    changed = {"playout.players.training.commands.evaluation._REPORT_S": 0.1}
+    process = start("playout-train", "evaluation", GAME, str(file), changed=changed)
+    wait_until(file.exists, "the file")
+    process.send_signal(signal.SIGINT)
+    code, output = finish(process)
+    assert code == 130
+    assert f"The evaluation so far, if any, is in {file}." in output
+    assert read_evaluation(file, games.load(GAME))

@@ -13,9 +13,10 @@ import pytest
 from playout import games, players
 from playout.games import Game, KernelGame, State
 from playout.players import Cancelled, Info, Limit, SpecError
-from playout.players.alphabeta import search, transposition
-from playout.players.alphabeta.transposition import NEVER, WIN, new_table
 from playout.players.core.rules import board_key, rules_of
+from playout.players.depth_first import null_window as search
+from playout.players.depth_first import transposition
+from playout.players.depth_first.transposition import NEVER, WIN, new_table
 from support.interpreted import Interpreted, after
 from support.scale import repetitions, sample
 

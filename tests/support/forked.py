@@ -50,6 +50,7 @@ OTHERS = {
 BIN = Path(sys.executable).parent
 _SEARCHES = (
     "playout.players.analyst.analyst_process",
+    "playout.players.alphabeta",
     "playout.players.minimax",
     "playout.players.rave",
     "playout.players.uct",

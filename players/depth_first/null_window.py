@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from playout.games import Game
 from playout.games.core.kernels import compiled, inlined, uncompiled
-from playout.players.alphabeta import transposition
-from playout.players.alphabeta.transposition import NEVER, WIN, Rows, find, known_result, store
 from playout.players.core.rules import Rules, type_of
+from playout.players.depth_first import transposition
+from playout.players.depth_first.transposition import NEVER, WIN, Rows, find, known_result, store
 
 Ints = NDArray[np.int64]
 

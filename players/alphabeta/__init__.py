@@ -1,1 +1,0 @@
-"""Alpha-beta search with a transposition table, for the player minimax."""

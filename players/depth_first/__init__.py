@@ -1,0 +1,1 @@
+"""Depth-first searches: those of the players minimax and alphabeta."""

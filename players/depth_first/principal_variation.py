@@ -1,0 +1,300 @@
+"""Principal-variation search with an evaluation: alpha-beta, whose later moves are first refuted.
+
+At the horizon, moves that remove pieces are searched on (quiescence), unless the player to move is
+better off without them. Late moves are searched less deep at first. Values are whole numbers for
+the player to move: CERTAIN times the expected result, and beyond it proven results, the sooner the
+greater.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from playout.games import KernelGame
+from playout.games.core.kernels import compiled
+from playout.players.core.rules import board_key, type_of
+from playout.players.evaluations.tables import (
+    TABLES,
+    Ints,
+    Tables,
+    expected,
+    find_weights,
+    occupied,
+)
+
+#: The value of an evaluation of 1; and of a win, less the number of plies to it.
+CERTAIN, WON = 10_000, 1_000_000
+#: Beyond all values.
+_MOST = 1 << 30
+#: A row of the table is exact, or a bound from below or above.
+_EXACT, _LOWER, _UPPER = range(3)
+#: Plies of the stack: of a search, and of the forcing moves after it.
+MOST_PLIES, _FORCING = 80, 24
+#: Moves after this number are reduced by a ply, or by two, in searches of at least so many plies.
+_LATE, _VERY_LATE, _REDUCED_FROM, _REDUCED_TWICE_FROM = 3, 8, 3, 5
+# The fields of the state: nodes so far, the number of nodes to stop at, whether it was stopped, the
+# greatest ply, the value of `best_of`, the number of the search, and which moves remove pieces.
+NODES, LAST, STOPPED, DEEPEST, VALUE, NUMBER, REMOVING = range(7)
+#: Moves that remove pieces: never, sometimes, and always where one of them is possible.
+_NEVER, _SOMETIMES, _ALWAYS = range(3)
+#: Random games from which that is known.
+_GAMES = 10
+
+
+class PrincipalKernels(NamedTuple):
+    """The functions of a game that the search calls."""
+
+    legal: Callable[..., int]
+    play: Callable[..., None]
+    write: Callable[..., None]
+
+
+KERNELS = type_of(PrincipalKernels)
+
+
+def kernels_of(game: KernelGame) -> PrincipalKernels:
+    """Return the kernels of a game."""
+    return PrincipalKernels(game.kernels.legal, game.kernels.play, game.kernels.write)
+
+
+class PrincipalSearch(NamedTuple):
+    """The memory of a search; `ply` counts from the root."""
+
+    boards: Ints  # [ply] board
+    actions: Ints  # [ply, place] legal actions
+    scores: Ints  # [ply, place] the greatest is searched next
+    words: Ints  # a state
+    indices: Ints  # [group] of weights
+    history: Ints  # [player, action] cutoffs, weighted by depth
+    table: Ints  # [row, field]: key, depth * 4 + kind, value, action
+    state: Ints  # [field], see above
+
+
+_V, _M = types.int64[::1], types.int64[:, ::1]
+SEARCH = types.NamedTuple([_M, _M, _M, _V, _V, _M, _M, _V], PrincipalSearch)
+
+
+def new_search(game: KernelGame, tables: Tables, rows: int) -> PrincipalSearch:
+    """Return a search whose table has a number of rows, a power of two."""
+    plies = MOST_PLIES + _FORCING + 2
+    return PrincipalSearch(
+        np.zeros((plies, len(game.board())), dtype=np.int64),
+        np.zeros((plies, game.num_actions), dtype=np.int64),
+        np.zeros((plies, game.num_actions), dtype=np.int64),
+        np.zeros(len(game.initial_state()), dtype=np.int64),
+        np.zeros(len(tables.groups), dtype=np.int64),
+        np.zeros((3, game.num_actions), dtype=np.int64),
+        np.zeros((rows, 4), dtype=np.int64),
+        np.array([0, 0, 0, 0, 0, 0, _removing(game, tables)], dtype=np.int64),
+    )
+
+
+def _removing(game: KernelGame, tables: Tables) -> int:
+    """Return whether, in random games, moves remove pieces: never, sometimes, or if they can."""
+    random = np.random.default_rng(1)
+    found = _NEVER
+    for _ in range(_GAMES):
+        state = game.initial_state()
+        while not game.winner(state):
+            filled = occupied(tables, np.array(state))
+            after = [game.next_state(state, action) for action in game.legal_actions(state)]
+            removing = [occupied(tables, np.array(each)) < filled for each in after]
+            if any(removing) and not all(removing):
+                return _SOMETIMES
+            if any(removing):
+                found = _ALWAYS
+            state = after[int(random.integers(len(after)))]
+    return found
+
+
+@compiled(types.int64(SEARCH, KERNELS, TABLES, types.int64), allocates=False)
+def evaluate(search: PrincipalSearch, kernels: PrincipalKernels, tables: Tables, ply: int) -> int:
+    """Return the value of a position for the player to move, and write it to `search.words`."""
+    board = search.boards[ply]
+    kernels.write(board, search.words)
+    find_weights(tables, search.words, search.indices)
+    value = int(expected(tables, search.indices) * CERTAIN)
+    return value if board[0] == 1 else -value
+
+
+@compiled(types.int64(SEARCH, types.int64), allocates=False)
+def outcome_value(search: PrincipalSearch, ply: int) -> int:
+    """Return the value of a finished game for the player to move."""
+    board = search.boards[ply]
+    if board[1] < 0:
+        return 0
+    return WON - ply if board[1] == board[0] else ply - WON
+
+
+@compiled(types.void(SEARCH, KERNELS, *[types.int64] * 2), allocates=False)
+def play_on(search: PrincipalSearch, kernels: PrincipalKernels, ply: int, action: int) -> None:
+    """Set the board of the next ply to the position after an action."""
+    board, child = search.boards[ply], search.boards[ply + 1]
+    for word in range(len(board)):
+        child[word] = board[word]
+    kernels.play(child, action)
+
+
+@compiled(types.int64(SEARCH, KERNELS, TABLES, *[types.int64] * 3), allocates=False)
+def quiet_value(
+    search: PrincipalSearch,
+    kernels: PrincipalKernels,
+    tables: Tables,
+    ply: int,
+    alpha: int,
+    beta: int,
+) -> int:
+    """Return the value of a position after the moves that remove pieces."""
+    search.state[NODES] += 1
+    search.state[DEEPEST] = max(search.state[DEEPEST], ply)
+    if search.boards[ply, 1] != 0:
+        return outcome_value(search, ply)
+    still = best = evaluate(search, kernels, tables, ply)
+    forced = search.state[REMOVING] == _ALWAYS
+    if search.state[REMOVING] == _NEVER or (best >= beta and not forced):
+        return best
+    if ply + 1 >= len(search.boards):
+        return best
+    filled = occupied(tables, search.words)
+    if forced:
+        best = -_MOST
+    alpha = max(alpha, best)
+    for place in range(kernels.legal(search.boards[ply], search.actions[ply])):
+        play_on(search, kernels, ply, search.actions[ply, place])
+        child = search.boards[ply + 1]
+        if child[1] == 0:
+            kernels.write(child, search.words)
+            if occupied(tables, search.words) >= filled:
+                if forced:
+                    return still
+                continue
+        if child[0] == search.boards[ply, 0]:
+            value = quiet_value(search, kernels, tables, ply + 1, alpha, beta)
+        else:
+            value = -quiet_value(search, kernels, tables, ply + 1, -beta, -alpha)
+        best = max(best, value)
+        alpha = max(alpha, value)
+        if alpha >= beta:
+            break
+    return best
+
+
+@compiled(types.int64(SEARCH, KERNELS, TABLES, types.int64), allocates=False)
+def best_of(search: PrincipalSearch, kernels: PrincipalKernels, tables: Tables, n: int) -> int:
+    """Return the best of the first `n` actions of the root by their quiet values.
+
+    The value of the root is then in `state[VALUE]`.
+    """
+    best, best_action = -_MOST, -1
+    for place in range(n):
+        action = search.actions[0, place]
+        play_on(search, kernels, 0, action)
+        if search.boards[1, 0] == search.boards[0, 0]:
+            value = quiet_value(search, kernels, tables, 1, best, _MOST)
+        else:
+            value = -quiet_value(search, kernels, tables, 1, -_MOST, -best)
+        if value > best:
+            best, best_action = value, action
+    search.state[VALUE] = best
+    return best_action
+
+
+@compiled(types.void(SEARCH, *[types.int64] * 3), allocates=False)
+def bring_best_first(search: PrincipalSearch, ply: int, place: int, n: int) -> None:
+    """Swap the action with the greatest score among those from `place` on to this place."""
+    actions, scores = search.actions[ply], search.scores[ply]
+    best = place
+    for each in range(place + 1, n):
+        if scores[each] > scores[best]:
+            best = each
+    actions[place], actions[best] = actions[best], actions[place]
+    scores[place], scores[best] = scores[best], scores[place]
+
+
+@compiled(types.int64(SEARCH, KERNELS, TABLES, *[types.int64] * 4), allocates=False)
+def value_of(
+    search: PrincipalSearch,
+    kernels: PrincipalKernels,
+    tables: Tables,
+    ply: int,
+    depth: int,
+    alpha: int,
+    beta: int,
+) -> int:
+    """Return the value of a position, searched for `depth` plies; the table has its best action."""
+    state = search.state
+    board = search.boards[ply]
+    if board[1] != 0:
+        state[NODES] += 1
+        return outcome_value(search, ply)
+    if depth <= 0 or ply >= MOST_PLIES:
+        return quiet_value(search, kernels, tables, ply, alpha, beta)
+    state[NODES] += 1
+    if state[NODES] > state[LAST]:
+        state[STOPPED] = 1
+        return 0
+    key = board_key(board) ^ state[NUMBER]
+    row = search.table[key & (len(search.table) - 1)]
+    move = -1
+    if row[0] == key:
+        move = row[3]
+        kind, value = row[1] & 3, row[2]
+        holds = (
+            kind == _EXACT
+            or (kind == _LOWER and value >= beta)
+            or (kind == _UPPER and value <= alpha)
+        )
+        if ply > 0 and row[1] >> 2 >= depth and holds:
+            return value
+    n = kernels.legal(board, search.actions[ply])
+    for place in range(n):
+        action = search.actions[ply, place]
+        search.scores[ply, place] = _MOST if action == move else search.history[board[0], action]
+    lowest, best, best_action = alpha, -_MOST, -1
+    for place in range(n):
+        bring_best_first(search, ply, place, n)
+        action = search.actions[ply, place]
+        play_on(search, kernels, ply, action)
+        sign = 1 if search.boards[ply + 1, 0] == board[0] else -1
+        less = 0
+        if place >= _LATE and depth >= _REDUCED_FROM:
+            less = 2 if place >= _VERY_LATE and depth >= _REDUCED_TWICE_FROM else 1
+        # A window of one: is the move better than the best so far?
+        value = -_MOST
+        if place > 0:
+            low, high = (alpha, alpha + 1) if sign > 0 else (-alpha - 1, -alpha)
+            value = sign * value_of(search, kernels, tables, ply + 1, depth - 1 - less, low, high)
+        if place == 0 or (value > alpha and (value < beta or less > 0)):
+            low, high = (alpha, beta) if sign > 0 else (-beta, -alpha)
+            value = sign * value_of(search, kernels, tables, ply + 1, depth - 1, low, high)
+        if state[STOPPED] != 0:
+            return 0
+        if value > best:
+            best, best_action = value, action
+        alpha = max(alpha, value)
+        if alpha >= beta:
+            search.history[board[0], action] += depth * depth
+            break
+    kind = _UPPER if best <= lowest else _LOWER if best >= beta else _EXACT
+    row[0], row[1], row[2], row[3] = key, depth << 2 | kind, best, best_action
+    return best
+
+
+def start(search: PrincipalSearch, board: Any) -> None:
+    """Set the root, and forget the history and the table of an earlier search."""
+    search.boards[0][:] = board
+    search.history[:] = 0
+    search.state[:NUMBER] = 0
+    search.state[NUMBER] += 1
+
+
+def row_of(search: PrincipalSearch, board: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """Return the row of a position in the table, None if there is none."""
+    key = int(board_key(board)) ^ int(search.state[NUMBER])
+    row = search.table[key & (len(search.table) - 1)]
+    return row if row[0] == key and row[1] else None

@@ -1,0 +1,1 @@
+"""Learned evaluations of positions: tables of weights for groups of cells, and their files."""

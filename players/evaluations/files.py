@@ -1,0 +1,119 @@
+"""Files of evaluations: numpy archives (.npz) of at most 1 MiB, with a card.
+
+The entries are the fields of `Tables`, the weights as 16-bit floats, and `card`, the bytes of a
+JSON object. A file may come from anybody: its sizes are checked before it is unpacked, and its
+numbers before they are used.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from playout.games import Game
+from playout.players.evaluations.tables import Tables
+from playout.players.nets.files import NetError, read_limited, write_atomically
+
+MOST_BYTES = 1 << 20
+#: Most bytes of a file that is unpacked.
+_MOST_UNPACKED = 64 << 20
+#: The greatest weight: the hyperbolic tangent of more is 1.
+_GREATEST = 100.0
+_KIND = "an evaluation, a file made by playout-train evaluation"
+
+
+class EvaluationError(Exception):
+    """An evaluation cannot be used; the text says in a sentence which file, and why."""
+
+
+class Card(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where an evaluation comes from: `games` of self-play in `seconds`, of these settings."""
+
+    game: str
+    author: str = ""
+    licence: str = ""
+    command: str = ""
+    games: int = 0
+    positions: int = 0
+    seconds: float = 0.0
+
+
+def write(path: Path, tables: Tables, card: Card) -> None:
+    """Write a file, complete or not at all. Raises OSError; EvaluationError if it is too big."""
+    entries = {**tables._asdict(), "weights": tables.weights.astype(np.float16)}
+    entries["card"] = np.frombuffer(msgspec.json.encode(card), dtype=np.uint8)
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **entries)
+    if len(packed.getvalue()) > MOST_BYTES:
+        raise EvaluationError(f"{path} would have more than {MOST_BYTES >> 20} MiB")
+    write_atomically(path, packed.getvalue())
+
+
+def read(path: Path, game: Game) -> tuple[Tables, Card]:
+    """Return the tables of a file and its card. Raises EvaluationError."""
+    try:
+        data = read_limited(path, MOST_BYTES, _KIND)
+    except NetError as error:
+        raise EvaluationError(str(error)) from error
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if sum(each.file_size for each in archive.infolist()) > _MOST_UNPACKED:
+                raise EvaluationError(f"{path} is too big when it is unpacked")
+        with np.load(io.BytesIO(data), allow_pickle=False) as entries:
+            card = msgspec.json.decode(entries["card"].tobytes(), type=Card)
+            fields = {name: entries[name] for name in Tables._fields}
+    except EvaluationError:
+        raise
+    except Exception as error:  # of zip, numpy and JSON
+        raise EvaluationError(f"{path} cannot be read ({error}); expected {_KIND}") from error
+    if card.game != str(game):
+        raise EvaluationError(f"{path} is for {card.game}, not for {game}")
+    if (fault := _fault(fields, len(game.initial_state()))) is not None:
+        raise EvaluationError(f"{path}: {fault}; expected {_KIND}")
+    weights = np.ascontiguousarray(fields.pop("weights"), dtype=np.float32)
+    numbers = {name: np.ascontiguousarray(each) for name, each in fields.items()}
+    return Tables(**numbers, weights=weights), card
+
+
+def shipped(game: Game) -> Path | None:
+    """Return the file that comes with Playout for a game, or None."""
+    path = Path(str(files("playout.players.evaluations") / "learned" / f"{game}.npz"))
+    return path if path.exists() else None
+
+
+def _fault(fields: dict[str, np.ndarray], state: int) -> str | None:
+    """Return why tables cannot be used for states of a length, None if they can."""
+    for name, array in fields.items():
+        kind = np.float16 if name == "weights" else np.int64
+        if array.dtype != kind or array.ndim != (2 if name == "groups" else 1):
+            return f"{name} has the wrong type or number of dimensions"
+    groups, lengths, offsets, codes = (fields[n] for n in ("groups", "lengths", "offsets", "codes"))
+    if not (len(groups) == len(lengths) == len(offsets) > 0) or len(fields["low"]) != 3:
+        return "groups, lengths and offsets differ in number"
+    _, values, size = (int(each) for each in fields["low"])
+    if not (1 <= values <= 64 and 0 < size <= 1 << 24 and len(codes)):
+        return "the number of values or of weights is out of range"
+    if codes.min() < 0 or codes.max() >= values:
+        return "a code is out of range"
+    if lengths.min() < 1 or lengths.max() > groups.shape[1]:
+        return "the length of a group is out of range"
+    places = np.concatenate([groups.ravel(), fields["cells"]])
+    if places.min() < 0 or places.max() >= state:
+        return "a cell is not in the state"
+    most = max(math.pow(values, int(each)) for each in lengths)
+    if most > size or offsets.min() < 0:
+        return "an offset is out of range"
+    ends = offsets + np.power(float(values), lengths.astype(float))
+    weights = fields["weights"]
+    if ends.max() > size or len(weights) != 2 * (len(fields["cuts"]) + 1) * size:
+        return "the number of weights is not that of the groups"
+    if not np.isfinite(weights).all() or np.abs(weights.astype(float)).max() > _GREATEST:
+        return "a weight is not a number, or too big"
+    return None

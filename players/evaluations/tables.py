@@ -1,0 +1,210 @@
+"""An evaluation of positions: sums of weights, one for what is on each of many groups of cells.
+
+A group is a line, a rectangle or a pair of cells of the board. What is on its cells is a number,
+which selects a weight of the group (n-tuples: Lucas 2008, Jaśkowski 2014). Groups that a symmetry
+of the game maps to each other share their weights. There are weights for each player to move and
+for each phase of the game, which the number of occupied cells tells. The hyperbolic tangent of the
+sum is the expected result of player 1, from -1 for a loss to 1 for a win.
+
+Everything follows from the flat state of a game, its view and its symmetries: a game needs nothing
+else to be learned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from playout.games import Game, SpecError
+from playout.games.core.kernels import compiled
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
+
+#: Random games, and positions of them, from which the values of cells are known.
+_GAMES, _POSITIONS = 200, 3000
+#: Positions in which the state is compared with the view, and numbers before the board, at most.
+_COMPARED, _BEFORE = 400, 16
+#: Cells in a line for at most this number of values of a cell; with more values, two.
+_LINES = ((2, 6), (4, 4), (6, 3))
+#: Rectangles, for at most this number of values of a cell.
+_RECTANGLES, _MOST_IN_RECTANGLES = ((2, 3), (3, 2)), 4
+#: A pair of cells may be a knight's move apart where a cell has more values than this.
+_LEAPS, _FEWEST_FOR_LEAPS = ((1, 2), (2, 1), (1, -2), (2, -1)), 7
+
+
+class Tables(NamedTuple):
+    """The groups of an evaluation, and their weights.
+
+    Value v of a cell is `codes[v - low[0]]`, a number below `low[1]`. The weights of group g begin
+    at `offsets[g]` in a part of `low[2]` weights, of which there is one for each player to move and
+    phase. A position has the first phase if at most `cuts[0]` cells are occupied, and so on.
+    """
+
+    groups: Ints  # [group, place] index in the state
+    lengths: Ints  # [group] number of cells
+    offsets: Ints  # [group]
+    codes: Ints
+    low: Ints  # the lowest value, the number of codes, the number of weights of a part
+    cells: Ints  # [cell of the view] index in the state
+    cuts: Ints
+    weights: Floats
+
+
+_V, _M = types.int64[::1], types.int64[:, ::1]
+TABLES = types.NamedTuple([_M, _V, _V, _V, _V, _V, _V, types.float32[::1]], Tables)
+
+
+@compiled(types.int64(TABLES, _V), allocates=False)
+def occupied(tables: Tables, state: Ints) -> int:
+    """Return the number of cells of a state that are not 0."""
+    n = 0
+    for cell in tables.cells:
+        n += state[cell] != 0
+    return n
+
+
+@compiled(types.void(TABLES, _V, _V), allocates=False)
+def find_weights(tables: Tables, state: Ints, indices: Ints) -> None:
+    """Write the index of the weight of each group into `indices`."""
+    low, values, size = tables.low
+    filled = occupied(tables, state)
+    phase = 0
+    for cut in tables.cuts:
+        phase += filled > cut
+    part = ((state[0] - 1) * (len(tables.cuts) + 1) + phase) * size
+    codes = tables.codes
+    for group in range(len(tables.groups)):
+        number = 0
+        for place in range(tables.lengths[group]):
+            value = state[tables.groups[group, place]] - low
+            if value < 0 or value >= len(codes):
+                value = 0
+            number = number * values + codes[value]
+        indices[group] = part + tables.offsets[group] + number
+
+
+@compiled(types.float64(TABLES, _V), allocates=False)
+def expected(tables: Tables, indices: Ints) -> float:
+    """Return the expected result of player 1, between -1 and 1, from the weights at `indices`."""
+    total = np.float32(0)
+    for index in indices:
+        total += tables.weights[index]
+    return math.tanh(total)
+
+
+def new_tables(game: Game, phases: int = 3) -> Tables:
+    """Return the tables of a game with weights of zero. Raises SpecError if it has no board."""
+    states = _random_states(game)
+    cells = _cells_in_state(game, states)
+    seen = np.array(states)
+    values = sorted({0, *np.unique(seen[:, cells]).tolist()})
+    codes = np.zeros(values[-1] - values[0] + 1, dtype=np.int64)
+    codes[np.array(values) - values[0]] = np.arange(len(values))
+    changing = {at for at, cell in enumerate(cells) if len(np.unique(seen[:, cell])) > 1}
+    groups, offsets, size = _shared(game, changing, len(values))
+    padded = np.zeros((len(groups), max(map(len, groups))), dtype=np.int64)
+    for at, group in enumerate(groups):
+        padded[at, : len(group)] = [cells[cell] for cell in group]
+    filled = (seen[:, cells] != 0).sum(axis=1)
+    cuts = np.quantile(filled, [part / phases for part in range(1, phases)]).astype(np.int64)
+    return Tables(
+        padded,
+        np.array([len(group) for group in groups], dtype=np.int64),
+        np.array(offsets, dtype=np.int64),
+        codes,
+        np.array([values[0], len(values), size], dtype=np.int64),
+        np.array(cells, dtype=np.int64),
+        cuts,
+        np.zeros(2 * phases * size, dtype=np.float32),
+    )
+
+
+def _random_states(game: Game) -> list[tuple[int, ...]]:
+    random = np.random.default_rng(1)
+    states = []
+    for _ in range(_GAMES):
+        state = game.initial_state()
+        states.append(state)
+        while not game.winner(state):
+            state = game.next_state(state, int(random.choice(game.legal_actions(state))))
+            states.append(state)
+    return [states[at] for at in random.permutation(len(states))[:_POSITIONS]]
+
+
+def _cells_in_state(game: Game, states: list[tuple[int, ...]]) -> list[int]:
+    """Return the index in a state of each cell of the view; rows may be in either order."""
+    some = states[:_COMPARED]
+    views = [game.view(state) for state in some]
+    rows, columns = views[0].rows, views[0].columns
+    count = rows * columns
+    upward = [
+        (rows - 1 - row) * columns + column for row in range(rows) for column in range(columns)
+    ]
+    for begin in range(2, min(2 + _BEFORE, len(states[0]) - count) + 1):
+        for order in (range(count), upward):
+            cells = [begin + at for at in order]
+            if cells and all(
+                _determines([state[cell] for state in some], [view.cells[at] for view in views])
+                for at, cell in enumerate(cells)
+            ):
+                return cells
+    raise SpecError(f"no evaluation of {game} can be learned: its state has no board of cells")
+
+
+def _determines(values: list[int], shown: list[int]) -> bool:
+    known: dict[int, int] = {}
+    return all(
+        known.setdefault(value, cell) == cell for value, cell in zip(values, shown, strict=True)
+    )
+
+
+def _shared(
+    game: Game, used: set[int], values: int
+) -> tuple[list[tuple[int, ...]], list[int], int]:
+    """Return the groups of cells of the view, the offset of each one's weights, and their number.
+
+    The images of a group under the symmetries of the game have its weights.
+    """
+    view = game.view(game.initial_state())
+    symmetries = [each.cells for each in game.symmetries]
+    groups, offsets, size = [], [], 0
+    known: set[tuple[int, ...]] = set()
+    for group in _groups(view.rows, view.columns, values):
+        if not used.issuperset(group) or tuple(sorted(group)) in known:
+            continue
+        for image in (group, *(tuple(cells[cell] for cell in group) for cells in symmetries)):
+            if tuple(sorted(image)) not in known:
+                known.add(tuple(sorted(image)))
+                groups.append(image)
+                offsets.append(size)
+        size += values ** len(group)
+    return groups, offsets, size
+
+
+def _groups(rows: int, columns: int, values: int) -> Iterator[tuple[int, ...]]:
+    """Yield single cells, lines, rectangles and leaps, as cells of the view."""
+    length = next((length for most, length in _LINES if values <= most), 2)
+    shapes = [[(0, 0)]]
+    shapes += [
+        [(at * down, at * across) for at in range(length)]
+        for down, across in ((0, 1), (1, 0), (1, 1), (1, -1))
+    ]
+    if values <= _MOST_IN_RECTANGLES:
+        shapes += [
+            [(row, column) for row in range(height) for column in range(width)]
+            for height, width in _RECTANGLES
+        ]
+    if values >= _FEWEST_FOR_LEAPS:
+        shapes += [[(0, 0), leap] for leap in _LEAPS]
+    for row in range(rows):
+        for column in range(columns):
+            for shape in shapes:
+                places = [(row + down, column + across) for down, across in shape]
+                if all(0 <= r < rows and 0 <= c < columns for r, c in places):
+                    yield tuple(r * columns + c for r, c in places)

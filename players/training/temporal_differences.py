@@ -1,0 +1,141 @@
+"""Learns the weights of an evaluation from games against itself, by temporal differences.
+
+In each position, all moves are examined by a search of moves that remove pieces, and the best one
+is played, or a random one now and then. After the game, the evaluation of each position is moved
+towards its searched value and those of the later positions, TD(lambda) (Sutton 1988). Each weight
+has a step size of its own, which falls while its errors change signs (temporal coherence: Beal &
+Smith 1999).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from playout.games import Game, KernelGame, SpecError
+from playout.games.core.kernels import compiled
+from playout.games.core.random import Rng, draw
+from playout.players.depth_first import principal_variation as pv
+from playout.players.evaluations.tables import TABLES, Floats, Ints, Tables, expected, find_weights
+
+#: How much a value counts that lies one move later: lambda.
+_LAMBDA = 0.7
+#: Random moves at the beginning of a game, at most.
+_OPENING = 6
+#: Random moves in a thousand: at the beginning of learning, and at its end.
+_EXPLORATION = (120, 20)
+#: Moves of a game, at most; a longer one counts as a tie.
+_MOVES = 400
+#: A part of the error counts even where the hyperbolic tangent is flat.
+_SLOPE = 0.05
+
+
+class Memory(NamedTuple):
+    """What the learner keeps: for the weights, and for the positions of a game."""
+
+    errors: Floats  # [weight] sum of the errors
+    sizes: Floats  # [weight] sum of their absolute values
+    indices: Ints  # [position, group]
+    values: NDArray[np.float64]  # [position] searched value for player 1
+
+
+_F = types.float32[::1]
+_MEMORY = types.NamedTuple([_F, _F, types.int64[:, ::1], types.float64[::1]], Memory)
+
+
+@compiled(types.void(TABLES, _MEMORY, types.int64, types.float64), allocates=False)
+def learn(tables: Tables, memory: Memory, seen: int, result: float) -> None:
+    """Move the evaluations of the positions of a game that ended with `result` for player 1."""
+    target = result
+    rate = 1.0 / len(tables.groups)
+    for position in range(seen - 1, -1, -1):
+        indices = memory.indices[position]
+        target = (1 - _LAMBDA) * memory.values[position] + _LAMBDA * target
+        value = expected(tables, indices)
+        error = np.float32((target - value) * (1 - value * value + _SLOPE))
+        for index in indices:
+            size = memory.sizes[index]
+            step = abs(memory.errors[index]) / size if size > 0 else np.float32(1)
+            tables.weights[index] += np.float32(rate) * step * error
+            memory.errors[index] += error
+            memory.sizes[index] += abs(error)
+
+
+@compiled(
+    types.int64(
+        pv.SEARCH, pv.KERNELS, TABLES, _MEMORY, types.uint64[::1], types.int64[::1], types.int64
+    ),
+    allocates=False,
+)
+def play_game(
+    search: pv.PrincipalSearch,
+    kernels: pv.PrincipalKernels,
+    tables: Tables,
+    memory: Memory,
+    rng: Rng,
+    start: Ints,
+    exploration: int,
+) -> int:
+    """Play a game from the board `start`, and learn from it; return the number of positions."""
+    board = search.boards[0]
+    for word in range(len(start)):
+        board[word] = start[word]
+    count = draw(rng, _OPENING + 1)
+    seen = 0
+    for ply in range(_MOVES):
+        if board[1] != 0:
+            break
+        n = kernels.legal(board, search.actions[0])
+        action = search.actions[0, draw(rng, n)]
+        if ply >= count:
+            best = pv.best_of(search, kernels, tables, n)
+            value = search.state[pv.VALUE] / pv.CERTAIN
+            memory.values[seen] = max(-1.0, min(1.0, value if board[0] == 1 else -value))
+            kernels.write(board, search.words)
+            find_weights(tables, search.words, memory.indices[seen])
+            seen += 1
+            if draw(rng, 1000) >= exploration:
+                action = best
+        kernels.play(board, action)
+    learn(tables, memory, seen, 1.0 if board[1] == 1 else -1.0 if board[1] == 2 else 0.0)
+    return seen
+
+
+class EvaluationLearner:
+    """Learns an evaluation of one game."""
+
+    def __init__(self, game: Game, tables: Tables, seed: int | None = None) -> None:
+        """Change the weights of `tables` in place. Raises SpecError for a game without kernels."""
+        if not isinstance(game, KernelGame):
+            raise SpecError(f"no evaluation of {game} can be learned: its rules are not compiled")
+        self._tables = tables
+        self._kernels = pv.kernels_of(game)
+        self._search = pv.new_search(game, tables, rows=4)
+        self._start = game.board()
+        self._rng = np.array([np.random.default_rng(seed).integers(1 << 62)], dtype=np.uint64)
+        weights = len(tables.weights)
+        self._memory = Memory(
+            np.zeros(weights, dtype=np.float32),
+            np.zeros(weights, dtype=np.float32),
+            np.zeros((_MOVES, len(tables.groups)), dtype=np.int64),
+            np.zeros(_MOVES),
+        )
+        self.games = self.positions = 0
+
+    def play(self, done: float) -> None:
+        """Play a game and learn from it; `done` is the part that is over, from 0 to 1."""
+        first, last = _EXPLORATION
+        exploration = round(first + (last - first) * done)
+        self.positions += play_game(
+            self._search,
+            self._kernels,
+            self._tables,
+            self._memory,
+            self._rng,
+            self._start,
+            exploration,
+        )
+        self.games += 1

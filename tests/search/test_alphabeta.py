@@ -1,0 +1,299 @@
+"""The player alphabeta, its evaluations, and how they are learned."""
+
+from __future__ import annotations
+
+import io
+import random
+import threading
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from playout import games, players
+from playout.games import Game, KernelGame, SpecError, State
+from playout.players import Cancelled, Limit
+from playout.players.depth_first import principal_variation as pv
+from playout.players.evaluations import files
+from playout.players.evaluations.tables import Tables, expected, find_weights, new_tables
+from playout.players.training.temporal_differences import EvaluationLearner
+
+SMALL = "mnk(m=3,n=3,k=3)"
+#: Games of several kinds: lines, discs that turn, captures, forced captures with several jumps, and
+#: pieces of several kinds.
+KINDS = [SMALL, "othello(size=4)", "breakthrough(rows=5,columns=4)", "checkers", "chess"]
+
+
+@pytest.fixture(scope="session", params=KINDS)
+def learned(request: pytest.FixtureRequest) -> tuple[KernelGame, Tables]:
+    """A game, and tables that know a little."""
+    game = games.load(request.param)
+    assert isinstance(game, KernelGame)
+    tables = new_tables(game, phases=2)
+    learner = EvaluationLearner(game, tables, seed=1)
+    for _ in range(20):
+        learner.play(0.5)
+    return game, tables
+
+
+def positions(game: Game, seed: int, count: int) -> Iterator[State]:
+    """Yield positions of random games in which the game goes on."""
+    draw = random.Random(seed)
+    state = game.initial_state()
+    for _ in range(count):
+        if game.winner(state):
+            state = game.initial_state()
+        yield state
+        state = game.next_state(state, draw.choice(game.legal_actions(state)))
+
+
+def value(tables: Tables, state: State) -> float:
+    """Return the evaluation of a state for player 1."""
+    indices = np.zeros(len(tables.groups), dtype=np.int64)
+    find_weights(tables, np.array(state), indices)
+    return float(expected(tables, indices))
+
+
+# Evaluations.
+
+
+def test_groups_that_a_symmetry_maps_to_each_other_have_the_same_weights() -> None:
+    game = games.load("othello")
+    tables = new_tables(game)
+    offsets = {
+        frozenset(group[:length].tolist()): int(offset)
+        for group, length, offset in zip(*tables[:3], strict=True)
+    }
+    assert len(set(offsets.values())) < len(offsets) / 6
+    for symmetry in game.symmetries:
+        for group, offset in offsets.items():
+            image = frozenset(2 + symmetry.cells[cell - 2] for cell in group)
+            assert offsets[image] == offset
+
+
+def test_every_built_in_game_with_a_board_can_be_learned() -> None:
+    without = set()
+    for name in games.names():
+        try:
+            new_tables(games.load(name))
+        except SpecError:
+            without.add(name)
+    # Games without a board, and one whose state has the cells in another order.
+    assert without == {
+        "dots_and_boxes",
+        "kalah",
+        "nim",
+        "open_spiel",
+        "oware",
+        "ultimate_tic_tac_toe",
+    }
+
+
+def plain_value(game: Game, tables: Tables, state: State, depth: int, ply: int) -> int:
+    """Return the value of a position by a search without any pruning, for the player to move."""
+    winner, me = game.winner(state), game.current_player(state)
+    if winner:
+        return 0 if winner < 0 else pv.WON - ply if winner == me else ply - pv.WON
+    sign = 1 if me == 1 else -1
+    if depth == 0:
+        return sign * int(value(tables, state) * pv.CERTAIN)
+    found = []
+    for action in game.legal_actions(state):
+        after = game.next_state(state, action)
+        its = plain_value(game, tables, after, depth - 1, ply + 1)
+        same = game.current_player(after) == me or game.winner(after)
+        found.append(its if same and not game.winner(after) else -its)
+    return max(found)
+
+
+@pytest.mark.parametrize("name", [SMALL, "othello(size=4)", "connect_four"])
+def test_the_search_finds_the_value_of_a_search_without_pruning(name: str) -> None:
+    game = games.load(name)  # no move removes a piece: there is no search beyond the horizon
+    assert isinstance(game, KernelGame)
+    tables = new_tables(game, phases=2)
+    tables.weights[:] = np.random.default_rng(2).normal(0, 0.02, len(tables.weights))
+    search, kernels = pv.new_search(game, tables, rows=1 << 12), pv.kernels_of(game)
+    for state in positions(game, 5, 25):
+        pv.start(search, game.board(state))
+        search.state[pv.LAST] = 1 << 60
+        found = pv.value_of(search, kernels, tables, 0, 2, -(1 << 30), 1 << 30)
+        assert found == pytest.approx(plain_value(game, tables, state, 2, 0), abs=1)
+
+
+def test_learning_changes_the_weights(learned: tuple[KernelGame, Tables]) -> None:
+    game, tables = learned
+    assert np.isfinite(tables.weights).all()
+    if "chess" not in str(game):  # whose first games are ties
+        assert np.count_nonzero(tables.weights) > 10
+
+
+def test_learning_is_the_same_for_a_seed() -> None:
+    game = games.load(SMALL)
+    assert isinstance(game, KernelGame)
+    one, same, other = (new_tables(game) for _ in range(3))
+    for tables, seed in ((one, 1), (same, 1), (other, 2)):
+        learner = EvaluationLearner(game, tables, seed)
+        for _ in range(20):
+            learner.play(0.0)
+    assert np.array_equal(one.weights, same.weights)
+    assert not np.array_equal(one.weights, other.weights)
+
+
+# Files.
+
+
+@pytest.fixture(scope="session")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An evaluation of 3 x 3 in a row that was learned for a moment."""
+    game = games.load(SMALL)
+    assert isinstance(game, KernelGame)
+    tables = new_tables(game)
+    learner = EvaluationLearner(game, tables, seed=1)
+    for _ in range(2000):
+        learner.play(0.0)
+    path = tmp_path_factory.mktemp("evaluations") / "small.npz"
+    files.write(path, tables, files.Card(game=SMALL, games=learner.games, author="Ada"))
+    return path
+
+
+def test_a_file_is_read_as_it_was_written(file: Path) -> None:
+    tables, card = files.read(file, games.load(SMALL))
+    assert (card.author, card.games) == ("Ada", 2000)
+    assert file.stat().st_size < files.MOST_BYTES
+    assert np.abs(tables.weights).max() > 0.01
+
+
+def changed(file: Path, path: Path, **entries: Any) -> Path:
+    with np.load(file) as found:
+        kept = {name: found[name] for name in found.files} | entries
+    np.savez_compressed(path, **kept)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("groups", lambda each: each + 100),
+        ("groups", lambda each: -each - 1),
+        ("groups", lambda each: each.astype(np.int32)),
+        ("lengths", lambda each: each * 0),
+        ("lengths", lambda each: each + 9),
+        ("offsets", lambda each: each + 10**6),
+        ("offsets", lambda each: each - 10**6),
+        ("codes", lambda each: each + 70),
+        ("codes", lambda each: each[:0]),
+        ("low", lambda each: each * 1000),
+        ("low", lambda each: each[:2]),
+        ("cells", lambda each: each + 1000),
+        ("cuts", lambda each: np.append(each, 3)),
+        ("weights", lambda each: each[:-1]),
+        ("weights", lambda each: each * np.float16(np.nan)),
+        ("weights", lambda each: each.astype(object)),
+        ("card", lambda each: each[:-2]),
+        ("card", lambda each: np.frombuffer(b'{"game": "go"}', dtype=np.uint8)),
+    ],
+)
+def test_a_file_that_cannot_be_right_is_refused(
+    file: Path, tmp_path: Path, name: str, change: Any
+) -> None:
+    with np.load(file) as found:
+        entry = change(found[name])
+    path = changed(file, tmp_path / "bad.npz", **{name: entry})
+    with pytest.raises(SpecError, match=r"alphabeta: .*bad\.npz"):
+        players.load(f"alphabeta(evaluation={path})", games.load(SMALL))
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("weights.npy", b"\0" * (80 << 20))
+    for content in (b"", b"\0" * 100, b"PK\3\4 garbage", bomb.getvalue(), b"\0" * (2 << 20)):
+        path = tmp_path / "other.npz"
+        path.write_bytes(content)
+        with pytest.raises(SpecError, match=r"other\.npz"):
+            players.load(f"alphabeta(evaluation={path})", games.load(SMALL))
+
+
+# The player.
+
+
+SHIPPED = sorted(path.stem for path in (Path(files.__file__).parent / "learned").glob("*.npz"))
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_evaluation_that_comes_with_a_game_plays_and_is_in_the_document(name: str) -> None:
+    game = games.load(name)
+    player = players.load("alphabeta(seed=1)", game)
+    for state in positions(game, 2, 5):
+        result = player.choose([state], Limit(seconds=0.02))
+        assert result.action in game.legal_actions(state)
+        assert result.info
+        assert all(0 <= each.win_rate <= 1 for each in result.info.actions)
+    path = files.shipped(game)
+    assert path
+    _, card = files.read(path, game)
+    assert card.licence == "MIT"
+    text = (Path(__file__).parents[2] / "docs" / "learning.md").read_text(encoding="utf-8")
+    assert f"| `{name}` | {card.games:,} games" in text
+
+
+def test_a_game_without_an_evaluation_says_how_to_learn_one() -> None:
+    with pytest.raises(SpecError, match="playout-train evaluation"):
+        players.load("alphabeta", games.load(SMALL))
+
+
+def test_it_wins_at_once_and_says_that_it_is_proven(file: Path) -> None:
+    game = games.load(SMALL)
+    player = players.load(f"alphabeta(evaluation={file})", game)
+    states = [game.initial_state()]
+    for action in (0, 3, 1, 4):
+        states.append(game.next_state(states[-1], action))
+    result = player.choose(states, Limit(seconds=1))
+    assert result.action == 2
+    assert result.info
+    assert (result.info.proven, result.info.win_rate, result.info.pv) == (1, 1.0, (2,))
+
+
+def test_it_keeps_to_its_limits(file: Path) -> None:
+    game = games.load(SMALL)
+    state = game.initial_state()
+    for text, limit in (("depth=2", Limit()), ("time=0.01", Limit()), ("", Limit(simulations=50))):
+        player = players.load(f"alphabeta(evaluation={file}{',' * bool(text)}{text})", game)
+        result = player.choose([state], limit)
+        assert result.action in game.legal_actions(state)
+        assert result.info
+        if text == "depth=2":
+            assert result.info.depth == 2
+        if limit.simulations:
+            assert result.info.simulations <= 60
+
+
+def test_a_search_that_is_cancelled_ends_soon(file: Path) -> None:
+    game = games.load("mnk(m=3,n=3,k=3)")
+    player = players.load(f"alphabeta(evaluation={file})", game)
+    timer = threading.Timer(0.05, player.cancel)
+    timer.start()
+    player.cancel()
+    with pytest.raises(Cancelled):
+        player.choose([game.initial_state()], Limit(seconds=100))
+    timer.join()
+    player.ready()
+    assert player.choose([game.initial_state()], Limit(seconds=0.01)).action in range(9)
+
+
+def test_what_was_learned_in_a_moment_does_not_lose_to_random_moves(file: Path) -> None:
+    game = games.load(SMALL)
+    player = players.load(f"alphabeta(evaluation={file},depth=3,seed=1)", game)
+    draw = random.Random(1)
+    for seat in (1, 2) * 10:
+        states = [game.initial_state()]
+        while not game.winner(states[-1]):
+            if game.current_player(states[-1]) == seat:
+                action = player.choose(states, Limit(seconds=1)).action
+            else:
+                action = draw.choice(game.legal_actions(states[-1]))
+            states.append(game.next_state(states[-1], action))
+        assert game.winner(states[-1]) != 3 - seat
