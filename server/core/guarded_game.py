@@ -16,10 +16,13 @@ from typing import Annotated, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from playout.games import TIE, Game, IllegalAction, State
+from playout.games import TIE, Game, IllegalAction, KernelGame, State
 
 #: Numbers that every encoding of messages can hold.
 _Numbers = tuple[Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)], ...]
+
+#: What `winner` returns.
+_OUTCOMES = (0, 1, 2, TIE)
 
 
 class GameFault(Exception):
@@ -80,51 +83,83 @@ class GuardedGame:
 
     def __init__(self, game: Game) -> None:
         self._game = game
+        #: Makes tuples of ints from what the game returns.
+        self._numbers = _unchanged if _returns_tuples(game) else _numbers
 
     def start(self) -> CheckedPosition:
         """The first position of a match."""
         with faults_of(self._game, "initial_state"):
-            state = _numbers(self._game.initial_state())
+            state = self._numbers(self._game.initial_state())
         return self._position(state)
 
     def next(self, state: State, action: int) -> CheckedPosition:
         """The position after an action. Raises IllegalAction."""
-        with self._playing("next_state", state, action):
-            after = _numbers(self._game.next_state(state, action))
+        try:
+            after = self._numbers(self._game.next_state(state, action))
+        except IllegalAction:
+            raise
+        except Exception as error:
+            raise self._failure("next_state", error, state, action) from error
         return self._position(after)
 
     def step(self, state: State, action: int) -> tuple[CheckedPosition, tuple[int, ...]]:
         """The position after an action, and the legal actions in it. Raises IllegalAction."""
-        with self._playing("step", state, action):
+        try:
             after, legal = self._game.step(state, action)
-            after, legal = _numbers(after), _numbers(legal)
+            after, legal = self._numbers(after), self._numbers(legal)
+        except IllegalAction:
+            raise
+        except Exception as error:
+            raise self._failure("step", error, state, action) from error
         return self._position(after), legal
 
     def legal_actions(self, state: State) -> tuple[int, ...]:
         """The legal actions in a state."""
         with faults_of(self._game, "legal_actions", state):
-            return _numbers(self._game.legal_actions(state))
+            return self._numbers(self._game.legal_actions(state))
 
-    @contextmanager
-    def _playing(self, function: str, state: State, action: int) -> Iterator[None]:
-        """Raise GameFault for an exception in the block, unless the action is not legal."""
-        try:
-            with faults_of(self._game, function, state, action, but=(IllegalAction,)):
-                yield
-        except GameFault as fault:
-            if action in self.legal_actions(state):
-                raise
-            raise IllegalAction(f"action {action} is not legal here") from fault
+    def _failure(self, function: str, error: Exception, state: State, action: int) -> Exception:
+        """GameFault for an error of a function, or IllegalAction if the action is not legal."""
+        if action in self.legal_actions(state):
+            return GameFault(str(self._game), function, error, state, action)
+        return IllegalAction(f"action {action} is not legal here")
 
     def _position(self, state: State) -> CheckedPosition:
-        with faults_of(self._game, "winner, returns or current_player", state):
-            winner = int(operator.index(self._game.winner(state)))
-            first, second = map(float, self._game.returns(state))
-            to_move = 0 if winner else int(operator.index(self._game.current_player(state)))
-            _require(winner in (0, 1, 2, TIE), f"winner returned {winner}")
-            _require(bool(winner) or to_move in (1, 2), f"current_player returned {to_move}")
-            _require(math.isfinite(first + second), f"returns gave {first} and {second}")
-            return CheckedPosition(state, to_move, winner, (first, second))
+        game = self._game
+        try:
+            winner = operator.index(game.winner(state))
+            to_move = 0 if winner else operator.index(game.current_player(state))
+            first, second = game.returns(state)
+            if winner not in _OUTCOMES or not (winner or 0 < to_move < 3):
+                raise ValueError(f"winner returned {winner}, current_player {to_move}")
+            if not math.isfinite(first + second):
+                raise ValueError(f"returns gave {first} and {second}")
+            returns = (float(first), float(second))
+        except Exception as error:
+            function = "winner, returns or current_player"
+            raise GameFault(str(game), function, error, state) from error
+        return CheckedPosition(state, to_move, winner, returns)
+
+
+def _returns_tuples(game: Game) -> bool:
+    """Whether states and actions come from kernels, by code of ours: they are tuples of ints."""
+    ours = (
+        "__getattribute__",
+        "initial_state",
+        "next_state",
+        "step",
+        "legal_actions",
+        "state",
+        "_legal",
+        "_played",
+    )
+    return isinstance(game, KernelGame) and all(
+        getattr(type(game), name) is getattr(KernelGame, name) for name in ours
+    )
+
+
+def _unchanged(values: tuple[int, ...]) -> tuple[int, ...]:
+    return values
 
 
 def _numbers(values: Iterable[int]) -> tuple[int, ...]:
@@ -133,8 +168,3 @@ def _numbers(values: Iterable[int]) -> tuple[int, ...]:
         return msgspec.convert(values, _Numbers)
     except msgspec.ValidationError:  # such as those of numpy
         return msgspec.convert(tuple(map(operator.index, values)), _Numbers)
-
-
-def _require(valid: bool, text: str) -> None:
-    if not valid:
-        raise ValueError(text)
