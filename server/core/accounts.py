@@ -43,7 +43,7 @@ def used(account: Account, token: str, at: float) -> Account | None:
 
 
 def token_left_s(account: Account, days: float, at: float) -> float:
-    """Return for how many seconds after `at` the token is valid if it is for `days`, 0 for ever."""
+    """Return the seconds that a token is still valid at a time; `days` is its life, 0 for ever."""
     issued_at = account.created_at if account.token_at is None else account.token_at
     return issued_at + days * DAY_S - at if days else math.inf
 
