@@ -19,6 +19,8 @@ from playout.games import KernelGame
 from playout.games.core.kernels import compiled
 from playout.players.core.rules import board_key, type_of
 from playout.players.evaluations.tables import (
+    ALWAYS,
+    NEVER,
     TABLES,
     Ints,
     Tables,
@@ -33,17 +35,14 @@ CERTAIN, WON = 10_000, 1_000_000
 _MOST = 1 << 30
 #: A row of the table is exact, or a bound from below or above.
 _EXACT, _LOWER, _UPPER = range(3)
-#: Plies of the stack: of a search, and of the forcing moves after it.
-MOST_PLIES, _FORCING = 80, 24
+#: Plies of the stack: of a search, and of the moves after it that remove pieces. Where a player may
+#: do without them, their number grows with each ply, so that there are fewer plies.
+MOST_PLIES, _FORCED_PLIES, _FREE_PLIES = 80, 24, 8
 #: Moves after this number are reduced by a ply, or by two, in searches of at least so many plies.
 _LATE, _VERY_LATE, _REDUCED_FROM, _REDUCED_TWICE_FROM = 3, 8, 3, 5
 # The fields of the state: nodes so far, the number of nodes to stop at, whether it was stopped, the
-# greatest ply, the value of `best_of`, the number of the search, and which moves remove pieces.
-NODES, LAST, STOPPED, DEEPEST, VALUE, NUMBER, REMOVING = range(7)
-#: Moves that remove pieces: never, sometimes, and always where one of them is possible.
-_NEVER, _SOMETIMES, _ALWAYS = range(3)
-#: Random games from which that is known.
-_GAMES = 10
+# greatest ply, the value of `best_of`, and the number of the search.
+NODES, LAST, STOPPED, DEEPEST, VALUE, NUMBER = range(6)
 
 
 class PrincipalKernels(NamedTuple):
@@ -81,7 +80,7 @@ SEARCH = types.NamedTuple([_M, _M, _M, _V, _V, _M, _M, _V], PrincipalSearch)
 
 def new_search(game: KernelGame, tables: Tables, rows: int) -> PrincipalSearch:
     """Return a search whose table has a number of rows, a power of two."""
-    plies = MOST_PLIES + _FORCING + 2
+    plies = MOST_PLIES + _FORCED_PLIES + 2
     return PrincipalSearch(
         np.zeros((plies, len(game.board())), dtype=np.int64),
         np.zeros((plies, game.num_actions), dtype=np.int64),
@@ -90,26 +89,8 @@ def new_search(game: KernelGame, tables: Tables, rows: int) -> PrincipalSearch:
         np.zeros(len(tables.groups), dtype=np.int64),
         np.zeros((3, game.num_actions), dtype=np.int64),
         np.zeros((rows, 4), dtype=np.int64),
-        np.array([0, 0, 0, 0, 0, 0, _removing(game, tables)], dtype=np.int64),
+        np.array([0, 1 << 62, 0, 0, 0, 0], dtype=np.int64),
     )
-
-
-def _removing(game: KernelGame, tables: Tables) -> int:
-    """Return whether, in random games, moves remove pieces: never, sometimes, or if they can."""
-    random = np.random.default_rng(1)
-    found = _NEVER
-    for _ in range(_GAMES):
-        state = game.initial_state()
-        while not game.winner(state):
-            filled = occupied(tables, np.array(state))
-            after = [game.next_state(state, action) for action in game.legal_actions(state)]
-            removing = [occupied(tables, np.array(each)) < filled for each in after]
-            if any(removing) and not all(removing):
-                return _SOMETIMES
-            if any(removing):
-                found = _ALWAYS
-            state = after[int(random.integers(len(after)))]
-    return found
 
 
 @compiled(types.int64(SEARCH, KERNELS, TABLES, types.int64), allocates=False)
@@ -140,25 +121,30 @@ def play_on(search: PrincipalSearch, kernels: PrincipalKernels, ply: int, action
     kernels.play(child, action)
 
 
-@compiled(types.int64(SEARCH, KERNELS, TABLES, *[types.int64] * 3), allocates=False)
-def quiet_value(
+@compiled(types.int64(SEARCH, KERNELS, TABLES, *[types.int64] * 4), allocates=False)
+def removing_value(
     search: PrincipalSearch,
     kernels: PrincipalKernels,
     tables: Tables,
     ply: int,
+    left: int,
     alpha: int,
     beta: int,
 ) -> int:
-    """Return the value of a position after the moves that remove pieces."""
-    search.state[NODES] += 1
-    search.state[DEEPEST] = max(search.state[DEEPEST], ply)
+    """Return the value of a position after at most `left` plies of moves that remove pieces."""
+    state, removing = search.state, tables.numbers[3]
+    state[NODES] += 1
+    state[DEEPEST] = max(state[DEEPEST], ply)
+    if state[NODES] > state[LAST]:
+        state[STOPPED] = 1
+        return 0
     if search.boards[ply, 1] != 0:
         return outcome_value(search, ply)
     still = best = evaluate(search, kernels, tables, ply)
-    forced = search.state[REMOVING] == _ALWAYS
-    if search.state[REMOVING] == _NEVER or (best >= beta and not forced):
+    forced = removing == ALWAYS
+    if removing == NEVER or (best >= beta and not forced):
         return best
-    if ply + 1 >= len(search.boards):
+    if left == 0:
         return best
     filled = occupied(tables, search.words)
     if forced:
@@ -174,14 +160,28 @@ def quiet_value(
                     return still
                 continue
         if child[0] == search.boards[ply, 0]:
-            value = quiet_value(search, kernels, tables, ply + 1, alpha, beta)
+            value = removing_value(search, kernels, tables, ply + 1, left - 1, alpha, beta)
         else:
-            value = -quiet_value(search, kernels, tables, ply + 1, -beta, -alpha)
+            value = -removing_value(search, kernels, tables, ply + 1, left - 1, -beta, -alpha)
         best = max(best, value)
         alpha = max(alpha, value)
         if alpha >= beta:
             break
     return best
+
+
+@compiled(types.int64(SEARCH, KERNELS, TABLES, *[types.int64] * 3), allocates=False)
+def quiet_value(
+    search: PrincipalSearch,
+    kernels: PrincipalKernels,
+    tables: Tables,
+    ply: int,
+    alpha: int,
+    beta: int,
+) -> int:
+    """Return the value of a position after the moves that remove pieces."""
+    left = _FORCED_PLIES if tables.numbers[3] == ALWAYS else _FREE_PLIES
+    return removing_value(search, kernels, tables, ply, left, alpha, beta)
 
 
 @compiled(types.int64(SEARCH, KERNELS, TABLES, types.int64), allocates=False)
@@ -290,6 +290,7 @@ def start(search: PrincipalSearch, board: Any) -> None:
     search.boards[0][:] = board
     search.history[:] = 0
     search.state[:NUMBER] = 0
+    search.state[LAST] = 1 << 62
     search.state[NUMBER] += 1
 
 

@@ -95,10 +95,10 @@ def _fault(fields: dict[str, np.ndarray], state: int) -> str | None:
         if array.dtype != kind or array.ndim != (2 if name == "groups" else 1):
             return f"{name} has the wrong type or number of dimensions"
     groups, lengths, offsets, codes = (fields[n] for n in ("groups", "lengths", "offsets", "codes"))
-    if not (len(groups) == len(lengths) == len(offsets) > 0) or len(fields["low"]) != 3:
+    if not (len(groups) == len(lengths) == len(offsets) > 0) or len(fields["numbers"]) != 4:
         return "groups, lengths and offsets differ in number"
-    _, values, size = (int(each) for each in fields["low"])
-    if not (1 <= values <= 64 and 0 < size <= 1 << 24 and len(codes)):
+    _, values, size, removing = (int(each) for each in fields["numbers"])
+    if not (1 <= values <= 64 and 0 < size <= 1 << 24 and len(codes) and removing in range(3)):
         return "the number of values or of weights is out of range"
     if codes.min() < 0 or codes.max() >= values:
         return "a code is out of range"

@@ -14,20 +14,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from playout.games import Game, SpecError
+from playout.games import Game, SpecError, State
 from playout.games.core.kernels import compiled
+from playout.players.nets.planes import random_positions
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
-#: Random games, and positions of them, from which the values of cells are known.
-_GAMES, _POSITIONS = 200, 3000
+#: Moves that remove pieces: never, sometimes, and always where one of them is possible.
+NEVER, SOMETIMES, ALWAYS = range(3)
+#: Positions of random games from which the values of cells are known, the plies between two of
+#: them, and those whose moves are examined.
+_POSITIONS, _APART, _EXAMINED = 3000, 5, 100
 #: Positions in which the state is compared with the view, and numbers before the board, at most.
 _COMPARED, _BEFORE = 400, 16
 #: Cells in a line for at most this number of values of a cell; with more values, two.
@@ -41,16 +46,17 @@ _LEAPS, _FEWEST_FOR_LEAPS = ((1, 2), (2, 1), (1, -2), (2, -1)), 7
 class Tables(NamedTuple):
     """The groups of an evaluation, and their weights.
 
-    Value v of a cell is `codes[v - low[0]]`, a number below `low[1]`. The weights of group g begin
-    at `offsets[g]` in a part of `low[2]` weights, of which there is one for each player to move and
-    phase. A position has the first phase if at most `cuts[0]` cells are occupied, and so on.
+    Value v of a cell is `codes[v - numbers[0]]`, a number below `numbers[1]`. The weights of group
+    g begin at `offsets[g]` in a part of `numbers[2]` weights, of which there is one for each player
+    to move and phase. A position has the first phase if at most `cuts[0]` cells are occupied, and
+    so on.
     """
 
     groups: Ints  # [group, place] index in the state
     lengths: Ints  # [group] number of cells
     offsets: Ints  # [group]
     codes: Ints
-    low: Ints  # the lowest value, the number of codes, the number of weights of a part
+    numbers: Ints  # the lowest value, those of codes and of weights of a part; NEVER and so on
     cells: Ints  # [cell of the view] index in the state
     cuts: Ints
     weights: Floats
@@ -72,7 +78,7 @@ def occupied(tables: Tables, state: Ints) -> int:
 @compiled(types.void(TABLES, _V, _V), allocates=False)
 def find_weights(tables: Tables, state: Ints, indices: Ints) -> None:
     """Write the index of the weight of each group into `indices`."""
-    low, values, size = tables.low
+    low, values, size, _ = tables.numbers
     filled = occupied(tables, state)
     phase = 0
     for cut in tables.cuts:
@@ -100,7 +106,7 @@ def expected(tables: Tables, indices: Ints) -> float:
 
 def new_tables(game: Game, phases: int = 3) -> Tables:
     """Return the tables of a game with weights of zero. Raises SpecError if it has no board."""
-    states = _random_states(game)
+    states = list(islice(random_positions(game), 0, _POSITIONS * _APART, _APART))
     cells = _cells_in_state(game, states)
     seen = np.array(states)
     values = sorted({0, *np.unique(seen[:, cells]).tolist()})
@@ -118,26 +124,34 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
         np.array([len(group) for group in groups], dtype=np.int64),
         np.array(offsets, dtype=np.int64),
         codes,
-        np.array([values[0], len(values), size], dtype=np.int64),
+        np.array(
+            [values[0], len(values), size, _removing(game, cells, states[:_EXAMINED])],
+            dtype=np.int64,
+        ),
         np.array(cells, dtype=np.int64),
         cuts,
         np.zeros(2 * phases * size, dtype=np.float32),
     )
 
 
-def _random_states(game: Game) -> list[tuple[int, ...]]:
-    random = np.random.default_rng(1)
-    states = []
-    for _ in range(_GAMES):
-        state = game.initial_state()
-        states.append(state)
-        while not game.winner(state):
-            state = game.next_state(state, int(random.choice(game.legal_actions(state))))
-            states.append(state)
-    return [states[at] for at in random.permutation(len(states))[:_POSITIONS]]
+def _removing(game: Game, cells: list[int], states: list[State]) -> int:
+    """Return which moves remove pieces, as far as some positions show: NEVER and so on."""
+
+    def occupied_cells(state: State) -> int:
+        return sum(state[cell] != 0 for cell in cells)
+
+    found = NEVER
+    for state in states:
+        after = (game.next_state(state, action) for action in game.legal_actions(state))
+        removing = {occupied_cells(each) < occupied_cells(state) for each in after}
+        if removing == {True, False}:
+            return SOMETIMES
+        if removing == {True}:
+            found = ALWAYS
+    return found
 
 
-def _cells_in_state(game: Game, states: list[tuple[int, ...]]) -> list[int]:
+def _cells_in_state(game: Game, states: list[State]) -> list[int]:
     """Return the index in a state of each cell of the view; rows may be in either order."""
     some = states[:_COMPARED]
     views = [game.view(state) for state in some]

@@ -63,7 +63,7 @@ def layout_of(game: Game) -> Layout:
     for action, cells in enumerate(getattr(game, "action_cells", ())):
         seen.clicked[action].add(cells)
     most = max(MOST, MOST_PER_CELL * len(seen.equal))
-    for n, state in enumerate(islice(_positions(game), 0, most * APART, APART)):
+    for n, state in enumerate(islice(random_positions(game), 0, most * APART, APART)):
         view = game.view(state)
         seen.add(state, view)
         if n >= FEWEST and seen.all_known():
@@ -131,8 +131,8 @@ class _Seen:
         return None, False, False
 
 
-def _positions(game: Game) -> Iterator[State]:
-    """Yield positions of random matches, endlessly."""
+def random_positions(game: Game) -> Iterator[State]:
+    """Yield positions of random matches, endlessly; the same ones at each call."""
     draw = random.Random(1)
     while True:
         state = game.initial_state()

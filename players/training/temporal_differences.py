@@ -111,7 +111,7 @@ class EvaluationLearner:
         """Change the weights of `tables` in place. Raises SpecError for a game without kernels."""
         if not isinstance(game, KernelGame):
             raise SpecError(f"no evaluation of {game} can be learned: its rules are not compiled")
-        self._tables = tables
+        self.tables = tables
         self._kernels = pv.kernels_of(game)
         self._search = pv.new_search(game, tables, rows=4)
         self._start = game.board()
@@ -132,7 +132,7 @@ class EvaluationLearner:
         self.positions += play_game(
             self._search,
             self._kernels,
-            self._tables,
+            self.tables,
             self._memory,
             self._rng,
             self._start,

@@ -6,14 +6,20 @@ import shlex
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+from msgspec import structs
 
 from playout import games
 from playout.commands.options import FiniteRange
 from playout.games import SpecError
 from playout.players.training import TrainingError
 from playout.players.training.display import showing
+
+if TYPE_CHECKING:  # they import compiled functions, which the other commands do not need
+    from playout.players.evaluations.files import Card
+    from playout.players.training.temporal_differences import EvaluationLearner
 
 #: Seconds between two lines, in which the file is also written.
 _REPORT_S = 10.0
@@ -62,7 +68,6 @@ def evaluation(
     command = shlex.join(["playout-train", *sys.argv[1:]])
     with showing(f"The evaluation so far, if any, is in {file}.") as shown:
         shown.phase("loading the rules")
-        # Compiled functions, which the other commands do not need.
         from playout.players.evaluations import files
         from playout.players.evaluations.tables import new_tables
         from playout.players.training.temporal_differences import EvaluationLearner
@@ -75,35 +80,30 @@ def evaluation(
         except SpecError as error:
             raise TrainingError(str(error)) from error
         shown.say(f"{len(tables.groups):,} groups of cells, {len(tables.weights):,} weights")
-        started = reported = time.monotonic()
-
-        def save(now: float) -> None:
-            card = files.Card(
-                game=str(played),
-                author=author,
-                licence=licence,
-                command=command,
-                games=learner.games,
-                positions=learner.positions,
-                seconds=round(now - started, 1),
-            )
-            try:
-                files.write(file, tables, card)
-            except (OSError, files.EvaluationError) as error:
-                raise TrainingError(f"{file} cannot be written: {error}") from error
-            shown.say(
-                f"{now - started:5.0f} s  {learner.games:,} games  {learner.positions:,} positions"
-                f"  {learner.positions / max(now - started, 1e-3):,.0f} a second"
-            )
-
         shown.phase("learning")
-        done = 0.0
+        card = files.Card(game=str(played), author=author, licence=licence, command=command)
+        done, started, saved = 0.0, time.monotonic(), 0.0
         while done < 1:
             learner.play(done)
-            now = time.monotonic()
-            done = learner.games / count if count else (now - started) / (60 * minutes)
-            if now - reported >= _REPORT_S:
-                reported = now
-                save(now)
-        save(time.monotonic())
+            seconds = time.monotonic() - started
+            done = learner.games / count if count else seconds / (60 * minutes)
+            if done >= 1 or seconds - saved >= _REPORT_S:
+                saved = seconds
+                shown.say(_saved(file, learner, card, seconds))
         shown.say(f'Play with it: playout-player "{played}" "alphabeta(evaluation={file})"')
+
+
+def _saved(file: Path, learner: EvaluationLearner, card: Card, seconds: float) -> str:
+    """Write the evaluation; return a line about the learning so far. Raises TrainingError."""
+    from playout.players.evaluations import files
+
+    counts = {"games": learner.games, "positions": learner.positions, "seconds": round(seconds, 1)}
+    try:
+        files.write(file, learner.tables, structs.replace(card, **counts))
+    except (OSError, files.EvaluationError) as error:
+        raise TrainingError(f"{file} cannot be written: {error}") from error
+    rate = learner.positions / max(seconds, 1e-3)
+    return (
+        f"{seconds:5.0f} s  {learner.games:,} games  {learner.positions:,} positions  "
+        f"{rate:,.0f} a second"
+    )
