@@ -19,6 +19,7 @@ from playout.server.cli.server_options import (
     keep_analysis_option,
     ladder_options,
     listening_options,
+    page_options,
     policy_options,
     require_encryption,
     shown_tournaments,
@@ -49,6 +50,7 @@ Then connect players: playout-player connect_four uct
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @listening_options
+@page_options
 @database_option
 @policy_options
 @game_option("A game of a file in the current folder or on PYTHONPATH that the server offers, too;")

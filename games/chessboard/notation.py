@@ -78,8 +78,8 @@ def text_of(state: State, move: int = 1) -> str:
 def position(text: str) -> State:
     """Return a position without earlier ones; the last two fields may be left out.
 
-    Raises SpecError for a text that is not a position with one king of each player. Does not check
-    whether the player who has moved is in check, nor whether the match is over.
+    Raises SpecError for a text that is not a position with one king of each player. It accepts
+    positions in which the player who has moved is in check, and finished ones.
     """
     fields = text.split()
     if not 4 <= len(fields) <= 6 or fields[1] not in ("w", "b"):

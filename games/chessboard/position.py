@@ -199,7 +199,7 @@ def how_many(moves: Moves) -> int:
 
 @helper
 def outcome(board: Board, moves: Moves, is_over: bool) -> int:
-    """Return the outcome; `is_over` says that there are no legal moves."""
+    """Return the outcome; `is_over` is true if there are no legal moves."""
     if is_over:
         return 3 - board[0] if moves.in_check else TIE
     return TIE if board[QUIET] >= QUIET_PLIES else 0

@@ -14,8 +14,8 @@ is a violation, also a match lost on time.
 
 A third table has peers that hold sockets: TLS without a handshake, answers and pages that nobody
 reads, half requests, all from one address that opens another socket for each one that is closed. It
-shows the most files of the server, the seconds until they are back at their level after the last
-socket was opened, and the longest requests of others: a move of two honest players, and /healthz.
+shows the most open files of the server, and in how many seconds after the last new socket they are
+as many as before. It also shows the slowest move of two honest players, and the slowest /healthz.
 
 A fourth table has two guests at two addresses whose moves carry as much analysis as is allowed, and
 what the database grows by; the target is what the limits of the two addresses allow in that time.

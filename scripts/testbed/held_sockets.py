@@ -70,7 +70,7 @@ TLS = "TLS without a handshake"
 
 @dataclass
 class HeldSockets:
-    """What was measured: files of the server, and the times of requests of others in seconds."""
+    """Measurements: open files of the server, and seconds that requests of others took."""
 
     opened: int = 0
     #: The files above those before: the most, and the seconds until there were none.

@@ -421,6 +421,16 @@ def listening_options(command: F) -> F:
                 is_flag=True,
                 help="Expect client addresses from a proxy, by the PROXY protocol v1 or v2.",
             ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def page_options(command: F) -> F:
+    """Add the options for the web page, the metrics, and what others may reach unencrypted."""
+    for option in reversed(
+        (
             click.option(
                 "--http",
                 metavar="HOST:PORT",

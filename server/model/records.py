@@ -35,7 +35,7 @@ class TokenRenewed(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     account: str
     before: str
     digest: str
-    token_at: float
+    token_at: float | None
     renewal: str
 
 

@@ -377,7 +377,7 @@ class _Site(Site):
         return channel
 
     def continue_later(self, channel: HttpChannel) -> None:
-        """Answer the next request of a connection after those of others that wait."""
+        """Answer the next request of a connection when it is its turn among those that wait."""
         self._further.append(channel)
         if len(self._further) == 1:
             self._schedule()

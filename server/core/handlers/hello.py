@@ -194,14 +194,13 @@ class Greeting:
         return token
 
     def _change_token(self, before: Account, account: Account) -> Account:
-        at = account.created_at if account.token_at is None else account.token_at
         self._accounts.put(account)
         self._context.store(
             TokenRenewed(
                 account=account.id,
                 before=before.digest,
                 digest=account.digest,
-                token_at=at,
+                token_at=account.token_at,
                 renewal=account.renewal,
             )
         )
