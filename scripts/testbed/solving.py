@@ -167,13 +167,13 @@ def solved_matches(task: MatchTask) -> Solved:
 class Ending(NamedTuple):
     """Endings that are solved by retrograde analysis.
 
-    `draw` returns an ending. The last `history` numbers of a state are the plies before it that
-    matter: they are set to 0. Wins that take `quiet` plies or more are not used, because the rules
-    may end the match before.
+    `draw` returns the positions of a match from the ending on. The last `history` numbers of a
+    state are the plies before it that matter: they are set to 0. Wins that take `quiet` plies or
+    more are not used, because the rules may end the match before.
     """
 
     game: str
-    draw: Callable[[Mixture], State]
+    draw: Callable[[Mixture], list[State]]
     history: int
     quiet: int
 
@@ -281,9 +281,12 @@ class Solution:
 
 # Endings.
 
+#: Moves of a match of chess, at most.
+MOST = 12
 
-def king_and_pawn(mixture: Mixture) -> State:
-    """Return king and pawn against king in chess, after some moves from a random position."""
+
+def king_and_pawn(mixture: Mixture) -> list[State]:
+    """Return positions of chess, from a random one of king and pawn against king on."""
     while True:
         cells = ["1"] * 64
         for cell, piece in zip(mixture.random.sample(range(64), 3), "KkP", strict=True):
@@ -293,23 +296,21 @@ def king_and_pawn(mixture: Mixture) -> State:
             start = games.load(f"chess(fen={rows} {mixture.random.choice('wb')} - - 0 1)")
         except SpecError:  # a pawn on the last row, or a king that could be captured
             continue
-        most = mixture.random.randint(2, 12)
-        return mixture.match(start.initial_state(), most)[1][-1]
+        return mixture.match(start.initial_state(), MOST)[1]
 
 
-def three_pieces(mixture: Mixture) -> State:
-    """Return the first position of a match of checkers that has at most three pieces."""
-    while True:
-        for state in mixture.match(mixture.game.initial_state(), mixture.game.max_plies)[1]:
-            if sum(piece > 0 for piece in mixture.game.view(state).cells) <= 3:
-                return state
+def three_pieces(mixture: Mixture) -> list[State]:
+    """Return the positions of a match of checkers that have at most three pieces."""
+    game = mixture.game
+    states = mixture.match(game.initial_state(), game.max_plies)[1]
+    return [state for state in states if sum(map(bool, game.view(state).cells)) <= 3]
 
 
 CHESS = Ending("chess", king_and_pawn, history=101, quiet=100)
 CHECKERS = Ending("checkers", three_pieces, history=1, quiet=40)
 ENDINGS = (CHESS, CHECKERS)
-#: Endings that are drawn: most of them are over, or have no move that loses the value.
-DRAWN = 1500
+#: Matches of an ending.
+ENDING_MATCHES = 500
 
 
 def solved_endings(ending: Ending) -> Solved:
@@ -317,11 +318,12 @@ def solved_endings(ending: Ending) -> Solved:
     game = games.load(ending.game)
     assert isinstance(game, KernelGame)
     mixture = Mixture(game, seed=1)
-    drawn = {ending.draw(mixture): None for _ in range(DRAWN)}
+    drawn = [state for _ in range(ENDING_MATCHES) for state in ending.draw(mixture)]
     mixture.close()
-    solution = Solution(game, ending, list(drawn))
+    solution = Solution(game, ending, drawn)
     found: Solved = {}
-    for state in dict.fromkeys(map(solution.without_history, drawn)):
+    mixture.random.shuffle(drawn)
+    for state in map(solution.without_history, drawn):
         values = None if game.winner(state) else solution.values(state)
         if values and tells(values) and len(found) < COUNT:
             found[state] = _entry(state, (), values)
