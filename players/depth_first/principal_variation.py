@@ -131,7 +131,10 @@ def removing_value(
     alpha: int,
     beta: int,
 ) -> int:
-    """Return the value of a position after at most `left` plies of moves that remove pieces."""
+    """Return the value of a position after at most `left` plies of moves that remove pieces.
+
+    Moves after which the same player is to move are among them: a capture may have several steps.
+    """
     state, removing = search.state, tables.numbers[3]
     state[NODES] += 1
     state[DEEPEST] = max(state[DEEPEST], ply)
@@ -153,7 +156,7 @@ def removing_value(
     for place in range(kernels.legal(search.boards[ply], search.actions[ply])):
         play_on(search, kernels, ply, search.actions[ply, place])
         child = search.boards[ply + 1]
-        if child[1] == 0:
+        if child[1] == 0 and child[0] != search.boards[ply, 0]:
             kernels.write(child, search.words)
             if occupied(tables, search.words) >= filled:
                 if forced:

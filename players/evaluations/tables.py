@@ -135,20 +135,22 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
 
 
 def _removing(game: Game, cells: list[int], states: list[State]) -> int:
-    """Return which moves remove pieces, as far as some positions show: NEVER and so on."""
+    """Return which moves remove pieces, as far as some positions show: NEVER and so on.
+
+    It is NEVER as well if all moves do, as then no position is quieter than another.
+    """
 
     def occupied_cells(state: State) -> int:
         return sum(state[cell] != 0 for cell in cells)
 
-    found = NEVER
+    found = set()
     for state in states:
         after = (game.next_state(state, action) for action in game.legal_actions(state))
         removing = {occupied_cells(each) < occupied_cells(state) for each in after}
         if removing == {True, False}:
             return SOMETIMES
-        if removing == {True}:
-            found = ALWAYS
-    return found
+        found |= removing
+    return ALWAYS if found == {True, False} else NEVER
 
 
 def _cells_in_state(game: Game, states: list[State]) -> list[int]:
