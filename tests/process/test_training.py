@@ -206,7 +206,7 @@ def test_what_cannot_be_meant_is_refused_and_changes_nothing(
     assert fault in " ".join(output.split())
     assert "Traceback" not in output
     assert (folder.path / "settings.toml").read_bytes() == before
-    assert list(folder.nets()) == []
+    assert list(folder.kept.paths()) == []
 
 
 def test_a_net_is_evaluated_and_the_report_has_its_elo(folder: RunFolder) -> None:

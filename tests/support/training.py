@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playout.players.training.record import RoundRecord
+from playout.players.training.record import NetRound
 from playout.players.training.run_folder import RunFolder
 from playout.players.training.settings import LearningSettings
 from support.commands import PATIENCE_S, Command, finish, invoke, start
@@ -76,7 +76,7 @@ def assert_each_shard_counts_once(folder: RunFolder) -> None:
     assert sum(each.games for each in played) == records[-1].games
 
 
-def round_record(number: int, **values: float) -> RoundRecord:
+def round_record(number: int, **values: float) -> NetRound:
     """A record of round `number` with these values and zeros elsewhere."""
-    zeros = {name: 0 for name in RoundRecord.__dataclass_fields__ if name != "shards"}
-    return RoundRecord(**zeros | {"round": number} | values, shards=(f"{number:04}-0.npz",))
+    zeros = {name: 0 for name in NetRound.__dataclass_fields__ if name != "shards"}
+    return NetRound(**zeros | {"round": number} | values, shards=(f"{number:04}-0.npz",))
