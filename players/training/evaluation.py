@@ -1,6 +1,7 @@
 """Scores of a net or an evaluation against a player.
 
-They come from pairs of matches, from random openings, with colours swapped. The statistics are those of tournaments (`playout.ratings.evidence`).
+They come from pairs of matches, from random openings, with colours swapped. The statistics are
+those of tournaments (`playout.ratings.evidence`).
 """
 
 from __future__ import annotations

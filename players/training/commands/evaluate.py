@@ -43,9 +43,10 @@ Examples:
   playout-train evaluate DIR --against other.npz --time 0.1      for an evaluation
   playout-train evaluate DIR --pairs 1000 --dask tcp://10.0.0.1:8786
 
-A net plays by alphazero, an evaluation by alphabeta. A pair is two matches from an opening of random moves, with colours swapped. With
---simulations, several pairs are played at a time; with --time, one; with --dask, one for each core of the workers.
-Results are stored in the folder of the run, and `report` shows them.
+A net plays by alphazero, an evaluation by alphabeta. A pair is two matches from an opening of
+random moves, with colours swapped. With --simulations, several pairs are played at a time; with
+--time, one; with --dask, one for each core of the workers. Results are stored in the folder of the
+run, and `report` shows them.
 """
 
 
