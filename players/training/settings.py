@@ -250,13 +250,11 @@ def parse(text: str, where: str) -> TrainingSettings:
         raise TrainingError(str(error)) from None
     top = TomlTable(values, (), "the settings", faults)
     game = top.need("game", toml_table.game, games.load("tic_tac_toe"))
-    kind = top.take("kind", TOP["kind"].check, NET)
-    settings = defaults(game, kind)
-    settings = replace(
-        settings,
-        **{key: top.take(key, each.check, getattr(settings, key)) for key, each in TOP.items()},
-    )
-    for name, keys in tables_of(kind).items():
+    taken = {
+        key: top.take(key, each.check, getattr(TrainingSettings, key)) for key, each in TOP.items()
+    }
+    settings = replace(defaults(game, taken["kind"]), **taken)
+    for name, keys in tables_of(settings.kind).items():
         table = top.table(name, f"[{name}]")
         settings = replace(settings, **{name: _taken(table, keys, getattr(settings, name))})
     top.close()
