@@ -270,7 +270,7 @@ def test_the_evaluation_that_comes_with_a_game_plays_and_is_in_the_document(name
 
 
 def test_a_game_without_an_evaluation_says_how_to_learn_one() -> None:
-    with pytest.raises(SpecError, match="playout-train evaluation"):
+    with pytest.raises(SpecError, match=r"playout-train new .* --evaluation"):
         players.load("alphabeta", games.load(SMALL))
 
 
