@@ -43,8 +43,9 @@ def of_spec(wanted: spec.Spec, files: Files, code: str = "") -> str:
 def of_command(command: str, files: Files, folder: str | None = None) -> str:
     """Return the version of a command: a digest of its words and of the files among them.
 
-    `folder`: the folder in which it starts, if not that of `files`. Raises ValueError for an unclosed quote. A program that writes to a file of its command has
-    another version after each write: give it a version instead.
+    `folder`: the folder in which it starts, relative to that of `files`; None for that one. Raises
+    ValueError for an unclosed quote. A program that writes to a file of its command has another
+    version after each write: give it a version instead.
     """
     words = shlex.split(command)
     contents = [files(posixpath.join(folder or "", word)) for word in words]

@@ -19,7 +19,7 @@ from playout.sandbox import seccomp, watch
 
 #: The folders of the system's programs; some are links on most systems.
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-#: What programs need of /etc: where libraries are, which of several programs is used, the time zone.
+#: What programs need of /etc: the places of libraries, the choice among programs, the time zone.
 _ETC = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime")
 #: The folders in which a program finds others by name.
 SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"
@@ -89,7 +89,7 @@ class Sandbox:
             yield from _system_folder(path)
         for path in _ETC:
             yield from ("--ro-bind-try", path, path)
-        yield from ("--proc", "/proc", "--dev", "/dev")
+        yield from ("--proc", "/proc", *_protected_proc(), "--dev", "/dev")
         for folder in ("/dev/shm", _WRITABLE):
             yield from ("--size", str(self.settings.disk_mb * _MB), "--tmpfs", folder)
         for readable in self._readable():
@@ -106,6 +106,21 @@ def _system_folder(path: str) -> Iterator[str]:
         yield from ("--symlink", os.readlink(path), path)
     elif os.path.isdir(path):
         yield from ("--ro-bind", path, path)
+
+
+def _protected_proc() -> Iterator[str]:
+    """Yield the options that make /proc read-only, except for the processes.
+
+    bubblewrap leaves it as it is: if root starts it, the program is the owner of the kernel's
+    settings, also without capabilities, and could run commands outside with `core_pattern`.
+    """
+    for entry in os.scandir("/proc"):
+        if entry.name.isdecimal() or entry.is_symlink():
+            continue
+        if entry.is_dir():
+            yield from ("--ro-bind", entry.path, entry.path)
+        elif entry.stat().st_mode & 0o226 != 0o004:  # others may read it, and nobody may write it
+            yield from ("--ro-bind", "/dev/null", entry.path)
 
 
 def scope_words(settings: SandboxSettings) -> tuple[str, ...]:

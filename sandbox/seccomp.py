@@ -21,10 +21,21 @@ _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _AF_UNIX = 1
 
 #: Calls that fail with "operation not permitted".
-DENIED = ["acct", "add_key", "bpf", "chroot", "clock_adjtime", "clock_settime", "delete_module", "finit_module", "fsconfig", "get_mempolicy", "init_module", "ioperm", "iopl", "kcmp", "kexec_file_load", "kexec_load", "keyctl", "lookup_dcookie", "mbind", "migrate_pages", "modify_ldt", "mount", "move_mount", "move_pages", "msgget", "name_to_handle_at", "open_by_handle_at", "perf_event_open", "personality", "pidfd_getfd", "pivot_root", "process_madvise", "process_vm_readv", "process_vm_writev", "ptrace", "quotactl", "reboot", "request_key", "semget", "set_mempolicy", "setdomainname", "sethostname", "setns", "settimeofday", "shmget", "swapoff", "swapon", "syslog", "umount", "umount2", "unshare", "uselib", "userfaultfd", "vhangup"]
+_DENIED = (
+    "acct add_key bpf chroot clock_adjtime clock_settime delete_module finit_module fsconfig"
+    " get_mempolicy init_module ioperm iopl kcmp kexec_file_load kexec_load keyctl lookup_dcookie"
+    " mbind migrate_pages modify_ldt mount move_mount move_pages msgget name_to_handle_at"
+    " open_by_handle_at perf_event_open personality pidfd_getfd pivot_root process_madvise"
+    " process_vm_readv process_vm_writev ptrace quotactl reboot request_key semget set_mempolicy"
+    " setdomainname sethostname setns settimeofday shmget swapoff swapon syslog umount umount2"
+    " unshare uselib userfaultfd vhangup"
+)
 #: Calls that programs try first: they are told that the system has none. clone3 has its flags in
 #: memory, where a filter cannot see them.
-MISSING = ["clone3", "fanotify_init", "fsmount", "fsopen", "fspick", "io_uring_enter", "io_uring_register", "io_uring_setup", "memfd_create", "memfd_secret", "mount_setattr", "open_tree"]
+_MISSING = (
+    "clone3 fanotify_init fsmount fsopen fspick io_uring_enter io_uring_register io_uring_setup"
+    " memfd_create memfd_secret mount_setattr open_tree"
+)
 
 
 class _Comparison(ctypes.Structure):
@@ -73,8 +84,8 @@ def _library() -> ctypes.CDLL:
 
 def _add_rules(library: ctypes.CDLL, context: int) -> None:
     rules: list[tuple[str, int, tuple[_Comparison, ...]]] = [
-        *((name, errno.EPERM, ()) for name in DENIED),
-        *((name, errno.ENOSYS, ()) for name in MISSING),
+        *((name, errno.EPERM, ()) for name in _DENIED.split()),
+        *((name, errno.ENOSYS, ()) for name in _MISSING.split()),
         *((name, errno.EPERM, (compared,)) for name, compared in _COMPARED),
     ]
     for name, error, compared in rules:

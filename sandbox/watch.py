@@ -94,8 +94,8 @@ def _readable(content: bytes) -> int:
 
 def _excess(sandbox: int, memory: int, processes: int) -> str:
     """Return in words which limit the processes of a sandbox exceed; empty if none."""
-    # The first two are bubblewrap's, which starts the command when all is prepared. The walk ends at
-    # the limit, because it would never catch up with a program that forks without end.
+    # The first two are bubblewrap's, which starts the command when all is prepared. The walk ends
+    # at the limit, because it would never catch up with a program that forks without end.
     programs = list(itertools.islice(_tree(sandbox), 2, processes + 3))
     count, used = map(sum, zip((0, 0), *map(_use, programs), strict=True))
     if max(count, len(programs)) > processes:

@@ -41,9 +41,9 @@ class WorkerAnswer:
     """The answer of a worker; `time` is its clock, in seconds since 1970.
 
     `code` identifies the installed games and players. `missing` are programs of entrants that do
-    not exist there. `sandbox` is the reason why it cannot run sandboxed entrants, empty if it can or
-    need not. `unreachable` is the reason why it cannot connect to the server, empty if it
-    can. `speed` is in blocks of the calibration per second, on one core.
+    not exist there. `unreachable` is the reason why it cannot connect to the server, and `sandbox`
+    why it cannot run sandboxed entrants; both are empty if it can. `speed` is in blocks of the
+    calibration per second, on one core.
     """
 
     host: str
