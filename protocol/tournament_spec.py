@@ -115,7 +115,8 @@ class TournamentSpec:
     sequential test, the most pairs, 0 for no limit. `concurrency`: the most matches at once, 0 for
     as many as possible. `anchor`: the entrant whose rating is 0. `machine`: for the report, the
     machine that runs the entrants, with the versions of Python and Playout. `draw_offers`: whether
-    the players of a match may agree on a draw. `sandbox`: the limits of entrants in a sandbox.
+    the players of a match may agree on a draw. `sandbox`: the limits of entrants in a
+    sandbox, None for the defaults.
     """
 
     name: str
@@ -132,7 +133,7 @@ class TournamentSpec:
     anchor: str | None = None
     machine: str = ""
     draw_offers: bool = False
-    sandbox: SandboxSettings = field(default_factory=SandboxSettings)
+    sandbox: SandboxSettings | None = None
 
     def clock_of(self, entrant: int) -> str:
         """Return the clock of an entrant, by its place in the list."""

@@ -88,7 +88,10 @@ def entrant_words(
     """
     if entrant.player is not None:
         return player_words(entrant.player, spec.games, *options)
-    file.write_text(_engine_table(entrant, spec.sandbox, folder.absolute()), encoding="utf-8")
+    file.write_text(
+        _engine_table(entrant, spec.sandbox or SandboxSettings(), folder.absolute()),
+        encoding="utf-8",
+    )
     return player_words("engine(name=program)", spec.games, "--engines", str(file), *options)
 
 

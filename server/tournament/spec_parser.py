@@ -127,7 +127,7 @@ def _tournament(top: TomlTable, sources: _Sources) -> TournamentSpec:
         adjudication=_adjudication(top),
         sprt=_sprt(top) if kind.has_test or "sprt" in top else None,
         anchor=top.take("anchor", toml_table.name, None),
-        sandbox=settings.read(top.table("sandbox", "the sandbox")),
+        sandbox=settings.read(top.table("sandbox", "the sandbox")) if "sandbox" in top else None,
     )
     _cluster(top)
     top.close()

@@ -182,7 +182,8 @@ def _content(spec: TournamentSpec) -> Iterator[Fault | None]:
         yield from _checked(("machine",), toml_table.visible(LONGEST_MACHINE), spec.machine)
     yield from _values(("openings",), spec.openings)
     yield from _values(("adjudication",), spec.adjudication)
-    yield from _values(("sandbox",), spec.sandbox)
+    if spec.sandbox:
+        yield from _values(("sandbox",), spec.sandbox)
     yield from _games(spec)
     yield from _entrants(spec)
     if spec.format in formats.names():

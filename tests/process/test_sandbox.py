@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import signal
@@ -10,7 +11,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -25,8 +25,10 @@ from playout.protocol.tournament_spec import SandboxSettings
 from playout.sandbox import machine, watch
 from playout.sandbox.bubblewrap import Sandbox
 from playout.sandbox.machine import SandboxError
+from support.commands import run
 from support.engines import require_gone
 from support.escapes import ESCAPES, SMALL, Escape
+from support.organizer import database_option
 from support.requirements import skip_without
 from support.waiting import wait_until
 
@@ -177,7 +179,7 @@ def engine(code: str, tmp_path: Path) -> EngineConfig:
     ("code", "fault"),
     [
         ("raise SystemExit('it does not start')", "exited with code 1.*it does not start"),
-        ("import time; time.sleep(600)", "has not answered in time"),
+        ("import time; print('ready', flush=True); time.sleep(600)", "has not answered in time"),
         ("while True: print('x' * 65535, end='')", "has written more than 16 MB"),
         ("x = [bytearray(1 << 20) for _ in range(100)]", "MemoryError"),
         ("import os; os.close(1); os.close(0); os.pause()", "has closed its output|exited"),
@@ -186,8 +188,11 @@ def engine(code: str, tmp_path: Path) -> EngineConfig:
 )
 def test_a_faulty_program_ends_as_any_engine_does(code: str, fault: str, tmp_path: Path) -> None:
     process = EngineProcess(engine(code, tmp_path), threading.Event())
+    hangs = "ready" in code
+    if hangs:
+        assert process.line(math.inf) == "ready"
     with pytest.raises(EngineError, match=fault):
-        process.line(time.monotonic() + 1)
+        process.line(0.0 if hangs else math.inf)
     all_ = [process._process.pid, *watch._tree(process._process.pid)]
     process.close()
     require_gone(all_)
@@ -220,3 +225,68 @@ def test_a_sandbox_shows_the_system_and_its_folder(tmp_path: Path) -> None:
     assert all(map(sandbox.shows, shown))
     hidden = [f"{tmp_path}/other", f"{tmp_path}/own/link", "/opt/x"]
     assert not any(map(sandbox.shows, hidden))
+
+
+# Entrants of a tournament.
+
+#: A bot that plays the first legal move, and loses if it can read a file of another one.
+BOT = """
+import json, os, sys
+for line in sys.stdin:
+    legal = json.loads(line)["legal_actions"]
+    print(legal[0] if not os.path.exists("../bob/bot.py") else "found", flush=True)
+"""
+TOURNAMENT = """
+name = "students"
+games = ["tic_tac_toe"]
+format = "match"
+rounds = 1
+clock = "30/move"
+concurrency = 1
+[sandbox]
+memory_mb = 64
+without = ["cgroup"]
+reads = [PREFIXES]
+[[entrants]]
+name = "Ann"
+command = "PYTHON -I -S bot.py"
+protocol = "lines"
+folder = "ann"
+sandbox = true
+[[entrants]]
+name = "Bob"
+command = "PYTHON -I -S bot.py"
+protocol = "lines"
+folder = "bob"
+"""
+
+
+def tournament(folder: Path) -> Path:
+    """A file of a tournament, with the bots."""
+    for name in ("ann", "bob"):
+        (folder / name).mkdir()
+    (folder / "ann" / "bot.py").write_text(BOT)
+    (folder / "bob" / "bot.py").write_text(BOT.replace("not os", "os"))
+    prefixes = ", ".join(f'"{each}"' for each in (sys.prefix, sys.base_prefix))
+    file = folder / "students.toml"
+    file.write_text(TOURNAMENT.replace("PYTHON", sys.executable).replace("PREFIXES", prefixes))
+    return file
+
+
+def test_entrants_play_in_their_sandbox(tmp_path: Path) -> None:
+    """The bot outside finds the file of another one, the bot inside does not."""
+    file = tournament(tmp_path)
+    code, output = run("playout-tournament", "run", str(file), *database_option(tmp_path))
+    assert code == 0, output
+    assert "1 of 1 pair" in output, output
+    assert "resign" not in output
+
+
+def test_a_bot_that_does_not_work_is_an_error_with_its_line(tmp_path: Path) -> None:
+    file = tournament(tmp_path)
+    (tmp_path / "ann" / "bot.py").write_text("import nonsense")
+    code, output = run("playout-tournament", "validate", str(file))
+    assert code == 2
+    line = file.read_text().splitlines().index('name = "Ann"') + 2
+    assert f"students.toml:{line}: Ann: " in output
+    assert "No module named 'nonsense'" in output

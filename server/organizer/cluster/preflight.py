@@ -21,6 +21,7 @@ from distributed import Worker
 from playout.cluster import on_worker, worker_checks
 from playout.cluster.connection import DaskConnection
 from playout.protocol import versions
+from playout.protocol.tournament_spec import SandboxSettings
 from playout.sandbox import machine
 from playout.server.organizer.cluster.core_set import unreachable
 from playout.server.organizer.cluster.job import ClusterJob
@@ -87,7 +88,7 @@ def _sandbox(job: ClusterJob) -> str:
     """Return why this worker cannot run sandboxed entrants; empty if it can, or need not."""
     if any(each.sandbox for each in job.spec.entrants):
         try:
-            machine.require(job.spec.sandbox)
+            machine.require(job.spec.sandbox or SandboxSettings())
         except machine.SandboxError as error:
             return str(error)
     return ""
