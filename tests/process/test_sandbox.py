@@ -25,7 +25,7 @@ from playout.protocol.tournament_spec import SandboxSettings
 from playout.sandbox import machine, watch
 from playout.sandbox.bubblewrap import Sandbox
 from playout.sandbox.machine import SandboxError
-from support.commands import run
+from support.commands import RunningServer, run, start
 from support.engines import require_gone
 from support.escapes import ESCAPES, SMALL, Escape
 from support.organizer import database_option
@@ -196,6 +196,21 @@ def test_a_faulty_program_ends_as_any_engine_does(code: str, fault: str, tmp_pat
     all_ = [process._process.pid, *watch._tree(process._process.pid)]
     process.close()
     require_gone(all_)
+
+
+def test_nothing_is_left_when_the_player_is_killed(tmp_path: Path, server: RunningServer) -> None:
+    prefixes = ", ".join(f'"{each}"' for each in SMALL.reads)
+    (tmp_path / "busy.py").write_text(BUSY)
+    (tmp_path / "engines.toml").write_text(
+        f'[bot]\ncommand = "{sys.executable} -I -S busy.py"\nprotocol = "lines"\nfolder = "."\n'
+        f'sandbox = {{ reads = [{prefixes}], without = ["cgroup"] }}\n'
+    )
+    engines = ("--engines", str(tmp_path / "engines.toml"))
+    player = start("playout-player", "nim", "engine(name=bot)", *engines, *server.address)
+    all_ = processes(player.pid, 7)  # with guard, watch, bubblewrap, init, program and child
+    player.kill()
+    player.communicate()
+    require_gone(all_[1:])
 
 
 # The machine.

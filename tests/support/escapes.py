@@ -91,7 +91,7 @@ _UNIX = "socket.socket(socket.AF_UNIX).connect(%s)"
 _PARENT = """
 parent = os.getppid()
 os.kill(parent, signal.SIGKILL)
-end = time.monotonic() + 0.3
+end = time.monotonic() + 1
 while os.getppid() == parent:
     assert time.monotonic() < end
 """
@@ -117,14 +117,20 @@ assert ctypes.CDLL(None).adjtimex(buffer) >= 0
 """
 _MEMORY_OF_MANY = """
 children = []
+full, filled = os.pipe()
 for _ in range(5):
     if not (child := os.fork()):
         x = bytearray(30 << 20)
+        os.write(filled, b'x')
         time.sleep(60)
     children.append(child)
-time.sleep(0.5)
-for each in children:
-    os.kill(each, signal.SIGKILL)
+try:
+    for _ in children:
+        os.read(full, 1)
+    time.sleep(1)
+finally:
+    for each in children:
+        os.kill(each, signal.SIGKILL)
 """
 _DISK = """
 with tempfile.TemporaryFile(dir=%s) as file:
@@ -135,7 +141,7 @@ _FILES = """
 with tempfile.TemporaryDirectory() as folder:
     for number in range(11_000):
         os.close(os.open(f'{folder}/{number}', os.O_CREAT))
-    time.sleep(0.3)
+    time.sleep(1)
 """
 #: It ends at a hundred, so that it does no harm where it is not stopped.
 _FORKS = """
@@ -146,7 +152,7 @@ try:
             time.sleep(60)
             os._exit(0)
         children.append(child)
-    time.sleep(0.3)
+    time.sleep(1)
 finally:
     for each in children:
         os.kill(each, signal.SIGKILL)
