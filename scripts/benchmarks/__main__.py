@@ -7,12 +7,13 @@ import importlib
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 
 from playout.commands import interrupts
-from testbed.bench import Bench, ResultTable, in_writable_folder, output
+from testbed.bench import Bench, ResultTable, Selected, in_writable_folder, output
 from testbed.machine import described, headline
 
 FOLDER = Path(__file__).parent
@@ -36,7 +37,21 @@ def _listing() -> str:
     )
 
 
-@click.command(epilog=_listing(), context_settings={"help_option_names": ["-h", "--help"]})
+EXAMPLES = """
+\b
+Examples:
+  scripts/bench search --quick
+  scripts/bench truth --games "othello chess" --players "uct minimax" --seconds 0.02
+"""
+
+
+def _words(context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((text or "").split()))
+
+
+@click.command(
+    epilog=_listing() + "\n" + EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.argument("name", required=False, type=click.Choice([*found(), ALL]), metavar="NAME")
 @click.option("--quick", is_flag=True, help="Measure roughly: all benchmarks take a few minutes.")
 @click.option("--markdown", is_flag=True, help="Print the tables as Markdown.")
@@ -47,9 +62,22 @@ def _listing() -> str:
     callback=in_writable_folder,
     help="Also write the results to this file, with every round.",
 )
+@click.option("--games", callback=_words, help="For truth: games, separated by spaces.")
+@click.option("--players", callback=_words, help="For truth: players, separated by spaces.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, 60, min_open=True),
+    help="For truth: seconds for each move, at most 60.",
+)
 @click.pass_context
 def main(
-    context: click.Context, name: str | None, quick: bool, markdown: bool, path: Path | None
+    context: click.Context,
+    /,
+    name: str | None,
+    quick: bool,
+    markdown: bool,
+    path: Path | None,
+    **selected: Any,
 ) -> None:
     """Measure the speed of Playout, against a peer or a lower bound in the same run.
 
@@ -58,12 +86,17 @@ def main(
     if name is None:
         click.echo(context.get_help())
         return
+    if name != "truth" and any(selected.values()):
+        raise click.UsageError("--games, --players and --seconds are options of truth only")
     document = described("scripts/bench") | {"quick": quick}
     out = output()
     out.print(headline(document), markup=False, soft_wrap=True)
     try:
         with interrupts.as_exception():
-            tables = {each: _run(each, quick, out, markdown) for each in _wanted(name)}
+            tables = {
+                each: _run(Bench(each, quick, Selected(**selected)), out, markdown)
+                for each in _wanted(name)
+            }
     except KeyboardInterrupt:
         click.echo("\nInterrupted; no results were written.", err=True)
         sys.exit(130)
@@ -87,10 +120,8 @@ def _wanted(name: str) -> list[str]:
     return list(found()) if name == ALL else [name]
 
 
-def _run(name: str, quick: bool, out: Console, markdown: bool) -> list[ResultTable]:
-    tables: list[ResultTable] = importlib.import_module(f"benchmarks.{name}").run(
-        Bench(name, quick)
-    )
+def _run(bench: Bench, out: Console, markdown: bool) -> list[ResultTable]:
+    tables: list[ResultTable] = importlib.import_module(f"benchmarks.{bench.name}").run(bench)
     for table in tables:
         out.print()
         if markdown:

@@ -17,12 +17,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from playout import games, players
-from testbed.measure import Sample
+from testbed.measure import Sample, Share
 
 # A table of results with targets, as text for terminals, as Markdown and as JSON.
 
 
-Cell = str | int | float | Sample | None
+Cell = str | int | float | Sample | Share | None
 
 NOTHING = "-"
 
@@ -39,7 +39,9 @@ class Column:
         """Return a cell as text; of several rounds, the median."""
         if cell is None:
             return NOTHING
-        return cell if isinstance(cell, str) else format(_number(cell), self.form)
+        if isinstance(cell, str | Share):
+            return str(cell)
+        return format(_number(cell), self.form)
 
 
 @dataclass(frozen=True)
@@ -162,10 +164,7 @@ def _number(cell: Cell) -> float:
 
 
 def _row_as_json(row: ResultRow) -> dict[str, Any]:
-    cells: dict[str, Any] = {
-        key: {"median": cell.median, "rounds": list(cell)} if isinstance(cell, Sample) else cell
-        for key, cell in row.cells.items()
-    }
+    cells = {key: _cell_as_json(cell) for key, cell in row.cells.items()}
     if row.target:
         limits = {"at_least": row.target.at_least, "at_most": row.target.at_most}
         given = {key: value for key, value in limits.items() if value is not None}
@@ -173,15 +172,33 @@ def _row_as_json(row: ResultRow) -> dict[str, Any]:
     return cells
 
 
+def _cell_as_json(cell: Cell) -> Any:
+    if isinstance(cell, Sample):
+        return {"median": cell.median, "rounds": list(cell)}
+    if isinstance(cell, Share):
+        return {"share": cell.value, "interval": cell.interval, "trials": cell.trials}
+    return cell
+
+
 T = TypeVar("T")
 
 
-class Bench:
-    """One run of one benchmark: its name and whether it is quick."""
+@dataclass(frozen=True)
+class Selected:
+    """What a benchmark measures, if it can be selected; nothing means its own choice."""
 
-    def __init__(self, name: str, quick: bool) -> None:
+    games: tuple[str, ...] = ()
+    players: tuple[str, ...] = ()
+    seconds: float | None = None
+
+
+class Bench:
+    """One run of one benchmark: its name, whether it is quick, and what was selected."""
+
+    def __init__(self, name: str, quick: bool, selected: Selected | None = None) -> None:
         self.name = name
         self.quick = quick
+        self.selected = selected or Selected()
 
     def pick(self, full: T, quick: T) -> T:
         """Return `full`, or with --quick `quick`."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import json
+import lzma
 import random
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
-from playout import players
+from playout import games, players
 from playout.games import Game, State
 from playout.games.connect_four import ConnectFour
 from playout.players import Limit
@@ -50,9 +53,9 @@ def middle(game: Game) -> list[int]:
     )
 
 
-def states_after(game: Game, moves: list[int]) -> list[State]:
-    """Return the states of a match after `moves`, including the first one."""
-    states = [game.initial_state()]
+def states_after(game: Game, moves: Sequence[int], start: State = ()) -> list[State]:
+    """Return the states of a match after `moves`, including the first one, which may be given."""
+    states = [start or game.initial_state()]
     for move in moves:
         states.append(game.next_state(states[-1], move))
     return states
@@ -162,3 +165,37 @@ def solved(kind: str) -> list[SolvedPosition]:
         for moves, value, values, its_kind in lines
         if its_kind == kind
     ]
+
+
+# Positions of many games with exact values, of `tests/data/exact_values.json.xz`.
+
+
+EXACT = Path(__file__).parents[2] / "tests" / "data" / "exact_values.json.xz"
+SIGNS = {value: sign for sign, value in _VALUES.items()}
+
+
+class SolvedEntry(NamedTuple):
+    """A position as it is stored: the first state, empty for that of a match, and the moves.
+
+    `signs` has +, = or - for a win, a tie or a loss after each legal action.
+    """
+
+    start: list[int]
+    moves: list[int]
+    signs: str
+
+
+def exact() -> dict[str, list[SolvedPosition]]:
+    """Return the positions with exact values by game; `scripts/solve` has made them."""
+    stored = json.loads(lzma.decompress(EXACT.read_bytes()))
+    return {
+        spec: [_exact(games.load(spec), SolvedEntry(*entry)) for entry in entries]
+        for spec, entries in stored.items()
+    }
+
+
+def _exact(game: Game, entry: SolvedEntry) -> SolvedPosition:
+    states = states_after(game, entry.moves, tuple(entry.start))
+    signs = zip(game.legal_actions(states[-1]), entry.signs, strict=True)
+    values = {action: _VALUES[sign] for action, sign in signs}
+    return SolvedPosition(tuple(states), max(values.values()), values)

@@ -12,6 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from benchmarks import __main__ as bench_command
 from playout import games, players
 from playout.games import State
 from playout.players import Limit, Player, PlayResult, Resigned, SpecError
@@ -25,6 +26,7 @@ from testbed.local_matches import (
     run_on_cores,
     score,
 )
+from testbed.measure import Share
 from testbed.openspiel import position
 from testbed.positions import middle, opening, states_after
 from testbed.tuning import main
@@ -252,3 +254,48 @@ def test_the_help_of_tune_has_examples() -> None:
     code, output = tune("--help")
     assert code == 0
     assert "Examples:" in output
+
+
+def bench(*arguments: str) -> tuple[int, str]:
+    done = CliRunner().invoke(bench_command.main, arguments)
+    return done.exit_code, done.output
+
+
+def test_truth_counts_the_moves_that_preserve_the_value(tmp_path: Path) -> None:
+    """`minimax` proves all positions of tic-tac-toe, and random moves preserve what chance does."""
+    file = tmp_path / "result.json"
+    code, output = bench(
+        *("truth", "--quick", "--games", "tic_tac_toe", "--seconds", "0.05"),
+        *("--players", "minimax random", "--json", str(file)),
+    )
+    assert code == 0, output
+    assert "0.05 s a move" in output
+    (table,) = json.loads(file.read_text())["benchmarks"]["truth"]
+    (row,) = table["rows"]
+    assert row["count"] == row["minimax"]["trials"] == 10
+    assert row["minimax"]["share"] == 1
+    assert row["random"]["share"] < 1
+    assert 0 < row["chance"] < 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["truth", "--games", "tic_tac_toe nmi"], "no positions of nmi; expected some of"),
+        (["truth", "--games", "tic_tac_toe", "--players", "utc"], "did you mean 'uct'"),
+        (["truth", "--seconds", "0"], "not in the range"),
+        (["search", "--players", "uct"], "options of truth only"),
+    ],
+)
+def test_bad_usage_of_truth_is_explained(arguments: list[str], told: str) -> None:
+    code, output = bench(*arguments)
+    assert code == 2
+    assert told in " ".join(output.split())
+
+
+def test_the_interval_of_a_share_is_that_of_wilson() -> None:
+    """The limits of 10 of 10 are 1 / (1 + z²/n) and 1, and those of a half are symmetrical."""
+    low, high = Share(10, 10).interval
+    assert (low, high) == pytest.approx((1 / (1 + 1.96**2 / 10), 1), rel=1e-4)
+    assert sum(Share(5, 10).interval) == pytest.approx(1)
+    assert str(Share(5, 10)) == "50.0 (24-76)"

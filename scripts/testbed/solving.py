@@ -1,0 +1,389 @@
+"""The command `scripts/solve`: makes the positions with exact values for `scripts/bench truth`.
+
+The positions come from play: a match begins with up to eight random moves, and continues with moves
+of `uct` and `rave` with 20 to 400 simulations, one in seven of them random. Most games are solved
+near the end of a match: `minimax` proves the value of every move. Endings of chess and checkers are
+solved by retrograde analysis: all positions that can be reached are listed, and the results of
+finished games are passed back until nothing changes; the other positions are ties. A position is
+stored if at least one move preserves its value and at least one does not.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import random
+import struct
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from playout import games, players
+from playout.commands import interrupts
+from playout.games import Game, KernelGame, SpecError, State
+from playout.players import Limit, Player
+from testbed.bench import Bench
+from testbed.local_matches import run_on_cores
+from testbed.positions import EXACT, SIGNS, SolvedEntry
+
+RANDOM_PLIES, RANDOM_SHARE = 8, 0.15
+SIMULATIONS = (20, 100, 400)
+BOTS = ("uct(seed=1,memory_mb=16,reuse=false)", "rave(seed=1,memory_mb=16,reuse=false)")
+SOLVER = "minimax(seed=1)"
+#: Positions that `minimax` searches at most for the value of a move.
+NODES = 400_000
+#: For each game, the number of plies before the end of a match: the least and the greatest.
+BEFORE_END = {
+    "tic_tac_toe": (2, 8),
+    "nim(piles=3;4;5;6)": (3, 12),
+    "connect_four": (3, 14),
+    "othello": (8, 15),
+    "mnk(m=6,n=6,k=4)": (2, 6),
+    "mnk(m=8,n=8,k=5)": (1, 5),
+    "hex(size=6)": (3, 9),
+    "breakthrough(rows=5,columns=5)": (3, 10),
+    "breakthrough": (2, 8),
+    "clobber": (6, 13),
+    "ataxx": (1, 6),
+    "chong": (2, 14),
+    "y(size=6)": (3, 10),
+    "havannah(size=4)": (1, 4),
+    "dots_and_boxes(rows=3,columns=3)": (6, 14),
+    "dots_and_boxes": (6, 22),
+    "kalah": (6, 18),
+    "ultimate_tic_tac_toe": (4, 12),
+}
+#: Positions of a game that are stored; tasks of a game, and the matches of a task, at most.
+COUNT, TASKS, MATCHES = 250, 10, 400
+#: Positions of a task, at most; some are found by several tasks.
+FOUND = 32
+PROGRESS_S = 2.0
+
+
+class Mixture:
+    """Plays matches with moves of several players; equal seeds give equal matches."""
+
+    def __init__(self, game: Game, seed: int) -> None:
+        self.game, self.random = game, random.Random(seed)
+        self._bots = [players.load(text, game) for text in BOTS]
+
+    def match(self, start: State, most: int) -> tuple[list[int], list[State]]:
+        """Return at most `most` moves from `start`, and the positions, `start` first."""
+        states, moves = [start], list[int]()
+        at_random = self.random.randrange(RANDOM_PLIES + 1)
+        while not self.game.winner(states[-1]) and len(moves) < most:
+            free = len(moves) < at_random or self.random.random() < RANDOM_SHARE
+            moves.append(self._drawn(states[-1]) if free else self._chosen(states))
+            states.append(self.game.next_state(states[-1], moves[-1]))
+        return moves, states
+
+    def close(self) -> None:
+        """Release the memory of the players."""
+        for bot in self._bots:
+            bot.close()
+
+    def _drawn(self, state: State) -> int:
+        return self.random.choice(self.game.legal_actions(state))
+
+    def _chosen(self, states: Sequence[State]) -> int:
+        limit = Limit(simulations=self.random.choice(SIMULATIONS))
+        return self.random.choice(self._bots).choose(states, limit).action
+
+
+def tells(values: Sequence[int] | None) -> bool:
+    """Return whether at least one move preserves the value, and at least one does not."""
+    return len(set(values or ())) > 1
+
+
+def _entry(start: State, moves: Sequence[int], values: Sequence[int]) -> SolvedEntry:
+    return SolvedEntry(list(start), list(moves), "".join(SIGNS[value] for value in values))
+
+
+# Proofs by minimax.
+
+
+def proven_values(game: Game, solver: Player, state: State, nodes: int = NODES) -> list[int] | None:
+    """Return the values of the legal moves for the player to move; None if one is not proven."""
+    values = list[int]()
+    for action in game.legal_actions(state):
+        value = _proven(game, solver, game.next_state(state, action), nodes)
+        if value is None:
+            return None
+        values.append(value if game.current_player(state) == 1 else -value)
+    return values
+
+
+def _proven(game: Game, solver: Player, state: State, nodes: int) -> int | None:
+    """Return the value of a position for player 1, None if it is not proven."""
+    if winner := game.winner(state):
+        return _RESULTS[winner]
+    info = solver.choose([state], Limit(simulations=nodes)).info
+    if info is None or info.proven is None:
+        return None
+    return info.proven if game.current_player(state) == 1 else -info.proven
+
+
+#: The value for player 1 by the winner: a tie is -1.
+_RESULTS = {1: 1, 2: -1, -1: 0}
+
+
+class MatchTask(NamedTuple):
+    """A game whose positions are solved by `minimax`, and the seed of its matches."""
+
+    game: str
+    seed: int
+
+
+#: Solved positions as they are stored, by their state.
+Solved = dict[State, SolvedEntry]
+
+
+def solved_matches(task: MatchTask) -> Solved:
+    """Return solved positions of a task; at most one of each match."""
+    game = games.load(task.game)
+    solver, mixture = players.load(SOLVER, game), Mixture(game, task.seed)
+    found: Solved = {}
+    for _ in range(MATCHES):
+        moves, states = mixture.match(game.initial_state(), game.max_plies)
+        plies = len(moves) - mixture.random.randint(*BEFORE_END[task.game])
+        values = proven_values(game, solver, states[plies]) if plies >= 0 else None
+        if values and tells(values):
+            found[states[plies]] = _entry((), moves[:plies], values)
+        if len(found) == FOUND:
+            break
+    solver.close()
+    mixture.close()
+    return found
+
+
+# Retrograde analysis.
+
+
+class Ending(NamedTuple):
+    """Endings that are solved by retrograde analysis.
+
+    `draw` returns the positions of a match from the ending on. The last `history` numbers of a
+    state are the plies before it that matter: they are set to 0. Wins that take `quiet` plies or
+    more are not used, because the rules may end the match before.
+    """
+
+    game: str
+    draw: Callable[[Mixture], list[State]]
+    history: int
+    quiet: int
+
+
+class Solution:
+    """The values of all positions that can be reached from some endings."""
+
+    def __init__(self, game: KernelGame, ending: Ending, starts: Sequence[State]) -> None:
+        self._game, self._ending = game, ending
+        self._numbers = struct.Struct(f"{len(starts[0]) - ending.history}b")
+        self._index: dict[bytes, int] = {}
+        self._states = list[bytes]()
+        for start in starts:
+            self._at(self.without_history(start))
+        self._solve()
+
+    def without_history(self, state: State) -> State:
+        """Return a state as if the match had begun there."""
+        return (*state[: -self._ending.history], *(0,) * self._ending.history)
+
+    def values(self, state: State) -> list[int] | None:
+        """Return the values of the legal moves; None if a win takes too many plies."""
+        after = [self._game.next_state(state, a) for a in self._game.legal_actions(state)]
+        places = [self._index[self._key(each)] for each in after]
+        if max(int(self._plies[place]) for place in places) + 1 >= self._ending.quiet:
+            return None
+        sign = 1 if self._game.current_player(state) == 1 else -1
+        return [sign * int(self._values[place]) for place in places]
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def _key(self, state: State) -> bytes:
+        return self._numbers.pack(*state[: -self._ending.history])
+
+    def _at(self, state: State) -> int:
+        """Return the number of a position, a new one if it has none."""
+        key = self._key(state)
+        place = self._index.setdefault(key, len(self._states))
+        if place == len(self._states):
+            self._states.append(key)
+        return place
+
+    def _solve(self) -> None:
+        """List the positions and their moves, then pass the results back."""
+        results, movers, firsts, after = list[int](), list[int](), list[int](), list[int]()
+        place, told = 0, time.monotonic()
+        while place < len(self._states):  # it grows
+            state = (*self._numbers.unpack(self._states[place]), *(0,) * self._ending.history)
+            results.append(_RESULTS.get(self._game.winner(state), 0))
+            movers.append(1 if self._game.current_player(state) == 1 else -1)
+            firsts.append(len(after))
+            after += self._after(state)
+            place += 1
+            if time.monotonic() - told > PROGRESS_S:
+                told = time.monotonic()
+                click.echo(f"{self._game}: {place:,} of {len(self._states):,} positions", err=True)
+        ends = np.array([*firsts[1:], len(after)])
+        open_ = np.flatnonzero(ends > np.array(firsts))
+        self._pass_back(
+            np.array(results, dtype=np.int8),
+            np.array(movers, dtype=np.int8)[open_],
+            open_,
+            np.array(firsts)[open_],
+            np.array(after),
+        )
+
+    def _after(self, state: State) -> list[int]:
+        board = self._game.board(state)
+        actions = np.empty(self._game.num_actions, dtype=np.int64)
+        found = list[int]()
+        for action in actions[: self._game.kernels.legal(board, actions)]:
+            child = board.copy()
+            self._game.kernels.play(child, action)
+            found.append(self._at(self._game.state(child)))
+        return found
+
+    def _pass_back(
+        self,
+        values: NDArray[np.int8],
+        signs: NDArray[np.int8],
+        places: NDArray[np.int64],
+        firsts: NDArray[np.int64],
+        after: NDArray[np.int64],
+    ) -> None:
+        """Set values until nothing changes; `values` are the results, for player 1.
+
+        The positions at `places` are not over, and `signs` is -1 where player 2 is to move. The
+        positions after their moves are in `after`, from `firsts` on. A position without a forced
+        result keeps the value 0 of a tie. `_plies` is the number of plies to the end of a win.
+        """
+        plies, steps = np.zeros(len(values), dtype=np.int16), 0
+        lengths = np.diff([*firsts, len(after)])
+        mine = np.repeat(signs, lengths)
+        while True:
+            steps += 1
+            best = signs * np.maximum.reduceat(mine * values[after], firsts)
+            changed = places[best != values[places]]
+            if not len(changed):
+                break
+            values[places] = best
+            plies[changed] = steps
+        self._values, self._plies = values, plies
+
+
+# Endings.
+
+#: Moves of a match of chess, at most.
+MOST = 12
+
+
+def king_and_pawn(mixture: Mixture) -> list[State]:
+    """Return positions of chess, from a random one of king and pawn against king on."""
+    while True:
+        cells = ["1"] * 64
+        for cell, piece in zip(mixture.random.sample(range(64), 3), "KkP", strict=True):
+            cells[cell] = piece
+        rows = "/".join("".join(cells[row : row + 8]) for row in range(0, 64, 8))
+        try:
+            start = games.load(f"chess(fen={rows} {mixture.random.choice('wb')} - - 0 1)")
+        except SpecError:  # a pawn on the last row, or a king that could be captured
+            continue
+        return mixture.match(start.initial_state(), MOST)[1]
+
+
+def three_pieces(mixture: Mixture) -> list[State]:
+    """Return the positions of a match of checkers that have at most three pieces."""
+    game = mixture.game
+    states = mixture.match(game.initial_state(), game.max_plies)[1]
+    return [state for state in states if sum(map(bool, game.view(state).cells)) <= 3]
+
+
+CHESS = Ending("chess", king_and_pawn, history=101, quiet=100)
+CHECKERS = Ending("checkers", three_pieces, history=1, quiet=40)
+ENDINGS = (CHESS, CHECKERS)
+#: Matches of an ending.
+ENDING_MATCHES = 500
+
+
+def solved_endings(ending: Ending) -> Solved:
+    """Return solved endings, as many as are stored."""
+    game = games.load(ending.game)
+    assert isinstance(game, KernelGame)
+    mixture = Mixture(game, seed=1)
+    drawn = [state for _ in range(ENDING_MATCHES) for state in ending.draw(mixture)]
+    mixture.close()
+    solution = Solution(game, ending, drawn)
+    found: Solved = {}
+    mixture.random.shuffle(drawn)
+    for state in map(solution.without_history, drawn):
+        values = None if game.winner(state) else solution.values(state)
+        if values and tells(values) and len(found) < COUNT:
+            found[state] = _entry(state, (), values)
+    return found
+
+
+# The command.
+
+
+def solved(task: MatchTask | Ending) -> Solved:
+    """Return the solved positions of a task."""
+    return solved_matches(task) if isinstance(task, MatchTask) else solved_endings(task)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--games", "only", help="Solve only these games, separated by spaces.")
+def main(only: str | None) -> None:
+    """Solve positions of many games for `scripts/bench truth`, and store them.
+
+    It writes tests/data/exact_values.json.xz; positions of games that are not solved stay there.
+
+    \b
+    Examples:
+      scripts/solve
+      scripts/solve --games "connect_four othello(size=6)"
+    """
+    tasks: list[MatchTask | Ending] = [
+        *ENDINGS,
+        *(MatchTask(game, seed) for game in BEFORE_END for seed in range(TASKS)),
+    ]
+    names = list(dict.fromkeys(task.game for task in tasks))
+    wanted = only.split() if only else names
+    if unknown := sorted({*wanted} - {*names}):
+        raise click.UsageError(f"no {unknown[0]} is solved; expected some of {', '.join(names)}")
+    try:
+        with interrupts.as_exception():
+            for game in wanted:
+                found = _solve([task for task in tasks if task.game == game])
+                _store(game, found)
+                click.echo(f"{game}: {len(found)} positions")
+    except KeyboardInterrupt:
+        click.echo("\nInterrupted; the games so far are stored.", err=True)
+        sys.exit(130)
+
+
+def _solve(tasks: Sequence[MatchTask | Ending]) -> list[SolvedEntry]:
+    """Return the positions of a game; equal tasks give equal positions."""
+    done = dict[MatchTask | Ending, Solved]()
+    steps = [f"{tasks[0].game}, {n} of {len(tasks)}" for n in range(1, len(tasks) + 1)]
+    results = run_on_cores(solved, tasks)
+    for _, (task, found) in zip(Bench("solve", False).track(steps), results, strict=True):
+        done[task] = found
+    together: Solved = {}
+    for task in tasks:
+        together |= done[task]
+    return [*together.values()][:COUNT]
+
+
+def _store(game: str, entries: list[SolvedEntry]) -> None:
+    """Store the positions of a game; those of other games stay."""
+    stored = json.loads(lzma.decompress(EXACT.read_bytes())) if EXACT.exists() else {}
+    stored = dict(sorted((stored | {game: entries}).items()))
+    EXACT.write_bytes(lzma.compress(json.dumps(stored, separators=(",", ":")).encode()))
