@@ -75,23 +75,32 @@ def occupied(tables: Tables, state: Ints) -> int:
     return n
 
 
-@compiled(types.void(TABLES, _V, _V), allocates=False)
-def find_weights(tables: Tables, state: Ints, indices: Ints) -> None:
-    """Write the index of the weight of each group into `indices`."""
-    low, values, size, _ = tables.numbers
+@compiled(types.int64(TABLES, _V), allocates=False)
+def phase_of(tables: Tables, state: Ints) -> int:
+    """Return the phase of a state, from 0."""
     filled = occupied(tables, state)
     phase = 0
     for cut in tables.cuts:
         phase += filled > cut
-    part = ((state[0] - 1) * (len(tables.cuts) + 1) + phase) * size
-    codes = tables.codes
+    return phase
+
+
+@compiled(types.int64(TABLES, types.int64), allocates=False)
+def code_of(tables: Tables, value: int) -> int:
+    """Return the code of a value; that of the lowest one for values that were never seen."""
+    at = value - tables.numbers[0]
+    return tables.codes[at if 0 <= at < len(tables.codes) else 0]
+
+
+@compiled(types.void(TABLES, _V, _V), allocates=False)
+def find_weights(tables: Tables, state: Ints, indices: Ints) -> None:
+    """Write the index of the weight of each group into `indices`."""
+    _, values, size, _ = tables.numbers
+    part = ((state[0] - 1) * (len(tables.cuts) + 1) + phase_of(tables, state)) * size
     for group in range(len(tables.groups)):
         number = 0
         for place in range(tables.lengths[group]):
-            value = state[tables.groups[group, place]] - low
-            if value < 0 or value >= len(codes):
-                value = 0
-            number = number * values + codes[value]
+            number = number * values + code_of(tables, state[tables.groups[group, place]])
         indices[group] = part + tables.offsets[group] + number
 
 

@@ -94,8 +94,8 @@ def play_game(
             best = pv.best_of(search, kernels, tables, n)
             value = search.state[pv.VALUE] / pv.CERTAIN
             memory.values[seen] = max(-1.0, min(1.0, value if board[0] == 1 else -value))
-            kernels.write(board, search.words)
-            find_weights(tables, search.words, memory.indices[seen])
+            kernels.write(board, search.line.states[0])
+            find_weights(tables, search.line.states[0], memory.indices[seen])
             seen += 1
             if draw(rng, 1000) >= exploration:
                 action = best
