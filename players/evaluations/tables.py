@@ -30,6 +30,8 @@ Floats = NDArray[np.float32]
 
 #: Moves that remove pieces: never, sometimes, and always where one of them is possible.
 NEVER, SOMETIMES, ALWAYS = range(3)
+#: The weight of a pawn, of which the game says that it is worth 1, when learning begins.
+_PAWN = 0.15
 #: Positions of random games from which the values of cells are known, the plies between two of
 #: them, and those whose moves are examined.
 _POSITIONS, _APART, _EXAMINED = 3000, 5, 100
@@ -114,7 +116,7 @@ def expected(tables: Tables, indices: Ints) -> float:
 
 
 def new_tables(game: Game, phases: int = 3) -> Tables:
-    """Return the tables of a game with weights of zero. Raises SpecError if it has no board."""
+    """Return the tables of a game before it is learned. Raises SpecError if it has no board."""
     states = list(islice(random_positions(game), 0, _POSITIONS * _APART, _APART))
     cells = _cells_in_state(game, states)
     seen = np.array(states)
@@ -127,6 +129,11 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
     for at, group in enumerate(groups):
         padded[at, : len(group)] = [cells[cell] for cell in group]
     filled = (seen[:, cells] != 0).sum(axis=1)
+    weights = np.zeros((2 * phases, size), dtype=np.float32)
+    for group, begin in zip(groups, offsets, strict=True):
+        if len(group) == 1:
+            for value, worth in game.material.items():
+                weights[:, begin + codes[value - values[0]]] = worth * _PAWN
     cuts = np.quantile(filled, [part / phases for part in range(1, phases)]).astype(np.int64)
     return Tables(
         padded,
@@ -139,7 +146,7 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
         ),
         np.array(cells, dtype=np.int64),
         cuts,
-        np.zeros(2 * phases * size, dtype=np.float32),
+        weights.ravel(),
     )
 
 
