@@ -41,6 +41,8 @@ _COMPARED, _BEFORE = 400, 16
 _LINES = ((2, 6), (4, 4), (6, 3))
 #: Rectangles, for at most this number of values of a cell.
 _RECTANGLES, _MOST_IN_RECTANGLES = ((2, 3), (3, 2)), 4
+#: There are no rectangles if there were more weights with them, too many for a file.
+_MOST_WEIGHTS = 500_000
 #: A pair of cells may be a knight's move apart where a cell has more values than this.
 _LEAPS, _FEWEST_FOR_LEAPS = ((1, 2), (2, 1), (1, -2), (2, -1)), 7
 
@@ -124,7 +126,9 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
     codes = np.zeros(values[-1] - values[0] + 1, dtype=np.int64)
     codes[np.array(values) - values[0]] = np.arange(len(values))
     changing = {at for at, cell in enumerate(cells) if len(np.unique(seen[:, cell])) > 1}
-    groups, offsets, size = _shared(game, changing, len(values))
+    groups, offsets, size = _shared(game, changing, len(values), rectangles=True)
+    if 2 * phases * size > _MOST_WEIGHTS:
+        groups, offsets, size = _shared(game, changing, len(values), rectangles=False)
     padded = np.zeros((len(groups), max(map(len, groups))), dtype=np.int64)
     for at, group in enumerate(groups):
         padded[at, : len(group)] = [cells[cell] for cell in group]
@@ -197,7 +201,7 @@ def _determines(values: list[int], shown: list[int]) -> bool:
 
 
 def _shared(
-    game: Game, used: set[int], values: int
+    game: Game, used: set[int], values: int, *, rectangles: bool
 ) -> tuple[list[tuple[int, ...]], list[int], int]:
     """Return the groups of cells of the view, the offset of each one's weights, and their number.
 
@@ -207,7 +211,7 @@ def _shared(
     symmetries = [each.cells for each in game.symmetries]
     groups, offsets, size = [], [], 0
     known: set[tuple[int, ...]] = set()
-    for group in _groups(view.rows, view.columns, values):
+    for group in _groups(view.rows, view.columns, values, rectangles):
         if not used.issuperset(group) or tuple(sorted(group)) in known:
             continue
         for image in (group, *(tuple(cells[cell] for cell in group) for cells in symmetries)):
@@ -219,7 +223,7 @@ def _shared(
     return groups, offsets, size
 
 
-def _groups(rows: int, columns: int, values: int) -> Iterator[tuple[int, ...]]:
+def _groups(rows: int, columns: int, values: int, rectangles: bool) -> Iterator[tuple[int, ...]]:
     """Yield single cells, lines, rectangles and leaps, as cells of the view."""
     length = next((length for most, length in _LINES if values <= most), 2)
     shapes = [[(0, 0)]]
@@ -227,7 +231,7 @@ def _groups(rows: int, columns: int, values: int) -> Iterator[tuple[int, ...]]:
         [(at * down, at * across) for at in range(length)]
         for down, across in ((0, 1), (1, 0), (1, 1), (1, -1))
     ]
-    if values <= _MOST_IN_RECTANGLES:
+    if rectangles and values <= _MOST_IN_RECTANGLES:
         shapes += [
             [(row, column) for row in range(height) for column in range(width)]
             for height, width in _RECTANGLES
