@@ -13,6 +13,7 @@ a block follows another within a second, the next line is due when it would be w
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sys
 import threading
@@ -59,7 +60,7 @@ class _Speaker:
         self._lock = threading.Lock()
         self._running: list[str] = []
         self._began_at: dict[str, float] = {}
-        self._due_at = self._ended_at = 0.0
+        self._due_at = self._ended_at = -math.inf  # the clock may have begun a moment ago
 
     @contextlib.contextmanager
     def block(self, text: str, at_once: bool) -> Iterator[None]:

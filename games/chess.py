@@ -24,9 +24,14 @@ from playout.games.chessboard.notation import (
 from playout.games.chessboard.position import legal, play, playout, read, start, write
 from playout.games.chessboard.squares import (
     ACTIONS,
+    BISHOP,
     BOARD_WORDS,
     CELLS,
+    KNIGHT,
+    PAWN,
+    QUEEN,
     QUIET_PLIES,
+    ROOK,
     SIDE,
     SQUARES,
     STATE_QUIET,
@@ -66,6 +71,13 @@ class Chess(KernelGame):
     }
     about_parameters: ClassVar = {
         "fen": "the first position as chess programs write it; the usual one if it is left out",
+    }
+
+    #: Of pawns, knights, bishops, rooks and queens.
+    material: ClassVar = {
+        2 * kind + player - 2: worth if player == 1 else -worth
+        for kind, worth in ((PAWN, 1), (KNIGHT, 3), (BISHOP, 3), (ROOK, 5), (QUEEN, 9))
+        for player in (1, 2)
     }
 
     kernels = Kernels(start, legal, play, playout, write, read, heavy=heavy)

@@ -31,7 +31,7 @@ _LEAST_LEFT = 0.3
 class AlphaBeta(Player):
     """Principal-variation search, a ply deeper each time, with a learned evaluation.
 
-    `evaluation` is a file made by `playout-train evaluation`; some games come with one. `depth`
+    `evaluation` is a file made by `playout-train export`; some games come with one. `depth`
     limits the plies that it looks ahead, 0 means no limit. `seed` decides between equal moves.
     """
 
@@ -62,7 +62,8 @@ class AlphaBeta(Player):
         if path is None:
             raise SpecError(
                 f"alphabeta: there is no evaluation of {game} yet; learn one: "
-                f'playout-train evaluation "{game}" FILE, then alphabeta(evaluation=FILE)'
+                f'playout-train new "{game}" DIR --evaluation, then run, export, and '
+                "alphabeta(evaluation=FILE)"
             )
         try:
             self._tables, _ = files.read(path, game)

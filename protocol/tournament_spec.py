@@ -8,6 +8,10 @@ import msgspec
 
 MODELS = ("normalized", "logistic")
 ORDERS = ("shuffled", "in_order")
+#: The protocols of programs that play over their standard input and output.
+PROGRAM_PROTOCOLS = ("gtp", "uci", "gomocup", "lines")
+#: The parts of a sandbox that can be given up where a machine lacks them.
+SANDBOX_PARTS = ("cgroup", "seccomp")
 
 
 @dataclass(frozen=True)
@@ -15,10 +19,13 @@ class Entrant:
     """A participant of a tournament, with a `player`, a `command` or neither.
 
     `player`: a built-in player with its options, `"uct(c=1.2)"`; `command`: a program that connects
-    by itself; neither: an account that logs in from elsewhere. `version`: a given one, or a digest
-    of everything that decides how the entrant plays, or empty if that is not known. `threads`: the
-    number of threads that it thinks with in each match. `clock`: its own clock, None for that of
-    the tournament.
+    by itself, or that speaks a `protocol` on its standard input and output; neither: an account
+    that logs in from elsewhere. `version`: a given one, or a digest of everything that decides how
+    the entrant plays, or empty if that is not known. `threads`: the number of threads that it
+    thinks with in each match. `clock`: its own clock, None for that of the tournament.
+
+    `folder`: where the command starts, relative to the folder of the file; None for that folder.
+    `sandbox`: whether the command runs in a sandbox, which shows it no other folder of the user.
     """
 
     name: str
@@ -27,6 +34,25 @@ class Entrant:
     command: str | None = None
     threads: int = 1
     clock: str | None = None
+    protocol: str | None = None
+    folder: str | None = None
+    sandbox: bool = False
+
+
+@dataclass(frozen=True)
+class SandboxSettings:
+    """What a program in a sandbox may use, for each of its processes that plays.
+
+    `memory_mb`: memory of the program with its children, in MiB. `processes`: the most processes
+    and threads. `disk_mb`: the size of its temporary folder, in MiB. `reads`: further files and
+    folders that it may read. `without`: the parts of the sandbox that are given up.
+    """
+
+    memory_mb: int = 512
+    processes: int = 64
+    disk_mb: int = 64
+    reads: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,7 +115,8 @@ class TournamentSpec:
     sequential test, the most pairs, 0 for no limit. `concurrency`: the most matches at once, 0 for
     as many as possible. `anchor`: the entrant whose rating is 0. `machine`: for the report, the
     machine that runs the entrants, with the versions of Python and Playout. `draw_offers`: whether
-    the players of a match may agree on a draw.
+    the players of a match may agree on a draw. `sandbox`: the limits of entrants in a
+    sandbox, None for the defaults.
     """
 
     name: str
@@ -106,6 +133,7 @@ class TournamentSpec:
     anchor: str | None = None
     machine: str = ""
     draw_offers: bool = False
+    sandbox: SandboxSettings | None = None
 
     def clock_of(self, entrant: int) -> str:
         """Return the clock of an entrant, by its place in the list."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.util
+import posixpath
 import shlex
 from collections.abc import Callable, Iterable
 from importlib.metadata import entry_points
@@ -39,14 +40,15 @@ def of_spec(wanted: spec.Spec, files: Files, code: str = "") -> str:
     return _digest([*(each.encode() for each in words), own or b""])
 
 
-def of_command(command: str, files: Files) -> str:
+def of_command(command: str, files: Files, folder: str | None = None) -> str:
     """Return the version of a command: a digest of its words and of the files among them.
 
-    Raises ValueError for an unclosed quote. A program that writes to a file of its command has
-    another version after each write: give it a version instead.
+    `folder`: the folder in which it starts, relative to that of `files`; None for that one. Raises
+    ValueError for an unclosed quote. A program that writes to a file of its command has another
+    version after each write: give it a version instead.
     """
     words = shlex.split(command)
-    contents = [files(word) for word in words]
+    contents = [files(posixpath.join(folder or "", word)) for word in words]
     return _digest(
         part
         for word, content in zip(words, contents, strict=True)

@@ -48,6 +48,10 @@ class Game(ABC):
     #: Well-known variants: their parameters, such as `size=9`, and a sentence about each.
     variants: ClassVar[Mapping[str, str]] = {}
 
+    #: The worth in pawns of a piece, by its number in a state, negative for those of player 2: with
+    #: it the learning of an evaluation begins.
+    material: ClassVar[Mapping[int, int]] = {}
+
     #: The number of the game in SGF files, property GM, for a game that has one.
     sgf_number: ClassVar[int | None] = None
 

@@ -18,16 +18,8 @@ from numpy.typing import NDArray
 from playout.games import KernelGame
 from playout.games.core.kernels import compiled
 from playout.players.core.rules import board_key, type_of
-from playout.players.evaluations.tables import (
-    ALWAYS,
-    NEVER,
-    TABLES,
-    Ints,
-    Tables,
-    expected,
-    find_weights,
-    occupied,
-)
+from playout.players.evaluations.lines import LINE, Line, expected_at, new_line, set_first, set_next
+from playout.players.evaluations.tables import ALWAYS, NEVER, TABLES, Ints, Tables, occupied
 
 #: The value of an evaluation of 1; and of a win, less the number of plies to it.
 CERTAIN, WON = 10_000, 1_000_000
@@ -67,15 +59,14 @@ class PrincipalSearch(NamedTuple):
     boards: Ints  # [ply] board
     actions: Ints  # [ply, place] legal actions
     scores: Ints  # [ply, place] the greatest is searched next
-    words: Ints  # a state
-    indices: Ints  # [group] of weights
+    line: Line  # the evaluations of the boards
     history: Ints  # [player, action] cutoffs, weighted by depth
     table: Ints  # [row, field]: key, depth * 4 + kind, value, action
     state: Ints  # [field], see above
 
 
 _V, _M = types.int64[::1], types.int64[:, ::1]
-SEARCH = types.NamedTuple([_M, _M, _M, _V, _V, _M, _M, _V], PrincipalSearch)
+SEARCH = types.NamedTuple([_M, _M, _M, LINE, _M, _M, _V], PrincipalSearch)
 
 
 def new_search(game: KernelGame, tables: Tables, rows: int) -> PrincipalSearch:
@@ -85,22 +76,33 @@ def new_search(game: KernelGame, tables: Tables, rows: int) -> PrincipalSearch:
         np.zeros((plies, len(game.board())), dtype=np.int64),
         np.zeros((plies, game.num_actions), dtype=np.int64),
         np.zeros((plies, game.num_actions), dtype=np.int64),
-        np.zeros(len(game.initial_state()), dtype=np.int64),
-        np.zeros(len(tables.groups), dtype=np.int64),
+        new_line(tables, len(game.initial_state()), plies),
         np.zeros((3, game.num_actions), dtype=np.int64),
         np.zeros((rows, 4), dtype=np.int64),
         np.array([0, 1 << 62, 0, 0, 0, 0], dtype=np.int64),
     )
 
 
+@compiled(types.void(SEARCH, KERNELS, TABLES, types.int64), allocates=False)
+def set_line(search: PrincipalSearch, kernels: PrincipalKernels, tables: Tables, ply: int) -> None:
+    """Set the evaluations up to a ply, from the last position that is set."""
+    line, known = search.line, ply
+    while known > 0 and line.phases[known] < 0:
+        known -= 1
+    if line.phases[known] < 0:
+        kernels.write(search.boards[known], line.states[known])
+        set_first(tables, line, known)
+    for each in range(known + 1, ply + 1):
+        kernels.write(search.boards[each], line.states[each])
+        set_next(tables, line, each)
+
+
 @compiled(types.int64(SEARCH, KERNELS, TABLES, types.int64), allocates=False)
 def evaluate(search: PrincipalSearch, kernels: PrincipalKernels, tables: Tables, ply: int) -> int:
-    """Return the value of a position for the player to move, and write it to `search.words`."""
-    board = search.boards[ply]
-    kernels.write(board, search.words)
-    find_weights(tables, search.words, search.indices)
-    value = int(expected(tables, search.indices) * CERTAIN)
-    return value if board[0] == 1 else -value
+    """Return the value of a position for the player to move, and set `search.line` up to it."""
+    set_line(search, kernels, tables, ply)
+    value = int(expected_at(search.line, ply) * CERTAIN)
+    return value if search.boards[ply, 0] == 1 else -value
 
 
 @compiled(types.int64(SEARCH, types.int64), allocates=False)
@@ -119,6 +121,7 @@ def play_on(search: PrincipalSearch, kernels: PrincipalKernels, ply: int, action
     for word in range(len(board)):
         child[word] = board[word]
     kernels.play(child, action)
+    search.line.phases[ply + 1] = -1
 
 
 @compiled(types.int64(SEARCH, KERNELS, TABLES, *[types.int64] * 4), allocates=False)
@@ -131,7 +134,10 @@ def removing_value(
     alpha: int,
     beta: int,
 ) -> int:
-    """Return the value of a position after at most `left` plies of moves that remove pieces."""
+    """Return the value of a position after at most `left` plies of moves that remove pieces.
+
+    Moves after which the same player is to move are among them: a capture may have several steps.
+    """
     state, removing = search.state, tables.numbers[3]
     state[NODES] += 1
     state[DEEPEST] = max(state[DEEPEST], ply)
@@ -146,16 +152,16 @@ def removing_value(
         return best
     if left == 0:
         return best
-    filled = occupied(tables, search.words)
+    filled = occupied(tables, search.line.states[ply])
     if forced:
         best = -_MOST
     alpha = max(alpha, best)
     for place in range(kernels.legal(search.boards[ply], search.actions[ply])):
         play_on(search, kernels, ply, search.actions[ply, place])
         child = search.boards[ply + 1]
-        if child[1] == 0:
-            kernels.write(child, search.words)
-            if occupied(tables, search.words) >= filled:
+        if child[1] == 0 and child[0] != search.boards[ply, 0]:
+            kernels.write(child, search.line.states[ply + 1])
+            if occupied(tables, search.line.states[ply + 1]) >= filled:
                 if forced:
                     return still
                 continue
@@ -191,6 +197,7 @@ def best_of(search: PrincipalSearch, kernels: PrincipalKernels, tables: Tables, 
     The value of the root is then in `state[VALUE]`.
     """
     best, best_action = -_MOST, -1
+    search.line.phases[0] = -1
     for place in range(n):
         action = search.actions[0, place]
         play_on(search, kernels, 0, action)
@@ -288,6 +295,7 @@ def value_of(
 def start(search: PrincipalSearch, board: Any) -> None:
     """Set the root, and forget the history and the table of an earlier search."""
     search.boards[0][:] = board
+    search.line.phases[0] = -1
     search.history[:] = 0
     search.state[:NUMBER] = 0
     search.state[LAST] = 1 << 62

@@ -17,14 +17,18 @@ from playout.commands import toml_table
 from playout.commands.toml_table import Faults, TomlTable
 from playout.games import Game, SpecError
 from playout.games.core import spec
+from playout.protocol.tournament_spec import PROGRAM_PROTOCOLS
+from playout.sandbox import machine, settings
+from playout.sandbox.bubblewrap import SEARCH_PATH, Sandbox
+from playout.sandbox.machine import SandboxError
 
 FILE = "engines.toml"
 #: Seconds that an engine may take to start by default.
 START_S = 30.0
+PROTOCOLS = (*PROGRAM_PROTOCOLS, "json")
 #: For each protocol, the least time in seconds to which an engine can be limited: GTP has whole
 #: seconds.
-SHORTEST_S = {"gtp": 1.0, "uci": 0.0, "gomocup": 0.0, "lines": 0.0, "json": 0.0}
-PROTOCOLS = tuple(SHORTEST_S)
+SHORTEST_S = dict.fromkeys(PROTOCOLS, 0.0) | {"gtp": 1.0}
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,27}")
 #: The value of an option of an engine.
@@ -39,7 +43,7 @@ class EngineConfig:
     `command` has the words of a command, run in `folder`. `options` are sent when the engine has
     started, `short` before a move of less than `short_s` seconds. `games` restricts the games; ()
     is all. `variant` is the UCI_Variant. `first_row` is the place of row 1 in GTP: top, bottom, or
-    "" for the usual one of the game.
+    "" for the usual one of the game. `sandbox` is where it runs, None for none.
     """
 
     name: str
@@ -53,6 +57,7 @@ class EngineConfig:
     start_s: float = START_S
     variant: str = ""
     first_row: str = ""
+    sandbox: Sandbox | None = None
 
     @property
     def digest_words(self) -> tuple[str, ...]:
@@ -74,18 +79,38 @@ class EngineConfig:
             raise SpecError(f"the engine {self.name!r} is for {listed}, not for {game}")
 
     def require_program(self) -> None:
-        """Raise SpecError unless the command can be run on this machine."""
+        """Raise SpecError unless the command can be run on this machine, and in its sandbox."""
         if not self.folder.is_dir():
             raise SpecError(f"the engine {self.name!r}: there is no folder {self.folder}")
-        if shutil.which(self._program, path=search_path()) is None:
+        if self._path is None:
             raise SpecError(
                 f"the engine {self.name!r}: there is no program {self.command[0]!r} that can be run"
+            )
+        if self.sandbox:
+            self._require_sandbox(self.sandbox, self._path)
+
+    def _require_sandbox(self, sandbox: Sandbox, path: str) -> None:
+        try:
+            machine.require(sandbox.settings)
+        except SandboxError as error:
+            raise SpecError(f"the engine {self.name!r}: {error}") from error
+        if not sandbox.shows(path):
+            raise SpecError(
+                f"the engine {self.name!r}: its sandbox does not show the program "
+                f"{os.path.realpath(path)}: name its folder in reads of the sandbox"
             )
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The command with the path of its program."""
-        return (shutil.which(self._program, path=search_path()) or "", *self.command[1:])
+        """The command with the path of its program, within its sandbox."""
+        words = (self._path or "", *self.command[1:])
+        return tuple(self.sandbox.words(words)) if self.sandbox else words
+
+    @property
+    def _path(self) -> str | None:
+        """The path of the program; None if it cannot be run."""
+        path = SEARCH_PATH if self.sandbox else search_path()
+        return shutil.which(self._program, path=path)
 
     @property
     def _program(self) -> str:
@@ -142,11 +167,13 @@ def _engine(name: str, root: TomlTable, path: Path, faults: Faults) -> EngineCon
     if not _NAME.fullmatch(name):
         table.fault(f"the name {name!r} must be at most 27 letters A-Z, a-z, digits, - and _")
     protocol = table.need("protocol", toml_table.one_of("protocol", PROTOCOLS), "gtp")
+    base = path.absolute().parent
+    folder = table.take("folder", toml_table.text, None)
     config = EngineConfig(
         name=name,
         command=tuple(shlex.split(table.need("command", toml_table.command, "false"))),
         protocol=protocol,
-        folder=path.absolute().parent / table.take("folder", toml_table.text, "."),
+        folder=base / (folder or "."),
         games=tuple(table.elements("games", _game, "")) if "games" in table else (),
         options=_options(table, "options"),
         short_s=table.take("short_s", toml_table.number(0, 3600), SHORTEST_S[protocol]),
@@ -154,11 +181,20 @@ def _engine(name: str, root: TomlTable, path: Path, faults: Faults) -> EngineCon
         start_s=table.take("start_s", toml_table.number(0.1, 3600), START_S),
         variant=table.take("variant", toml_table.visible(100), ""),
         first_row=table.take("first_row", toml_table.one_of("first_row", ("top", "bottom")), ""),
+        sandbox=_sandbox(table, base, folder),
     )
     table.close()
     for key, text in (*_misplaced(config), *_unusable(config)):
         table.fault(text, key)
     return config
+
+
+def _sandbox(table: TomlTable, base: Path, folder: str | None) -> Sandbox | None:
+    """Return the sandbox of an engine, which shows the folder only if the table names it."""
+    if "sandbox" not in table:
+        return None
+    limits = settings.read(table.table("sandbox", "the sandbox"))
+    return Sandbox(limits, base, base / folder if folder else None)
 
 
 def _options(table: TomlTable, key: str) -> Options:
@@ -191,6 +227,8 @@ def _unusable(config: EngineConfig) -> Iterator[tuple[str, str]]:
         return
     if not any("{port}" in word for word in config.command):
         yield "command", "command: a client needs {host} and {port}, to which it has to connect"
+    if config.sandbox:
+        yield "sandbox", f"sandbox: it has no network, which {config.protocol!r} needs"
     for key, value in (("options", config.options), ("short", config.short)):
         if value:
             yield key, f"{key} cannot be sent to a client of the original system: see its command"

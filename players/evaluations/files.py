@@ -26,7 +26,7 @@ MOST_BYTES = 1 << 20
 _MOST_UNPACKED = 64 << 20
 #: The greatest weight: the hyperbolic tangent of more is 1.
 _GREATEST = 100.0
-_KIND = "an evaluation, a file made by playout-train evaluation"
+_KIND = "an evaluation, a file made by playout-train export"
 
 
 class EvaluationError(Exception):

@@ -30,6 +30,8 @@ Floats = NDArray[np.float32]
 
 #: Moves that remove pieces: never, sometimes, and always where one of them is possible.
 NEVER, SOMETIMES, ALWAYS = range(3)
+#: The weight of a pawn, of which the game says that it is worth 1, when learning begins.
+_PAWN = 0.15
 #: Positions of random games from which the values of cells are known, the plies between two of
 #: them, and those whose moves are examined.
 _POSITIONS, _APART, _EXAMINED = 3000, 5, 100
@@ -39,6 +41,8 @@ _COMPARED, _BEFORE = 400, 16
 _LINES = ((2, 6), (4, 4), (6, 3))
 #: Rectangles, for at most this number of values of a cell.
 _RECTANGLES, _MOST_IN_RECTANGLES = ((2, 3), (3, 2)), 4
+#: There are no rectangles if there were more weights with them, too many for a file.
+_MOST_WEIGHTS = 500_000
 #: A pair of cells may be a knight's move apart where a cell has more values than this.
 _LEAPS, _FEWEST_FOR_LEAPS = ((1, 2), (2, 1), (1, -2), (2, -1)), 7
 
@@ -75,23 +79,32 @@ def occupied(tables: Tables, state: Ints) -> int:
     return n
 
 
-@compiled(types.void(TABLES, _V, _V), allocates=False)
-def find_weights(tables: Tables, state: Ints, indices: Ints) -> None:
-    """Write the index of the weight of each group into `indices`."""
-    low, values, size, _ = tables.numbers
+@compiled(types.int64(TABLES, _V), allocates=False)
+def phase_of(tables: Tables, state: Ints) -> int:
+    """Return the phase of a state, from 0."""
     filled = occupied(tables, state)
     phase = 0
     for cut in tables.cuts:
         phase += filled > cut
-    part = ((state[0] - 1) * (len(tables.cuts) + 1) + phase) * size
-    codes = tables.codes
+    return phase
+
+
+@compiled(types.int64(TABLES, types.int64), allocates=False)
+def code_of(tables: Tables, value: int) -> int:
+    """Return the code of a value; that of the lowest one for values that were never seen."""
+    at = value - tables.numbers[0]
+    return tables.codes[at if 0 <= at < len(tables.codes) else 0]
+
+
+@compiled(types.void(TABLES, _V, _V), allocates=False)
+def find_weights(tables: Tables, state: Ints, indices: Ints) -> None:
+    """Write the index of the weight of each group into `indices`."""
+    _, values, size, _ = tables.numbers
+    part = ((state[0] - 1) * (len(tables.cuts) + 1) + phase_of(tables, state)) * size
     for group in range(len(tables.groups)):
         number = 0
         for place in range(tables.lengths[group]):
-            value = state[tables.groups[group, place]] - low
-            if value < 0 or value >= len(codes):
-                value = 0
-            number = number * values + codes[value]
+            number = number * values + code_of(tables, state[tables.groups[group, place]])
         indices[group] = part + tables.offsets[group] + number
 
 
@@ -105,7 +118,7 @@ def expected(tables: Tables, indices: Ints) -> float:
 
 
 def new_tables(game: Game, phases: int = 3) -> Tables:
-    """Return the tables of a game with weights of zero. Raises SpecError if it has no board."""
+    """Return the tables of a game before it is learned. Raises SpecError if it has no board."""
     states = list(islice(random_positions(game), 0, _POSITIONS * _APART, _APART))
     cells = _cells_in_state(game, states)
     seen = np.array(states)
@@ -113,11 +126,18 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
     codes = np.zeros(values[-1] - values[0] + 1, dtype=np.int64)
     codes[np.array(values) - values[0]] = np.arange(len(values))
     changing = {at for at, cell in enumerate(cells) if len(np.unique(seen[:, cell])) > 1}
-    groups, offsets, size = _shared(game, changing, len(values))
+    groups, offsets, size = _shared(game, changing, len(values), rectangles=True)
+    if 2 * phases * size > _MOST_WEIGHTS:
+        groups, offsets, size = _shared(game, changing, len(values), rectangles=False)
     padded = np.zeros((len(groups), max(map(len, groups))), dtype=np.int64)
     for at, group in enumerate(groups):
         padded[at, : len(group)] = [cells[cell] for cell in group]
     filled = (seen[:, cells] != 0).sum(axis=1)
+    weights = np.zeros((2 * phases, size), dtype=np.float32)
+    for group, begin in zip(groups, offsets, strict=True):
+        if len(group) == 1:
+            for value, worth in game.material.items():
+                weights[:, begin + codes[value - values[0]]] = worth * _PAWN
     cuts = np.quantile(filled, [part / phases for part in range(1, phases)]).astype(np.int64)
     return Tables(
         padded,
@@ -130,25 +150,27 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
         ),
         np.array(cells, dtype=np.int64),
         cuts,
-        np.zeros(2 * phases * size, dtype=np.float32),
+        weights.ravel(),
     )
 
 
 def _removing(game: Game, cells: list[int], states: list[State]) -> int:
-    """Return which moves remove pieces, as far as some positions show: NEVER and so on."""
+    """Return which moves remove pieces, as far as some positions show: NEVER and so on.
+
+    It is NEVER as well if all moves do, as then no position is quieter than another.
+    """
 
     def occupied_cells(state: State) -> int:
         return sum(state[cell] != 0 for cell in cells)
 
-    found = NEVER
+    found = set()
     for state in states:
         after = (game.next_state(state, action) for action in game.legal_actions(state))
         removing = {occupied_cells(each) < occupied_cells(state) for each in after}
         if removing == {True, False}:
             return SOMETIMES
-        if removing == {True}:
-            found = ALWAYS
-    return found
+        found |= removing
+    return ALWAYS if found == {True, False} else NEVER
 
 
 def _cells_in_state(game: Game, states: list[State]) -> list[int]:
@@ -179,7 +201,7 @@ def _determines(values: list[int], shown: list[int]) -> bool:
 
 
 def _shared(
-    game: Game, used: set[int], values: int
+    game: Game, used: set[int], values: int, *, rectangles: bool
 ) -> tuple[list[tuple[int, ...]], list[int], int]:
     """Return the groups of cells of the view, the offset of each one's weights, and their number.
 
@@ -189,7 +211,7 @@ def _shared(
     symmetries = [each.cells for each in game.symmetries]
     groups, offsets, size = [], [], 0
     known: set[tuple[int, ...]] = set()
-    for group in _groups(view.rows, view.columns, values):
+    for group in _groups(view.rows, view.columns, values, rectangles):
         if not used.issuperset(group) or tuple(sorted(group)) in known:
             continue
         for image in (group, *(tuple(cells[cell] for cell in group) for cells in symmetries)):
@@ -201,7 +223,7 @@ def _shared(
     return groups, offsets, size
 
 
-def _groups(rows: int, columns: int, values: int) -> Iterator[tuple[int, ...]]:
+def _groups(rows: int, columns: int, values: int, rectangles: bool) -> Iterator[tuple[int, ...]]:
     """Yield single cells, lines, rectangles and leaps, as cells of the view."""
     length = next((length for most, length in _LINES if values <= most), 2)
     shapes = [[(0, 0)]]
@@ -209,7 +231,7 @@ def _groups(rows: int, columns: int, values: int) -> Iterator[tuple[int, ...]]:
         [(at * down, at * across) for at in range(length)]
         for down, across in ((0, 1), (1, 0), (1, 1), (1, -1))
     ]
-    if values <= _MOST_IN_RECTANGLES:
+    if rectangles and values <= _MOST_IN_RECTANGLES:
         shapes += [
             [(row, column) for row in range(height) for column in range(width)]
             for height, width in _RECTANGLES

@@ -9,8 +9,8 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from typing import NoReturn
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NoReturn
 
 import click
 from rich.console import Console, RenderableType
@@ -18,30 +18,51 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from playout.players.training.record import RoundRecord, duration
+from playout.players.training.record import EvaluationRound, NetRound, RoundRecord, duration
 
 #: Seconds without output after which the phase is printed where there is no terminal, before the
 #: first round and later.
 _FIRST_SILENCE_S, _SILENCE_S = 2.0, 10.0
 _HEAD_INTERVAL = 20
 
-#: The columns of a round: title, width, and the text from the record and the seconds left.
-_COLUMNS: tuple[tuple[str, int, Callable[[RoundRecord, float | None], str]], ...] = (
+#: A column of a round: title, width, and the text from the record and the seconds left.
+Column = tuple[str, int, Callable[[Any, float | None], str]]
+_BEGIN: tuple[Column, ...] = (
     ("round", 5, lambda one, left: str(one.round)),
     ("time", 8, lambda one, left: duration(one.seconds)),
     ("games", 9, lambda one, left: f"{one.games:,}"),
     ("positions", 11, lambda one, left: f"{one.positions:,}"),
-    ("evals", 7, lambda one, left: f"{one.evaluations / 1e6:.2f}M"),
-    ("evals/s", 9, lambda one, left: f"{one.evaluations_per_s:,.0f}"),
-    ("in net", 6, lambda one, left: f"{one.net_share:.0%}"),
-    ("policy", 7, lambda one, left: f"{one.policy_loss:.3f}"),
-    ("value", 6, lambda one, left: f"{one.value_loss:.3f}"),
+)
+_RESULTS: tuple[Column, ...] = (
     ("1st wins", 8, lambda one, left: f"{one.first_player_wins:.0%}"),
     ("ties", 5, lambda one, left: f"{one.ties:.0%}"),
-    ("plies", 6, lambda one, left: f"{one.plies:.1f}"),
+)
+_END: tuple[Column, ...] = (
     ("empty", 6, lambda one, left: f"{one.value_of_start:+.2f}"),
     ("left", 8, lambda one, left: "" if left is None else duration(left)),
 )
+_COLUMNS: Mapping[type[RoundRecord], tuple[Column, ...]] = {
+    NetRound: (
+        *_BEGIN,
+        ("evals", 7, lambda one, left: f"{one.evaluations / 1e6:.2f}M"),
+        ("evals/s", 9, lambda one, left: f"{one.evaluations_per_s:,.0f}"),
+        ("in net", 6, lambda one, left: f"{one.net_share:.0%}"),
+        ("policy", 7, lambda one, left: f"{one.policy_loss:.3f}"),
+        ("value", 6, lambda one, left: f"{one.value_loss:.3f}"),
+        *_RESULTS,
+        ("plies", 6, lambda one, left: f"{one.plies:.1f}"),
+        *_END,
+    ),
+    EvaluationRound: (
+        *_BEGIN,
+        ("games/s", 9, lambda one, left: f"{one.games_per_s:,.0f}"),
+        ("pos/s", 9, lambda one, left: f"{one.positions_per_s:,.0f}"),
+        ("met", 5, lambda one, left: f"{one.weights_met:.0%}"),
+        ("step", 5, lambda one, left: f"{one.step_size:.2f}"),
+        *_RESULTS,
+        *_END,
+    ),
+}
 
 
 class TrainingDisplay(ABC):
@@ -171,8 +192,11 @@ class PlainLines(TrainingDisplay):
 
 def round_lines(record: RoundRecord, remaining_s: float | None, has_head: bool) -> list[str]:
     """Return the line of a round, below a line of titles if it `has_head`."""
-    values = (text(record, remaining_s).rjust(width) for _, width, text in _COLUMNS)
-    titles = (title.rjust(width) for title, width, _ in _COLUMNS)
-    stale = f"  {record.stale} of {len(record.shards)} shards stale" if record.stale else ""
+    columns = _COLUMNS[type(record)]
+    values = (text(record, remaining_s).rjust(width) for _, width, text in columns)
+    titles = (title.rjust(width) for title, width, _ in columns)
+    stale = ""
+    if isinstance(record, NetRound) and record.stale:
+        stale = f"  {record.stale} of {len(record.shards)} shards stale"
     line = " ".join(values).rstrip() + stale
     return ([" ".join(titles)] if has_head else []) + [line]

@@ -1,6 +1,7 @@
-"""Evaluation of a net: pairs of matches against a player, from random openings, colours swapped.
+"""Scores of a net or an evaluation against a player.
 
-The statistics are those of tournaments (`playout.ratings.evidence`).
+They come from pairs of matches, from random openings, with colours swapped. The statistics are
+those of tournaments (`playout.ratings.evidence`).
 """
 
 from __future__ import annotations
@@ -10,37 +11,44 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from playout import games, players
 from playout.games import Game, SpecError, State
 from playout.games.core import spec
 from playout.players import Limit, Player, Resigned
-from playout.players.alphazero import AlphaZero
 from playout.players.training.record import NetScore
 from playout.protocol.tournament_spec import Openings
 from playout.ratings.evidence import evidence, pentanomial
 from playout.ratings.openings import Book
 from playout.ratings.pairs import Pair, PairScore
 
+#: The player that uses a file, and its option for the file, by the suffix.
+PLAYERS = {".onnx": ("alphazero", "net"), ".npz": ("alphabeta", "evaluation")}
+
 
 @dataclass(frozen=True)
 class EvaluatedPlayer:
-    """The description of a player, and the file of the net if it is `alphazero`."""
+    """The description of a player, and the file of what it has learned.
+
+    The file is the net of `alphazero`, or the evaluation (.npz) of `alphabeta`.
+    """
 
     description: str
-    net: Path | None = None
+    learned: Path | None = None
 
     def make(self, game: Game) -> Player:
         """Return a new player. Raises SpecError."""
         given = spec.parse(self.description)
-        if self.net is None:
+        if self.learned is None:
             return players.load(given, game)
-        options = spec.bind(AlphaZero, given, skip=1)
-        if "net" in options:
-            raise SpecError(f"the net is {self.net}; leave out the option net={options['net']}")
-        arguments: dict[str, Any] = {**options, "net": str(self.net)}
-        return AlphaZero(game, **arguments)
+        _, option = PLAYERS[self.learned.suffix]
+        if option in given.options:
+            raise SpecError(
+                f"the {option} is {self.learned}; "
+                f"leave out the option {option}={given.options[option]}"
+            )
+        options = {**given.options, option: str(self.learned)}
+        return players.load(spec.Spec(given.name, options), game)
 
 
 @dataclass(frozen=True)

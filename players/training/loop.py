@@ -15,7 +15,7 @@ import numpy as np
 
 from playout.players.training import record
 from playout.players.training.display import TrainingDisplay
-from playout.players.training.record import RoundRecord
+from playout.players.training.record import NetRound
 from playout.players.training.replay import ReplayBuffer, window
 from playout.players.training.run_folder import Checkpoint, RunFolder
 from playout.players.training.samples import Played, Shard, ShardName, joined
@@ -57,8 +57,8 @@ class TrainingLoop:
         start = settings.net.initial(game, np.random.default_rng(seed))
         self._trainer = Trainer(game, settings.learning, seed, start)
         self._replay = ReplayBuffer(game, settings.learning)
-        self._last: RoundRecord | None = None
-        if checkpoint:
+        self._last: NetRound | None = None
+        if checkpoint and isinstance(checkpoint.record, NetRound):
             self._last = checkpoint.record
             self._trainer.restore(checkpoint.state, checkpoint.record.steps)
         folder.start(self._trainer.parameters, self._last)
@@ -69,6 +69,12 @@ class TrainingLoop:
     def _done(self) -> int:
         """The number of complete rounds."""
         return self._last.round if self._last else 0
+
+    @property
+    def _progress(self) -> float:
+        """The complete share of the run, from 0 to 1."""
+        used = self._last.used if self._last else record.Used()
+        return record.progress(self._settings.limits, used)
 
     def run(self, workers: JobPlayers) -> None:
         """Play and learn until a limit is reached. Raises TrainingError and NetError."""
@@ -133,7 +139,7 @@ class TrainingLoop:
         # The difference of two counts, so that a changed setting holds from now on.
         each = learning.positions_per_step
         due = (before + positions) // each - before // each
-        rate = learning_rate(learning, record.progress(self._settings.limits, self._last))
+        rate = learning_rate(learning, self._progress)
 
         def tell(done: int) -> None:
             self._display.phase(f"round {number}, learning: step {done} of {due}")
@@ -149,9 +155,9 @@ class TrainingLoop:
         learned: Learned,
         rate: float,
         times: _Times,
-    ) -> RoundRecord:
+    ) -> NetRound:
         before = self._last
-        return RoundRecord(
+        return NetRound(
             round=number,
             time=time.time(),
             seconds=times.round_s + (before.seconds if before else 0.0),

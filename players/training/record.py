@@ -10,22 +10,29 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 import msgspec
 
-from playout.players.training.settings import Limits
+from playout.players.training.settings import EVALUATION, NET, Limits
 
 
-@dataclass(frozen=True)
+class Used(NamedTuple):
+    """What counts towards the limits, since the start of a run."""
+
+    rounds: int = 0
+    evaluations: int = 0
+    games: int = 0
+    minutes: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
 class RoundRecord:
-    """A round of self-play and learning.
+    """A round of self-play and learning, of a net or of an evaluation.
 
-    `time` is in seconds since 1970. `seconds`, `games`, `positions`, `evaluations` and `steps` are
-    totals since the start of the run, the others are of this round: shares are from 0 to 1, `plies`
-    is the mean length of a game, losses and entropies (in nats) are means over the steps,
-    `value_of_start` is the net's value of the first position after the round, and `net_share` the
-    share of self-play inside the net. `shards` are the files of the round, of which `stale` were
-    played with an older net than the newest one at the start of the round.
+    `time` is in seconds since 1970. `seconds`, `games` and `positions` are totals since the start
+    of the run, the others are of this round; shares are from 0 to 1. `value_of_start` is the value
+    of the first position after the round, from -1 to 1, for the player to move.
     """
 
     round: int
@@ -33,25 +40,15 @@ class RoundRecord:
     seconds: float
     games: int
     positions: int
-    evaluations: int
-    steps: int
-    evaluations_per_s: float
     games_per_s: float
-    net_share: float
-    learning_share: float
     first_player_wins: float
     ties: float
-    plies: float
-    policy_loss: float
-    value_loss: float
-    policy_entropy: float
-    target_entropy: float
-    agreement: float
-    learning_rate: float
     value_of_start: float
-    window: int
-    shards: tuple[str, ...]
-    stale: int = 0
+
+    @property
+    def used(self) -> Used:
+        """What the run has used until the end of the round."""
+        return Used(rounds=self.round, games=self.games, minutes=self.seconds / 60)
 
     def line(self) -> bytes:
         """Return the record as a line of JSON."""
@@ -65,6 +62,59 @@ class RoundRecord:
             if isinstance(value, int | float) and name not in ("round", "time")
         }
         return event(self.time, self.round, numbers)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetRound(RoundRecord):
+    """A round of the training of a net.
+
+    `evaluations` and `steps` are totals since the start of the run. `plies` is the mean length of a
+    game, losses and entropies (in nats) are means over the steps, and `net_share` is the share of
+    self-play inside the net. `shards` are the files of the round, of which `stale` were played with
+    an older net than the newest one at the start of the round.
+    """
+
+    evaluations: int
+    steps: int
+    evaluations_per_s: float
+    net_share: float
+    learning_share: float
+    plies: float
+    policy_loss: float
+    value_loss: float
+    policy_entropy: float
+    target_entropy: float
+    agreement: float
+    learning_rate: float
+    window: int
+    shards: tuple[str, ...]
+    stale: int = 0
+
+    @property
+    def used(self) -> Used:
+        """What the run has used until the end of the round."""
+        return super().used._replace(evaluations=self.evaluations)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationRound(RoundRecord):
+    """A round of the learning of an evaluation.
+
+    `positions` are those that it has learned from. `weights_met` is the share of the weights that
+    have been changed since the start of the run, and `step_size` the mean of their step sizes, from
+    0 to 1.
+    """
+
+    positions_per_s: float
+    weights_met: float
+    step_size: float
+
+
+#: The class of the records of a run, by what it learns.
+ROUNDS: Mapping[str, type[NetRound] | type[EvaluationRound]] = {
+    NET: NetRound,
+    EVALUATION: EvaluationRound,
+}
 
 
 @dataclass(frozen=True)
@@ -96,7 +146,7 @@ class NetScore:
 
 @dataclass(frozen=True)
 class EvaluationRecord:
-    """The score of the net of a round against an opponent: a line of `evaluations.jsonl`."""
+    """The score of what was learned after a round: a line of `evaluations.jsonl`."""
 
     round: int
     opponent: str
@@ -112,14 +162,14 @@ class EvaluationRecord:
 _EVALUATIONS = 1
 
 
-def progress(limits: Limits, last: RoundRecord | None) -> float:
+def progress(limits: Limits, used: Used) -> float:
     """Return the complete share of the run, from 0 to 1; 0 without limits."""
-    return min(1.0, max(_shares(limits, last))) if last else 0.0
+    return min(1.0, max(_shares(limits, used)))
 
 
 def is_over(limits: Limits, last: RoundRecord | None) -> bool:
     """Return whether a limit has been reached."""
-    return progress(limits, last) >= 1.0
+    return last is not None and progress(limits, last.used) >= 1.0
 
 
 def remaining_s(limits: Limits, last: RoundRecord) -> float | None:
@@ -128,21 +178,18 @@ def remaining_s(limits: Limits, last: RoundRecord) -> float | None:
     For the limit of evaluations, the rate of all rounds or of the last round counts, whichever is
     higher: in the first rounds, playouts may evaluate instead of the net.
     """
-    shares = _shares(limits, last)
+    shares = _shares(limits, last.used)
     rates = [share / last.seconds if last.seconds else 0.0 for share in shares]
-    if limits.evaluations:
+    if limits.evaluations and isinstance(last, NetRound):
         in_last_round = last.evaluations_per_s * (1 - last.learning_share) / limits.evaluations
         rates[_EVALUATIONS] = max(rates[_EVALUATIONS], in_last_round)
     known = [(share, rate) for share, rate in zip(shares, rates, strict=True) if rate]
     return min(((1 - min(1.0, share)) / rate for share, rate in known), default=None)
 
 
-def _shares(limits: Limits, last: RoundRecord | None) -> list[float]:
+def _shares(limits: Limits, used: Used) -> list[float]:
     """Return the used share of each limit; 0 for no limit."""
-    if last is None:
-        return [0.0]
-    used = (last.round, last.evaluations, last.seconds / 60)
-    allowed = (limits.rounds, limits.evaluations, limits.minutes)
+    allowed = (limits.rounds, limits.evaluations, limits.games, limits.minutes)
     return [used_ / limit if limit else 0.0 for used_, limit in zip(used, allowed, strict=True)]
 
 

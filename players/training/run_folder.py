@@ -4,11 +4,12 @@
 | --- | --- |
 | `settings.toml` | the settings (`settings`) |
 | `checkpoint.npz` | parameters, optimizer and counters after the last complete round |
-| `nets/0012.onnx` | the net after round 12; 0000 is the random net of the start |
+| `nets/0012.onnx` | the net after round 12; 0000 is the random net of the start (`kept_files`) |
+| `evaluations/0012.npz` | the evaluation after round 12, in the folder of a run that learns one |
 | `shards/0012-0.npz` | samples of round 12 (`samples`), while the net learns from them |
 | `games/0012-0.npz` | on a worker of a cluster: games that have not ended |
 | `metrics.jsonl` | a line for each round (`record`) |
-| `evaluations.jsonl` | a line for each evaluation (`record`) |
+| `evaluations.jsonl` | a line for each score against another player (`record`) |
 | `tensorboard/` | the same numbers as an event file, rewritten from the lines at each start |
 | `workers.log` | the standard error of the worker processes |
 | `lock` | locked by the process that trains |
@@ -26,7 +27,7 @@ import contextlib
 import fcntl
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -40,16 +41,23 @@ from playout.players.nets import graph
 from playout.players.nets import net as onnx_nets
 from playout.players.nets.graph import Parameters
 from playout.players.training import TrainingError, record, run_files
-from playout.players.training.record import EvaluationRecord, RoundRecord
+from playout.players.training.kept_files import KeptFiles
+from playout.players.training.record import (
+    ROUNDS,
+    EvaluationRecord,
+    EvaluationRound,
+    NetRound,
+    RoundRecord,
+)
 from playout.players.training.run_files import clear_errors
 from playout.players.training.samples import Shard, ShardName
 from playout.players.training.self_play import Unfinished
-from playout.players.training.settings import TrainingSettings, parse, text_of
+from playout.players.training.settings import NET, TrainingSettings, parse, text_of
 
 #: The format of checkpoints; others are refused.
 _FORMAT = 2
 #: The prefix of the net's parameters in the state of a trainer.
-NET = "net/"
+PARAMETERS = "net/"
 _RESTORE = "restore a copy, or begin a new run in another folder"
 _EVENTS = "events.out.tfevents.playout"
 #: The lines at the end of the log that an error shows.
@@ -71,8 +79,8 @@ class Checkpoint(NamedTuple):
     @property
     def parameters(self) -> dict[str, NDArray[np.float32]]:
         """The parameters of the net, by name."""
-        own = {each: value for each, value in self.state.items() if each.startswith(NET)}
-        return {each.removeprefix(NET): value for each, value in own.items()}
+        own = {each: value for each, value in self.state.items() if each.startswith(PARAMETERS)}
+        return {each.removeprefix(PARAMETERS): value for each, value in own.items()}
 
 
 class RunFolder:
@@ -91,7 +99,6 @@ class RunFolder:
         self._checkpoint = path / "checkpoint.npz"
         self._lock = path / "lock"
         self._shards = path / "shards"
-        self._nets = path / "nets"
         self._games = path / "games"
         self._events = path / "tensorboard" / _EVENTS
 
@@ -108,8 +115,10 @@ class RunFolder:
     def copy(cls, path: Path, settings: str) -> RunFolder:
         """Make a folder for a run of another machine; `settings` is the text of its settings."""
         folder = cls(path)
-        folder._make_folders()
+        with clear_errors(path):
+            path.mkdir(parents=True, exist_ok=True)
         run_files.write(folder.settings_file, settings.encode())
+        folder._make_folders()
         return folder
 
     @classmethod
@@ -133,9 +142,20 @@ class RunFolder:
         """Whether it is the folder of a run."""
         return self.settings_file.is_file()
 
+    @cached_property
+    def kept(self) -> KeptFiles:
+        """The nets or evaluations of the run."""
+        return KeptFiles(self.path, self.settings.kind)
+
+    @property
+    def _folders(self) -> list[Path]:
+        """The folders in which files are written."""
+        shards = [self._shards] if self.settings.kind == NET else []
+        return [self.kept.folder, self._events.parent, *shards]
+
     def _make_folders(self) -> None:
         with clear_errors(self.path):
-            for each in (self._shards, self._nets, self._events.parent):
+            for each in self._folders:
                 each.mkdir(parents=True, exist_ok=True)
 
     @cached_property
@@ -174,7 +194,7 @@ class RunFolder:
 
     def unfinished(self) -> list[Path]:
         """Return the files that killed processes were writing."""
-        folders = (self.path, self._shards, self._nets, self._events.parent)
+        folders = (self.path, *self._folders)
         return [each for folder in folders for each in run_files.unfinished(folder)]
 
     def remove_unfinished(self) -> None:
@@ -184,14 +204,14 @@ class RunFolder:
 
     def write_beside(self, output: Path, content: bytes) -> None:
         """Write a file that does not belong to the run. Raises TrainingError if it does."""
-        self._refuse_own(output)
+        self.refuse_own(output)
         run_files.write(output, content)
 
-    def _refuse_own(self, output: Path) -> None:
+    def refuse_own(self, output: Path) -> None:
+        """Raise TrainingError if a file belongs to the run."""
         files = (self.settings_file, self._log, self._metrics, self._evaluations, self._checkpoint)
-        folders = (self._shards, self._nets, self._events.parent)
         real = output.resolve()
-        own = {each.resolve() for each in (*files, *folders, self._lock)}
+        own = {each.resolve() for each in (*files, *self._folders, self._lock)}
         if own & {real, real.parent}:
             raise TrainingError(f"{output}: belongs to the run; choose another name")
 
@@ -207,27 +227,10 @@ class RunFolder:
 
     # Nets.
 
-    def nets(self) -> dict[int, Path]:
-        """Return the stored nets by the rounds after which they were written, in order."""
-        found = {int(each.stem): each for each in self._nets.glob("*.onnx") if each.stem.isdigit()}
-        return dict(sorted(found.items()))
-
-    def net(self, number: int) -> Path:
-        """Return the net after a round. Raises TrainingError if it was not kept."""
-        kept = self.nets()
-        if number not in kept:
-            if not kept:
-                raise TrainingError(
-                    f"{self.path}: there is no net yet; `playout-train run` makes one"
-                )
-            text = f"there is no net of round {number}; kept are: {', '.join(map(str, kept))}"
-            raise TrainingError(f"{self.path}: {text}")
-        return kept[number]
-
     def load_net(self, number: int, backend: str) -> onnx_nets.Net:
         """Return the net after a round, ready for self-play with a runtime."""
         return onnx_nets.load(
-            self._net_file(number),
+            self.kept.place(number),
             self.settings.game,
             backend=backend,
             precision=self.settings.processes.precision,
@@ -236,40 +239,37 @@ class RunFolder:
 
     def net_content(self, number: int) -> bytes:
         """Return the content of the net after a round, for another machine."""
-        return run_files.read(self._net_file(number))
+        return run_files.read(self.kept.place(number))
 
     def put_net(self, number: int, content: bytes) -> None:
         """Store a net of another machine, unless it is stored; remove older nets."""
-        if number not in self.nets():
-            run_files.write(self._net_file(number), content)
-            self._forget_nets(before=number - _NETS_BEFORE)
+        if number not in self.kept.paths():
+            run_files.write(self.kept.place(number), content)
+            self.kept.forget(before=number - _NETS_BEFORE)
 
     def export_net(
         self, output: Path, author: str | None, licence: str | None, half: bool
-    ) -> RoundRecord:
+    ) -> NetRound:
         """Write the newest net to another file; return the last round from which it has learned.
 
         Author and licence are by default those of the settings. Raises TrainingError if no round is
         complete.
         """
-        self._refuse_own(output)
-        checkpoint = self.read_checkpoint()
-        if checkpoint is None:
-            raise TrainingError(
-                f"{self.path}: no round is complete, so there is no net that has learned"
-            )
+        self.refuse_own(output)
+        checkpoint = self.complete_checkpoint()
+        assert isinstance(checkpoint.record, NetRound)
         metadata = self._metadata(checkpoint.record)
         metadata |= {"author": author or metadata["author"]}
         metadata |= {"licence": licence or metadata["licence"]}
         graph.write(output, self.settings.game, checkpoint.parameters, metadata, half)
         return checkpoint.record
 
-    def _write_net(self, parameters: Parameters, last: RoundRecord | None) -> None:
+    def _write_net(self, parameters: Parameters, last: NetRound | None) -> None:
         """Write the net after the round `last`."""
-        path = self._net_file(last.round if last else 0)
+        path = self.kept.place(last.round if last else 0)
         graph.write(path, self.settings.game, parameters, self._metadata(last))
 
-    def _metadata(self, last: RoundRecord | None) -> dict[str, str]:
+    def _metadata(self, last: NetRound | None) -> dict[str, str]:
         settings = self.settings
         trained = f"not at all: random numbers of the seed {settings.seed}"
         if last:
@@ -279,20 +279,12 @@ class RunFolder:
             )
         return {"author": settings.author, "licence": settings.licence, "trained": trained}
 
-    def _net_file(self, number: int) -> Path:
-        return self._nets / f"{number:04}.onnx"
-
-    def _forget_nets(self, before: int, keep_every: int = 0) -> None:
-        """Remove the nets before a round, except each `keep_every`-th with the first, if not 0."""
-        for number, path in self.nets().items():
-            if number < before and (not keep_every or number % keep_every):
-                path.unlink(missing_ok=True)
-
     # Shards.
 
     def shards(self) -> list[ShardName]:
         """Return the names of all complete shards, in order."""
-        found = (re.fullmatch(r"(\d+)-(\d+)\.npz", each.name) for each in self._shards.iterdir())
+        files = self._shards.glob("*.npz")  # none in the folder of an evaluation
+        found = (re.fullmatch(r"(\d+)-(\d+)\.npz", each.name) for each in files)
         return sorted(ShardName(int(name[1]), int(name[2])) for name in found if name)
 
     def read_round(self, number: int) -> dict[ShardName, Shard]:
@@ -360,39 +352,58 @@ class RunFolder:
                 raise TrainingError(f"{self._checkpoint}: {text}")
             return None
         state, about = run_files.read_arrays(self._checkpoint, _RESTORE)
-        try:
-            if about["format"] != _FORMAT:
-                raise ValueError(f"format {about['format']}, expected {_FORMAT}")
-            checkpoint = Checkpoint(state, msgspec.convert(about["record"], RoundRecord))
-        except (KeyError, ValueError) as error:
-            raise TrainingError(f"{self._checkpoint}: is of another version: {error}") from error
         for key, now in self._fixed().items():
             if about.get(key, now) != now:  # checkpoints of earlier snapshots do not have it
                 raise TrainingError(
                     f"{self.settings_file}: {key} is {now}, but the run began with {about[key]}; "
                     "restore it, or begin a new run in another folder"
                 )
+        try:
+            if about["format"] != _FORMAT:
+                raise ValueError(f"format {about['format']}, expected {_FORMAT}")
+            return Checkpoint(state, msgspec.convert(about["record"], self._record_class))
+        except (KeyError, ValueError) as error:
+            raise TrainingError(f"{self._checkpoint}: is of another version: {error}") from error
+
+    def complete_checkpoint(self) -> Checkpoint:
+        """Return the last complete round. Raises TrainingError, also if there is none."""
+        if (checkpoint := self.read_checkpoint()) is None:
+            text = f"no round is complete, so there is no {self.settings.kind} that has learned"
+            raise TrainingError(f"{self.path}: {text}")
         return checkpoint
 
-    def start(self, parameters: Parameters, last: RoundRecord | None) -> None:
-        """Rewrite the net and the records of the last complete round."""
+    @property
+    def _record_class(self) -> type[NetRound] | type[EvaluationRound]:
+        return ROUNDS[self.settings.kind]
+
+    def restore_records(self, last: RoundRecord | None) -> None:
+        """Rewrite the records up to the last complete round."""
         records = [each for each in self.records() if last and each.round < last.round]
         records += [last] if last else []
         run_files.write(self._metrics, b"".join(each.line() for each in records))
         events = [record.event_header(records[0].time if records else 0.0)]
         run_files.write(self._events, b"".join([*events, *(each.event() for each in records)]))
+
+    def start(self, parameters: Parameters, last: NetRound | None) -> None:
+        """Rewrite the net and the records of the last complete round."""
+        self.restore_records(last)
         self._write_net(parameters, last)
 
     def complete_round(self, checkpoint: Checkpoint, first_needed: int) -> None:
         """Store a complete round and its net; remove the shards before the round `first_needed`."""
-        last = checkpoint.record
-        self._write_net(checkpoint.parameters, last)
-        self.write_checkpoint(checkpoint)
-        self.append_record(last)
-        self._forget_nets(last.round - 1, self.settings.processes.keep_every)
+        assert isinstance(checkpoint.record, NetRound)
+        self._write_net(checkpoint.parameters, checkpoint.record)
+        self.store_round(checkpoint)
         for name in self.shards():
             if name.round < first_needed:
                 self.forget_shard(name)
+
+    def store_round(self, checkpoint: Checkpoint) -> None:
+        """Store a complete round, whose net or evaluation is written; remove older ones of them."""
+        last = checkpoint.record
+        self.write_checkpoint(checkpoint)
+        self.append_record(last)
+        self.kept.forget(last.round - 1, self.settings.processes.keep_every)
 
     def write_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Store a complete round, which counts from now on."""
@@ -401,11 +412,12 @@ class RunFolder:
 
     def _fixed(self) -> dict[str, Any]:
         """Return the settings that must not change during a run, besides the size of the net."""
-        return {"game": str(self.settings.game), "seed": self.settings.seed}
+        settings = self.settings
+        return {"game": str(settings.game), "kind": settings.kind, "seed": settings.seed}
 
-    def records(self) -> list[RoundRecord]:
+    def records(self) -> Sequence[RoundRecord]:
         """Return the records of all rounds, without a line that is incomplete."""
-        return run_files.lines(self._metrics, RoundRecord)
+        return run_files.lines(self._metrics, self._record_class)
 
     def append_record(self, last: RoundRecord) -> None:
         """Append a record to the lines, and to the event file."""

@@ -30,11 +30,14 @@ from playout.players.nets.planes import block_side
 from playout.players.training import TrainingError
 from playout.players.training.self_play import SelfPlaySettings
 
+#: What a run learns.
+NET, EVALUATION = KINDS = ("net", "evaluation")
 #: The ways in which the learning rate changes during a run.
 SCHEDULES = ("constant", "cosine")
 _MANY = 10**9
 #: Largest values of settings that are also options of commands.
 MOST_SEED, MOST_ROUNDS, MOST_EVALUATIONS, MOST_MINUTES = 2**63 - 1, _MANY, 10**15, 10_000_000
+MOST_GAMES = 10**12
 MOST_WORKERS = 1024
 #: Most bytes that a worker reserves for its games, of which it uses few; and the fewest games.
 _RESERVED, _LEAST_GAMES = 2**32, 8
@@ -63,6 +66,7 @@ class Limits:
 
     rounds: int = 0
     evaluations: int = 0
+    games: int = 0
     minutes: float = 0.0
 
 
@@ -75,13 +79,18 @@ class ProcessSettings:
     precision: str = "auto"
     overlap: bool = False
     keep_every: int = 10
+    seconds_per_round: float = 10.0
 
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """All settings of a run; together with the machine, they determine it."""
+    """All settings of a run; together with the machine, they determine it.
+
+    A run that learns an evaluation has no use for some of them: see `Key.kinds`.
+    """
 
     game: Game
+    kind: str = NET
     seed: int = 1
     author: str = "unknown"
     licence: str = "unknown"
@@ -91,19 +100,28 @@ class TrainingSettings:
     limits: Limits = field(default_factory=Limits)
     processes: ProcessSettings = field(default_factory=ProcessSettings)
 
+    @property
+    def learned(self) -> str:
+        """What the run learns, in words."""
+        if self.kind == EVALUATION:
+            return "An evaluation"
+        return f"A net of {self.net.blocks} blocks of {self.net.filters} filters"
+
 
 class Key(NamedTuple):
-    """The check of a value, and its meaning, for the comment in the file."""
+    """The check of a value, its meaning for the comment in the file, and the runs that have it."""
 
     check: Check[Any]
     meaning: str
+    kinds: tuple[str, ...] = (NET,)
 
 
 #: The keys above the tables, besides the game.
 TOP: Mapping[str, Key] = {
-    "seed": Key(whole(0, MOST_SEED), "the same seed and one worker give the same nets"),
-    "author": Key(visible(200), "for the metadata of the nets: your name"),
-    "licence": Key(visible(200), "for the metadata of the nets, such as MIT"),
+    "kind": Key(one_of("kind", KINDS), "what is learned: a net, or an evaluation", KINDS),
+    "seed": Key(whole(0, MOST_SEED), "the same seed and one worker give the same result", KINDS),
+    "author": Key(visible(200), "for the metadata of what is learned: your name", KINDS),
+    "licence": Key(visible(200), "for the metadata of what is learned, such as MIT", KINDS),
 }
 
 #: The tables of the file, which are fields of `TrainingSettings`, and their keys.
@@ -146,35 +164,49 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "symmetries": Key(truth, "turn and reflect samples at random"),
     },
     "limits": {
-        "rounds": Key(whole(0, MOST_ROUNDS), "rounds of self-play and learning"),
+        "rounds": Key(whole(0, MOST_ROUNDS), "rounds of self-play and learning", KINDS),
         "evaluations": Key(
             whole(0, MOST_EVALUATIONS), "positions that the net evaluates in self-play"
         ),
-        "minutes": Key(number(0, MOST_MINUTES), "of training; interruptions are not counted"),
+        "games": Key(whole(0, MOST_GAMES), "games of self-play", KINDS),
+        "minutes": Key(
+            number(0, MOST_MINUTES), "of training; interruptions are not counted", KINDS
+        ),
     },
     "processes": {
-        "workers": Key(whole(0, MOST_WORKERS), "processes that play; 0: one for each core"),
+        "workers": Key(
+            whole(0, MOST_WORKERS), "processes or threads that play; 0: one for each core", KINDS
+        ),
         "backend": Key(
             one_of("backend", ("auto", *EXTRAS)), "runtime of nets; auto: the faster one"
         ),
         "precision": Key(one_of("precision", PRECISIONS), "of self-play"),
         "overlap": Key(truth, "play with the last net while the next one learns"),
         "keep_every": Key(
-            whole(1, _MANY), "keep each net of this many, and the first and the last two"
+            whole(1, _MANY),
+            "keep the result of each of this many rounds, the first and the last two",
+            KINDS,
+        ),
+        "seconds_per_round": Key(
+            number(0.1, 86_400), "after which the evaluation is stored", (EVALUATION,)
         ),
     },
 }
+#: Time in which an evaluation is learned.
+_EVALUATION_MINUTES = 5.0
 _COMMENTS = {
     "limits": "The run ends at the first of these; 0: no limit.",
 }
 
 
-def defaults(game: Game) -> TrainingSettings:
+def defaults(game: Game, kind: str = NET) -> TrainingSettings:
     """Return settings for the size of a game: its cells, its actions and its longest match.
 
-    The nets of most games are below a megabyte, and the evaluations take an evening on a small
-    machine.
+    The nets of most games are below a megabyte, and learning takes an evening on a small machine;
+    an evaluation takes minutes.
     """
+    if kind == EVALUATION:
+        return TrainingSettings(game, kind, limits=Limits(minutes=_EVALUATION_MINUTES))
     view = game.view(game.initial_state())
     cells = view.rows * view.columns
     plies = game.max_plies
@@ -218,24 +250,32 @@ def parse(text: str, where: str) -> TrainingSettings:
         raise TrainingError(str(error)) from None
     top = TomlTable(values, (), "the settings", faults)
     game = top.need("game", toml_table.game, games.load("tic_tac_toe"))
-    settings = defaults(game)
-    settings = replace(
-        settings,
-        **{key: top.take(key, each.check, getattr(settings, key)) for key, each in TOP.items()},
-    )
-    for name in TABLES:
+    taken = {
+        key: top.take(key, each.check, getattr(TrainingSettings, key)) for key, each in TOP.items()
+    }
+    settings = replace(defaults(game, taken["kind"]), **taken)
+    for name, keys in tables_of(settings.kind).items():
         table = top.table(name, f"[{name}]")
-        settings = replace(settings, **{name: _taken(table, name, getattr(settings, name))})
+        settings = replace(settings, **{name: _taken(table, keys, getattr(settings, name))})
     top.close()
     if faults.found:
         raise TrainingError("\n".join(fault for _, fault in sorted(faults.found)))
     return settings
 
 
+def tables_of(kind: str) -> Mapping[str, Mapping[str, Key]]:
+    """Return those of `TABLES`, and of their keys, that a run of a kind has."""
+    keys = {
+        name: {key: each for key, each in table.items() if kind in each.kinds}
+        for name, table in TABLES.items()
+    }
+    return {name: table for name, table in keys.items() if table}
+
+
 def text_of(settings: TrainingSettings) -> str:
     """Return the file of these settings, with a comment on each key."""
     lines = [f"game = {_toml(str(settings.game))}", *_written(settings, TOP)]
-    for name, keys in TABLES.items():
+    for name, keys in tables_of(settings.kind).items():
         lines += ["", f"[{name}]"]
         lines += [f"# {_COMMENTS[name]}"] if name in _COMMENTS else []
         lines += _written(getattr(settings, name), keys)
@@ -249,11 +289,9 @@ def _written(values: Any, keys: Mapping[str, Key]) -> list[str]:
     return [f"{written[key]:{width}}  # {each.meaning}" for key, each in keys.items()]
 
 
-def _taken(table: TomlTable, name: str, usual: Any) -> Any:
+def _taken(table: TomlTable, keys: Mapping[str, Key], usual: Any) -> Any:
     """Return the values of a table, with the defaults of the game where it has none."""
-    taken = {
-        key: table.take(key, each.check, getattr(usual, key)) for key, each in TABLES[name].items()
-    }
+    taken = {key: table.take(key, each.check, getattr(usual, key)) for key, each in keys.items()}
     table.close()
     return replace(usual, **taken)
 

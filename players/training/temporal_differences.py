@@ -94,8 +94,8 @@ def play_game(
             best = pv.best_of(search, kernels, tables, n)
             value = search.state[pv.VALUE] / pv.CERTAIN
             memory.values[seen] = max(-1.0, min(1.0, value if board[0] == 1 else -value))
-            kernels.write(board, search.words)
-            find_weights(tables, search.words, memory.indices[seen])
+            kernels.write(board, search.line.states[0])
+            find_weights(tables, search.line.states[0], memory.indices[seen])
             seen += 1
             if draw(rng, 1000) >= exploration:
                 action = best
@@ -105,25 +105,39 @@ def play_game(
 
 
 class EvaluationLearner:
-    """Learns an evaluation of one game."""
+    """Learns an evaluation of one game.
 
-    def __init__(self, game: Game, tables: Tables, seed: int | None = None) -> None:
-        """Change the weights of `tables` in place. Raises SpecError for a game without kernels."""
+    `won` counts the games that player 1 has won, `tied` those without a winner.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        tables: Tables,
+        seed: int | None = None,
+        shared: EvaluationLearner | None = None,
+    ) -> None:
+        """Change the weights of `tables` in place. Raises SpecError for a game without kernels.
+
+        Several learners, each in a thread, may change the same tables; all but the first have the
+        step sizes of the first, `shared`.
+        """
         if not isinstance(game, KernelGame):
             raise SpecError(f"no evaluation of {game} can be learned: its rules are not compiled")
         self.tables = tables
         self._kernels = pv.kernels_of(game)
         self._search = pv.new_search(game, tables, rows=4)
         self._start = game.board()
-        self._rng = np.array([np.random.default_rng(seed).integers(1 << 62)], dtype=np.uint64)
-        weights = len(tables.weights)
-        self._memory = Memory(
-            np.zeros(weights, dtype=np.float32),
-            np.zeros(weights, dtype=np.float32),
+        self.rng = np.array([np.random.default_rng(seed).integers(1 << 62)], dtype=np.uint64)
+        own = np.zeros((2, len(tables.weights)), dtype=np.float32)
+        errors, sizes = (shared.memory.errors, shared.memory.sizes) if shared else own
+        self.memory: Memory = Memory(
+            errors,
+            sizes,
             np.zeros((_MOVES, len(tables.groups)), dtype=np.int64),
             np.zeros(_MOVES),
         )
-        self.games = self.positions = 0
+        self.games = self.positions = self.won = self.tied = 0
 
     def play(self, done: float) -> None:
         """Play a game and learn from it; `done` is the part that is over, from 0 to 1."""
@@ -133,9 +147,12 @@ class EvaluationLearner:
             self._search,
             self._kernels,
             self.tables,
-            self._memory,
-            self._rng,
+            self.memory,
+            self.rng,
             self._start,
             exploration,
         )
+        winner = self._search.boards[0, 1]
         self.games += 1
+        self.won += bool(winner == 1)
+        self.tied += winner not in (1, 2)

@@ -18,7 +18,7 @@ from playout.players.nets.encoding import Encoding
 from playout.players.nets.graph import BLOCK_STEM, Parameters, bias_of, stem_of
 from playout.players.training import TrainingError
 from playout.players.training.replay import Batch, ReplayBuffer
-from playout.players.training.run_folder import NET
+from playout.players.training.run_folder import PARAMETERS
 from playout.players.training.settings import LearningSettings
 
 #: The parameters of a net, by name, as arrays of JAX.
@@ -76,7 +76,7 @@ class Trainer:
         """The state for `restore`, except the number of steps, as named arrays."""
         moments = enumerate(jax.tree.leaves(self._moments))
         return {
-            **{f"{NET}{name}": value for name, value in self.parameters.items()},
+            **{f"{PARAMETERS}{name}": value for name, value in self.parameters.items()},
             **{f"{_TRAINED}{name}": np.asarray(each) for name, each in self._parameters.items()},
             **{f"optimizer/{place}": np.asarray(leaf) for place, leaf in moments},
         }
@@ -93,7 +93,7 @@ class Trainer:
                 "restore [net] in settings.toml, or begin a new run"
             )
         self.step = step
-        self._average = {name: state[f"{NET}{name}"] for name in self._parameters}
+        self._average = {name: state[f"{PARAMETERS}{name}"] for name in self._parameters}
         self._parameters = {name: state[f"{_TRAINED}{name}"] for name in self._parameters}
         self._moments = structure.unflatten([state[f"optimizer/{i}"] for i in range(len(leaves))])
 

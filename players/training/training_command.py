@@ -12,7 +12,6 @@ from playout.players.nets.files import NetError
 from playout.players.training import TrainingError
 from playout.players.training.commands import (
     evaluate,
-    evaluation,
     export,
     import_,
     new,
@@ -36,7 +35,7 @@ Examples:
                                                a game of my_game.py, as for the others
   playout-train import best_policy_8_8_5.model net.onnx
                                                a net of AlphaZero_Gomoku
-  playout-train evaluation othello othello.npz learn an evaluation, for the player alphabeta
+  playout-train new othello oth --evaluation   an evaluation, for the player alphabeta
 
 \b
 Training of nets needs more packages: pip install ".[learn]" in a checkout of Playout
@@ -64,5 +63,5 @@ def main() -> None:
     """Train nets for the player alphazero, and evaluations for alphabeta, by self-play."""
 
 
-for command in (new, run, resume, status, evaluate, report, export, import_, evaluation):
+for command in (new, run, resume, status, evaluate, report, export, import_):
     main.add_command(command)

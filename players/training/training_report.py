@@ -2,28 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from playout.commands.html_page import page, section
-from playout.players.training.record import EvaluationRecord, RoundRecord, duration
+from playout.players.training.record import (
+    EvaluationRecord,
+    EvaluationRound,
+    NetRound,
+    RoundRecord,
+    duration,
+)
 from playout.players.training.settings import TrainingSettings
 from playout.ratings import plot
 from playout.ratings.plot import Plane
 
 _HEIGHT = 220
-#: Each curve: a title, the number of a record, and the bounds of the axis where they are given.
-_CURVES: tuple[tuple[str, str, tuple[float, float] | None], ...] = (
-    ("Value of the first position, for the player to move", "value_of_start", (-1.05, 1.05)),
-    ("Loss of the policy (cross entropy)", "policy_loss", None),
-    ("Loss of the value (squared error)", "value_loss", None),
-    ("Entropy of the net's policy, in nats", "policy_entropy", None),
-    ("Positions where the net's best action is the search's", "agreement", (0, 1)),
+#: A curve: a title, the number of a record, and the bounds of the axis where they are given.
+Curve = tuple[str, str, tuple[float, float] | None]
+_VALUE: Curve = (
+    "Value of the first position, for the player to move",
+    "value_of_start",
+    (-1.05, 1.05),
+)
+_RESULTS: tuple[Curve, ...] = (
     ("Games that the first player wins", "first_player_wins", (0, 1)),
     ("Ties", "ties", (0, 1)),
-    ("Plies of a game", "plies", None),
-    ("Evaluations a second", "evaluations_per_s", None),
 )
+_CURVES: Mapping[type[RoundRecord], tuple[Curve, ...]] = {
+    NetRound: (
+        _VALUE,
+        ("Loss of the policy (cross entropy)", "policy_loss", None),
+        ("Loss of the value (squared error)", "value_loss", None),
+        ("Entropy of the net's policy, in nats", "policy_entropy", None),
+        ("Positions where the net's best action is the search's", "agreement", (0, 1)),
+        *_RESULTS,
+        ("Plies of a game", "plies", None),
+        ("Evaluations a second", "evaluations_per_s", None),
+    ),
+    EvaluationRound: (
+        _VALUE,
+        *_RESULTS,
+        ("Weights that have been changed", "weights_met", (0, 1)),
+        ("Mean step size of these weights", "step_size", (0, 1)),
+        ("Positions a second", "positions_per_s", None),
+    ),
+}
 
 
 def write(
@@ -31,28 +55,31 @@ def write(
     records: Sequence[RoundRecord],
     evaluations: Sequence[EvaluationRecord],
 ) -> str:
-    """Return the page for one or more records. Curves are over millions of evaluations."""
+    """Return the page for one or more records, with curves over the work done (`_millions`)."""
     body = ["<ul>", *(f"<li>{escape(line)}</li>" for line in _summary(settings, records[-1]))]
     body.append("</ul>")
     for opponent, terms in dict.fromkeys((each.opponent, each.terms) for each in evaluations):
         own = [each for each in evaluations if (each.opponent, each.terms) == (opponent, terms)]
         body.append(section(f"Elo against {opponent}, {terms}", _elo(records, own)))
-    for title, name, bounds in _CURVES:
+    for title, name, bounds in _CURVES[type(records[-1])]:
         points = [(_millions(each), float(getattr(each, name))) for each in records]
         body.append(section(title, _curve(title, points, bounds)))
     return page(f"Training of {settings.game}", body)
 
 
 def _summary(settings: TrainingSettings, last: RoundRecord) -> Iterator[str]:
-    net = settings.net
-    yield f"A net of {net.blocks} blocks of {net.filters} filters, seed {settings.seed}"
+    yield f"{settings.learned}, seed {settings.seed}"
     yield f"{last.round} rounds in {duration(last.seconds)}: {last.games:,} games"
-    yield f"{last.positions:,} samples, {last.evaluations:,} evaluations"
-    yield "The axis at the bottom of each curve is in millions of evaluations"
+    unit = "positions"
+    if isinstance(last, NetRound):
+        unit = "evaluations"
+        yield f"{last.positions:,} samples, {last.evaluations:,} evaluations"
+    yield f"The axis at the bottom of each curve is in millions of {unit}"
 
 
 def _millions(record: RoundRecord) -> float:
-    return record.evaluations / 1e6
+    """Return the evaluations of a net, or the positions that an evaluation has learned from."""
+    return (record.evaluations if isinstance(record, NetRound) else record.positions) / 1e6
 
 
 def _across(records: Sequence[RoundRecord]) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from playout.commands.subprocesses import usable_cores
-from playout.players.training.record import RoundRecord
+from playout.players.training.record import NetRound
 from playout.players.training.run_folder import RunFolder
 from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.many_workers import local_cluster
@@ -67,14 +67,14 @@ def run(bench: Bench) -> list[ResultTable]:
     return [table]
 
 
-def _train(folder: Path, rounds: int, *more: str) -> list[RoundRecord]:
+def _train(folder: Path, rounds: int, *more: str) -> list[NetRound]:
     """Train a new net for `rounds` rounds, and return their records."""
     _playout_train("new", GAME, str(folder))
     _playout_train("run", str(folder), "--rounds", str(rounds), *more)
-    return RunFolder(folder).records()
+    return [each for each in RunFolder(folder).records() if isinstance(each, NetRound)]
 
 
-def _rate(records: list[RoundRecord]) -> float:
+def _rate(records: list[NetRound]) -> float:
     """Return the evaluations per second of self-play, after the first round."""
     return sum(each.evaluations_per_s for each in records[1:]) / (len(records) - 1)
 

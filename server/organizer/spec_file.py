@@ -10,7 +10,8 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +29,7 @@ from playout.protocol.messages import CreateTournament
 from playout.protocol.tournament_spec import Entrant, TournamentSpec
 from playout.protocol.versions import files_in, installed
 from playout.server.organizer import estimate
-from playout.server.organizer.supervisor import player_words
+from playout.server.organizer.supervisor import entrant_words
 from playout.server.tournament import spec_parser
 from playout.server.tournament.spec_parser import ClusterSettings
 from playout.server.tournament.spec_validation import MOST_ENTRANTS, MOST_GAMES
@@ -60,24 +61,34 @@ def checks(spec: TournamentSpec, folder: Path) -> Iterator[tuple[int, EntrantChe
     if len(spec.entrants) > MOST_ENTRANTS or not 0 < len(games) <= MOST_GAMES:
         return
     for place, each in enumerate(spec.entrants):
-        if each.command and (fault := _missing(each.command, folder)):
-            yield place, EntrantCheck(fault)
-    places = [place for place, each in enumerate(spec.entrants) if each.player]
+        if each.command and not each.protocol and (program := missing_program(each, folder)):
+            yield place, EntrantCheck(f"there is no program {program!r} that can be run")
+    known = replace(spec, games=tuple(games))
+    places = [place for place, each in enumerate(spec.entrants) if each.player or each.protocol]
     with ThreadPoolExecutor(usable_cores()) as pool:
-        found = pool.map(lambda place: _check_player(spec.entrants[place], games, folder), places)
+        found = pool.map(lambda place: _check_player(spec.entrants[place], known, folder), places)
         yield from zip(places, found, strict=True)
 
 
-def _missing(command: str, folder: Path) -> str | None:
-    """Return the fault of a command whose program does not exist, otherwise None."""
-    program = shlex.split(command)[0]
-    where = str(folder / program) if os.sep in program else program
-    return None if shutil.which(where) else f"there is no program {program!r} that can be run"
+def missing_program(entrant: Entrant, folder: Path) -> str | None:
+    """Return the program of an entrant's command if it does not exist in the folder."""
+    program = shlex.split(entrant.command or "")[0]
+    own = folder / (entrant.folder or "")
+    where = str(own / program) if os.sep in program else program
+    return None if shutil.which(where) else program
 
 
-def _check_player(entrant: Entrant, games: Sequence[str], folder: Path) -> EntrantCheck:
-    """Check whether a player can play these games."""
-    words = player_words(entrant.player or "", games, "--tournament", "any", "--check")
+def _check_player(entrant: Entrant, spec: TournamentSpec, folder: Path) -> EntrantCheck:
+    """Check whether a player, or a program with a protocol, can play the games."""
+    with tempfile.TemporaryDirectory(prefix="playout-check-") as own:
+        file = Path(own, "engines.toml")
+        words = entrant_words(entrant, spec, folder, file, "--tournament", "any", "--check")
+        found = _checked_player(words, folder)
+    return found if entrant.player else found._replace(version=None)  # the digest has its files
+
+
+def _checked_player(words: list[str], folder: Path) -> EntrantCheck:
+    """Run the check of a player, and return what it found."""
     try:
         done = _run(words, folder)
         if done.returncode < 0:  # it was killed, which is not the player's fault
@@ -271,4 +282,6 @@ def _version(entrant: Entrant, files: versions.Files) -> str:
     """Return the present version; of an entrant that is not started here, the given one."""
     if entrant.player:
         return versions.of_player(entrant.player, files, installed())
-    return versions.of_command(entrant.command, files) if entrant.command else entrant.version
+    if entrant.command:
+        return versions.of_command(entrant.command, files, entrant.folder)
+    return entrant.version

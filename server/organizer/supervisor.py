@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import signal
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -22,7 +24,7 @@ from playout.commands.subprocesses import (
     send,
     stop,
 )
-from playout.protocol.tournament_spec import Entrant, TournamentSpec
+from playout.protocol.tournament_spec import Entrant, SandboxSettings, TournamentSpec
 
 BACK_OFF = BackOff(first_s=0.5, longest_s=30.0)
 #: The number of crashes of a process in a row, without a match played to its end, after which its
@@ -62,17 +64,52 @@ def starter(spec: TournamentSpec, folder: Path, address: tuple[str, int], tourna
         token = tokens.get(entrant.name)
         if token:
             variables[TOKEN_FD] = "0"
-        if entrant.player is not None:
-            options = ("--quiet", "--retry-s", str(_RETRY_S))
-            words = player_words(entrant.player, spec.games, *options)
+        options = ("--quiet", "--retry-s", str(_RETRY_S))
+        if entrant.player is not None or entrant.protocol:
+            words = entrant_words(entrant, spec, folder, log.with_suffix(".toml"), *options)
             environment = own_environment() | variables
         else:
             words = shlex.split(entrant.command or "")
             environment = others_environment() | variables
-        program = Program(words, folder, environment, niceness=PLAYER_NICENESS, secret=token)
+        where = folder if entrant.protocol else folder / (entrant.folder or "")
+        program = Program(words, where, environment, niceness=PLAYER_NICENESS, secret=token)
         return program.start(log)
 
     return start
+
+
+def entrant_words(
+    entrant: Entrant, spec: TournamentSpec, folder: Path, file: Path, *options: str
+) -> list[str]:
+    """Return the words of `playout-player` for an entrant with a player or a protocol.
+
+    For a program with a protocol, the player is `engine`, and `file` is written for it. Raises
+    OSError.
+    """
+    if entrant.player is not None:
+        return player_words(entrant.player, spec.games, *options)
+    file.write_text(
+        _engine_table(entrant, spec.sandbox or SandboxSettings(), folder.absolute()),
+        encoding="utf-8",
+    )
+    return player_words("engine(name=program)", spec.games, "--engines", str(file), *options)
+
+
+def _engine_table(entrant: Entrant, sandbox: SandboxSettings, folder: Path) -> str:
+    """Return the description of an entrant's program as the content of an `engines.toml`."""
+    keys: dict[str, object] = {"command": entrant.command, "protocol": entrant.protocol}
+    if entrant.folder or not entrant.sandbox:
+        keys["folder"] = str(folder / (entrant.folder or ""))
+    tables = {"program": keys}
+    if entrant.sandbox:
+        reads = [str(folder / each) for each in sandbox.reads]
+        limits = asdict(replace(sandbox, reads=tuple(reads)))
+        tables["program.sandbox"] = {key: value for key, value in limits.items() if value != ()}
+    return "".join(
+        f"[{name}]\n"
+        + "".join(f"{key} = {json.dumps(each, ensure_ascii=False)}\n" for key, each in keys.items())
+        for name, keys in tables.items()
+    )
 
 
 def player_words(player: str, games: Iterable[str], *options: str) -> list[str]:

@@ -18,11 +18,9 @@ from playout.games.core import spec as notation
 from playout.protocol import versions
 from playout.protocol.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
 from playout.protocol.versions import Files
+from playout.sandbox import settings
 from playout.server.tournament import formats, opening_file, spec_validation
-from playout.server.tournament.spec_validation import FIELDS
-
-#: The longest path and the longest address, in characters.
-_LONGEST_PATH = 500
+from playout.server.tournament.spec_validation import FIELDS, LONGEST_PATH
 
 
 @dataclass(frozen=True)
@@ -129,6 +127,7 @@ def _tournament(top: TomlTable, sources: _Sources) -> TournamentSpec:
         adjudication=_adjudication(top),
         sprt=_sprt(top) if kind.has_test or "sprt" in top else None,
         anchor=top.take("anchor", toml_table.name, None),
+        sandbox=settings.read(top.table("sandbox", "the sandbox")) if "sandbox" in top else None,
     )
     _cluster(top)
     top.close()
@@ -144,11 +143,11 @@ def cluster_settings(text: str) -> ClusterSettings:
 def _cluster(top: TomlTable) -> ClusterSettings:
     table = top.table("cluster", "cluster")
     settings = ClusterSettings(
-        dask=table.take("dask", toml_table.visible(_LONGEST_PATH), None),
+        dask=table.take("dask", toml_table.visible(LONGEST_PATH), None),
         files=tuple(
             each
             for each in (
-                table.elements("files", toml_table.visible(_LONGEST_PATH), "")
+                table.elements("files", toml_table.visible(LONGEST_PATH), "")
                 if "files" in table
                 else ()
             )
@@ -197,11 +196,12 @@ def _entrant(table: TomlTable, defaults: _Defaults, files: Files, code: str) -> 
         defaults = _Defaults()
     player = _player(table, defaults)
     command = table.take("command", toml_table.command, None)
+    program = {key: table.take(key, FIELDS[Entrant][key], None) for key in ("protocol", "folder")}
     digest = ""
     if player:
         digest = versions.of_player(player, files, code)
     elif command:
-        digest = versions.of_command(command, files)
+        digest = versions.of_command(command, files, program["folder"])
     entrant = Entrant(
         name=table.need("name", toml_table.name, ""),
         version=table.take("version", FIELDS[Entrant]["version"], digest),
@@ -209,6 +209,8 @@ def _entrant(table: TomlTable, defaults: _Defaults, files: Files, code: str) -> 
         command=command,
         threads=table.take("threads", FIELDS[Entrant]["threads"], _threads(player, defaults)),
         clock=table.take("clock", FIELDS[Entrant]["clock"], defaults.clock),
+        **program,
+        sandbox=table.take("sandbox", toml_table.truth, False),
     )
     table.close(above=TournamentSpec.__dataclass_fields__, what="the first [[entrants]]")
     return entrant
@@ -303,7 +305,7 @@ def _sprt(top: TomlTable) -> Sprt:
 def _paths(loaded: Mapping[str, Game], load: Check[Game]) -> Check[dict[str, str]]:
     """Return the check of the paths of files: one for all games, or a table of them."""
 
-    path = toml_table.visible(_LONGEST_PATH)
+    path = toml_table.visible(LONGEST_PATH)
 
     def check(value: object) -> dict[str, str]:
         if not isinstance(value, dict):

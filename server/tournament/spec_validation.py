@@ -25,13 +25,16 @@ from playout.protocol.names import skeleton
 from playout.protocol.tournament_spec import (
     MODELS,
     ORDERS,
+    PROGRAM_PROTOCOLS,
     Adjudication,
     Entrant,
     Openings,
+    SandboxSettings,
     Sprt,
     TournamentSpec,
 )
 from playout.ratings.openings import Opening, central_cells
+from playout.sandbox import settings
 from playout.server.tournament import formats
 
 #: The highest number of rounds, and of plies after which a match is tied.
@@ -39,6 +42,8 @@ MOST_ROUNDS = 1_000_000
 MOST_ENTRANTS = 256
 #: The most characters about the machine.
 LONGEST_MACHINE = 300
+#: The longest path, in characters.
+LONGEST_PATH = 500
 MOST_GAMES = 20
 #: The entrants that are checked in a step, 0.1 ms each.
 ENTRANTS_A_STEP = 16
@@ -64,7 +69,11 @@ FIELDS: Mapping[type, Mapping[str, Check[Any]]] = {
         "command": toml_table.command,
         "threads": toml_table.whole(1, 1024),
         "clock": toml_table.clock,
+        "protocol": toml_table.one_of("protocol", PROGRAM_PROTOCOLS),
+        "folder": toml_table.visible(LONGEST_PATH),
+        "sandbox": toml_table.truth,
     },
+    SandboxSettings: settings.CHECKS,
     Openings: {
         "plies": toml_table.whole(0, 100),
         "near": toml_table.whole(0, 100),
@@ -173,6 +182,8 @@ def _content(spec: TournamentSpec) -> Iterator[Fault | None]:
         yield from _checked(("machine",), toml_table.visible(LONGEST_MACHINE), spec.machine)
     yield from _values(("openings",), spec.openings)
     yield from _values(("adjudication",), spec.adjudication)
+    if spec.sandbox:
+        yield from _values(("sandbox",), spec.sandbox)
     yield from _games(spec)
     yield from _entrants(spec)
     if spec.format in formats.names():
@@ -243,6 +254,7 @@ def _entrants(spec: TournamentSpec) -> Iterator[Fault | None]:
         if entrant.player and entrant.command:
             text = "an entrant has a player or a command, not both"
             yield Fault((*path, "command"), text)
+        yield from _program(path, entrant)
         alike = skeleton(entrant.name)
         other = known.get(alike)
         if other is None:
@@ -256,6 +268,20 @@ def _entrants(spec: TournamentSpec) -> Iterator[Fault | None]:
     if spec.anchor is not None and spec.anchor not in known.values():
         text = str(notation.unknown("entrant", spec.anchor, known.values()))
         yield Fault(("anchor",), text)
+
+
+def _program(path: Path, entrant: Entrant) -> Iterator[Fault]:
+    """Yield the faults of how the command of an entrant runs."""
+    for key in ("protocol", "folder", "sandbox"):
+        if getattr(entrant, key) and not entrant.command:
+            yield Fault((*path, key), "only for an entrant with a command")
+    if entrant.sandbox and entrant.command and not entrant.protocol:
+        known = ", ".join(PROGRAM_PROTOCOLS)
+        text = (
+            "a program that connects by itself needs the network, which a sandbox does not have: "
+            f"set the protocol that it speaks on its standard input and output ({known})"
+        )
+        yield Fault((*path, "sandbox"), text)
 
 
 def _clocks(spec: TournamentSpec) -> Iterator[Fault]:

@@ -17,7 +17,14 @@ from scipy.optimize import brentq
 
 from playout.protocol.codec import ADMINISTRATORS_FRAME
 from playout.protocol.messages import Reason
-from playout.protocol.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
+from playout.protocol.tournament_spec import (
+    Adjudication,
+    Entrant,
+    Openings,
+    SandboxSettings,
+    Sprt,
+    TournamentSpec,
+)
 from playout.ratings import evidence, sprt
 from playout.server.organizer import estimate
 from playout.server.organizer.supervisor import CRASHES
@@ -39,6 +46,7 @@ TABLES: dict[str, type] = {
     "adjudication.": Adjudication,
     "sprt.": Sprt,
     "entrants.": Entrant,
+    "sandbox.": SandboxSettings,
 }
 RENAMED = {"openings.lines": "openings.file"}
 
@@ -126,7 +134,7 @@ def test_the_guide_has_the_default(key: str, default: object) -> None:
             assert shown == f"`{str(default).lower()}`"
         case int() | float():
             assert shown.startswith(f"`{default:g}`") or key == "entrants.threads"
-        case None:
+        case None | ():
             assert not shown.startswith("`")
         case _:
             assert shown == "needed"

@@ -5,21 +5,26 @@ from __future__ import annotations
 import os
 import shlex
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from playout import games
-from playout.players.evaluations.files import read as read_evaluation
+from playout.players.training.record import NetRound
 from playout.players.training.run_folder import RunFolder
 from support import scale
-from support.commands import finish, finish_all, invoke, run, running_server, start
+from support.commands import finish, invoke, run
 from support.processes import is_gone
 from support.requirements import need_packages
-from support.training import GAME, SMALL, assert_nothing_is_lost, new_run, started
+from support.training import (
+    GAME,
+    SMALL,
+    assert_nothing_is_lost,
+    new_run,
+    resumed_after_a_full_disk,
+    started,
+)
 from support.waiting import wait_until
 from testbed.machine import children
 
@@ -57,7 +62,7 @@ def test_steps_that_were_taken_are_not_counted_anew_with_other_settings(folder: 
     assert changed != text
     folder.settings_file.write_text(changed)
     resumed(folder, rounds=2)
-    first, second = folder.records()
+    first, second = (each for each in folder.records() if isinstance(each, NetRound))
     assert first.steps == first.positions // 24
     assert second.steps - first.steps == second.positions // 6 - first.positions // 6
 
@@ -95,34 +100,12 @@ def test_a_training_goes_on_without_a_worker_that_was_killed(folder: RunFolder) 
     assert_nothing_is_lost(folder, 4)
 
 
-#: In a namespace of its own: a training on a file system of 300 kB, which then grows.
-FULL_DISK = """
-set -e
-mount -t tmpfs -o size=300k none "$2"
-cp -r "$1" "$2/run"
-"$3/playout-train" run "$2/run" --rounds 1000 || echo "ended with $?"
-mount -o remount,size=20m "$2"
-rounds=$(wc -l < "$2/run/metrics.jsonl")
-"$3/playout-train" resume "$2/run" --rounds $((rounds + 3))
-cp -r "$2/run" "$1.after"
-"""
-
 if scale.slow:  # it needs the right to make a file system, which not all machines give
 
     def test_a_training_on_a_full_disk_goes_on_when_there_is_space(
         folder: RunFolder, tmp_path: Path
     ) -> None:
-        disk = tmp_path / "disk"
-        disk.mkdir()
-        words = ("unshare", "--map-root-user", "--mount", "sh", "-c", FULL_DISK, "sh")
-        done = subprocess.run(
-            [*words, folder.path, disk, Path(sys.executable).parent],
-            capture_output=True, text=True, check=False, timeout=200,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "No space left on device; free some space and try again" in done.stderr
-        assert "ended with 1" in done.stdout
-        after = RunFolder.open(folder.path.with_suffix(".after"))
+        after = resumed_after_a_full_disk(folder, tmp_path / "disk", size="300k")
         assert_nothing_is_lost(after, len(after.records()))
 
 
@@ -206,7 +189,7 @@ def test_what_cannot_be_meant_is_refused_and_changes_nothing(
     assert fault in " ".join(output.split())
     assert "Traceback" not in output
     assert (folder.path / "settings.toml").read_bytes() == before
-    assert list(folder.nets()) == []
+    assert list(folder.kept.paths()) == []
 
 
 def test_a_net_is_evaluated_and_the_report_has_its_elo(folder: RunFolder) -> None:
@@ -218,38 +201,3 @@ def test_a_net_is_evaluated_and_the_report_has_its_elo(folder: RunFolder) -> Non
     code, output = run("playout-train", "report", str(folder.path))
     assert code == 0, output
     assert "Elo against random" in (folder.path / "report.html").read_text(encoding="utf-8")
-
-
-def test_an_evaluation_is_learned_played_and_not_overwritten(tmp_path: Path) -> None:
-    file = tmp_path / "small.npz"
-    words = ("evaluation", GAME, str(file), "--games", "50", "--seed", "1")
-    code, output = run("playout-train", *words)
-    assert code == 0, output
-    assert "50 games" in output
-    written = file.read_bytes()
-    code, output = run("playout-train", *words)
-    assert code == 1
-    assert f"{file} exists" in output
-    assert file.read_bytes() == written
-    code, output = run("playout-train", "evaluation", "nim", str(tmp_path / "nim.npz"))
-    assert code == 1
-    assert "no evaluation of nim can be learned" in output
-    with running_server() as server:
-        players = [
-            start("playout-player", GAME, player, "--matches", "1", *server.address)
-            for player in (f"alphabeta(evaluation={file},time=0.01)", "random")
-        ]
-        for code, output in finish_all(*players):
-            assert code == 0, output
-
-
-def test_ctrl_c_leaves_the_evaluation_so_far(tmp_path: Path) -> None:
-    file = tmp_path / "small.npz"
-    changed = {"playout.players.training.commands.evaluation._REPORT_S": 0.1}
-    process = start("playout-train", "evaluation", GAME, str(file), changed=changed)
-    wait_until(file.exists, "the file")
-    process.send_signal(signal.SIGINT)
-    code, output = finish(process)
-    assert code == 130
-    assert f"The evaluation so far, if any, is in {file}." in output
-    assert read_evaluation(file, games.load(GAME))

@@ -18,6 +18,7 @@ from playout.games import Game, KernelGame, SpecError, State
 from playout.players import Cancelled, Limit
 from playout.players.depth_first import principal_variation as pv
 from playout.players.evaluations import files
+from playout.players.evaluations.lines import expected_at, new_line, set_first, set_next
 from playout.players.evaluations.tables import Tables, expected, find_weights, new_tables
 from playout.players.training.temporal_differences import EvaluationLearner
 
@@ -74,11 +75,36 @@ def test_groups_that_a_symmetry_maps_to_each_other_have_the_same_weights() -> No
             assert offsets[image] == offset
 
 
+def test_learning_begins_with_the_worth_of_the_pieces() -> None:
+    game = games.load("chess")
+    tables, first = new_tables(game), game.initial_state()
+    cells = tables.cells.tolist()
+    queens = [list(first) for _ in range(2)]
+    for state, queen in zip(queens, (9, 10), strict=True):
+        state[next(cell for cell in cells if state[cell] == queen)] = 0
+    assert value(tables, first) == pytest.approx(0, abs=1e-5)
+    assert value(tables, tuple(queens[0])) < -0.8
+    assert value(tables, tuple(queens[1])) > 0.8
+
+
+@pytest.mark.parametrize("name", ["othello", "chess", "draughts", "pentago"])
+def test_differences_between_positions_lead_to_the_same_evaluation(name: str) -> None:
+    game = games.load(name)
+    tables = new_tables(game)
+    tables.weights[:] = np.random.default_rng(3).normal(0, 0.05, len(tables.weights))
+    line = new_line(tables, len(game.initial_state()), 60)
+    for ply, state in enumerate(positions(game, 4, 60)):
+        line.states[ply] = state
+        (set_next if ply else set_first)(tables, line, ply)
+        assert expected_at(line, ply) == pytest.approx(value(tables, state), abs=1e-5)
+
+
 def test_every_built_in_game_with_a_board_can_be_learned() -> None:
     without = set()
     for name in games.names():
         try:
-            new_tables(games.load(name))
+            tables = new_tables(games.load(name))
+            assert 2 * len(tables.weights) < files.MOST_BYTES  # also if nothing is compressed
         except SpecError:
             without.add(name)
     # Games without a board, and one whose state has the cells in another order.
@@ -270,7 +296,7 @@ def test_the_evaluation_that_comes_with_a_game_plays_and_is_in_the_document(name
 
 
 def test_a_game_without_an_evaluation_says_how_to_learn_one() -> None:
-    with pytest.raises(SpecError, match="playout-train evaluation"):
+    with pytest.raises(SpecError, match=r"playout-train new .* --evaluation"):
         players.load("alphabeta", games.load(SMALL))
 
 

@@ -32,7 +32,14 @@ from playout.protocol.messages import (
     Summary,
     TimeControl,
 )
-from playout.protocol.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
+from playout.protocol.tournament_spec import (
+    Adjudication,
+    Entrant,
+    Openings,
+    SandboxSettings,
+    Sprt,
+    TournamentSpec,
+)
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
 
@@ -90,7 +97,7 @@ EVENT_KINDS = {heading_of(kind): kind for kind in EVENTS}
 PARTS = (
     TimeControl, ClockState, Analysis, Board, PositionView, Candidate, LegalMove, OpenOffer,
     Summary, Person, OfferedBot, Outcome, LobbyTotals, ClusterWorker,
-    TournamentSpec, Entrant, Openings, Adjudication, Sprt,
+    TournamentSpec, Entrant, Openings, Adjudication, Sprt, SandboxSettings,
 )  # fmt: skip
 PART_KINDS = {tag_of(kind): kind for kind in PARTS}
 KINDS = REQUEST_KINDS | EVENT_KINDS | PART_KINDS

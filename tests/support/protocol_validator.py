@@ -11,7 +11,14 @@ from typing import Any, NamedTuple
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "protocol.md"
 #: Parts whose fields may be sent with their default value, as the page says.
-WITH_DEFAULTS = {"tournament_spec", "entrant", "openings", "adjudication", "sprt"}
+WITH_DEFAULTS = {
+    "tournament_spec",
+    "entrant",
+    "openings",
+    "adjudication",
+    "sprt",
+    "sandbox_settings",
+}
 
 #: Returns the faults of a value, at a path.
 Check = Callable[[str, Any], list[str]]

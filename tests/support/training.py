@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
-from playout.players.training.record import RoundRecord
+from playout.players.training.record import NetRound
 from playout.players.training.run_folder import RunFolder
 from playout.players.training.settings import LearningSettings
 from support.commands import PATIENCE_S, Command, finish, invoke, start
@@ -51,6 +53,33 @@ def started(
     return process
 
 
+#: In a namespace of its own: a training on a small file system, which then grows.
+_FULL_DISK = """
+set -e
+mount -t tmpfs -o size=$4 none "$2"
+cp -r "$1" "$2/run"
+"$3/playout-train" run "$2/run" --rounds 1000 || echo "ended with $?"
+mount -o remount,size=20m "$2"
+rounds=$(wc -l < "$2/run/metrics.jsonl")
+"$3/playout-train" resume "$2/run" --rounds $((rounds + 3))
+cp -r "$2/run" "$1.after"
+"""
+
+
+def resumed_after_a_full_disk(folder: RunFolder, disk: Path, size: str) -> RunFolder:
+    """Train on a disk until it is full, then on a larger one; return a copy of the folder."""
+    disk.mkdir()
+    words = ("unshare", "--map-root-user", "--mount", "sh", "-c", _FULL_DISK, "sh")
+    done = subprocess.run(
+        [*words, folder.path, disk, Path(sys.executable).parent, size],
+        capture_output=True, text=True, check=False, timeout=200,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "No space left on device; free some space and try again" in done.stderr
+    assert "ended with 1" in done.stdout
+    return RunFolder.open(folder.path.with_suffix(".after"))
+
+
 def assert_nothing_is_lost(folder: RunFolder, rounds: int) -> None:
     """Assert that each round is recorded once, and that its shards exist and count once."""
     assert len(folder.records()) == rounds
@@ -60,12 +89,13 @@ def assert_nothing_is_lost(folder: RunFolder, rounds: int) -> None:
     checkpoint = folder.read_checkpoint()
     assert checkpoint
     assert checkpoint.record == records[-1]
+    assert isinstance(checkpoint.record, NetRound)
     assert checkpoint.record.steps == records[-1].positions // LearningSettings.positions_per_step
 
 
 def assert_each_shard_counts_once(folder: RunFolder) -> None:
     """Assert that rounds follow each other, and that their counts are those of their shards."""
-    records = folder.records()
+    records = [each for each in folder.records() if isinstance(each, NetRound)]
     assert [each.round for each in records] == list(range(1, len(records) + 1))
     recorded = [name for each in records for name in each.shards]
     assert len(set(recorded)) == len(recorded)
@@ -76,7 +106,7 @@ def assert_each_shard_counts_once(folder: RunFolder) -> None:
     assert sum(each.games for each in played) == records[-1].games
 
 
-def round_record(number: int, **values: float) -> RoundRecord:
+def round_record(number: int, **values: float) -> NetRound:
     """A record of round `number` with these values and zeros elsewhere."""
-    zeros = {name: 0 for name in RoundRecord.__dataclass_fields__ if name != "shards"}
-    return RoundRecord(**zeros | {"round": number} | values, shards=(f"{number:04}-0.npz",))
+    zeros = {name: 0 for name in NetRound.__dataclass_fields__ if name != "shards"}
+    return NetRound(**zeros | {"round": number} | values, shards=(f"{number:04}-0.npz",))

@@ -53,19 +53,23 @@ def play_pair(task: PairTask, first: bytes | None, second: bytes | None) -> Pair
     report(worker, task.run, task.name, task.attempt, started=worker.address)
     game = games.load(task.game)
     both = [
-        replace(player, net=_written(worker, f"{topic(task.run)}-{number}", net)) if net else player
-        for number, (player, net) in enumerate(zip(task.players, (first, second), strict=True))
+        _with_file(worker, player, f"{topic(task.run)}-{number}", content)
+        for number, (player, content) in enumerate(zip(task.players, (first, second), strict=True))
     ]
     terms = EvaluationTerms(game, (both[0], both[1]), task.limit, len(task.opening), 0)
     return played_pair(terms, task.opening)
 
 
-def _written(worker: Worker, name: str, net: bytes) -> Path:
-    """Return the file of a net; Dask removes the folder with the worker."""
-    path = Path(worker.local_directory) / f"{name}.onnx"
+def _with_file(
+    worker: Worker, player: EvaluatedPlayer, name: str, content: bytes | None
+) -> EvaluatedPlayer:
+    """Return a player with its file on this machine; Dask removes the folder with the worker."""
+    if content is None or player.learned is None:
+        return player
+    path = Path(worker.local_directory) / f"{name}{player.learned.suffix}"
     if not path.exists():
-        write_atomically(path, net)
-    return path
+        write_atomically(path, content)
+    return replace(player, learned=path)
 
 
 #: Seconds between two polls of the cluster without a change.
@@ -82,8 +86,9 @@ def played(
     found: list[PairScore] = []
     given = openings(terms, pairs)
     with cluster_tasks.opened(address, ProcessSettings(), say) as tasks:
-        nets = {str(each.net): run_files.read(each.net) for each in terms.players if each.net}
-        tasks.start((_task(tasks, terms, i, each, found) for i, each in enumerate(given)), nets)
+        learned = [each.learned for each in terms.players if each.learned]
+        contents = {str(each): run_files.read(each) for each in learned}
+        tasks.start((_task(tasks, terms, i, each, found) for i, each in enumerate(given)), contents)
         while not tasks.is_idle or found:
             while found:
                 yield found.pop()
@@ -110,7 +115,9 @@ def _task(
 def _arguments(
     tasks: ClusterTasks, terms: EvaluationTerms, name: str, opening: Sequence[int], attempt: int
 ) -> tuple[PairTask, Any, Any]:
-    first, second = (tasks.file(str(each.net)) if each.net else None for each in terms.players)
+    first, second = (
+        tasks.file(str(each.learned)) if each.learned else None for each in terms.players
+    )
     task = PairTask(
         run=tasks.run,
         name=name,

@@ -1,4 +1,4 @@
-"""`playout-train evaluate`: plays a net of a run against another player."""
+"""`playout-train evaluate`: plays what a run has learned against another player."""
 
 from __future__ import annotations
 
@@ -17,25 +17,36 @@ from playout.players import Limit, PlayerError
 from playout.players.training import TrainingError
 from playout.players.training.commands.folders import folder_argument
 from playout.players.training.display import TrainingDisplay, showing
-from playout.players.training.evaluation import EvaluatedPlayer, EvaluationTerms, played, score
+from playout.players.training.evaluation import (
+    PLAYERS,
+    EvaluatedPlayer,
+    EvaluationTerms,
+    played,
+    score,
+)
 from playout.players.training.record import EvaluationRecord
 from playout.players.training.run_folder import RunFolder
+from playout.players.training.settings import EVALUATION, NET
 from playout.ratings.openings import OpeningError
 from playout.ratings.pairs import PairScore
 
+#: Simulations or nodes of a move without another limit, by what the run learns.
+_SIMULATIONS = {NET: 400, EVALUATION: 10_000}
 _EPILOG = """
 \b
 Examples:
-  playout-train evaluate DIR                             against the net of the start
+  playout-train evaluate DIR                             against the start of the run
   playout-train evaluate DIR --against "uct" --time 0.1
   playout-train evaluate DIR --against other.onnx --simulations 400 --pairs 100
   playout-train evaluate DIR --against other.onnx --simulations 400
                 --options c_puct=5,batch=1,solver=false,decisive=false,reuse=false
+  playout-train evaluate DIR --against other.npz --time 0.1      for an evaluation
   playout-train evaluate DIR --pairs 1000 --dask tcp://10.0.0.1:8786
 
-A pair is two matches from an opening of random moves, with colours swapped. With --simulations,
-several pairs are played at a time; with --time, one; with --dask, one for each core of the workers.
-Results are stored in the folder of the run, and `report` shows them.
+A net plays by alphazero, an evaluation by alphabeta. A pair is two matches from an opening of
+random moves, with colours swapped. With --simulations, several pairs are played at a time; with
+--time, one; with --dask, one for each core of the workers. Results are stored in the folder of the
+run, and `report` shows them.
 """
 
 
@@ -43,8 +54,8 @@ Results are stored in the folder of the run, and `report` shows them.
 @folder_argument
 @click.option(
     "--against",
-    metavar="NET|PLAYER",
-    help="A net, or a player with options.  [default: the net of the start]",
+    metavar="FILE|PLAYER",
+    help="A net or an evaluation, or a player with options.  [default: that of the start]",
 )
 @click.option(
     "--pairs", default=50, show_default=True, type=click.IntRange(1), help="Pairs of matches."
@@ -53,13 +64,16 @@ Results are stored in the folder of the run, and `report` shows them.
 @click.option(
     "--simulations",
     type=click.IntRange(1),
-    help="Simulations for each move of both.  [default: 400]",
+    help="Simulations or nodes for each move of both.  [default: 400; 10000 for an evaluation]",
 )
 @click.option(
-    "--options", default="", metavar="K=V,...", help="Options of alphazero, for both nets."
+    "--options",
+    default="",
+    metavar="K=V,...",
+    help="Options of alphazero or alphabeta, where both use it for both.",
 )
 @click.option(
-    "--round", "number", type=click.IntRange(0), help="Round of the net.  [default: the newest]"
+    "--round", "number", type=click.IntRange(0), help="Round to play.  [default: the newest]"
 )
 @click.option(
     "--plies",
@@ -82,13 +96,13 @@ def evaluate(
     seed: int,
     dask: str | None,
 ) -> None:
-    """Play pairs of matches with a net of the run in DIR, and show its score and Elo."""
+    """Play pairs of matches with what the run in DIR learned, and show its score and Elo."""
     folder = RunFolder.open(path)
     game = folder.settings.game
-    number = max(folder.nets(), default=0) if number is None else number
-    limit = Limit(time, simulations if time or simulations else 400)
+    number = max(folder.kept.paths(), default=0) if number is None else number
+    limit = Limit(time, simulations if time or simulations else _SIMULATIONS[folder.settings.kind])
     other, opponent = _opponent(folder, against, options)
-    both = (_with_net(folder.net(number), options), other)
+    both = (_with_file(folder.kept.path(number), options), other)
     try:
         for each in both:  # so that a fault is reported before the first pair
             each.make(game).close()
@@ -109,16 +123,17 @@ def evaluate(
     click.echo(f"round {number} against {opponent}, {_terms(limit, options)}: {found}")
 
 
-def _with_net(net: Path, options: str) -> EvaluatedPlayer:
-    return EvaluatedPlayer(f"alphazero({options})", net)
+def _with_file(learned: Path, options: str) -> EvaluatedPlayer:
+    name, _ = PLAYERS[learned.suffix]
+    return EvaluatedPlayer(f"{name}({options})", learned)
 
 
 def _opponent(folder: RunFolder, against: str | None, options: str) -> tuple[EvaluatedPlayer, str]:
-    """Return the opponent and its name. The options are for one with a net."""
+    """Return the opponent and its name. The options are for one with a file."""
     if against is None:
-        return _with_net(folder.net(0), options), "round 0"
-    if against.endswith(".onnx"):
-        return _with_net(Path(against), options), Path(against).name
+        return _with_file(folder.kept.path(0), options), "round 0"
+    if Path(against).suffix in PLAYERS:
+        return _with_file(Path(against), options), Path(against).name
     return EvaluatedPlayer(against), against
 
 

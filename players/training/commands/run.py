@@ -1,4 +1,4 @@
-"""`playout-train run` and `resume`: train until a limit is reached or the user interrupts."""
+"""`playout-train run` and `resume`: learn until a limit is reached or the user interrupts."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ from playout.commands.subprocesses import usable_cores
 from playout.players.training import TrainingError, record
 from playout.players.training.commands.folders import folder_argument
 from playout.players.training.display import TrainingDisplay, showing
-from playout.players.training.record import RoundRecord, duration
-from playout.players.training.run_folder import RunFolder
+from playout.players.training.record import NetRound, RoundRecord, duration
+from playout.players.training.run_folder import Checkpoint, RunFolder
 from playout.players.training.selfplay_process import JobPlayers, Workers
 from playout.players.training.settings import (
+    EVALUATION,
     MOST_EVALUATIONS,
+    MOST_GAMES,
     MOST_MINUTES,
     MOST_ROUNDS,
     MOST_WORKERS,
@@ -47,6 +49,9 @@ samples of the last rounds. Then a line is printed: the games, positions and eva
 evaluations a second, the share of self-play inside the net, the losses of policy and value, the
 first player's wins, ties, the mean length of games, and the net's value of the empty board for the
 player to move, from -1 to 1. Ctrl-C interrupts at any time; complete rounds are stored.
+
+For an evaluation, a round lasts ten seconds, and threads play and learn. Its line has the games and
+positions a second, the share of the weights that have been changed, and their mean step size.
 """
 
 
@@ -64,6 +69,11 @@ def _limit_options(command: F) -> F:
             help="Stop after this number, as in 25e6, counted from the start of the run.",
         ),
         click.option(
+            "--games",
+            type=click.IntRange(1, MOST_GAMES),
+            help="Stop after this number of games, counted from the start of the run.",
+        ),
+        click.option(
             "--rounds",
             type=click.IntRange(1, MOST_ROUNDS),
             help="Stop after this number of rounds, counted from the start of the run.",
@@ -71,7 +81,8 @@ def _limit_options(command: F) -> F:
         click.option(
             "--workers",
             type=click.IntRange(0, MOST_WORKERS),
-            help="Number of playing processes; with --dask, most cores of the cluster.",
+            help="Number of playing processes, of threads for an evaluation; with --dask, most "
+            "cores of the cluster.",
         ),
         dask_option("Play the games"),
     ):
@@ -83,7 +94,7 @@ def _limit_options(command: F) -> F:
 @folder_argument
 @_limit_options
 def run(path: Path, dask: str | None, **options: Any) -> None:
-    """Train a net from random weights, in a folder made by `new`."""
+    """Train a net or an evaluation from the start, in a folder made by `new`."""
     _train(path, dask, options, is_new=True)
 
 
@@ -100,6 +111,8 @@ def _train(path: Path, dask: str | None, options: dict[str, Any], is_new: bool) 
         require_dask()
     folder = RunFolder.open(path)
     settings = _changed(folder.settings, **options)
+    if dask and settings.kind == EVALUATION:
+        raise click.UsageError("an evaluation is learned on one machine; leave out --dask")
     with (
         folder.locked(),
         showing(f"Continue: playout-train resume {shlex.quote(str(path))}") as shown,
@@ -115,16 +128,41 @@ def _train(path: Path, dask: str | None, options: dict[str, Any], is_new: bool) 
             shown.say(_found(folder, last))
         folder.remove_unfinished()
         if record.is_over(settings.limits, last):
-            shown.say(_reached(path))
+            shown.say(_reached(folder))
             return
-        shown.phase("loading jax")
-        require_learning()
-        with _workers(folder, settings, dask, shown) as workers:  # which start during the imports
-            from playout.players.training.loop import TrainingLoop
+        if settings.kind == EVALUATION:
+            _learn_evaluation(folder, settings, found, shown)
+        else:
+            _train_net(folder, settings, found, shown, dask)
+        shown.say(_reached(folder))
 
-            shown.phase("loading the last net and samples")
-            TrainingLoop(folder, settings, found, shown).run(workers)
-        shown.say(_reached(path))
+
+def _learn_evaluation(
+    folder: RunFolder,
+    settings: TrainingSettings,
+    found: Checkpoint | None,
+    shown: TrainingDisplay,
+) -> None:
+    shown.phase("loading the rules, and looking at random games")
+    from playout.players.training.evaluation_loop import EvaluationLoop
+
+    EvaluationLoop(folder, settings, found, shown).run()
+
+
+def _train_net(
+    folder: RunFolder,
+    settings: TrainingSettings,
+    found: Checkpoint | None,
+    shown: TrainingDisplay,
+    dask: str | None,
+) -> None:
+    shown.phase("loading jax")
+    require_learning()
+    with _workers(folder, settings, dask, shown) as workers:  # which start during the imports
+        from playout.players.training.loop import TrainingLoop
+
+        shown.phase("loading the last net and samples")
+        TrainingLoop(folder, settings, found, shown).run(workers)
 
 
 def require_learning() -> None:
@@ -142,6 +180,8 @@ def _changed(
 ) -> TrainingSettings:
     """Return the settings with the options of the command; given limits replace all others."""
     given = {key: value for key, value in limit_options.items() if value is not None}
+    if "evaluations" in given and settings.kind == EVALUATION:
+        raise click.UsageError("an evaluation has no limit of --evaluations; give --games")
     if "evaluations" in given:
         given["evaluations"] = int(given["evaluations"])
     if given:
@@ -159,9 +199,9 @@ def _found(folder: RunFolder, last: RoundRecord | None) -> str:
         parts = [
             f"{last.round} complete round{'s' * (last.round > 1)} in {duration(last.seconds)}",
             f"{last.games:,} games",
-            f"{last.evaluations:,} evaluations",
-            f"{len(shards)} shards of samples",
         ]
+    if isinstance(last, NetRound):
+        parts += [f"{last.evaluations:,} evaluations", f"{len(shards)} shards of samples"]
     if started := sum(each.round == number for each in shards):
         parts.append(f"{started} of them played for round {number}, which continues")
     if unfinished := folder.unfinished():
@@ -169,11 +209,11 @@ def _found(folder: RunFolder, last: RoundRecord | None) -> str:
     return f"Found: {', '.join(parts)}."
 
 
-def _reached(path: Path) -> str:
-    folder = shlex.quote(str(path))
+def _reached(folder: RunFolder) -> str:
+    kept = folder.kept
     return (
-        "A limit is reached. The newest net is in nets/; "
-        f"export it: playout-train export {folder} OUT.onnx"
+        f"A limit is reached. The newest {kept.kind} is in {kept.folder.name}/; "
+        f"export it: playout-train export {shlex.quote(str(folder.path))} OUT{kept.suffix}"
     )
 
 

@@ -96,7 +96,9 @@ def travelling_files(
 
 def _named(entrant: Entrant) -> Iterator[str]:
     """Yield the words of an entrant that may be files."""
-    if entrant.command:
+    if entrant.folder:
+        yield entrant.folder
+    elif entrant.command:
         yield from shlex.split(entrant.command)
     if entrant.player:
         wanted = notation.parse(entrant.player)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import shlex
-import shutil
 import socket
 import statistics
 import tempfile
@@ -23,8 +21,11 @@ from distributed import Worker
 from playout.cluster import on_worker, worker_checks
 from playout.cluster.connection import DaskConnection
 from playout.protocol import versions
+from playout.protocol.tournament_spec import SandboxSettings
+from playout.sandbox import machine
 from playout.server.organizer.cluster.core_set import unreachable
 from playout.server.organizer.cluster.job import ClusterJob
+from playout.server.organizer.spec_file import missing_program
 from playout.server.tournament.results import SLOW
 
 #: Seconds in which the server must answer.
@@ -41,8 +42,9 @@ class WorkerAnswer:
     """The answer of a worker; `time` is its clock, in seconds since 1970.
 
     `code` identifies the installed games and players. `missing` are programs of entrants that do
-    not exist there. `unreachable` is the reason why it cannot connect to the server, empty if it
-    can. `speed` is in blocks of the calibration per second, on one core.
+    not exist there. `unreachable` is the reason why it cannot connect to the server, and `sandbox`
+    why it cannot run sandboxed entrants; both are empty if it can. `speed` is in blocks of the
+    calibration per second, on one core.
     """
 
     host: str
@@ -52,6 +54,7 @@ class WorkerAnswer:
     unreachable: str
     speed: float
     cores: int
+    sandbox: str = ""
 
 
 async def ask(job: ClusterJob, dask_worker: Worker) -> WorkerAnswer:
@@ -65,6 +68,7 @@ def _answer(job: ClusterJob, cores: int) -> WorkerAnswer:
         code=versions.installed(),
         time=time.time(),
         missing=_missing(job),
+        sandbox=_sandbox(job),
         unreachable=unreachable(job.address, _REACH_S),
         speed=_speed(),
         cores=cores,
@@ -73,16 +77,21 @@ def _answer(job: ClusterJob, cores: int) -> WorkerAnswer:
 
 def _missing(job: ClusterJob) -> tuple[str, ...]:
     """Return the programs of commands that do not exist here, also not in the job's files."""
-    commands = [each.command for each in job.spec.entrants if each.command]
-    programs = dict.fromkeys(shlex.split(command)[0] for command in commands)
     with tempfile.TemporaryDirectory(prefix="playout-check-") as folder:
         job.write_files(Path(folder))
-        return tuple(each for each in programs if not _exists(each, folder))
+        commands = [each for each in job.spec.entrants if each.command]
+        found = dict.fromkeys(missing_program(each, Path(folder)) for each in commands)
+    return tuple(filter(None, found))
 
 
-def _exists(program: str, folder: str) -> bool:
-    where = str(Path(folder, program)) if "/" in program else program
-    return shutil.which(where) is not None
+def _sandbox(job: ClusterJob) -> str:
+    """Return why this worker cannot run sandboxed entrants; empty if it can, or need not."""
+    if any(each.sandbox for each in job.spec.entrants):
+        try:
+            machine.require(job.spec.sandbox or SandboxSettings())
+        except machine.SandboxError as error:
+            return str(error)
+    return ""
 
 
 def _speed() -> float:
@@ -144,6 +153,8 @@ def _faults(answer: WorkerAnswer, job: ClusterJob, began: float, ended: float) -
         yield other
     for program in answer.missing:
         yield f"there is no program {program!r} that can be run: install it there"
+    if answer.sandbox:
+        yield answer.sandbox
     if answer.unreachable:
         host, port = job.address
         yield (

@@ -53,6 +53,18 @@ def test_nothing_is_said_about_what_is_over_soon(
     assert lines == []
 
 
+def test_nothing_is_said_at_once_on_a_machine_that_was_just_started(
+    lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "FIRST_S", 3600.0)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: 60.0)
+    progress._speaker.reset()
+    progress.say_by(lines.append)
+    with doing("Loading"):
+        pass
+    assert lines == []
+
+
 def test_blocks_with_one_text_that_follow_each_other_are_announced_once(
     lines: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

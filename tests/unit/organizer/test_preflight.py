@@ -60,6 +60,10 @@ def checked(**given: FakeWorker) -> list[preflight.CheckedWorker]:
             answered(unreachable="Connection refused"),
             "it cannot connect to the server at 10.1.2.3:4242 (Connection refused): use a server",
         ),
+        (
+            answered(sandbox="bubblewrap cannot be enforced on this machine"),
+            "bubblewrap cannot be enforced on this machine",
+        ),
         (answered(time=NOW + 3600), "its clock is 60 minutes ahead: set it"),
         (FakeWorker(ModuleNotFoundError("no", name="playout")), "Playout is not installed there"),
         (FakeWorker(AttributeError("no ask")), "it has another version of Playout (no ask)"),

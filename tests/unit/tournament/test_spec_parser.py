@@ -15,6 +15,7 @@ from playout.protocol.tournament_spec import (
     Adjudication,
     Entrant,
     Openings,
+    SandboxSettings,
     Sprt,
     TournamentSpec,
     dumps,
@@ -472,3 +473,46 @@ def test_a_specification_is_stored_and_comes_back(
         anchor="a",
     )
     assert loads(dumps(spec)) == spec
+
+
+# Programs with a protocol, and their sandbox.
+
+
+def test_a_sandboxed_program_has_a_protocol() -> None:
+    program = 'name = "old"\ncommand = "python3 bot.py"\nfolder = "old"\nsandbox = true'
+    text = (SMALL % "").replace('name = "old"', program)
+    assert errors_of(text) == [
+        "T.toml:9: sandbox: a program that connects by itself needs the network, which a sandbox "
+        "does not have: set the protocol that it speaks on its standard input and output (gtp, "
+        "uci, gomocup, lines)"
+    ]
+    assert read(text.replace("folder", 'protocol = "lines"\nfolder')).entrants[0].sandbox
+
+
+def test_the_sandbox_has_limits() -> None:
+    limits = "sandbox = { memory_mb = 100, without = ['cgroup'], reads = ['lib', '/opt/x'] }"
+    assert read(SMALL % limits).sandbox == SandboxSettings(
+        memory_mb=100, without=("cgroup",), reads=("lib", "/opt/x")
+    )
+    wrong = "sandbox = { memory_mb = 1, without = ['all'] }"
+    assert errors_of(SMALL % wrong) == [
+        "T.toml:4: memory_mb: must be a whole number from 16 to 1000000, not 1",
+        "T.toml:4: without: unknown part of the sandbox 'all' (there are: cgroup, seccomp)",
+    ]
+
+
+@pytest.mark.parametrize("key", ['protocol = "gtp"', 'folder = "x"', "sandbox = true"])
+def test_only_a_command_has_a_protocol_a_folder_and_a_sandbox(key: str) -> None:
+    text = (SMALL % "").replace('name = "old"', f'name = "old"\nplayer = "uct"\n{key}')
+    name = key.split(maxsplit=1)[0]
+    assert errors_of(text) == [f"T.toml:8: {name}: only for an entrant with a command"]
+
+
+def test_the_version_of_a_program_follows_from_the_file_in_its_folder() -> None:
+    program = 'name = "old"\ncommand = "python3 bot.py"\nfolder = "old"'
+    text = (SMALL % "").replace('name = "old"', program)
+    one, other = (
+        read(text, files={"old/bot.py": content}.get).entrants[0].version
+        for content in (b"1", b"2")
+    )
+    assert one != other

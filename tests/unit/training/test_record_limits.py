@@ -25,7 +25,7 @@ LAST = round_record(10, evaluations=1_000_000, seconds=120.0)
 def test_the_limit_that_comes_first_counts(
     chosen: Limits, share: float, remaining_s: float | None
 ) -> None:
-    assert record.progress(chosen, LAST) == share
+    assert record.progress(chosen, LAST.used) == share
     assert record.is_over(chosen, LAST) == (share == 1)
     assert record.remaining_s(chosen, LAST) == pytest.approx(remaining_s)
 
@@ -40,4 +40,5 @@ def test_the_time_left_follows_from_the_last_round_after_rounds_without_evaluati
 
 
 def test_a_run_without_a_round_is_not_over() -> None:
-    assert record.progress(Limits(rounds=1), None) == 0
+    assert record.progress(Limits(rounds=1), record.Used()) == 0
+    assert not record.is_over(Limits(rounds=1), None)

@@ -171,7 +171,7 @@ def test_the_round_that_is_complete_is_stored_and_older_shards_are_removed(
     state = {f"net/{name}": value for name, value in START.items()}
     folder.complete_round(Checkpoint(state, round_record(10)), first_needed=3)
     assert folder.shards() == [ShardName(10, 0)]
-    assert list(folder.nets()) == [10]
+    assert list(folder.kept.paths()) == [10]
     assert folder.records() == [round_record(10)]
     checkpoint = folder.read_checkpoint()
     assert checkpoint
@@ -186,7 +186,7 @@ def test_a_folder_on_another_machine_has_the_nets_that_are_needed(folder: RunFol
     for number in range(8):
         other.put_net(number, content)
     other.put_net(7, b"no net")  # it is there
-    assert list(other.nets()) == [5, 6, 7]
+    assert list(other.kept.paths()) == [5, 6, 7]
     assert other.net_content(7) == content
 
 
@@ -206,26 +206,26 @@ def test_a_shard_is_taken_to_another_machine_with_its_games(folder: RunFolder) -
 
 def test_unfinished_files_are_removed(folder: RunFolder) -> None:
     folder.start(START, None)
-    half = folder.net(0).with_name(".0001.onnx.ab_01yz9")
+    half = folder.kept.path(0).with_name(".0001.onnx.ab_01yz9")
     half.touch()
     assert folder.unfinished() == [half]
     folder.remove_unfinished()
     assert folder.unfinished() == []
-    assert list(folder.nets()) == [0]
+    assert list(folder.kept.paths()) == [0]
 
 
 def test_the_first_net_the_last_two_and_each_tenth_stay(folder: RunFolder) -> None:
     folder.start(START, None)
     for number in range(1, 25):
-        shutil.copy(folder.net(0), folder.path / "nets" / f"{number:04}.onnx")
+        shutil.copy(folder.kept.path(0), folder.path / "nets" / f"{number:04}.onnx")
     state = {f"net/{name}": value for name, value in START.items()}
     folder.complete_round(Checkpoint(state, round_record(24)), first_needed=1)
-    assert list(folder.nets()) == [0, 10, 20, 23, 24]
+    assert list(folder.kept.paths()) == [0, 10, 20, 23, 24]
 
 
 def test_a_net_that_was_not_kept_is_named(folder: RunFolder) -> None:
     with pytest.raises(TrainingError, match="there is no net yet"):
-        folder.net(0)
+        folder.kept.path(0)
     folder.start(START, None)
     with pytest.raises(TrainingError, match="there is no net of round 3; kept are: 0"):
-        folder.net(3)
+        folder.kept.path(3)

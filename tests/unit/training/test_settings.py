@@ -16,6 +16,15 @@ def test_the_file_of_a_new_run_has_the_defaults_of_its_game(game: str) -> None:
     assert settings.parse(settings.text_of(chosen), "settings.toml") == chosen
 
 
+def test_the_file_of_an_evaluation_has_only_its_own_settings() -> None:
+    chosen = settings.defaults(games.load("othello"), settings.EVALUATION)
+    text = settings.text_of(chosen)
+    assert settings.parse(text, "settings.toml") == chosen
+    assert "[net]" not in text
+    assert "seconds_per_round" in text
+    assert "seconds_per_round" not in settings.text_of(settings.defaults(games.load("othello")))
+
+
 def test_every_setting_has_a_key_and_a_meaning() -> None:
     chosen = settings.defaults(games.load("nim"))
     for name, keys in settings.TABLES.items():
@@ -61,10 +70,10 @@ def test_all_faults_are_reported_with_their_lines() -> None:
         settings.parse(text, "settings.toml")
     assert str(caught.value).splitlines() == [
         "settings.toml:2: unknown key of the settings 'sed'; did you mean 'seed'? (there are: "
-        "author, game, learning, licence, limits, net, processes, seed, self_play)",
+        "author, game, kind, learning, licence, limits, net, processes, seed, self_play)",
         "settings.toml:4: blocks: must be a whole number from 0 to 40, not 'a'",
         "settings.toml:5: unknown key of the settings 'learnig'; did you mean 'learning'? (there "
-        "are: author, game, learning, licence, limits, net, processes, seed, self_play)",
+        "are: author, game, kind, learning, licence, limits, net, processes, seed, self_play)",
     ]
 
 

@@ -1,0 +1,104 @@
+"""The filter of system calls, made with libseccomp, which every Debian has.
+
+It denies what the profiles of Docker and Flatpak deny: calls that change the system, reach other
+processes, or have had most of the kernel's faults. Sockets other than Unix sockets are denied, too,
+and memory that belongs to no process, because it is not counted.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import functools
+import os
+import tempfile
+
+_ALLOW = 0x7FFF0000
+_DENY = 0x00050000
+_NOT_EQUAL, _MASKED_EQUAL = 1, 7
+_CLONE_NEWUSER = 0x10000000
+_TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
+_AF_UNIX = 1
+
+#: Calls that fail with "operation not permitted".
+_DENIED = (
+    "acct add_key bpf chroot clock_adjtime clock_settime delete_module finit_module fsconfig"
+    " get_mempolicy init_module ioperm iopl kcmp kexec_file_load kexec_load keyctl lookup_dcookie"
+    " mbind migrate_pages modify_ldt mount move_mount move_pages msgget name_to_handle_at"
+    " open_by_handle_at perf_event_open personality pidfd_getfd pivot_root process_madvise"
+    " process_vm_readv process_vm_writev ptrace quotactl reboot request_key semget set_mempolicy"
+    " setdomainname sethostname setns settimeofday shmget swapoff swapon syslog umount umount2"
+    " unshare uselib userfaultfd vhangup"
+)
+#: Calls that programs try first: they are told that the system has none. clone3 has its flags in
+#: memory, where a filter cannot see them.
+_MISSING = (
+    "clone3 fanotify_init fsmount fsopen fspick io_uring_enter io_uring_register io_uring_setup"
+    " memfd_create memfd_secret mount_setattr open_tree"
+)
+
+
+class _Comparison(ctypes.Structure):
+    """The structure scmp_arg_cmp: an argument of a call, and the values that it is compared to."""
+
+    _fields_ = (
+        ("argument", ctypes.c_uint),
+        ("operator", ctypes.c_int),
+        ("first", ctypes.c_uint64),
+        ("second", ctypes.c_uint64),
+    )
+
+
+#: Calls with certain arguments that fail with "operation not permitted".
+_COMPARED = (
+    ("socket", _Comparison(0, _NOT_EQUAL, _AF_UNIX)),
+    ("clone", _Comparison(0, _MASKED_EQUAL, _CLONE_NEWUSER, _CLONE_NEWUSER)),
+    ("ioctl", _Comparison(1, _MASKED_EQUAL, 0xFFFFFFFF, _TIOCSTI)),
+    ("ioctl", _Comparison(1, _MASKED_EQUAL, 0xFFFFFFFF, _TIOCLINUX)),
+)
+
+
+@functools.cache
+def program() -> bytes:
+    """Return the filter as a program for the kernel. Raises OSError without libseccomp."""
+    library = _library()
+    context = library.seccomp_init(_ALLOW)
+    if not context:
+        raise OSError("libseccomp cannot make a filter")
+    try:
+        _add_rules(library, context)
+        with tempfile.TemporaryFile() as file:
+            _require(library.seccomp_export_bpf(ctypes.c_void_p(context), file.fileno()))
+            file.seek(0)
+            return file.read()
+    finally:
+        library.seccomp_release(ctypes.c_void_p(context))
+
+
+def _library() -> ctypes.CDLL:
+    library = ctypes.CDLL("libseccomp.so.2")
+    library.seccomp_init.restype = ctypes.c_void_p
+    library.seccomp_init.argtypes = (ctypes.c_uint32,)
+    return library
+
+
+def _add_rules(library: ctypes.CDLL, context: int) -> None:
+    rules: list[tuple[str, int, tuple[_Comparison, ...]]] = [
+        *((name, errno.EPERM, ()) for name in _DENIED.split()),
+        *((name, errno.ENOSYS, ()) for name in _MISSING.split()),
+        *((name, errno.EPERM, (compared,)) for name, compared in _COMPARED),
+    ]
+    for name, error, compared in rules:
+        number = library.seccomp_syscall_resolve_name(name.encode())
+        if number == -1:
+            raise OSError(f"libseccomp is too old: it does not know {name}")
+        array = (_Comparison * len(compared))(*compared)
+        add = library.seccomp_rule_add_array
+        action = ctypes.c_uint32(_DENY | error)
+        _require(add(ctypes.c_void_p(context), action, number, len(compared), array))
+
+
+def _require(code: int) -> None:
+    """Raise OSError if a call of libseccomp has failed."""
+    if code:
+        raise OSError(-code, f"libseccomp cannot make a filter: {os.strerror(-code)}")

@@ -1,0 +1,42 @@
+"""The table `sandbox` of a tournament's file or of an engine, with its checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from playout.commands import toml_table
+from playout.commands.toml_table import Check, TomlTable
+from playout.protocol.tournament_spec import SANDBOX_PARTS, SandboxSettings
+
+T = TypeVar("T")
+
+#: The longest path of a file, in characters.
+_LONGEST_PATH = 500
+
+
+def _each(check: Check[T]) -> Check[tuple[T, ...]]:
+    """Return the check of a list whose elements pass a check; in messages it may be empty."""
+
+    def check_all(value: object) -> tuple[T, ...]:
+        return tuple(map(check, value if isinstance(value, tuple) else toml_table.list_(value)))
+
+    return check_all
+
+
+#: The check of each value by itself.
+CHECKS: Mapping[str, Check[Any]] = {
+    "memory_mb": toml_table.whole(16, 1_000_000),
+    "processes": toml_table.whole(1, 10_000),
+    "disk_mb": toml_table.whole(1, 100_000),
+    "reads": _each(toml_table.visible(_LONGEST_PATH)),
+    "without": _each(toml_table.one_of("part of the sandbox", SANDBOX_PARTS)),
+}
+
+
+def read(table: TomlTable) -> SandboxSettings:
+    """Return the settings in a table, with defaults for wrong values, whose faults it collects."""
+    default = SandboxSettings()
+    values = {key: table.take(key, each, getattr(default, key)) for key, each in CHECKS.items()}
+    table.close()
+    return SandboxSettings(**values)

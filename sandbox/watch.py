@@ -1,0 +1,153 @@
+"""Starts bubblewrap with limits, and ends it if its processes exceed them; a program of its own.
+
+    python -I -S watch.py MEMORY PROCESSES FILTER BUBBLEWRAP...
+
+MEMORY is in bytes, for all processes in the sandbox together; PROCESSES counts threads, too. FILTER
+is the filter of system calls in base 64, empty for none. The kernel limits the data of each process
+and the size of each file at once. This program adds up what the processes use, every 50 ms: memory
+that is theirs alone or shared between them, and files in their temporary folders.
+
+The exit code is that of the command, 128 plus the number of a signal that ended it, or 137 after a
+limit, with a line on standard error. The program imports little, so that it starts in 20 ms.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import ctypes
+import itertools
+import os
+import resource
+import select
+import signal
+import sys
+from collections.abc import Iterator
+
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_prctl = ctypes.CDLL(None).prctl
+#: Milliseconds between two checks of the limits: a check takes 0.1 ms.
+_POLL_MS = 50
+#: The most open files of each process, and files in a temporary folder: a file without content
+#: takes memory of the kernel that belongs to no process.
+_OPEN_FILES, _FILES = 256, 10_000
+_TEMPORARY = ("tmp", "dev/shm")
+_NICENESS = -10
+_KILLED = 128 + signal.SIGKILL
+
+
+def main(memory: int, processes: int, rules: bytes, words: list[str]) -> int:
+    """Run bubblewrap until it exits or exceeds a limit; return the exit code."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    sandbox = os.fork()
+    if sandbox == 0:
+        _become(words, rules, memory)
+    with contextlib.suppress(PermissionError):  # as root, it runs before a thousand processes
+        os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1):  # so that the other ends notice when the program closes its streams
+        os.dup2(null, stream)
+    poll = select.poll()
+    poll.register(os.pidfd_open(sandbox), select.POLLIN)
+    while not poll.poll(_POLL_MS):
+        if excess := _excess(sandbox, memory, processes):
+            os.write(2, f"the sandbox has ended the program: {excess}\n".encode())
+            os.kill(sandbox, signal.SIGKILL)
+            _await_end()
+            return _KILLED
+    return _exit_code(sandbox)
+
+
+def _become(words: list[str], rules: bytes, memory: int) -> None:
+    """Execute bubblewrap in this process, with limits, and without environment and open files."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    for kind, most in (
+        (resource.RLIMIT_DATA, memory),
+        (resource.RLIMIT_FSIZE, memory),
+        (resource.RLIMIT_NOFILE, _OPEN_FILES),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_MEMLOCK, 0),
+        (resource.RLIMIT_MSGQUEUE, 0),
+    ):
+        highest = resource.getrlimit(kind)[1]
+        low = most if highest == resource.RLIM_INFINITY else min(most, highest)
+        resource.setrlimit(kind, (low, low))
+    if rules:
+        words = [words[0], "--seccomp", str(_readable(rules)), *words[1:]]
+    try:
+        os.execve(words[0], words, {})
+    except OSError as error:
+        os.write(2, f"{words[0]} cannot be run: {error.strerror}\n".encode())
+    os._exit(127)
+
+
+def _readable(content: bytes) -> int:
+    """Return the descriptor of a pipe with some bytes, at most as many as a pipe holds."""
+    reading, writing = os.pipe()
+    os.write(writing, content)
+    os.close(writing)
+    os.set_inheritable(reading, True)
+    return reading
+
+
+def _excess(sandbox: int, memory: int, processes: int) -> str:
+    """Return in words which limit the processes of a sandbox exceed; empty if none."""
+    # The first two are bubblewrap's, which starts the command when all is prepared. The walk ends
+    # at the limit, because it would never catch up with a program that forks without end.
+    programs = list(itertools.islice(_tree(sandbox), 2, processes + 3))
+    count, used = map(sum, zip((0, 0), *map(_use, programs), strict=True))
+    if max(count, len(programs)) > processes:
+        return f"it has more than {processes} processes and threads"
+    if used > memory:
+        return f"it uses {used >> 20} MiB of memory, and {memory >> 20} are allowed"
+    if programs and (files := _files(programs[0])) > _FILES:
+        return f"it has {files} temporary files, and {_FILES} are allowed"
+    return ""
+
+
+def _tree(first: int) -> Iterator[int]:
+    """Yield a process and its descendants, parents before children."""
+    found = [first]
+    for each in found:
+        yield each
+        with contextlib.suppress(OSError):
+            for thread in os.listdir(f"/proc/{each}/task"):
+                with open(f"/proc/{each}/task/{thread}/children", "rb") as file:
+                    found.extend(map(int, file.read().split()))
+
+
+def _use(process: int) -> tuple[int, int]:
+    """Return the threads of a process and its bytes of memory, without mapped files."""
+    with contextlib.suppress(OSError), open(f"/proc/{process}/status", "rb") as file:
+        values = dict(line.split(b":", 1) for line in file)
+        kilobytes = (values.get(key, b"0").split()[0] for key in (b"RssAnon", b"RssShmem"))
+        return int(values[b"Threads"]), sum(map(int, kilobytes)) << 10
+    return 0, 0
+
+
+def _files(process: int) -> int:
+    """Return the number of files in the temporary folders that a process has."""
+    with contextlib.suppress(OSError):
+        found = [os.statvfs(f"/proc/{process}/root/{folder}") for folder in _TEMPORARY]
+        return sum(each.f_files - each.f_ffree for each in found)
+    return 0
+
+
+def _await_end() -> None:
+    """Wait until all processes have exited: the kernel kills those of a namespace together."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
+
+
+def _exit_code(sandbox: int) -> int:
+    """Return the exit code of bubblewrap, after the end of all processes."""
+    code = os.waitstatus_to_exitcode(os.waitpid(sandbox, 0)[1])
+    _await_end()
+    return code if code >= 0 else 128 - code
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2]), base64.b64decode(sys.argv[3]), sys.argv[4:]))

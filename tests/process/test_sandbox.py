@@ -1,0 +1,307 @@
+"""The sandbox: small programs try to leave it, inside and outside; nothing of it stays."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playout.players.engines.config import EngineConfig
+from playout.players.engines.process import EngineError, EngineProcess
+from playout.protocol.tournament_spec import SandboxSettings
+from playout.sandbox import machine, watch
+from playout.sandbox.bubblewrap import Sandbox
+from playout.sandbox.machine import SandboxError
+from support.commands import RunningServer, run, start
+from support.engines import require_gone
+from support.escapes import ESCAPES, SMALL, Escape
+from support.organizer import database_option
+from support.requirements import skip_without
+from support.waiting import wait_until
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _bubblewrap() -> None:
+    lacking = machine.missing()
+    if "bubblewrap" in lacking or "seccomp" in lacking:
+        skip_without(f"a sandbox ({lacking})")
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[dict[str, Any]]:
+    """A machine with files, sockets and a process that programs in a sandbox must not reach."""
+    own, other = tmp_path / "own", tmp_path / "other"
+    for folder in (own, other):
+        folder.mkdir()
+        (folder / "bot.txt").write_text("a secret")
+    (own / "link").symlink_to(other / "bot.txt")
+    (tmp_path / "playout.db").write_text("a database")
+    with ExitStack() as stack:
+        tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        udp = stack.enter_context(socket.socket(type=socket.SOCK_DGRAM))
+        udp.bind(("127.0.0.1", 0))
+        abstract = f"playout-test-{os.getpid()}"
+        for address in (str(other / "socket"), f"\0{abstract}"):
+            unix = stack.enter_context(socket.socket(socket.AF_UNIX))
+            unix.bind(address)
+            unix.listen()
+        victim = stack.enter_context(subprocess.Popen(["sleep", "600"]))
+        stack.callback(victim.kill)
+        yield {
+            "own": str(own),
+            "other": str(other / "bot.txt"),
+            "home": str(tmp_path),
+            "database": str(tmp_path / "playout.db"),
+            "temporary": "/tmp",
+            "tcp": tcp.getsockname()[1],
+            "udp": udp.getsockname()[1],
+            "unix": str(other / "socket"),
+            "abstract": abstract,
+            "victim": victim.pid,
+            "descriptor": tcp.fileno(),
+        }
+
+
+def output_of(words: list[str], facts: Mapping[str, Any]) -> str:
+    """What a command writes, which runs as the child of a shell with a secret."""
+    done = subprocess.run(
+        ["sh", "-c", '"$@"; true', "sh", *words],
+        cwd=facts["own"],
+        env={**os.environ, "SECRET": "a token"},
+        pass_fds=[facts["descriptor"]],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("escape", ESCAPES, ids=lambda each: each.name)
+def test_a_program_can_do_it_outside_and_not_inside(escape: Escape, stage: dict[str, Any]) -> None:
+    facts = json.dumps(stage)
+    inside = output_of(escape.words(facts, Path(stage["own"])), stage)
+    assert "done\n" not in inside
+    assert re.search(r"Error|the sandbox has ended the program", inside), inside
+    assert "SyntaxError" not in inside
+    assert "NameError" not in inside
+    os.kill(stage["victim"], 0)
+    if os.geteuid() == 0 or not escape.as_root:
+        assert output_of(escape.command(facts), stage).endswith("done\n")
+
+
+def test_the_document_lists_every_escape() -> None:
+    document = (ROOT / "docs" / "sandbox.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| [^|]+ \|$", document, re.MULTILINE)
+    listed = {name: outside for name, outside in rows if outside.startswith("yes")}
+    assert listed == {each.name: "yes, as root" if each.as_root else "yes" for each in ESCAPES}
+
+
+# The program in the sandbox.
+
+
+def python(code: str, settings: SandboxSettings = SMALL) -> list[str]:
+    words = [sys.executable, "-I", "-S", "-c", code]
+    return Sandbox(settings, Path("/")).words(words)
+
+
+def test_a_program_gets_its_input_and_its_exit_code_is_returned() -> None:
+    program = "import sys; print(sys.stdin.read().upper()); sys.exit(7)"
+    done = subprocess.run(python(program), input=b"abc", capture_output=True, check=False)
+    assert (done.stdout, done.returncode) == (b"ABC\n", 7)
+
+
+def test_a_program_has_a_home_that_is_gone_with_it() -> None:
+    name = f"playout-test-{os.getpid()}"
+    program = f"import os; p = os.environ['HOME'] + '/{name}'; open(p, 'w'); print(p)"
+    assert subprocess.check_output(python(program)) == f"/tmp/{name}\n".encode()
+    assert not Path("/tmp", name).exists()
+
+
+def test_a_signal_that_ends_a_program_is_its_exit_code() -> None:
+    program = "import os; os.kill(os.getpid(), 11)"
+    assert subprocess.run(python(program), check=False).returncode == 128 + signal.SIGSEGV
+
+
+#: It leaves a child in another session, and waits.
+BUSY = """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork(): os._exit(0)
+else:
+    os.wait()
+    print("ready", flush=True)
+time.sleep(600)
+"""
+
+
+def processes(watcher: int, number: int) -> list[int]:
+    """The processes of a sandbox, when there are that many."""
+    wait_until(lambda: len(list(watch._tree(watcher))) >= number, f"{number} processes")
+    return list(watch._tree(watcher))
+
+
+@pytest.mark.parametrize("victim", [0, 1, 2, 3], ids=["watch", "bubblewrap", "init", "program"])
+def test_nothing_is_left_when_a_part_of_it_is_killed(victim: int) -> None:
+    with subprocess.Popen(python(BUSY), stdout=subprocess.PIPE) as started:
+        assert started.stdout
+        assert started.stdout.readline() == b"ready\n"
+        all_ = processes(started.pid, 5)
+        os.kill(all_[victim], signal.SIGKILL)
+    require_gone(all_)
+
+
+# As an engine.
+
+
+def engine(code: str, tmp_path: Path) -> EngineConfig:
+    words = (sys.executable, "-I", "-S", "-c", code)
+    return EngineConfig("bot", words, "lines", tmp_path, sandbox=Sandbox(SMALL, tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("code", "fault"),
+    [
+        ("raise SystemExit('it does not start')", "exited with code 1.*it does not start"),
+        ("import time; print('ready', flush=True); time.sleep(600)", "has not answered in time"),
+        ("while True: print('x' * 65535, end='')", "has written more than 16 MB"),
+        ("x = [bytearray(1 << 20) for _ in range(100)]", "MemoryError"),
+        ("import os; os.close(1); os.close(0); os.pause()", "has closed its output|exited"),
+    ],
+    ids=["crashes", "hangs", "floods", "fills memory", "closes its output"],
+)
+def test_a_faulty_program_ends_as_any_engine_does(code: str, fault: str, tmp_path: Path) -> None:
+    process = EngineProcess(engine(code, tmp_path), threading.Event())
+    hangs = "ready" in code
+    if hangs:
+        assert process.line(math.inf) == "ready"
+    with pytest.raises(EngineError, match=fault):
+        process.line(0.0 if hangs else math.inf)
+    all_ = [process._process.pid, *watch._tree(process._process.pid)]
+    process.close()
+    require_gone(all_)
+
+
+def test_nothing_is_left_when_the_player_is_killed(tmp_path: Path, server: RunningServer) -> None:
+    prefixes = ", ".join(f'"{each}"' for each in SMALL.reads)
+    (tmp_path / "busy.py").write_text(BUSY)
+    (tmp_path / "engines.toml").write_text(
+        f'[bot]\ncommand = "{sys.executable} -I -S busy.py"\nprotocol = "lines"\nfolder = "."\n'
+        f'sandbox = {{ reads = [{prefixes}], without = ["cgroup"] }}\n'
+    )
+    engines = ("--engines", str(tmp_path / "engines.toml"))
+    player = start("playout-player", "nim", "engine(name=bot)", *engines, *server.address)
+    all_ = processes(player.pid, 7)  # with guard, watch, bubblewrap, init, program and child
+    player.kill()
+    player.communicate()
+    require_gone(all_[1:])
+
+
+# The machine.
+
+
+def test_what_cannot_be_enforced_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    machine.missing.cache_clear()
+    try:
+        with pytest.raises(SandboxError) as caught:
+            machine.require(SandboxSettings(without=("cgroup", "seccomp")))
+        assert str(caught.value) == (
+            "bubblewrap cannot be enforced on this machine: bwrap is not installed (apt install "
+            "bubblewrap); a sandbox needs it"
+        )
+        with pytest.raises(SandboxError, match="cgroup cannot be enforced"):
+            machine.require(SandboxSettings())
+    finally:
+        machine.missing.cache_clear()
+
+
+def test_a_sandbox_shows_the_system_and_its_folder(tmp_path: Path) -> None:
+    sandbox = Sandbox(replace(SMALL, reads=("libraries",)), tmp_path, tmp_path / "own")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "link").symlink_to(tmp_path / "other")
+    shown = ["/usr/bin/env", f"{tmp_path}/own/bot", f"{tmp_path}/libraries/x"]
+    assert all(map(sandbox.shows, shown))
+    hidden = [f"{tmp_path}/other", f"{tmp_path}/own/link", "/opt/x"]
+    assert not any(map(sandbox.shows, hidden))
+
+
+# Entrants of a tournament.
+
+#: A bot that plays the first legal move, and loses if it can read a file of another one.
+BOT = """
+import json, os, sys
+for line in sys.stdin:
+    legal = json.loads(line)["legal_actions"]
+    print(legal[0] if not os.path.exists("../bob/bot.py") else "found", flush=True)
+"""
+TOURNAMENT = """
+name = "students"
+games = ["tic_tac_toe"]
+format = "match"
+rounds = 1
+clock = "30/move"
+concurrency = 1
+[sandbox]
+memory_mb = 64
+without = ["cgroup"]
+reads = [PREFIXES]
+[[entrants]]
+name = "Ann"
+command = "PYTHON -I -S bot.py"
+protocol = "lines"
+folder = "ann"
+sandbox = true
+[[entrants]]
+name = "Bob"
+command = "PYTHON -I -S bot.py"
+protocol = "lines"
+folder = "bob"
+"""
+
+
+def tournament(folder: Path) -> Path:
+    """A file of a tournament, with the bots."""
+    for name in ("ann", "bob"):
+        (folder / name).mkdir()
+    (folder / "ann" / "bot.py").write_text(BOT)
+    (folder / "bob" / "bot.py").write_text(BOT.replace("not os", "os"))
+    prefixes = ", ".join(f'"{each}"' for each in (sys.prefix, sys.base_prefix))
+    file = folder / "students.toml"
+    file.write_text(TOURNAMENT.replace("PYTHON", sys.executable).replace("PREFIXES", prefixes))
+    return file
+
+
+def test_entrants_play_in_their_sandbox(tmp_path: Path) -> None:
+    """The bot outside finds the file of another one, the bot inside does not."""
+    file = tournament(tmp_path)
+    code, output = run("playout-tournament", "run", str(file), *database_option(tmp_path))
+    assert code == 0, output
+    assert "1 of 1 pair" in output, output
+    assert "resign" not in output
+
+
+def test_a_bot_that_does_not_work_is_an_error_with_its_line(tmp_path: Path) -> None:
+    file = tournament(tmp_path)
+    (tmp_path / "ann" / "bot.py").write_text("import nonsense")
+    code, output = run("playout-tournament", "validate", str(file))
+    assert code == 2
+    line = file.read_text().splitlines().index('name = "Ann"') + 2
+    assert f"students.toml:{line}: Ann: " in output
+    assert "No module named 'nonsense'" in output

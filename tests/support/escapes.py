@@ -1,0 +1,160 @@
+"""Small programs that try to leave a sandbox; each prints `done` if it could.
+
+They are given facts about their surroundings as JSON: `stage` of `tests/process/test_sandbox.py`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from playout.protocol.tournament_spec import SandboxSettings
+from playout.sandbox.bubblewrap import Sandbox
+
+#: Limits that a test reaches quickly.
+SMALL = SandboxSettings(
+    memory_mb=64,
+    processes=20,
+    disk_mb=4,
+    reads=(sys.prefix, sys.base_prefix),
+    without=("cgroup",),
+)
+_BEGINNING = (
+    "import ctypes, json, os, signal, socket, sys, tempfile, time; s = json.loads(sys.argv[1])"
+)
+_END = "print('done')"
+
+
+@dataclass(frozen=True)
+class Escape:
+    """A program; `as_root`: whether only root can do this outside of a sandbox."""
+
+    name: str
+    program: str
+    as_root: bool = False
+
+    def command(self, facts: str) -> list[str]:
+        """Return the words that run the program."""
+        code = "\n".join((_BEGINNING, self.program, _END))
+        return [sys.executable, "-I", "-S", "-c", code, facts]
+
+    def words(self, facts: str, folder: Path) -> list[str]:
+        """Return the words that run the program in a sandbox with that folder."""
+        return Sandbox(SMALL, folder, folder).words(self.command(facts))
+
+
+def _escapes() -> Iterator[Escape]:
+    yield Escape("reads `/etc/passwd`", "open('/etc/passwd').read()")
+    yield Escape("reads `/etc/shadow`", "open('/etc/shadow').read()", as_root=True)
+    yield Escape("reads a file of another bot", "open(s['other']).read()")
+    yield Escape("lists the home of the user", "assert len(os.listdir(s['home'])) > 1")
+    yield Escape("changes the database", "open(s['database'], 'r+').write('x')")
+    yield Escape("changes a file of its own folder", "open('bot.txt', 'a').write('x')")
+    yield Escape("follows a link in its folder to a file outside", "open('link').read()")
+    yield Escape("makes a link to a file outside", _LINK)
+    yield Escape("reads the environment", "os.environ['SECRET']")
+    yield Escape("reads the environment of its parent", _ENVIRONMENT)
+    yield Escape("uses an open file of its parent", "os.fstat(s['descriptor'])")
+    yield Escape("sees other processes", "os.kill(s['victim'], 0)")
+    yield Escape("ends another process", "os.kill(s['victim'], signal.SIGKILL)")
+    yield Escape("ends its parent", _PARENT)
+    yield Escape("traces a process (`ptrace`)", _PTRACE)
+    yield Escape("connects by TCP", "socket.create_connection(('127.0.0.1', s['tcp']), 1)")
+    yield Escape(
+        "sends by UDP",
+        "socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', s['udp']))",
+    )
+    yield Escape("connects to a Unix socket", _UNIX % "s['unix']")
+    yield Escape("connects to an abstract Unix socket", _UNIX % "chr(0) + s['abstract']")
+    yield Escape("opens a netlink socket", "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)")
+    yield Escape("makes a namespace of users", "assert not ctypes.CDLL(None).unshare(0x10000000)")
+    yield Escape("mounts a file system", _MOUNT, as_root=True)
+    yield Escape("sets the clock", _CLOCK, as_root=True)
+    yield Escape("sets the name of the machine", _HOSTNAME, as_root=True)
+    yield Escape("opens a setting of the kernel to write", _KERNEL, as_root=True)
+    yield Escape("fills memory", "x = bytearray(100 << 20)")
+    yield Escape("fills memory with several processes", _MEMORY_OF_MANY)
+    yield Escape("makes memory that belongs to no process (`memfd`)", "os.memfd_create('x')")
+    yield Escape("fills the disk", _DISK % "s['temporary']")
+    yield Escape("fills `/dev/shm`", _DISK % "'/dev/shm'")
+    yield Escape("writes ten thousand files", _FILES)
+    yield Escape("forks without end", _FORKS)
+
+
+_LINK = "with tempfile.TemporaryDirectory() as f: os.symlink(s['other'], f + '/l'); open(f + '/l')"
+_ENVIRONMENT = "assert 'SECRET' in open(f'/proc/{os.getppid()}/environ').read()"
+_KERNEL = "os.open('/proc/sys/kernel/core_pattern', os.O_WRONLY)"
+_HOSTNAME = "socket.sethostname(socket.gethostname())"
+_UNIX = "socket.socket(socket.AF_UNIX).connect(%s)"
+_PARENT = """
+parent = os.getppid()
+os.kill(parent, signal.SIGKILL)
+end = time.monotonic() + 1
+while os.getppid() == parent:
+    assert time.monotonic() < end
+"""
+_PTRACE = """
+child = os.fork()
+if child == 0:
+    time.sleep(60)
+seized = ctypes.CDLL(None).ptrace(0x4206, child, None, None)
+os.kill(child, signal.SIGKILL)
+assert seized == 0
+"""
+_MOUNT = """
+libc = ctypes.CDLL(None)
+with tempfile.TemporaryDirectory() as folder:
+    assert libc.mount(b'none', folder.encode(), b'tmpfs', 0, None) == 0
+    libc.umount(folder.encode())
+"""
+#: An offset of 0 leaves the time as it is, but needs the right to set it.
+_CLOCK = """
+buffer = (ctypes.c_long * 64)()
+buffer[0] = 0x0100
+assert ctypes.CDLL(None).adjtimex(buffer) >= 0
+"""
+_MEMORY_OF_MANY = """
+children = []
+full, filled = os.pipe()
+for _ in range(5):
+    if not (child := os.fork()):
+        x = bytearray(30 << 20)
+        os.write(filled, b'x')
+        time.sleep(60)
+    children.append(child)
+try:
+    for _ in children:
+        os.read(full, 1)
+    time.sleep(1)
+finally:
+    for each in children:
+        os.kill(each, signal.SIGKILL)
+"""
+_DISK = """
+with tempfile.TemporaryFile(dir=%s) as file:
+    file.write(bytes(20 << 20))
+    file.flush()
+"""
+_FILES = """
+with tempfile.TemporaryDirectory() as folder:
+    for number in range(11_000):
+        os.close(os.open(f'{folder}/{number}', os.O_CREAT))
+    time.sleep(1)
+"""
+#: It ends at a hundred, so that it does no harm where it is not stopped.
+_FORKS = """
+children = []
+try:
+    for _ in range(100):
+        if not (child := os.fork()):
+            time.sleep(60)
+            os._exit(0)
+        children.append(child)
+    time.sleep(1)
+finally:
+    for each in children:
+        os.kill(each, signal.SIGKILL)
+"""
+ESCAPES = tuple(_escapes())
