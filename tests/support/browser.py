@@ -255,8 +255,10 @@ def play_on_by_keyboard(page: Page, draw: random.Random, most: int = 1000) -> No
         move = moves.nth(draw.randrange(moves.count())).element_handle()
         if move.get_attribute("data-cell") is None:
             tab_to(page, move)
-        else:
-            walk(page, move)
+            page.keyboard.press("Enter")
+            move.wait_for_element_state("hidden")  # each position has new buttons
+            continue
+        walk(page, move)
         page.keyboard.press("Enter")
         if answers := page.locator(ANSWERS).count():
             for _ in range(draw.randrange(answers)):
