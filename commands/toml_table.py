@@ -25,6 +25,8 @@ Check = Callable[[object], T]
 
 #: The lowest and the highest whole number of TOML.
 WHOLE = (-(2**63), 2**63 - 1)
+#: The longest path of a file, in characters.
+LONGEST_PATH = 500
 
 
 def text(value: object) -> str:

@@ -11,9 +11,6 @@ from playout.protocol.tournament_spec import SANDBOX_PARTS, SandboxSettings
 
 T = TypeVar("T")
 
-#: The longest path of a file, in characters.
-_LONGEST_PATH = 500
-
 
 def _each(check: Check[T]) -> Check[tuple[T, ...]]:
     """Return the check of a list whose elements pass a check; in messages it may be empty."""
@@ -29,7 +26,7 @@ CHECKS: Mapping[str, Check[Any]] = {
     "memory_mb": toml_table.whole(16, 1_000_000),
     "processes": toml_table.whole(1, 10_000),
     "disk_mb": toml_table.whole(1, 100_000),
-    "reads": _each(toml_table.visible(_LONGEST_PATH)),
+    "reads": _each(toml_table.visible(toml_table.LONGEST_PATH)),
     "without": _each(toml_table.one_of("part of the sandbox", SANDBOX_PARTS)),
 }
 

@@ -13,7 +13,15 @@ import numpy as np
 from numba import types
 
 from playout.games.core.kernels import compiled
-from playout.players.evaluations.tables import TABLES, Floats, Ints, Tables, code_of, phase_of
+from playout.players.evaluations.tables import (
+    TABLES,
+    Floats,
+    Ints,
+    Tables,
+    code_of,
+    find_numbers,
+    phase_of,
+)
 
 
 class Line(NamedTuple):
@@ -64,13 +72,8 @@ def sum_weights(tables: Tables, line: Line, ply: int) -> None:
 @compiled(types.void(TABLES, LINE, types.int64), allocates=False)
 def set_first(tables: Tables, line: Line, ply: int) -> None:
     """Set all about a position from its state alone."""
-    state, values = line.states[ply], tables.numbers[1]
-    for group in range(len(tables.groups)):
-        number = 0
-        for place in range(tables.lengths[group]):
-            number = number * values + code_of(tables, state[tables.groups[group, place]])
-        line.numbers[ply, group] = tables.offsets[group] + number
-    line.phases[ply] = phase_of(tables, state)
+    find_numbers(tables, line.states[ply], line.numbers[ply])
+    line.phases[ply] = phase_of(tables, line.states[ply])
     sum_weights(tables, line, ply)
 
 

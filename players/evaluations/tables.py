@@ -97,15 +97,23 @@ def code_of(tables: Tables, value: int) -> int:
 
 
 @compiled(types.void(TABLES, _V, _V), allocates=False)
-def find_weights(tables: Tables, state: Ints, indices: Ints) -> None:
-    """Write the index of the weight of each group into `indices`."""
-    _, values, size, _ = tables.numbers
-    part = ((state[0] - 1) * (len(tables.cuts) + 1) + phase_of(tables, state)) * size
+def find_numbers(tables: Tables, state: Ints, numbers: Ints) -> None:
+    """Write the place of the weight of each group, in a part of the weights, into `numbers`."""
+    values = tables.numbers[1]
     for group in range(len(tables.groups)):
         number = 0
         for place in range(tables.lengths[group]):
             number = number * values + code_of(tables, state[tables.groups[group, place]])
-        indices[group] = part + tables.offsets[group] + number
+        numbers[group] = tables.offsets[group] + number
+
+
+@compiled(types.void(TABLES, _V, _V), allocates=False)
+def find_weights(tables: Tables, state: Ints, indices: Ints) -> None:
+    """Write the index of the weight of each group into `indices`."""
+    find_numbers(tables, state, indices)
+    part = (state[0] - 1) * (len(tables.cuts) + 1) + phase_of(tables, state)
+    for group in range(len(indices)):
+        indices[group] += part * tables.numbers[2]
 
 
 @compiled(types.float64(TABLES, _V), allocates=False)

@@ -23,7 +23,7 @@ INDEX = "docs/README.md"
 UNSEARCHED = "---\nsearch:\n  exclude: true\n---\n"  # results are documents
 FENCE = "`" * 5  # longer than any in a listed file
 #: Files that the site has as they are; of other files and of folders it has a page.
-AS_THEY_ARE = (".xz", ".md", ".onnx", ".png", ".svg")
+AS_THEY_ARE = (".md", ".onnx", ".png", ".svg", ".xz")
 
 
 class _Page(File):

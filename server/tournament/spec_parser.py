@@ -20,7 +20,7 @@ from playout.protocol.tournament_spec import Adjudication, Entrant, Openings, Sp
 from playout.protocol.versions import Files
 from playout.sandbox import settings
 from playout.server.tournament import formats, opening_file, spec_validation
-from playout.server.tournament.spec_validation import FIELDS, LONGEST_PATH
+from playout.server.tournament.spec_validation import FIELDS
 
 
 @dataclass(frozen=True)
@@ -143,11 +143,11 @@ def cluster_settings(text: str) -> ClusterSettings:
 def _cluster(top: TomlTable) -> ClusterSettings:
     table = top.table("cluster", "cluster")
     settings = ClusterSettings(
-        dask=table.take("dask", toml_table.visible(LONGEST_PATH), None),
+        dask=table.take("dask", toml_table.visible(toml_table.LONGEST_PATH), None),
         files=tuple(
             each
             for each in (
-                table.elements("files", toml_table.visible(LONGEST_PATH), "")
+                table.elements("files", toml_table.visible(toml_table.LONGEST_PATH), "")
                 if "files" in table
                 else ()
             )
@@ -305,7 +305,7 @@ def _sprt(top: TomlTable) -> Sprt:
 def _paths(loaded: Mapping[str, Game], load: Check[Game]) -> Check[dict[str, str]]:
     """Return the check of the paths of files: one for all games, or a table of them."""
 
-    path = toml_table.visible(LONGEST_PATH)
+    path = toml_table.visible(toml_table.LONGEST_PATH)
 
     def check(value: object) -> dict[str, str]:
         if not isinstance(value, dict):

@@ -42,8 +42,6 @@ MOST_ROUNDS = 1_000_000
 MOST_ENTRANTS = 256
 #: The most characters about the machine.
 LONGEST_MACHINE = 300
-#: The longest path, in characters.
-LONGEST_PATH = 500
 MOST_GAMES = 20
 #: The entrants that are checked in a step, 0.1 ms each.
 ENTRANTS_A_STEP = 16
@@ -70,7 +68,7 @@ FIELDS: Mapping[type, Mapping[str, Check[Any]]] = {
         "threads": toml_table.whole(1, 1024),
         "clock": toml_table.clock,
         "protocol": toml_table.one_of("protocol", PROGRAM_PROTOCOLS),
-        "folder": toml_table.visible(LONGEST_PATH),
+        "folder": toml_table.visible(toml_table.LONGEST_PATH),
         "sandbox": toml_table.truth,
     },
     SandboxSettings: settings.CHECKS,
