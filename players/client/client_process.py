@@ -72,10 +72,10 @@ def play(
 
     def on_signal(number: int, call: Callable[..., None], *arguments: int) -> None:
         def react() -> None:
-            acknowledge()
             if not codes:
                 exit_timer.stop()
                 call(*arguments)
+            acknowledge()  # at last: until then, the player's code may take Python's global lock
 
         def handle(*_: object) -> None:
             exit_timer.start(REACT_S, codes[0] if codes else 128 + number)

@@ -13,6 +13,8 @@ import pytest
 from support.commands import RunningServer, finish, run, running_server, start
 from support.forked import ForkedCommand
 from support.raw_client import RawClient
+from support.waiting import wait_until
+from testbed.machine import processor_seconds
 
 GAME = "tic_tac_toe"
 _PLAYERS = str(Path(__file__).parents[1] / "support" / "players")
@@ -64,6 +66,8 @@ def test_a_signal_ends_a_player_that_never_returns(
 
 def test_a_signal_ends_a_player_that_lets_nothing_else_run(host: RunningServer) -> None:
     with started(host, "LockingPlayer", "none") as process:
+        used = processor_seconds(process.pid)
+        wait_until(lambda: processor_seconds(process.pid) > used + 0.1, "it has taken the lock")
         process.send_signal(signal.SIGINT)
         code, output = finish(process)
     assert code == -signal.SIGKILL
