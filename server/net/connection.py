@@ -103,8 +103,11 @@ class StreamConnection(ABC):
     def send(self, data: bytes, *, when_idle: bool = False) -> None:
         """Send bytes at the end of this iteration of the loop, or later, with `when_idle`.
 
-        A peer that leaves more than `unread_bytes` of output unread is disconnected.
+        A peer that leaves more than `unread_bytes` of output unread is disconnected. After `close`
+        nothing is sent: the end of a WebSocket connection must be its last frame.
         """
+        if self._closing:
+            return
         if not when_idle and not self._flush_is_due:
             self._flush_is_due = True
             self._scheduler.end_of_iteration(self._flush)

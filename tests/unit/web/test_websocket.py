@@ -208,6 +208,20 @@ def test_a_closed_connection_gets_no_pings() -> None:
     assert line.heard() == []
 
 
+def test_nothing_follows_the_frame_that_closes_a_connection() -> None:
+    web = WebSocketsInMemory()
+    leaves, stays = web.line(), web.line()
+    for line, name in (leaves, "Ann"), (stays, "Bo"):
+        hello(line, name)
+        line.say("seek", id=1, game="tic_tac_toe")
+        if line is leaves:
+            line.send(Opcode.CLOSE)
+            assert leaves.heard()[-1].opcode is Opcode.CLOSE
+    assert "started" in [json.loads(str(frame.payload))["type"] for frame in stays.heard()]
+    web.wait(PING_S)
+    assert leaves.transport.value() == b""
+
+
 def test_websockets_do_not_count_as_http_connections() -> None:
     web = WebSocketsInMemory()
     for _ in range(MAX_CONNECTIONS + 5):
