@@ -125,27 +125,24 @@ class AlphaBeta(Player):
         return self._depth
 
     def _info(self, state: State, depth: int, seconds: float) -> Info:
+        """Return the analysis; a better action has at least as many visits as those behind it."""
         nodes = int(self._search.state[qs.NODES])
         actions, scores = (each[0, : self._candidates].tolist() for each in self._search[1:3])
-        legal = len(self.game.legal_actions(state))
-        found = tuple(map(self._stats, actions[:legal], scores)) if depth else ()
-        best = found[0] if found else ActionStats(actions[0], 1, 0.5)
+        legal, found = len(self.game.legal_actions(state)), []
+        visits = 1
+        for action, score in reversed([*zip(actions[:legal], scores, strict=False)]):
+            visits = max(visits, int(self._search.history[qs.ROOT, action]))
+            found.insert(0, _stats(action, visits, score))
+        best = found[0]
         return Info(
             simulations=nodes,
             seconds=seconds,
             depth=depth,
             win_rate=best.win_rate,
             pv=tuple(self._line(state, best.action)),
-            actions=found,
+            actions=tuple(found) if depth else (),
             proven=best.proven,
         )
-
-    def _stats(self, action: int, value: int) -> ActionStats:
-        """Return what the search found about an action of the root."""
-        proven = (1 if value > 0 else -1) if abs(value) > qs.CERTAIN else None
-        win_rate = min(1.0, max(0.0, (1 + value / qs.CERTAIN) / 2))
-        visits = int(self._search.state[qs.NODES])
-        return ActionStats(action, visits, visits * win_rate, proven=proven)
 
     def _line(self, state: State, action: int) -> Iterator[int]:
         """Yield an action, then the moves that the table has after it."""
@@ -158,6 +155,13 @@ class AlphaBeta(Player):
             if row is None:
                 return
             action = int(row[3])
+
+
+def _stats(action: int, visits: int, value: int) -> ActionStats:
+    """Return what the search found about an action of the root."""
+    proven = (1 if value > 0 else -1) if abs(value) > qs.CERTAIN else None
+    win_rate = min(1.0, max(0.0, (1 + value / qs.CERTAIN) / 2))
+    return ActionStats(action, visits, visits * win_rate, proven=proven)
 
 
 def _require(holds: bool, message: str) -> None:

@@ -52,7 +52,8 @@ class Best(Player):
         candidates: int = 1,
     ) -> None:
         super().__init__(game)
-        for name, value in (("time", time), ("simulations", simulations)):
+        given = {"time": time, "simulations": simulations, "candidates": candidates}
+        for name, value in given.items():
             if value is not None and value <= 0:
                 raise SpecError(f"best: {name} must be above 0, not {value}")
         self._limit = Limit(time, simulations)

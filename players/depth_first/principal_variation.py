@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from playout.games.core.kernels import Board, compiled
 from playout.players.core.rules import board_key
 from playout.players.depth_first.quiescence import (
+    CERTAIN,
     KERNELS,
     LAST,
     MOST,
@@ -24,6 +25,7 @@ from playout.players.depth_first.quiescence import (
     STOPPED,
     WORDS,
     PrincipalKernels,
+    ROOT,
     PrincipalSearch,
     bring_best_first,
     outcome_value,
@@ -132,7 +134,7 @@ def search_root(
     player = search.boards[0, 0]
     search.line.phases[0] = -1
     for place in range(n):
-        action = actions[place]
+        action, before = actions[place], state[NODES]
         alpha = scores[wanted - 1] if place >= wanted else -MOST
         play_on(search, kernels, 0, action)
         sign = 1 if search.boards[1, 0] == player else -1
@@ -146,7 +148,11 @@ def search_root(
         if place < wanted or value > alpha:
             low, high = (alpha, MOST) if sign > 0 else (-MOST, -alpha)
             value = sign * value_of(search, kernels, tables, 1, depth - 1, low, high)
+        search.history[ROOT, action] += state[NODES] - before
         if state[STOPPED] != 0:
+            if scores[0] < -CERTAIN:  # all that were searched lose: try the next one
+                actions[0], actions[place] = actions[place], actions[0]
+                scores[0], scores[place] = scores[place], scores[0]
             return place
         at = place
         while at > 0 and value > scores[at - 1]:

@@ -31,6 +31,8 @@ from playout.players.evaluations.tables import (
 CERTAIN, WON = 10_000, 1_000_000
 #: Beyond all values.
 MOST = 1 << 30
+#: The row of the history for the root.
+ROOT = 0
 #: Plies of the stack: of a search, and of the forcing moves after it. Where a player may do without
 #: them, their number grows with each ply, so that there are fewer plies.
 MOST_PLIES, _FORCED_PLIES, _FREE_PLIES = 80, 24, 8
@@ -66,7 +68,7 @@ class PrincipalSearch(NamedTuple):
     actions: Ints  # [ply, place] legal actions
     scores: Ints  # [ply, place] the greatest is searched next
     line: Line  # the evaluations of the boards
-    history: Ints  # [player, action] cutoffs, weighted by depth
+    history: Ints  # [player, action] cutoffs, weighted by depth; [ROOT, action] nodes below it
     table: Ints  # [row, field]: key, depth * 4 + kind, value, action
     state: Ints  # [field], see above
 
