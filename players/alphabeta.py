@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time as clock
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import ClassVar
 
 import numpy as np
@@ -25,13 +26,15 @@ from playout.players.evaluations import files
 
 #: A search to the next depth is not begun after this part of the time, if the rest can be kept.
 _MOST_USED = 0.7
+_MOST_THREADS = 256
 
 
 class AlphaBeta(Player):
     """Principal-variation search, a ply deeper each time, with a learned evaluation.
 
     `evaluation` is a file made by `playout-train export`; some games come with one. `depth`
-    limits the plies that it looks ahead, 0 means no limit. `seed` decides between equal moves.
+    limits the plies that it looks ahead, 0 means no limit. `seed` decides between equal moves. The
+    `threads` search the same position and share a table, which `reuse` keeps for the next move.
     """
 
     about_options: ClassVar = {
@@ -41,6 +44,9 @@ class AlphaBeta(Player):
         "seed": "whole number for the choice among equal moves; without it, random",
         "memory_mb": "memory of the transposition table in MB, 1 or more",
         "candidates": "moves whose values it finds exactly, for an analysis; 1 or more",
+        "threads": f"searches in parallel that share the table, from 1 to {_MOST_THREADS}",
+        "reuse": "whether the table is kept between the moves of a match",
+        "ponder": "whether it thinks on the opponent's time",
     }
 
     def __init__(
@@ -52,10 +58,17 @@ class AlphaBeta(Player):
         seed: int | None = None,
         memory_mb: int = 64,
         candidates: int = 1,
+        threads: int = 1,
+        reuse: bool = True,
+        ponder: bool = False,
     ) -> None:
         super().__init__(game)
         _require(time is None or time > 0, f"time must be above 0 seconds, not {time}")
         _require(depth >= 0, f"depth must be 0 or more, not {depth}")
+        _require(
+            0 < threads <= _MOST_THREADS,
+            f"threads must be from 1 to {_MOST_THREADS}, not {threads}",
+        )
         _require(candidates > 0, f"candidates must be 1 or more, not {candidates}")
         _require(0 < memory_mb <= 1 << 16, "memory_mb must be from 1 to 65536")
         if not isinstance(game, KernelGame):
@@ -63,7 +76,8 @@ class AlphaBeta(Player):
         try:
             self._tables = files.load(game, evaluation)
             rows = 1 << (memory_mb * 2**20 // 32).bit_length() - 1
-            self._search = qs.new_search(game, self._tables, rows)
+            table = qs.new_table(rows)
+            self._searches = [qs.new_search(game, self._tables, table) for _ in range(threads)]
         except (files.EvaluationError, MemoryError) as error:
             raise SpecError(f"alphabeta: {error}") from error
         self._kernels = qs.kernels_of(game)
@@ -71,54 +85,89 @@ class AlphaBeta(Player):
         self._limit = Limit(time)
         self._depth = min(depth or qs.MOST_PLIES, qs.MOST_PLIES)
         self._random = np.random.default_rng(None if seed is None else seed % 2**64)
-        self._candidates = candidates
+        self._candidates, self._reuse, self.ponders = candidates, reuse, ponder
+        self._first = self._searches[0]
+        self._pool = ThreadPoolExecutor(max(1, threads - 1), "search")
+        self._number, self._count = 0, 0
+        self._root: tuple[int, State] = 0, ()
 
     def cancel(self) -> None:
         super().cancel()
         self._stop()
 
     def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
-        state = states[-1]
-        if self.game.winner(state):
+        if self.game.winner(states[-1]):
             raise ValueError("there is nothing to choose: the game is over")
         limit = tighter(limit, self._limit)
         started = clock.perf_counter()
-        pv.start(self._search, self._board(state))
-        actions = self._random.permutation(self.game.legal_actions(state))
-        self._search.actions[0, : len(actions)] = actions
-        self._search.scores[0, : len(actions)] = 0
+        self._set_root(states)
         if limit.simulations is not None:
-            self._search.state[qs.LAST] = limit.simulations
-        if self.cancelled.is_set():
-            raise Cancelled
+            self._first.state[qs.LAST] = limit.simulations
         stop = threading.Timer(limit.seconds or 0, self._stop)
         if limit.seconds is not None:
             stop.start()
         try:
-            reached = self._deepen(len(actions), started, limit)
+            reached = self._search(started, limit)
         finally:
-            stop.cancel()
             if limit.seconds is not None:
+                stop.cancel()
                 stop.join()
-        if self.cancelled.is_set():
-            raise Cancelled
         seconds = clock.perf_counter() - started
-        return PlayResult(int(self._search.actions[0, 0]), self._info(state, reached, seconds))
+        return PlayResult(int(self._first.actions[0, 0]), self._info(states[-1], reached, seconds))
+
+    def ponder(self, states: Sequence[State]) -> None:
+        if not self.game.winner(states[-1]):
+            self._set_root(states)
+            self._search(clock.perf_counter(), Limit())
+
+    def close(self) -> None:
+        self._pool.shutdown()
+
+    def _set_root(self, states: Sequence[State]) -> None:
+        """Set the root of each search; the table is kept while the match goes on."""
+        ply, state = self._root
+        if not self._reuse or ply >= len(states) or states[ply] != state:
+            self._number += 1
+        self._root = len(states) - 1, states[-1]
+        legal = self.game.legal_actions(states[-1])
+        for search in self._searches:
+            pv.start(search, self._board(states[-1]), self._number)
+            search.actions[0, : len(legal)] = self._random.permutation(legal)
+            search.scores[0, : len(legal)] = 0
+        self._count = len(legal)
 
     def _stop(self) -> None:
-        self._search.state[qs.LAST] = -1  # a running search stops at its next node
+        for search in self._searches:
+            search.state[qs.LAST] = -1  # a running search stops at its next node
 
-    def _deepen(self, n: int, started: float, limit: Limit) -> int:
-        """Search the `n` actions of the root deeper and deeper; return the depth that was reached.
+    def _search(self, started: float, limit: Limit) -> int:
+        """Search in all threads until the first one ends; return its depth. Raises Cancelled."""
+        if self.cancelled.is_set():
+            raise Cancelled
+        others = [
+            self._pool.submit(self._deepen, search, 1 + number % 2, started, Limit())
+            for number, search in enumerate(self._searches[1:], start=1)
+        ]
+        try:
+            reached = self._deepen(self._first, 1, started, limit)
+        finally:
+            self._stop()
+            wait(others)
+        if self.cancelled.is_set():
+            raise Cancelled
+        return reached
+
+    def _deepen(self, search: qs.PrincipalSearch, first: int, started: float, limit: Limit) -> int:
+        """Search the root deeper and deeper, from a first depth on; return the depth reached.
 
         It is 0 if not even the search of one ply has ended.
         """
-        wanted = min(n, self._candidates)
-        for depth in range(1, self._depth + 1):
-            searched = pv.search_root(self._search, self._kernels, self._tables, n, depth, wanted)
+        n, wanted = self._count, min(self._count, self._candidates)
+        for depth in range(first, self._depth + 1):
+            searched = pv.search_root(search, self._kernels, self._tables, n, depth, wanted)
             if searched < n:
                 return depth if searched and depth > 1 else depth - 1
-            is_certain = abs(int(self._search.scores[0, 0])) > qs.CERTAIN
+            is_certain = abs(int(search.scores[0, 0])) > qs.CERTAIN
             used = (clock.perf_counter() - started) / (limit.seconds or float("inf"))
             if is_certain or (limit.time_carries_over and (n == 1 or used > _MOST_USED)):
                 return depth
@@ -126,12 +175,12 @@ class AlphaBeta(Player):
 
     def _info(self, state: State, depth: int, seconds: float) -> Info:
         """Return the analysis; a better action has at least as many visits as those behind it."""
-        nodes = int(self._search.state[qs.NODES])
-        actions, scores = (each[0, : self._candidates].tolist() for each in self._search[1:3])
-        legal, found = len(self.game.legal_actions(state)), []
-        visits = 1
-        for action, score in reversed([*zip(actions[:legal], scores, strict=False)]):
-            visits = max(visits, int(self._search.history[qs.ROOT, action]))
+        nodes = sum(int(search.state[qs.NODES]) for search in self._searches)
+        wanted, visits = min(self._count, self._candidates), 1
+        found: list[ActionStats] = []
+        for place in reversed(range(wanted)):
+            action, score = (int(each[0, place]) for each in self._first[1:3])
+            visits = max(visits, int(self._first.history[qs.ROOT, action]))
             found.insert(0, _stats(action, visits, score))
         best = found[0]
         return Info(
@@ -151,10 +200,10 @@ class AlphaBeta(Player):
                 return
             yield action
             state = self.game.next_state(state, action)
-            row = pv.row_of(self._search, self._board(state))
-            if row is None:
+            found = pv.best_action(self._first, self._board(state))
+            if found is None:
                 return
-            action = int(row[3])
+            action = found
 
 
 def _stats(action: int, visits: int, value: int) -> ActionStats:

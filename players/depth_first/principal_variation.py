@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
 from playout.games.core.kernels import Board, compiled
 from playout.players.core.rules import board_key
@@ -21,11 +19,11 @@ from playout.players.depth_first.quiescence import (
     MOST_PLIES,
     NODES,
     NUMBER,
+    ROOT,
     SEARCH,
     STOPPED,
     WORDS,
     PrincipalKernels,
-    ROOT,
     PrincipalSearch,
     bring_best_first,
     outcome_value,
@@ -71,15 +69,15 @@ def value_of(
     key = key_of(search, board)
     row = search.table[key & (len(search.table) - 1)]
     move = -1
-    if row[0] == key:
-        move = row[3]
-        kind, value = row[1] & 3, row[2]
+    about, value, known = row[1], row[2], row[3]
+    if row[0] ^ about ^ value ^ known == key:  # else of another position, or of another thread
+        move, kind = known, about & 3
         holds = (
             kind == _EXACT
             or (kind == _LOWER and value >= beta)
             or (kind == _UPPER and value <= alpha)
         )
-        if ply > 0 and row[1] >> 2 >= depth and holds:
+        if ply > 0 and about >> 2 >= depth and holds:
             return value
     n = kernels.legal(board, search.actions[ply])
     for place in range(n):
@@ -111,7 +109,8 @@ def value_of(
             search.history[board[0], action] += depth * depth
             break
     kind = _UPPER if best <= lowest else _LOWER if best >= beta else _EXACT
-    row[0], row[1], row[2], row[3] = key, depth << 2 | kind, best, best_action
+    about = depth << 2 | kind
+    row[0], row[1], row[2], row[3] = key ^ about ^ best ^ best_action, about, best, best_action
     return best
 
 
@@ -162,18 +161,18 @@ def search_root(
     return n
 
 
-def start(search: PrincipalSearch, board: Any) -> None:
-    """Set the root, and forget the history and the table of an earlier search."""
+def start(search: PrincipalSearch, board: Any, number: int) -> None:
+    """Set the root, and forget the history; the table keeps what has the same number."""
     search.boards[0][:] = board
     search.line.phases[0] = -1
     search.history[:] = 0
     search.state[:NUMBER] = 0
     search.state[LAST] = 1 << 62
-    search.state[NUMBER] += 1
+    search.state[NUMBER] = number
 
 
-def row_of(search: PrincipalSearch, board: Board) -> NDArray[np.int64] | None:
-    """Return the row of a position in the table, None if there is none."""
+def best_action(search: PrincipalSearch, board: Board) -> int | None:
+    """Return the best action of a position in the table, None if it is not there."""
     key = int(key_of(search, board))
-    row = search.table[key & (len(search.table) - 1)]
-    return row if row[0] == key and row[1] else None
+    mixed, about, value, action = search.table[key & (len(search.table) - 1)].tolist()
+    return action if about and mixed ^ about ^ value ^ action == key else None

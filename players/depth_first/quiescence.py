@@ -69,7 +69,7 @@ class PrincipalSearch(NamedTuple):
     scores: Ints  # [ply, place] the greatest is searched next
     line: Line  # the evaluations of the boards
     history: Ints  # [player, action] cutoffs, weighted by depth; [ROOT, action] nodes below it
-    table: Ints  # [row, field]: key, depth * 4 + kind, value, action
+    table: Ints  # [row, field]: key, mixed with the others; depth * 4 + kind; value; action
     state: Ints  # [field], see above
 
 
@@ -77,8 +77,13 @@ _V, _M = types.int64[::1], types.int64[:, ::1]
 SEARCH = types.NamedTuple([_M, _M, _M, LINE, _M, _M, _V], PrincipalSearch)
 
 
-def new_search(game: KernelGame, tables: Tables, rows: int) -> PrincipalSearch:
-    """Return a search whose table has a number of rows, a power of two."""
+def new_table(rows: int) -> Ints:
+    """Return an empty table of a number of rows, a power of two."""
+    return np.zeros((rows, 4), dtype=np.int64)
+
+
+def new_search(game: KernelGame, tables: Tables, table: Ints) -> PrincipalSearch:
+    """Return a search; several of them, each in a thread, can share a table."""
     plies = MOST_PLIES + _FORCED_PLIES + 2
     state = np.zeros(8, dtype=np.int64)
     state[LAST] = 1 << 62
@@ -89,7 +94,7 @@ def new_search(game: KernelGame, tables: Tables, rows: int) -> PrincipalSearch:
         np.zeros((plies, game.num_actions), dtype=np.int64),
         new_line(tables, len(game.initial_state()), plies),
         np.zeros((3, game.num_actions), dtype=np.int64),
-        np.zeros((rows, 4), dtype=np.int64),
+        table,
         state,
     )
 

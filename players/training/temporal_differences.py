@@ -126,7 +126,7 @@ class EvaluationLearner:
             raise SpecError(f"no evaluation of {game} can be learned: its rules are not compiled")
         self.tables = tables
         self._kernels = qs.kernels_of(game)
-        self._search = qs.new_search(game, tables, rows=4)
+        self._search = qs.new_search(game, tables, qs.new_table(rows=4))
         self._start = game.board()
         self.rng = np.array([np.random.default_rng(seed).integers(1 << 62)], dtype=np.uint64)
         own = np.zeros((2, len(tables.weights)), dtype=np.float32)

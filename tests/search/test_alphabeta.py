@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import random
 import threading
 import zipfile
@@ -26,6 +27,8 @@ from playout.players.evaluations.tables import Tables, expected, find_weights, n
 from playout.players.training.temporal_differences import EvaluationLearner
 
 SMALL = "mnk(m=3,n=3,k=3)"
+#: The number of a search: what the table has of other numbers is not used.
+NUMBERS = itertools.count(1)
 #: Games of several kinds: lines, discs that turn, captures, forced captures with several jumps, and
 #: pieces of several kinds.
 KINDS = [SMALL, "othello(size=4)", "breakthrough(rows=5,columns=4)", "checkers", "chess"]
@@ -137,9 +140,9 @@ def test_the_search_finds_the_value_of_a_search_without_pruning(name: str) -> No
     assert isinstance(game, KernelGame)
     tables = new_tables(game, phases=2)
     tables.weights[:] = np.random.default_rng(2).normal(0, 0.02, len(tables.weights))
-    search, kernels = qs.new_search(game, tables, rows=1 << 12), qs.kernels_of(game)
+    search, kernels = qs.new_search(game, tables, qs.new_table(rows=1 << 12)), qs.kernels_of(game)
     for state in positions(game, 5, 25):
-        pv.start(search, game.board(state))
+        pv.start(search, game.board(state), next(NUMBERS))
         search.state[qs.LAST] = 1 << 60
         found = pv.value_of(search, kernels, tables, 0, 2, -(1 << 30), 1 << 30)
         assert found == pytest.approx(plain_value(game, tables, state, 2, 0), abs=1)
@@ -150,7 +153,7 @@ def test_the_values_of_the_candidates_are_those_of_a_search_without_pruning() ->
     assert isinstance(game, KernelGame)
     tables = new_tables(game, phases=2)
     tables.weights[:] = np.random.default_rng(3).normal(0, 0.02, len(tables.weights))
-    search, kernels = qs.new_search(game, tables, rows=1 << 12), qs.kernels_of(game)
+    search, kernels = qs.new_search(game, tables, qs.new_table(rows=1 << 12)), qs.kernels_of(game)
     seen = 0
     for state in positions(game, 5, 25):
         legal = game.legal_actions(state)
@@ -159,7 +162,7 @@ def test_the_values_of_the_candidates_are_those_of_a_search_without_pruning() ->
             after = game.next_state(state, action)
             sign = 1 if game.current_player(after) == state[0] and not game.winner(after) else -1
             expected[action] = sign * plain_value(game, tables, after, 1, 1)
-        pv.start(search, game.board(state))
+        pv.start(search, game.board(state), next(NUMBERS))
         search.actions[0, : len(legal)] = legal
         wanted = min(2, len(legal))
         for depth in (1, 2):  # without reductions
@@ -203,7 +206,7 @@ def test_earlier_positions_do_not_count_in_the_table() -> None:
     game = games.load("chess")
     assert isinstance(game, KernelGame)
     tables = new_tables(game, phases=1)
-    search = qs.new_search(game, tables, rows=4)
+    search = qs.new_search(game, tables, qs.new_table(rows=4))
 
     def after(*moves: str) -> State:
         state = game.initial_state()
@@ -227,10 +230,10 @@ def test_moves_that_remove_pieces_are_searched_on_but_not_without_end(name: str)
     assert isinstance(game, KernelGame)
     tables = new_tables(game, phases=2)
     tables.weights[:] = np.random.default_rng(1).normal(0, 0.1, len(tables.weights))
-    search, kernels = qs.new_search(game, tables, rows=1 << 12), qs.kernels_of(game)
+    search, kernels = qs.new_search(game, tables, qs.new_table(rows=1 << 12)), qs.kernels_of(game)
     deepest = 0
     for state in positions(game, 1, 200):
-        pv.start(search, game.board(state))
+        pv.start(search, game.board(state), next(NUMBERS))
         search.state[qs.LAST] = 100_000
         pv.value_of(search, kernels, tables, 0, 1, -(1 << 30), 1 << 30)
         assert not search.state[qs.STOPPED]
@@ -242,8 +245,8 @@ def test_a_search_of_moves_that_remove_pieces_stops_at_once(
     learned: tuple[KernelGame, Tables],
 ) -> None:
     game, tables = learned
-    search, kernels = qs.new_search(game, tables, rows=4), qs.kernels_of(game)
-    pv.start(search, game.board())
+    search, kernels = qs.new_search(game, tables, qs.new_table(rows=4)), qs.kernels_of(game)
+    pv.start(search, game.board(), next(NUMBERS))
     search.state[qs.LAST] = 3
     pv.value_of(search, kernels, tables, 0, 1, -(1 << 30), 1 << 30)
     assert search.state[qs.STOPPED]
@@ -409,6 +412,62 @@ def test_a_search_that_is_cancelled_ends_soon(file: Path) -> None:
     timer.join()
     player.ready()
     assert player.choose([game.initial_state()], Limit(seconds=0.01)).action in range(9)
+
+
+def test_the_table_is_kept_during_a_match_unless_told_otherwise() -> None:
+    game = games.load("breakthrough")
+    nodes = {}
+    for reuse in ("true", "false"):
+        player = players.load(f"alphabeta(seed=1,depth=6,reuse={reuse})", game)
+        states = [game.initial_state()]
+        player.choose(states, Limit(seconds=100))
+        again = player.choose(states, Limit(seconds=100))
+        assert again.info
+        nodes[reuse] = again.info.simulations
+        player.close()
+    assert nodes["true"] < nodes["false"] / 2
+
+
+def test_what_was_found_on_the_time_of_the_opponent_is_used() -> None:
+    game = games.load("breakthrough")
+    player = players.load("alphabeta(seed=1,depth=6,ponder=true)", game)
+    assert player.ponders
+    first = game.initial_state()
+    states = [first, game.next_state(first, game.legal_actions(first)[0])]
+    player.ponder(states)
+    states.append(game.next_state(states[-1], game.legal_actions(states[-1])[0]))
+    with_it = player.choose(states, Limit(seconds=100)).info
+    without = (
+        players.load("alphabeta(seed=1,depth=6)", game).choose(states, Limit(seconds=100)).info
+    )
+    assert with_it
+    assert without
+    assert with_it.depth == without.depth == 6
+    assert with_it.simulations < without.simulations
+
+
+def test_pondering_ends_when_it_is_cancelled() -> None:
+    game = games.load("breakthrough")
+    player = players.load("alphabeta(ponder=true)", game)
+    timer = threading.Timer(0.05, player.cancel)
+    timer.start()
+    with pytest.raises(Cancelled):
+        player.ponder([game.initial_state()])
+    timer.join()
+
+
+def test_threads_share_a_table_and_find_the_same_value(file: Path) -> None:
+    game = games.load(SMALL)
+    player = players.load(f"alphabeta(evaluation={file},threads=3)", game)
+    states = [game.initial_state()]
+    for action in (0, 4, 8):
+        states.append(game.next_state(states[-1], action))
+    for _ in range(20):
+        result = player.choose(states, Limit(seconds=5))
+        assert result.info
+        assert result.action in (1, 3, 5, 7)  # a corner would lose
+        assert result.info.win_rate == 0.5
+    player.close()
 
 
 def test_what_was_learned_in_a_moment_does_not_lose_to_random_moves(file: Path) -> None:
