@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import math
 import random
 import threading
 import zipfile
@@ -22,7 +23,7 @@ from playout.players import Cancelled, Limit
 from playout.players.depth_first import principal_variation as pv
 from playout.players.depth_first import quiescence as qs
 from playout.players.evaluations import files
-from playout.players.evaluations.lines import expected_at, new_line, set_first, set_next
+from playout.players.evaluations.lines import new_line, set_first, set_next, sum_at
 from playout.players.evaluations.tables import Tables, expected, find_weights, new_tables
 from playout.players.training.temporal_differences import EvaluationLearner
 
@@ -102,7 +103,7 @@ def test_differences_between_positions_lead_to_the_same_evaluation(name: str) ->
     for ply, state in enumerate(positions(game, 4, 60)):
         line.states[ply] = state
         (set_next if ply else set_first)(tables, line, ply)
-        assert expected_at(line, ply) == pytest.approx(value(tables, state), abs=1e-5)
+        assert math.tanh(sum_at(line, ply)) == pytest.approx(value(tables, state), abs=1e-5)
 
 
 def test_every_built_in_game_with_a_board_can_be_learned() -> None:
@@ -124,7 +125,7 @@ def plain_value(game: Game, tables: Tables, state: State, depth: int, ply: int) 
         return 0 if winner < 0 else qs.WON - ply if winner == me else ply - qs.WON
     sign = 1 if me == 1 else -1
     if depth == 0:
-        return sign * int(value(tables, state) * qs.CERTAIN)
+        return sign * int(math.atanh(value(tables, state)) * qs.SCALE)
     found = []
     for action in game.legal_actions(state):
         after = game.next_state(state, action)
