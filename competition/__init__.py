@@ -1,0 +1,1 @@
+"""Competitions: bots that people hand in as code, which play on a ladder in sandboxes."""
