@@ -140,6 +140,8 @@ class Submissions:
 
     def log(self, submission: Submission, text: str) -> None:
         """Add lines to the log of a submission, unless it is full."""
+        if not text.strip():
+            return
         with self.place(submission, "log.txt").open("ab") as file:
             if file.tell() < MOST_LOG:
                 file.write(f"{text.rstrip()[-8000:]}\n".encode(errors="replace"))
