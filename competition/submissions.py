@@ -21,7 +21,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 import msgspec
 from msgspec import structs
@@ -91,16 +91,23 @@ class Submissions:
         for name in ("submissions", "incoming"):
             (self.folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder.chmod(0o700)
-        self._lock = (self.folder / "lock").open("w")
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise FolderInUse(f"another server runs the competition in {self.folder}") from None
+        self._lock = self.locked(self.folder)
         shutil.rmtree(self.folder / "incoming")
         (self.folder / "incoming").mkdir(mode=0o700)
         for each in self._all.values():
             if each.state == "running":  # it was interrupted: from the first stage on
                 self.put(structs.replace(each, state="queued", stage="unpack"))
+
+    @staticmethod
+    def locked(folder: Path) -> IO[str]:
+        """Return the locked file of a folder; closing it unlocks it. Raises FolderInUse."""
+        file = (folder / "lock").open("w")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise FolderInUse(f"another server runs the competition in {folder}") from None
+        return file
 
     def __iter__(self) -> Iterator[Submission]:
         return iter(sorted(self._all.values(), key=lambda each: each.id))
