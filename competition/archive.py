@@ -13,7 +13,6 @@ sentence, with exit code 1, about what is wrong.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import resource
@@ -68,7 +67,7 @@ def main() -> int:
     """Unpack the file of the command line; return the exit code."""
     upload, name, folder, most = sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_CPU, (_CPU_S, _CPU_S + 5))
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(most), int(most)))
     try:
         found = unpack(Path(upload), name, Path(folder), int(most))
@@ -86,8 +85,7 @@ def unpack(upload: Path, name: str, folder: Path, most: int) -> Unpacked:
     """Unpack a file into a new folder, at most `most` bytes. Raises ArchiveError, BotFileError."""
     folder.mkdir(mode=0o700)
     try:
-        with contextlib.closing(_members(upload, name)) as members:
-            _write(members, folder, most)
+        _write(_members(upload, name), folder, most)
     except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise ArchiveError(f"{name} is damaged, or no archive of this kind: {error}") from error
     except (NotImplementedError, RuntimeError, UnicodeError, ValueError, OSError) as error:
@@ -127,7 +125,9 @@ def _zip_members(upload: Path) -> Iterator[_Member]:
             mode = each.external_attr >> 16
             kind = stat.S_IFMT(mode)
             if each.flag_bits & 1:
-                raise ArchiveError(f"{_shown(each.filename)} is encrypted: archive without password")
+                raise ArchiveError(
+                    f"{_shown(each.filename)} is encrypted: archive without password"
+                )
             if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
                 raise _special(each.filename)
             if each.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):

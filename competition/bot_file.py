@@ -57,7 +57,7 @@ class BotFile(msgspec.Struct, frozen=True):
 #: The command that plays a class of a Python file. Its rules are not compiled: to compile them
 #: takes seconds, and the sandbox shows no cache.
 _PYTHON = (
-    *("env", "NUMBA_DISABLE_JIT=1", "PYTHONDONTWRITEBYTECODE=1", f"PYTHONPATH={python_path()}"),
+    *("env", "NUMBA_DISABLE_JIT=1", "OPENBLAS_NUM_THREADS=1", f"PYTHONPATH={python_path()}"),
     *(sys.executable, "-P", "-m", "playout.competition.python_bot"),
 )
 

@@ -216,10 +216,11 @@ def final(file: Path) -> None:
     path = submissions.folder / "final.toml"
     url, report = _final_database(submissions), path.with_suffix(".html")
     command = "playout.server.organizer.tournament_command:main"
+    words = ["run", str(path)]
     if _has_final(submissions):
-        words = ("resume", "--spec", str(path))
+        words = ["resume", "--spec", str(path)]
     else:
-        words = ("run", str(_final_file(submissions)))
+        _final_file(submissions)
     _run(own(command, *words, "--database", url, "--http", "none"))
     _run(own(command, "report", "--database", url, "--format", "html", "--output", str(report)))
     click.echo(f"The report is {report}. Next: playout-competition export {file} --csv FILE")

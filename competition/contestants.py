@@ -193,9 +193,7 @@ async def _play(
     """Let a bot log in and play; return it, and its end with its exit code."""
     opened = await operator.session(name)
     ended: Deferred[int] = Deferred()
-    identity = Identity(
-        opened.name, "bot", software("playout-competition"), session=opened.session
-    )
+    identity = Identity(opened.name, "bot", software("playout-competition"), session=opened.session)
     agent = Agent(operator.reactor, player_of, request, identity, console, ended.callback)
     connection = ServerConnection(
         operator.reactor,

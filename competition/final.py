@@ -142,8 +142,8 @@ def write_grades(file: IO[str], grades: Sequence[Grade], competition: Competitio
     graded = {skeleton(each.team) for each in grades}
     for one in people:
         if skeleton(one.team) not in graded:
-            row = ("", one.team, one.account, one.name, "", 0, 0, "", "", "")
-            writer.writerow([_safe(value) for value in row])
+            none = ("", one.team, one.account, one.name, "", 0, 0, "", "", "")
+            writer.writerow([_safe(value) for value in none])
 
 
 def _number(value: float | None) -> str:

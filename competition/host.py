@@ -8,6 +8,7 @@ that the next process continues where this one stopped.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import signal
 import sys
@@ -19,7 +20,9 @@ from typing import Any
 import msgspec
 from msgspec import structs
 from twisted.internet.defer import Deferred
+from twisted.internet.error import ReactorNotRunning
 from twisted.internet.task import deferLater
+from twisted.protocols.policies import ThrottlingFactory
 
 from playout import games
 from playout.competition.contestants import (
@@ -34,7 +37,7 @@ from playout.competition.contestants import (
 from playout.competition.site import Pages
 from playout.competition.stages import StageFault, Stages, for_author
 from playout.competition.submissions import FolderInUse, Submission, Submissions
-from playout.competition.uploads import Accounts, UploadSite
+from playout.competition.uploads import MOST_CONNECTIONS, Accounts, UploadSite
 from playout.games.core import spec
 from playout.players.client.player_cache import PlayerCache
 from playout.protocol.endpoints import page_address
@@ -54,20 +57,18 @@ _USELESS = 2
 
 def main() -> int:
     """Run the competitions of the orders on the standard input, until SIGTERM."""
-    from twisted.internet import reactor
-
-    untyped: Any = reactor
+    reactor: Any = importlib.import_module("twisted.internet.reactor")
     orders = msgspec.json.decode(sys.stdin.readline(), type=CompetitionOrders)
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: untyped.callFromThread(untyped.stop))
+        signal.signal(number, lambda *_: reactor.callFromThread(reactor.stop))
     try:
-        host = Host(untyped, orders)
+        host = Host(reactor, orders)
     except (CompetitionFileError, FolderInUse, games.SpecError) as error:
         _say(str(error))
         return _USELESS
-    untyped.suggestThreadPoolSize(_THREADS)
-    untyped.callWhenRunning(host.start)
-    untyped.run(installSignalHandlers=False)
+    reactor.suggestThreadPoolSize(_THREADS)
+    reactor.callWhenRunning(host.start)
+    reactor.run(installSignalHandlers=False)
     os._exit(0)  # threads may wait for programs, which end with this process
 
 
@@ -91,12 +92,13 @@ class Host:
                 refusals[name] = refusal
                 _say(f"{file}: submissions are refused: {refusal}")
         every = {name: each.submissions for name, each in self._runs.items()}
-        self._site = UploadSite(
+        site = UploadSite(
             Pages(every, orders.database, refusals),
             Accounts(orders.database, orders.token_days),
             next(iter(every.values())).folder / "incoming",
             max(each.competition.submission_mb for each in every.values()) * 2**20,
         )
+        self._site = ThrottlingFactory(site, MOST_CONNECTIONS)  # type: ignore[no-reactor-call]
 
     def start(self) -> None:
         """Listen, connect to the server, and then play and handle what was handed in."""
@@ -140,9 +142,10 @@ class Run:
         """Let all bots enter the ladder, and handle the queue."""
         for bot, player_of in self._house:
             self._enter(bot.name, bot.player[:64], player_of, lambda text: None)
-        for each in self.submissions.accepted().values():
-            self._enter_submission(each)
-        _run(self._handle_queue())
+        if not refusal_of(self._competition):
+            for each in self.submissions.accepted().values():
+                self._enter_submission(each)
+        _run(self._reactor, self._handle_queue())
 
     async def _handle_queue(self) -> None:
         """Handle submissions, one after the other, as long as this process runs."""
@@ -168,7 +171,7 @@ class Run:
         game = self._competition.game
         bot = LadderBot(self._operator, name, game, version, player_of, show)
         self._bots[name] = bot
-        _run(bot.run())
+        _run(self._reactor, bot.run())
 
     async def _play_house(self, submission: Submission) -> Submission:
         """Play a match from each side against the first house bot. Raises StageFault."""
@@ -213,15 +216,13 @@ def _house_player(bot: HouseBot) -> PlayerOf:
     return PlayerCache(spec.parse(bot.player))
 
 
-def _run(coroutine: Coroutine[Any, Any, None]) -> None:
+def _run(reactor: Any, coroutine: Coroutine[Any, Any, None]) -> None:
     """Run a coroutine, and end this process if it fails: the server starts another."""
 
     def failed(failure: Any) -> None:
-        from twisted.internet import reactor
-
         failure.printTraceback()
-        with contextlib.suppress(Exception):
-            reactor.stop()  # type: ignore[attr-defined]
+        with contextlib.suppress(ReactorNotRunning):
+            reactor.stop()
 
     Deferred.fromCoroutine(coroutine).addErrback(failed)
 

@@ -36,6 +36,8 @@ _FILES = {"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; ch
 #: Seconds for which standings are shown before they are computed again.
 _STANDINGS_S = 2.0
 _MB = 2**20
+#: The status for too many requests (RFC 6585).
+_TOO_MANY = 429
 
 
 class Pages:
@@ -130,18 +132,14 @@ class Pages:
         team = _contestant(request, submissions).team
         return [_told(each) for each in submissions if each.team == team]
 
-    def _one(
-        self, request: UploadRequest, submissions: Submissions, number: str
-    ) -> dict[str, Any]:
+    def _one(self, request: UploadRequest, submissions: Submissions, number: str) -> dict[str, Any]:
         team = _contestant(request, submissions).team
         found = submissions.get(int(number)) if number.isdecimal() and len(number) < 9 else None
         if found is None or found.team != team:
             raise HttpError(http.NOT_FOUND, "you have no such submission")
         return _told(found) | {"log": submissions.log_of(found)}
 
-    def _put(
-        self, request: UploadRequest, submissions: Submissions, file: str
-    ) -> HttpResponse:
+    def _put(self, request: UploadRequest, submissions: Submissions, file: str) -> HttpResponse:
         competition = submissions.competition
         author = _contestant(request, submissions)
         _require_open(submissions, request.begun_at)
@@ -160,7 +158,7 @@ class Pages:
             raise HttpError(http.BAD_REQUEST, "the file is empty")
         if submissions.in_a_day(author.team, request.begun_at) >= competition.submissions_per_day:
             text = f"{author.team} has handed in {competition.submissions_per_day} times in a day"
-            raise HttpError(http.TOO_MANY_REQUESTS, f"{text}, which is the limit: try again later")
+            raise HttpError(_TOO_MANY, f"{text}, which is the limit: try again later")
         new = submissions.add(
             request.upload,
             account=author.account,

@@ -144,7 +144,7 @@ class Stages:
         self._submissions.log(submission, "\n".join(lines))
         if fault:
             last = lines[-1].removeprefix("Error: ") if lines else f"the check {fault}"
-            raise StageFault(last)
+            raise StageFault(last.removeprefix("the engine program "))
         return submission
 
     async def _unpacked(
@@ -172,14 +172,17 @@ class Stages:
         environment: Mapping[str, str],
         output: Path,
     ) -> str:
-        """Run a program to its end, with its errors in the log; return its fault, or nothing."""
+        """Run a program to its end, with its errors in the log; return its fault, or nothing.
+
+        The errors of a check are part of its output, with the reason in the last line.
+        """
         errors = output.with_name("errors.txt")
         with output.open("wb") as out, errors.open("wb") as err:
             process = subprocess.Popen(
                 words,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
-                stderr=err,
+                stderr=out if stage == "check" else err,
                 cwd=output.parent,
                 env=environment,
                 process_group=0,

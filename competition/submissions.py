@@ -124,9 +124,7 @@ class Submissions:
         """Return the folder in which the bot of a submission starts."""
         return self.place(submission, submission.root)
 
-    def add(
-        self, upload: Path, *, account: str, team: str, file: str, at: float
-    ) -> Submission:
+    def add(self, upload: Path, *, account: str, team: str, file: str, at: float) -> Submission:
         """Add a file in `incoming`, which is moved; it is stored when this returns."""
         number = max(self._all, default=0) + 1
         new = Submission(number, account, team, file, upload.stat().st_size, at)

@@ -13,10 +13,10 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from twisted.internet.interfaces import IAddress
 from twisted.python.failure import Failure
 from twisted.web import http
 from twisted.web.server import Request, Site
@@ -61,7 +61,7 @@ Answer = Callable[["UploadRequest"], HttpResponse | None]
 
 
 class UploadSite(Site):
-    """Answers requests by one function, within the limits of connections and uploads."""
+    """Answers requests by one function, within the limits of uploads."""
 
     noisy = False
 
@@ -72,14 +72,8 @@ class UploadSite(Site):
         self.accounts = accounts
         self.incoming = incoming
         self.most_bytes = most_bytes
-        self.connections = 0
+        #: The account of each upload that has begun.
         self.uploading: list[str] = []
-
-    def buildProtocol(self, addr: IAddress | None) -> Any:
-        """Make a new connection, unless there are too many."""
-        if self.connections >= MOST_CONNECTIONS:
-            return None
-        return super().buildProtocol(addr)  # type: ignore[arg-type]
 
     def begin_upload(self, account: Account) -> bool:
         """Count an upload of an account; return whether there is room for it."""
@@ -89,7 +83,7 @@ class UploadSite(Site):
         self.uploading.append(account.id)
         return True
 
-    def log(self, request: Request) -> None:
+    def log(self, request: http.Request) -> None:
         """Write no line for a request."""
 
 
@@ -112,8 +106,9 @@ class UploadRequest(Request):
         """Called by Twisted after the headers: decide about the body."""
         self.content = io.BytesIO()
         self.begun_at = time.time()
-        self.site: UploadSite = self.channel.site
-        self._timer = self.site.reactor.callLater(REQUEST_S, self.channel.loseConnection)
+        channel: Any = self.channel
+        self.site: UploadSite = channel.site
+        self._timer = self.site.reactor.callLater(REQUEST_S, channel.loseConnection)
         self.account = self._account()
         self._left = self.site.most_bytes
         self.too_large = length is not None and length > self._left
@@ -156,9 +151,7 @@ class UploadRequest(Request):
     def respond(self, response: HttpResponse) -> None:
         """Write the response, unless the client has gone."""
         if self.channel is not None:
-            for name, value in _HEADERS.items():
-                self.setHeader(name, value)
-            send_response(self, response)
+            send_response(self, replace(response, headers={**_HEADERS, **response.headers}))
 
     def connectionLost(self, reason: Failure) -> None:
         """Called by Twisted: the client has gone; forget what it has sent."""

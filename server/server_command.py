@@ -119,9 +119,7 @@ def main(context: click.Context, /, **options: Any) -> None:
     ladders, closed = with_competitions(options.pop("ladder"), settings, insecure=insecure)
     serve(
         Settings(**settings, http_given=given, tournaments=shown),
-        Policy(
-            **options, offered=offered, ladders=ladders, closed_ladders=closed, stored=stored
-        ),
+        Policy(**options, offered=offered, ladders=ladders, closed_ladders=closed, stored=stored),
     )
 
 
