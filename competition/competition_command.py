@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import secrets
 import subprocess
 import sys
 import time
@@ -14,6 +16,7 @@ from typing import IO, Any
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from playout import games, players
 from playout.commands.progress import doing
@@ -27,6 +30,8 @@ from playout.sandbox import machine
 from playout.server.cli.database_commands import opened
 from playout.server.cli.server_options import its_database_option
 from playout.server.competition_file import Competition, CompetitionFileError, read
+from playout.server.core.accounts import Directory, digest
+from playout.server.model.records import Account
 from playout.server.organizer.progress import stored_progress, stored_tournament
 
 #: Seconds between two looks at the queue.
@@ -37,6 +42,7 @@ EPILOG = """
 Examples:
   playout-competition new autumn.toml --game connect_four
   playout-competition check autumn.toml
+  playout-competition accounts autumn.toml > tokens.csv     of the roster
   playout-server --competition autumn.toml          serves it
   playout-competition status autumn.toml
   playout-competition close autumn.toml             accepts nothing more
@@ -164,6 +170,35 @@ def check(file: Path) -> None:
 
 @main.command()
 @_file
+@its_database_option
+def accounts(file: Path, database: str) -> None:
+    """Make the accounts of the roster of FILE that do not exist, and print their tokens as CSV.
+
+    The accounts are in the server's --database. Each token is shown only once.
+    """
+    roster = _read(file).roster
+    if roster is None:
+        raise click.UsageError(f'{file} has no roster: add roster = "class.csv"')
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(("account", "name", "token"))
+    with opened(database, create=True) as stored:
+        known = Directory(stored.accounts()[0])
+        for each in roster.values():
+            if known.like(each.account) is None:
+                token = secrets.token_hex(16)
+                stored.put_account(
+                    Account(
+                        id=secrets.token_hex(8),
+                        name=each.account,
+                        digest=digest(token),
+                        created_at=time.time(),
+                    )
+                )
+                writer.writerow((each.account, each.name, token))
+
+
+@main.command()
+@_file
 def status(file: Path) -> None:
     """Show how far the submissions of FILE have come."""
     submissions = Submissions(_read(file))
@@ -173,7 +208,7 @@ def status(file: Path) -> None:
     for each in submissions:
         at = f"{utc(each.at):%m-%d %H:%M:%S}"
         row = (str(each.id), each.team, each.file, at, each.state, each.stage, each.version)
-        table.add_row(*row, each.reason)
+        table.add_row(*map(Text, (*row, each.reason)))
     Console().print(table)
     counts = Counter(each.state for each in submissions)
     shown = ", ".join(f"{number} {state}" for state, number in sorted(counts.items()))
@@ -299,7 +334,11 @@ def _final_database(submissions: Submissions) -> str:
 
 
 def _has_final(submissions: Submissions) -> bool:
-    return (submissions.folder / "final.db").exists()
+    """Return whether the final has begun."""
+    if not (submissions.folder / "final.db").exists():
+        return False
+    with opened(_final_database(submissions)) as database:
+        return bool(database.tournaments())
 
 
 def _run(words: list[str]) -> None:

@@ -51,8 +51,6 @@ _HOST = "127.0.0.1"
 _IDLE_S = 0.2
 #: The most threads in which bots think or are waited for.
 _THREADS = 128
-#: The exit code when another attempt would fail, too.
-_USELESS = 2
 
 
 def main() -> int:
@@ -65,7 +63,7 @@ def main() -> int:
         host = Host(reactor, orders)
     except (CompetitionFileError, FolderInUse, games.SpecError) as error:
         _say(str(error))
-        return _USELESS
+        return 1
     reactor.suggestThreadPoolSize(_THREADS)
     reactor.callWhenRunning(host.start)
     reactor.run(installSignalHandlers=False)

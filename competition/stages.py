@@ -33,8 +33,9 @@ from playout.commands.subprocesses import (
     own_environment,
     send,
 )
+from playout.commands.text import plain
 from playout.competition.archive import Unpacked
-from playout.competition.submissions import STAGES, Stage, Submission, Submissions
+from playout.competition.submissions import STAGES, Stage, State, Submission, Submissions
 from playout.protocol.tournament_spec import TournamentSpec
 from playout.sandbox.bubblewrap import Sandbox
 from playout.server.organizer.supervisor import entrant_words
@@ -44,6 +45,8 @@ LONGEST_S: Mapping[Stage, float] = {"unpack": 60.0, "build": 300.0, "check": 120
 #: How many times larger than an archive its files may be.
 UNPACKED = 8
 _POLL_S = 0.05
+#: The most characters of a reason.
+_MOST_REASON = 1000
 _MB = 2**20
 #: Copies the folder of the bot, builds it there, and writes the result to the standard output.
 _BUILD = (
@@ -81,8 +84,7 @@ class Stages:
     async def handle(self, submission: Submission) -> Submission:
         """Run all stages; return the submission, which is accepted or refused."""
         put = self._submissions.put
-        for each in ("code", "built"):  # of a process that was killed
-            shutil.rmtree(self._submissions.place(submission, each), ignore_errors=True)
+        self._remove_code(submission)  # of a process that was killed
         try:
             for stage in STAGES:
                 submission = put(structs.replace(submission, state="running", stage=stage))
@@ -95,7 +97,14 @@ class Stages:
             return self._end(submission, "refused", "the server has failed: ask its operator")
         return self._end(submission, "accepted", "")
 
-    def _end(self, submission: Submission, state: Any, reason: str) -> Submission:
+    def _remove_code(self, submission: Submission) -> None:
+        for each in ("code", "built"):
+            shutil.rmtree(self._submissions.place(submission, each), ignore_errors=True)
+
+    def _end(self, submission: Submission, state: State, reason: str) -> Submission:
+        reason = plain(reason)[:_MOST_REASON]
+        if state == "refused":  # its upload stays
+            self._remove_code(submission)
         self._submissions.log(submission, f"== {state}{': ' if reason else ''}{reason}")
         return self._submissions.put(
             structs.replace(submission, state=state, reason=reason, ended_at=time.time())
@@ -121,7 +130,7 @@ class Stages:
             raise StageFault("this competition builds nothing: hand in files that can be started")
         folder = self._submissions.place(submission)
         code = self._submissions.code(submission)
-        sandbox = Sandbox(self._competition.sandbox, self._competition.folder, code)
+        sandbox = Sandbox(self._competition.sandbox, code, code)
         words = sandbox.words(["sh", "-c", _BUILD, "sh", submission.bot.build])
         built = folder / "built.tar"
         fault = await self._run("build", submission, words, others_environment(), built)

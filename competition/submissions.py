@@ -26,6 +26,7 @@ from typing import IO, Literal
 import msgspec
 from msgspec import structs
 
+from playout.commands.text import plain
 from playout.competition.bot_file import BotFile
 from playout.server.competition_file import Competition
 
@@ -33,8 +34,10 @@ Stage = Literal["unpack", "build", "check", "matches"]
 STAGES: tuple[Stage, ...] = ("unpack", "build", "check", "matches")
 State = Literal["queued", "running", "accepted", "refused"]
 DAY_S = 86_400.0
-#: The most bytes of a log.
+#: The most bytes of a log, about.
 MOST_LOG = 2**18
+#: The most characters that are added to a log at once.
+_MOST_ADDED = 8000
 
 
 class Submission(msgspec.Struct, frozen=True):
@@ -144,12 +147,11 @@ class Submissions:
         return submission
 
     def log(self, submission: Submission, text: str) -> None:
-        """Add lines to the log of a submission, unless it is full."""
-        if not text.strip():
-            return
+        """Add lines to the log of a submission, without control characters, unless it is full."""
+        lines = (plain(each) for each in text[-_MOST_ADDED:].rstrip().splitlines())
         with self.place(submission, "log.txt").open("ab") as file:
             if file.tell() < MOST_LOG:
-                file.write(f"{text.rstrip()[-8000:]}\n".encode(errors="replace"))
+                file.writelines(f"{each}\n".encode(errors="replace") for each in lines)
 
     def log_of(self, submission: Submission) -> str:
         """Return the log of a submission."""

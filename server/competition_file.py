@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from playout.commands import toml_table
 from playout.commands.toml_table import TomlSyntaxError, TomlTable
 from playout.protocol.names import BadName, normalised, skeleton
+from playout.protocol.time_control import parse_time_control
 from playout.protocol.tournament_spec import PROGRAM_PROTOCOLS, SandboxSettings
 from playout.sandbox import settings
 from playout.server.tournament import formats
@@ -123,7 +124,7 @@ def _competition(table: TomlTable, path: Path) -> Competition:
         name=path.stem,
         title=table.take("title", toml_table.visible(100), path.stem),
         game=table.need("game", lambda value: str(toml_table.game(value)), ""),
-        clock=table.take("clock", toml_table.clock, "10+1"),
+        clock=table.take("clock", _clock, "10+1"),
         opens=opens.timestamp(),
         deadline=deadline.timestamp(),
         folder=path.with_suffix(""),
@@ -134,7 +135,7 @@ def _competition(table: TomlTable, path: Path) -> Competition:
         submission_mb=table.take("submission_mb", toml_table.whole(1, 1024), 16),
         submissions_per_day=table.take("submissions_per_day", toml_table.whole(1, 10_000), 20),
         visible=table.take("visible", toml_table.truth, True),
-        sandbox=settings.read(table.table("sandbox", "the sandbox")),
+        sandbox=_sandbox(table, path.parent),
         final=_final(table),
     )
 
@@ -147,6 +148,20 @@ def _moment(value: object) -> datetime:
             f"2026-12-18T20:00:00+01:00, not {value}"
         )
     return value
+
+
+def _clock(value: object) -> str:
+    """Return a time control; raise ValueError for none, with which a match may never end."""
+    clock = toml_table.clock(value)
+    if parse_time_control(clock) is None:
+        raise ValueError("must limit the time of a match, as 10+1 does")
+    return clock
+
+
+def _sandbox(table: TomlTable, folder: Path) -> SandboxSettings:
+    """Return the settings of the sandbox, whose paths are relative to the file."""
+    found = settings.read(table.table("sandbox", "the sandbox"))
+    return replace(found, reads=tuple(str(folder / each) for each in found.reads))
 
 
 def _house(table: TomlTable) -> tuple[HouseBot, ...]:
