@@ -21,7 +21,7 @@ from playout.games.chessboard.notation import (
     position,
     uci_name,
 )
-from playout.games.chessboard.position import legal, play, playout, read, start, write
+from playout.games.chessboard.position import forcing, legal, play, playout, read, start, write
 from playout.games.chessboard.squares import (
     ACTIONS,
     BISHOP,
@@ -80,7 +80,7 @@ class Chess(KernelGame):
         for player in (1, 2)
     }
 
-    kernels = Kernels(start, legal, play, playout, write, read, heavy=heavy)
+    kernels = Kernels(start, legal, play, playout, write, read, heavy=heavy, forcing=forcing)
 
     def __init__(self, fen: str | None = None) -> None:
         super().__init__(
@@ -89,6 +89,7 @@ class Chess(KernelGame):
             state=STATE_WORDS,
             actions=ACTIONS,
             plies=PLIES,
+            earlier=QUIET_PLIES,
         )
         first = self.initial_state()
         if first[1] or in_check(self.board((3 - first[0], *first[1:]))):
