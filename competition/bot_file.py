@@ -17,7 +17,7 @@ from playout.commands import toml_table
 from playout.commands.subprocesses import python_path
 from playout.commands.toml_table import TomlTable
 from playout.protocol.tournament_spec import Entrant, SandboxSettings
-from playout.server.competition_file import BOT_PROTOCOLS
+from playout.server.tournament.competition_file import BOT_PROTOCOLS
 
 FILE = "bot.toml"
 _MOST_BYTES = 2**16

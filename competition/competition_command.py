@@ -29,10 +29,10 @@ from playout.games.core import spec
 from playout.sandbox import machine
 from playout.server.cli.database_commands import opened
 from playout.server.cli.server_options import its_database_option
-from playout.server.competition_file import Competition, CompetitionFileError, read
 from playout.server.core.accounts import Directory, digest
 from playout.server.model.records import Account
 from playout.server.organizer.progress import stored_progress, stored_tournament
+from playout.server.tournament.competition_file import Competition, CompetitionFileError, read
 
 #: Seconds between two looks at the queue.
 _LOOK_S = 0.5
@@ -67,6 +67,7 @@ deadline = {deadline}
 # builds = false                      # no build commands
 submission_mb = 16
 submissions_per_day = 20
+pause_s = 60                          # longest wait of a bot between two pairs of matches
 visible = true                        # whether everybody sees the standings
 
 [sandbox]                             # of each bot: see docs/sandbox.md
@@ -204,7 +205,7 @@ def status(file: Path) -> None:
     submissions = Submissions(_read(file))
     table = Table(box=None)
     for column in ("No.", "team", "file", "handed in (UTC)", "state", "stage", "version", "reason"):
-        table.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold", no_wrap=column == "version")
     for each in submissions:
         at = f"{utc(each.at):%m-%d %H:%M:%S}"
         row = (str(each.id), each.team, each.file, at, each.state, each.stage, each.version)

@@ -35,6 +35,7 @@ from playout.protocol.messages import (
     Reason,
     RequestId,
     Seek,
+    Seeking,
     SessionOpened,
     Started,
     Welcome,
@@ -106,24 +107,32 @@ def _end(engine: Future[Engine]) -> None:
 
 
 class _Console(PlayerConsole):
-    """Keeps the matches of a bot, and shows its messages to `show`."""
+    """Keeps the matches of a bot, and shows its messages to `show`; on a ladder, its faults."""
 
-    def __init__(self, show: Show) -> None:
+    def __init__(self, show: Show, *, ladder: bool = False) -> None:
         super().__init__(Console(quiet=True), quiet=True)
         self._show = show
-        self.matches: list[str] = []
+        self._ladder = ladder
         self.ends: list[Ended] = []
 
     def show(self, text: str) -> None:
-        self._show(text)
+        if not (self._ladder and text.startswith("The server says")):
+            self._show(text)
+
+    def joined(self, name: str) -> None:
+        pass
+
+    def seeking(self, event: Seeking, ours: bool) -> None:
+        pass
 
     def started(self, event: Started) -> None:
-        super().started(event)
-        self.matches.append(event.match)
+        if not self._ladder:
+            super().started(event)
 
     def ended(self, event: Ended) -> None:
-        super().ended(event)
         self.ends.append(event)
+        if not self._ladder or event.reason in (*_FAULTS, Reason.RESIGNATION):
+            super().ended(event)
 
 
 class Operator:
@@ -140,7 +149,7 @@ class Operator:
         self.ready: Deferred[None] = Deferred()
 
     def open(self) -> None:
-        """Connect."""
+        """Connect to the server, and again after a loss."""
         self._connection.open()
 
     def session(self, name: str) -> Deferred[SessionOpened]:
@@ -153,11 +162,11 @@ class Operator:
     # As a ServerListener.
 
     def connected(self) -> None:
-        """Log in."""
+        """Log in on a new connection."""
         self._connection.send(self._hello)
 
     def received(self, event: Event) -> None:
-        """Note an answer."""
+        """Pass an answer to the one who has asked."""
         match event:
             case Welcome():
                 if not self.ready.called:
@@ -174,7 +183,7 @@ class Operator:
             each.errback(SessionRefused("the connection to the server was lost"))
 
     def retrying(self, server: str, reason: str, patience_s: float) -> None:
-        """Do nothing."""
+        """Do nothing: the server is starting."""
 
     def unreachable(self, reason: str) -> None:
         """End this process: it is useless without its server, which starts another."""
@@ -209,25 +218,37 @@ async def _play(
 
 
 class LadderBot:
-    """A bot on the ladder of its competition, which enters again when it was sent away."""
+    """A bot on the ladder of its competition: it enters for a pair of matches, again and again.
+
+    Between two pairs it waits, for a second more with each match, up to a limit: so a new version
+    is rated soon, and settled ones neither take all cores nor fill the database.
+    """
 
     def __init__(
-        self, operator: Operator, name: str, game: str, version: str, player_of: PlayerOf,
+        self,
+        operator: Operator,
+        name: str,
+        request: EnterLadder,
+        player_of: PlayerOf,
         show: Show,
-    ) -> None:  # fmt: skip
+        pause_s: float,
+    ) -> None:
+        """`show` gets its faults; `pause_s` is the longest wait."""
         self._operator = operator
         self._name = name
-        self._request = PlayRequest(EnterLadder(game=game, version=version))
+        self._request = PlayRequest(request, 2)
         self._player_of = player_of
         self._show = show
+        self._pause_s = pause_s
         self._agent: Agent | None = None
         self._left = False
 
     async def run(self) -> None:
-        """Play until `leave`."""
+        """Play matches until `leave` is called."""
         restarts = Restarts(_BACK_OFF)
+        played = 0
         while not self._left:
-            console = _Console(self._show)
+            console = _Console(self._show, ladder=True)
             try:
                 self._agent, ended = await _play(
                     self._operator, self._name, self._player_of, self._request, console
@@ -235,10 +256,13 @@ class LadderBot:
                 await ended
             except SessionRefused as refused:
                 self._show(f"{self._name} cannot enter the ladder: {refused}")
+            played += len(console.ends)
+            wait_s = min(self._pause_s, played)
             if console.ends:
                 restarts.succeeded()
-            if not self._left:
+            else:
                 wait_s = restarts.failed(time.monotonic())
+            if not self._left:
                 await deferLater(self._operator.reactor, wait_s, lambda: None)
 
     def leave(self) -> None:

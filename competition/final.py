@@ -22,7 +22,7 @@ from playout.competition.submissions import Submissions
 from playout.protocol.messages import Reason
 from playout.protocol.names import skeleton
 from playout.protocol.tournament_spec import Entrant, SandboxSettings
-from playout.server.competition_file import Competition
+from playout.server.tournament.competition_file import Competition
 from playout.server.tournament.report import Report
 
 #: The endings of lost matches that are failures of a bot, not of its play.

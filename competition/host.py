@@ -41,10 +41,15 @@ from playout.competition.uploads import MOST_CONNECTIONS, Accounts, UploadSite
 from playout.games.core import spec
 from playout.players.client.player_cache import PlayerCache
 from playout.protocol.endpoints import page_address
-from playout.protocol.messages import Seek
+from playout.protocol.messages import EnterLadder, Seek
 from playout.sandbox import machine
-from playout.server.competition_file import Competition, CompetitionFileError, HouseBot, read
 from playout.server.net.competition_process import CompetitionOrders
+from playout.server.tournament.competition_file import (
+    Competition,
+    CompetitionFileError,
+    HouseBot,
+    read,
+)
 
 _HOST = "127.0.0.1"
 #: Seconds between two looks at an empty queue; a submission is noticed at once.
@@ -60,7 +65,7 @@ def main() -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: reactor.callFromThread(reactor.stop))
     try:
-        host = Host(reactor, orders)
+        host = CompetitionHost(reactor, orders)
     except (CompetitionFileError, FolderInUse, games.SpecError) as error:
         _say(str(error))
         return 1
@@ -70,7 +75,7 @@ def main() -> int:
     os._exit(0)  # threads may wait for programs, which end with this process
 
 
-class Host:
+class CompetitionHost:
     """The competitions of a server, and its connection to the server."""
 
     def __init__(self, reactor: Any, orders: CompetitionOrders) -> None:
@@ -85,7 +90,7 @@ class Host:
             submissions = Submissions(read(Path(file)))
             submissions.lock()
             name = submissions.competition.name
-            self._runs[name] = Run(reactor, self._operator, submissions)
+            self._runs[name] = CompetitionRun(reactor, self._operator, submissions)
             if refusal := refusal_of(submissions.competition):
                 refusals[name] = refusal
                 _say(f"{file}: submissions are refused: {refusal}")
@@ -96,7 +101,7 @@ class Host:
             next(iter(every.values())).folder / "incoming",
             max(each.competition.submission_mb for each in every.values()) * 2**20,
         )
-        self._site = ThrottlingFactory(site, MOST_CONNECTIONS)  # type: ignore[no-reactor-call]
+        self._site = ThrottlingFactory(site, MOST_CONNECTIONS)
 
     def start(self) -> None:
         """Listen, connect to the server, and then play and handle what was handed in."""
@@ -122,7 +127,7 @@ class Host:
         self._reactor.stop()
 
 
-class Run:
+class CompetitionRun:
     """One competition: its bots on the ladder, and its queue."""
 
     def __init__(self, reactor: Any, operator: Operator, submissions: Submissions) -> None:
@@ -166,8 +171,9 @@ class Run:
         """Let a bot enter the ladder, in place of the one before of that name."""
         if before := self._bots.get(name):
             before.leave()
-        game = self._competition.game
-        bot = LadderBot(self._operator, name, game, version, player_of, show)
+        request = EnterLadder(game=self._competition.game, version=version)
+        pause_s = self._competition.pause_s
+        bot = LadderBot(self._operator, name, request, player_of, show, pause_s)
         self._bots[name] = bot
         _run(self._reactor, bot.run())
 

@@ -28,7 +28,7 @@ from playout.competition.archive import SUFFIXES
 from playout.competition.standings import Row, standings
 from playout.competition.submissions import DAY_S, Submission, Submissions
 from playout.competition.uploads import UploadRequest
-from playout.server.competition_file import Contestant
+from playout.server.tournament.competition_file import Contestant
 from playout.server.web.http import HTML, JSON, HttpError, HttpResponse
 
 _PAGE = Path(__file__).parent / "page"

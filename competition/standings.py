@@ -8,11 +8,11 @@ import msgspec
 
 from playout.protocol.names import skeleton
 from playout.ratings.bradley_terry import AVERAGE, solve
-from playout.server.competition_file import Competition
 from playout.server.ladder.standings import ladder_table
 from playout.server.ladder.state import restore_ladder
 from playout.server.storage import Database
 from playout.server.storage.stored_ladders import stored_ladders
+from playout.server.tournament.competition_file import Competition
 
 #: The average rating of a ladder.
 __all__ = ["AVERAGE", "Row", "standings"]

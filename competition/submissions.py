@@ -28,7 +28,7 @@ from msgspec import structs
 
 from playout.commands.text import plain
 from playout.competition.bot_file import BotFile
-from playout.server.competition_file import Competition
+from playout.server.tournament.competition_file import Competition
 
 Stage = Literal["unpack", "build", "check", "matches"]
 STAGES: tuple[Stage, ...] = ("unpack", "build", "check", "matches")

@@ -10,13 +10,13 @@ import click
 
 from playout.protocol.endpoints import is_loopback, spelled
 from playout.server.cli.server_options import http_address
-from playout.server.competition_file import CompetitionFileError, read
+from playout.server.tournament.competition_file import CompetitionFileError, read
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def competition_options(command: F) -> F:
-    """Add `--competition` and `--competition-http`."""
+    """Add `--competition` and `--competition-http`, for bots that are handed in."""
     http = click.option(
         "--competition-http",
         metavar="HOST:PORT",

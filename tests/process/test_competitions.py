@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import csv
-import io
 import os
 import re
 import signal
@@ -16,9 +14,9 @@ import pytest
 
 from playout.competition.submissions import Submissions
 from playout.sandbox import machine
-from playout.server.competition_file import read
+from playout.server.tournament.competition_file import read
 from support.commands import finish, run, start
-from support.competitions import FIRST, PAST, Cup, bot, packed, require_sandbox
+from support.competitions import FIRST, PAST, Cup, bot, require_sandbox
 from support.requirements import skip_without
 from support.scale import repetitions
 from support.waiting import wait_until
@@ -237,40 +235,6 @@ def test_after_a_kill_each_submission_is_handled_once(tmp_path: Path) -> None:
     with cup.running():
         wait_until(lambda: cup.ask("GET", "state")[1]["queued"] == 0)
     assert [each.ended_at for each in Submissions(read(cup.file))] == ended
-
-
-def test_the_deadline_the_final_and_the_grades(tmp_path: Path) -> None:
-    (tmp_path / "class.csv").write_text(
-        "account,team,name\nAda,Reds,Ada Lovelace\nBob,Reds,=1+1\nCyd,,Cyd\nDan,,Dan\n"
-    )
-    cup = Cup(tmp_path, more='roster = "class.csv"')
-    code, output = run("playout-competition", "accounts", str(cup.file), "--database", cup.database)
-    assert code == 0, output
-    made = list(csv.DictReader(io.StringIO(output)))
-    assert [each["name"] for each in made] == ["Ada Lovelace", "=1+1", "Cyd", "Dan"]
-    cup.tokens |= {each["account"]: each["token"] for each in made}
-    cup.account("Eve")
-    with cup.running():
-        status, text = cup.ask("PUT", "submissions/bot.py", "Eve", PLAYER)
-        assert (status, text) == (403, "Eve is not on the roster of this competition\n")
-        for name in ("Ada", "Cyd"):
-            done = cup.ended(name, cup.hand_in(name, bot()))
-            assert done["state"] == "accepted", done
-        assert cup.ask("GET", "submissions", "Bob")[1][0]["team"] == "Reds"
-        code, output = run("playout-competition", "close", str(cup.file))
-        assert code == 0, output
-        status, text = cup.ask("PUT", "submissions/bot.tar.gz", "Bob", packed(bot()))
-        assert (status, text) == (403, "The cup is closed: nothing more is accepted\n")
-    code, output = run("playout-competition", "final", str(cup.file))
-    assert code == 0, output
-    assert (tmp_path / "cup" / "final.html").stat().st_size > 1000
-    code, output = run("playout-competition", "export", str(cup.file), "--csv", "-")
-    assert code == 0, output
-    rows = list(csv.DictReader(io.StringIO(output)))
-    assert {each["team"] for each in rows} == {"Reds", "Cyd", "Dan"}
-    reds = next(each for each in rows if each["team"] == "Reds")
-    assert (reds["accounts"], reds["names"]) == ("Ada; Bob", "Ada Lovelace; =1+1")
-    assert int(reds["matches"]) == 4
 
 
 def test_after_the_deadline_nothing_is_accepted(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ game = "nim"
 clock = "3+1"
 deadline = {deadline}
 {more}
+pause_s = 0.2
 [sandbox]
 memory_mb = 256
 disk_mb = 8
@@ -86,14 +87,16 @@ class Cup:
     folder: Path
     more: str = ""
     deadline: str = FUTURE
+    name: str = "cup"
     port: int = field(default_factory=reserve_port)
     server_port: int = field(default_factory=reserve_port)
     tokens: dict[str, str] = field(default_factory=dict)
     server: RunningServer | None = None
 
     def __post_init__(self) -> None:
-        self.file = self.folder / "cup.toml"
-        self.file.write_text(FILE.format(deadline=self.deadline, more=self.more))
+        self.file = self.folder / f"{self.name}.toml"
+        if not self.file.exists():
+            self.file.write_text(FILE.format(deadline=self.deadline, more=self.more))
         self.database = f"sqlite:///{self.folder / 'playout.db'}"
 
     def account(self, name: str) -> str:
@@ -137,7 +140,7 @@ class Cup:
             given = base64.b64encode(f"{name}:{self.tokens.get(name, 'x')}".encode()).decode()
             headers = {"Authorization": f"Basic {given}", **headers}
         with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)) as connection:
-            connection.request(method, f"/cup/{path}", body, headers)
+            connection.request(method, f"/{self.name}/{path}", body, headers)
             answer = connection.getresponse()
             text = answer.read()
         is_json = answer.headers.get("Content-Type") == "application/json"
@@ -168,7 +171,7 @@ class Cup:
             if entry.name.isdecimal() and not is_gone(int(entry.name)):
                 with contextlib.suppress(OSError):
                     said = (entry / "cmdline").read_text(errors="replace")
-                    if str(self.folder / "cup") in said + os.readlink(entry / "cwd"):
+                    if str(self.folder / self.name) in said + os.readlink(entry / "cwd"):
                         found.append(int(entry.name))
         return found
 

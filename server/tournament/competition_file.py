@@ -55,7 +55,7 @@ class Competition:
 
     `opens` and `deadline` are in seconds since 1970. `roster` is by the skeleton of the account's
     name; None if every account may hand in. `protocols` are those that are allowed. `folder` holds
-    everything that is handed in.
+    everything that is handed in. `pause_s` is the longest wait of a bot between two pairs.
     """
 
     name: str
@@ -72,6 +72,7 @@ class Competition:
     submission_mb: int = 16
     submissions_per_day: int = 20
     visible: bool = True
+    pause_s: float = 60.0
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
     final: Final = field(default_factory=Final)
 
@@ -134,6 +135,7 @@ def _competition(table: TomlTable, path: Path) -> Competition:
         builds=table.take("builds", toml_table.truth, True),
         submission_mb=table.take("submission_mb", toml_table.whole(1, 1024), 16),
         submissions_per_day=table.take("submissions_per_day", toml_table.whole(1, 10_000), 20),
+        pause_s=table.take("pause_s", toml_table.number(0, 86_400), 60.0),
         visible=table.take("visible", toml_table.truth, True),
         sandbox=_sandbox(table, path.parent),
         final=_final(table),
