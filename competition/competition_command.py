@@ -11,7 +11,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import click
 from rich.console import Console
@@ -32,6 +32,7 @@ from playout.server.cli.server_options import its_database_option
 from playout.server.core.accounts import Directory, digest
 from playout.server.model.records import Account
 from playout.server.organizer.progress import stored_progress, stored_tournament
+from playout.server.organizer.spec_file import SpecFileError
 from playout.server.tournament.competition_file import Competition, CompetitionFileError, read
 
 #: Seconds between two looks at the queue.
@@ -87,15 +88,6 @@ format = "round_robin"
 rounds = 2                            # pairs of matches for each two bots
 seed = 1
 """
-
-
-class _FileError(click.ClickException):
-    """A competition's file has errors; the message has a line for each, with its place."""
-
-    exit_code = 2
-
-    def show(self, file: Any = None) -> None:
-        click.echo(self.message, err=True)
 
 
 @click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
@@ -159,7 +151,7 @@ def check(file: Path) -> None:
     except machine.SandboxError as error:
         faults.append(f"{file}: sandbox: {error}")
     if faults:
-        raise _FileError("\n".join(faults))
+        raise SpecFileError("\n".join(faults))
     roster = competition.roster
     click.echo(
         f"{competition.title}: {competition.game}, clock {competition.clock}, until "
@@ -287,7 +279,8 @@ def export(file: Path, output: IO[str], database: str) -> None:
     else:
         with opened(database):
             pass  # it exists
-        grades = finals.grades_of_ladder(standings(database, competition, time.time()))
+        rows = standings(database, competition.game)
+        grades = finals.grades_of_ladder(rows, competition)
     finals.write_grades(output, grades, competition)
 
 
@@ -295,7 +288,7 @@ def _read(file: Path) -> Competition:
     try:
         return read(file)
     except CompetitionFileError as error:
-        raise _FileError(str(error)) from error
+        raise SpecFileError(str(error)) from error
 
 
 def _period(submissions: Submissions) -> str:

@@ -17,11 +17,11 @@ import msgspec
 
 from playout.commands.text import plain
 from playout.competition.stages import tournament_spec
-from playout.competition.standings import Row
 from playout.competition.submissions import Submissions
 from playout.protocol.messages import Reason
 from playout.protocol.names import skeleton
 from playout.protocol.tournament_spec import Entrant, SandboxSettings
+from playout.server.ladder.standings import LadderStanding
 from playout.server.tournament.competition_file import Competition
 from playout.server.tournament.report import Report
 
@@ -118,12 +118,20 @@ def grades_of_final(report: Report, competition: Competition) -> list[Grade]:
     return found
 
 
-def grades_of_ladder(rows: Sequence[Row]) -> list[Grade]:
+def grades_of_ladder(rows: Sequence[LadderStanding], competition: Competition) -> list[Grade]:
     """Return the ranking by the ladder: of the present versions, without house bots."""
+    house = {each.name for each in competition.house}
     return [
-        Grade(each.name, each.version, each.points, each.matches, each.rating, each.error)
+        Grade(
+            each.name,
+            each.version,
+            each.won + each.tied / 2,
+            each.matches,
+            each.rating,
+            each.error,
+        )
         for each in rows
-        if not (each.house or each.retired)
+        if not (each.name in house or each.retired)
     ]
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import html
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -25,9 +25,10 @@ from twisted.web import http
 
 from playout.commands.text import utc
 from playout.competition.archive import SUFFIXES
-from playout.competition.standings import Row, standings
-from playout.competition.submissions import DAY_S, Submission, Submissions
+from playout.competition.standings import standings
+from playout.competition.submissions import Submission, Submissions
 from playout.competition.uploads import UploadRequest
+from playout.server.ladder.standings import LadderStanding
 from playout.server.tournament.competition_file import Contestant
 from playout.server.web.http import HTML, JSON, HttpError, HttpResponse
 
@@ -51,7 +52,7 @@ class Pages:
         self._database = database
         self._refusals = refusals
         #: The last standings of each competition, and when they were computed.
-        self._standings: dict[str, tuple[float, list[Row]]] = {}
+        self._standings: dict[str, tuple[float, Sequence[LadderStanding]]] = {}
 
     def __call__(self, request: UploadRequest) -> HttpResponse | None:
         """Answer a request, or return None and answer it later. Raises HttpError."""
@@ -89,12 +90,12 @@ class Pages:
 
     def _state(self, request: UploadRequest, submissions: Submissions) -> HttpResponse | None:
         name = submissions.competition.name
-        at, rows = self._standings.get(name, (0.0, []))
+        at, rows = self._standings.get(name, (0.0, ()))
         if not submissions.competition.visible or time.monotonic() - at < _STANDINGS_S:
             return _json(self._described(submissions, rows))
         self._standings[name] = time.monotonic(), rows  # for requests until it is computed
 
-        def computed(rows: list[Row]) -> None:
+        def computed(rows: Sequence[LadderStanding]) -> None:
             self._standings[name] = time.monotonic(), rows
             request.respond(_json(self._described(submissions, rows)))
 
@@ -102,12 +103,13 @@ class Pages:
             failure.printTraceback()
             request.respond(_json(self._described(submissions, rows)))
 
-        since = time.time() - DAY_S
-        computing = deferToThread(standings, self._database, submissions.competition, since)
+        computing = deferToThread(standings, self._database, submissions.competition.game)
         computing.addCallbacks(computed, failed)
         return None
 
-    def _described(self, submissions: Submissions, rows: list[Row]) -> dict[str, Any]:
+    def _described(
+        self, submissions: Submissions, rows: Sequence[LadderStanding]
+    ) -> dict[str, Any]:
         competition = submissions.competition
         return {
             "name": competition.name,
@@ -123,7 +125,8 @@ class Pages:
             "submission_mb": competition.submission_mb,
             "submissions_per_day": competition.submissions_per_day,
             "queued": sum(each.state in ("queued", "running") for each in submissions),
-            "standings": rows if competition.visible else [],
+            "house": [each.name for each in competition.house],
+            "standings": rows if competition.visible else (),
         }
 
     # What needs an account.

@@ -30,6 +30,8 @@ from playout.competition.archive import SUFFIXES
 
 #: Seconds in which the server must answer, and between two questions.
 _ANSWER_S, _ASK_S = 60.0, 0.3
+#: The most bytes of a folder; the server's limit is much lower.
+_MOST_BYTES = 2**30
 _IGNORED = ("__pycache__", "node_modules")
 
 EPILOG = """
@@ -141,9 +143,12 @@ def packed(path: Path) -> tuple[str, bytes]:
         if not path.name.endswith(SUFFIXES):
             raise click.UsageError(f"{path} must be a folder, or one of {', '.join(SUFFIXES)}")
         return path.name, path.read_bytes()
+    files = sorted(_files_below(path))
+    if sum(each.lstat().st_size for each in files) > _MOST_BYTES:
+        raise click.UsageError(f"{path} has more than {_MOST_BYTES // 2**20} MiB: is it the bot?")
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
-        for each in sorted(_files_below(path)):
+        for each in files:
             archive.add(each, str(each.relative_to(path)), recursive=False)
     name = path.resolve().name.encode("ascii", "replace").decode().replace("?", "_")
     return f"{name[:60] or 'bot'}.tar.gz", buffer.getvalue()

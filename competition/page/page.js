@@ -43,9 +43,9 @@ function showState(state) {
     ...state.standings.map((each, place) => row(
       [
         `${place + 1}`, each.name, each.version, each.rating.toFixed(0),
-        each.error === null ? "" : each.error.toFixed(0), `${each.matches}`, `${each.points}`,
+        each.error === null ? "" : each.error.toFixed(0), `${each.matches}`, `${each.won + each.tied / 2}`,
       ],
-      each.house ? "house" : each.retired ? "retired" : "",
+      state.house.includes(each.name) ? "house" : each.retired ? "retired" : "",
     )),
   );
 }
