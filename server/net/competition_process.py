@@ -33,7 +33,9 @@ _HOST = "127.0.0.1"
 _PROGRAM = "playout.competition.host:main"
 #: Seconds between two checks whether the process has exited, and in which it may end by itself.
 _POLL_S, _STOP_S = 0.5, 2.0
-_BACK_OFF = BackOff(0.5, 30.0)
+BACK_OFF = BackOff(0.5, 5.0)
+#: Seconds after whose start the process counts as working.
+_WORKS_S = 60.0
 
 _log = Logger(namespace="server")
 
@@ -84,12 +86,15 @@ class CompetitionProcess:
         port = self._listener.getHost().port
         self._orders = msgspec.structs.replace(orders, port=port)
         self._process: Process | None = None
-        self._restarts = Restarts(_BACK_OFF)
+        self._restarts = Restarts(BACK_OFF)
+        self._started_at = 0.0
         reactor.callWhenRunning(self._poll)
 
     def _poll(self) -> None:
         """Start the process if it does not run."""
         now = self._reactor.seconds()
+        if now > self._started_at + _WORKS_S:
+            self._restarts.succeeded()
         if self._process and self._process.poll() is not None:
             wait_s = self._restarts.failed(now)
             text = "the process of the competitions {how}; it is started again in {wait_s:g} s"
@@ -100,6 +105,7 @@ class CompetitionProcess:
         self._next_poll = self._reactor.callLater(_POLL_S, self._poll)
 
     def _start(self, now: float) -> None:
+        self._started_at = now
         try:
             with input_with(msgspec.json.encode(self._orders).decode()) as input_:
                 self._process = start_own(

@@ -208,6 +208,7 @@ def test_others_cannot_enter_the_ladder(cup: Cup) -> None:
     assert "is for a competition" in output
 
 
+@pytest.mark.timeout(900)  # with --slow
 def test_after_a_kill_each_submission_is_handled_once(tmp_path: Path) -> None:
     cup = Cup(tmp_path)
     rounds = repetitions(30, short=2)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from playout.commands.restarts import BackOff
 from playout.sandbox import machine
 from playout.server.core.accounts import digest
 from playout.server.model.records import Account
@@ -118,7 +119,8 @@ class Cup:
             *("--competition-http", f"127.0.0.1:{self.port}", "--port", str(self.server_port)),
             *("--warm", "nim"),
         )
-        with running_server(*options) as server:
+        changed = {"playout.server.net.competition_process.BACK_OFF": BackOff(0.1, 0.1)}
+        with running_server(*options, changed=changed) as server:
             self.server = server
             self.wait_until_ready()
             yield server
