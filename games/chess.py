@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from playout.games import BoardView, IllegalAction, KernelGame, Kernels, SpecError, State
-from playout.games.chessboard.heavy import heavy
+from playout.games.chessboard.heavy import forcing, heavy
 from playout.games.chessboard.notation import (
     FIRST,
     LETTERS,
@@ -21,7 +21,7 @@ from playout.games.chessboard.notation import (
     position,
     uci_name,
 )
-from playout.games.chessboard.position import forcing, legal, play, playout, read, start, write
+from playout.games.chessboard.position import legal, play, playout, read, start, write
 from playout.games.chessboard.squares import (
     ACTIONS,
     BISHOP,

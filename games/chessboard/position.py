@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from playout.games.chessboard.moves import Eight, Moves, Squares, legal_moves, step
+from playout.games.chessboard.moves import Moves, Squares, legal_moves, step
 from playout.games.chessboard.squares import (
     AXIS_PLANES,
     BISHOP,
@@ -278,37 +278,6 @@ def legal(board: Board, actions: Vector) -> int:
     for pick in range(n):
         # From the last one on: those of few pieces are out of place then.
         insert(actions, pick, chosen(board, moves, n - 1 - pick))
-    return n
-
-
-@helper
-def only(sets: Eight, wanted: Squares) -> Eight:
-    """Return the wanted squares of eight sets."""
-    return (
-        sets[0] & wanted,
-        sets[1] & wanted,
-        sets[2] & wanted,
-        sets[3] & wanted,
-        sets[4] & wanted,
-        sets[5] & wanted,
-        sets[6] & wanted,
-        sets[7] & wanted,
-    )
-
-
-@kernel
-def forcing(board: Board, actions: Vector) -> int:
-    if board[1]:
-        return 0
-    moves = legal_moves(board)
-    taken = np.uint64(board[OTHER]) | np.uint64(board[PASSED])
-    promoted = moves.promotions[0] | moves.promotions[1] | moves.promotions[2]
-    none = (NONE, NONE, NONE)
-    rays, jumps = only(moves.rays, taken | promoted), only(moves.jumps, taken)
-    found = Moves(rays, jumps, none, False, False, moves.in_check, moves.attacked)
-    n = how_many(found)
-    for pick in range(n):
-        actions[pick] = chosen(board, found, pick)
     return n
 
 

@@ -24,12 +24,14 @@ from playout.server.model.offered_bots import BadBot, parse_offered_bots
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: The bots that the server offers without `--bot`, from weak to strong. The first two have
-#: a fixed number of simulations, so that they are equally weak on every machine.
+#: The bots that the server offers without `--bot`, from weak to strong. Those of a level have a
+#: fixed number of simulations, so that they are equally strong on every machine.
 OFFERED = (
-    "Playout Easy:easy=flat(simulations=30)",
-    "Playout Medium:medium=best(simulations=1000)",
-    "Playout Strong:strong=best(time=2)",
+    "Playout Easy:easy=best(level=easy)",
+    "Playout Medium:medium=best(level=medium)",
+    "Playout Strong:strong=best(level=strong)",
+    "Playout Master:master=best(level=master)",
+    "Playout Max:master=best(time=2)",
 )
 _BOTS = 4
 
