@@ -44,8 +44,8 @@ from playout.protocol.messages import (
 #: Seconds for which a lost connection is tried again; this process ends with its server anyway.
 _RETRY_S = 60.0
 _BACK_OFF = BackOff(1.0, 60.0)
-#: The longest match against a house bot, in seconds.
-MATCH_S = 900.0
+#: The longest match against a house bot, and the longest wait for its start, in seconds.
+MATCH_S, START_S = 900.0, 60.0
 #: Reasons of a loss that are faults of a bot.
 _FAULTS = (Reason.TIME, Reason.ILLEGAL_MOVES, Reason.ABANDONMENT)
 #: The threads in which programs are started and ended, which takes up to half a minute.
@@ -113,6 +113,7 @@ class _Console(PlayerConsole):
         super().__init__(Console(quiet=True), quiet=True)
         self._show = show
         self._ladder = ladder
+        self.began = False
         self.ends: list[Ended] = []
 
     def show(self, text: str) -> None:
@@ -126,6 +127,7 @@ class _Console(PlayerConsole):
         pass
 
     def started(self, event: Started) -> None:
+        self.began = True
         if not self._ladder:
             super().started(event)
 
@@ -291,14 +293,23 @@ async def play_match(
     house, house_ended = await _play(
         operator, seek.opponent, rival, PlayRequest(answer, 1), _Console(lambda text: None)
     )
-    timer = operator.reactor.callLater(MATCH_S, agent.leave, 1)
+    later = operator.reactor.callLater
+    timers = (
+        later(MATCH_S, agent.leave, 1),
+        later(START_S, lambda: None if console.began else agent.leave(1)),
+    )
     await ended
-    if timer.active():
-        timer.cancel()
+    for timer in timers:
+        if timer.active():
+            timer.cancel()
     house.leave(0)
     await house_ended
+    if not console.began:
+        raise MatchFault(
+            f"no match against {seek.opponent} began: does another session of {name} seek one?"
+        )
     if not console.ends:
-        raise MatchFault("the match has not ended")
+        raise MatchFault(f"the match against {seek.opponent} has not ended in {MATCH_S:g} s")
     end = console.ends[-1]
     lost = end.winner == 3 - seek.seat
     if agent.counts.faults or (lost and end.reason in _FAULTS) or end.reason is Reason.VOID:

@@ -17,6 +17,7 @@ from playout.sandbox import machine
 from playout.server.tournament.competition_file import read
 from support.commands import finish, run, start
 from support.competitions import FIRST, PAST, Cup, bot, require_sandbox
+from support.raw_client import RawClient
 from support.requirements import skip_without
 from support.scale import repetitions
 from support.waiting import wait_until
@@ -236,6 +237,19 @@ def test_after_a_kill_each_submission_is_handled_once(tmp_path: Path) -> None:
     with cup.running():
         wait_until(lambda: cup.ask("GET", "state")[1]["queued"] == 0)
     assert [each.ended_at for each in Submissions(read(cup.file))] == ended
+
+
+def test_a_student_cannot_hold_up_the_queue(tmp_path: Path) -> None:
+    """Ada seeks the match of her own submission: it is refused, and the next one is handled."""
+    cup = Cup(tmp_path, changed={"playout.competition.contestants.START_S": 3.0})
+    for name in ("Ada", "Bob"):
+        cup.account(name)
+    with cup.running() as server, RawClient(server.host, server.port) as ada:
+        ada.hello("Ada", guest=False, token=cup.tokens["Ada"])
+        ada.ask("seek", game="nim", opponent="House")
+        numbers = {name: cup.hand_in(name, bot()) for name in ("Ada", "Bob")}
+        assert "no match against House began" in cup.ended("Ada", numbers["Ada"])["reason"]
+        assert cup.ended("Bob", numbers["Bob"])["state"] == "accepted"
 
 
 def test_after_the_deadline_nothing_is_accepted(tmp_path: Path) -> None:

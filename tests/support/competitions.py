@@ -89,6 +89,7 @@ class Cup:
     more: str = ""
     deadline: str = FUTURE
     name: str = "cup"
+    changed: dict[str, Any] = field(default_factory=dict)
     port: int = field(default_factory=reserve_port)
     server_port: int = field(default_factory=reserve_port)
     tokens: dict[str, str] = field(default_factory=dict)
@@ -120,7 +121,7 @@ class Cup:
             *("--warm", "nim"),
         )
         changed = {"playout.server.net.competition_process.BACK_OFF": BackOff(0.1, 0.1)}
-        with running_server(*options, changed=changed) as server:
+        with running_server(*options, changed=changed | self.changed) as server:
             self.server = server
             self.wait_until_ready()
             yield server

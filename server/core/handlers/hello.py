@@ -282,12 +282,12 @@ class Greeting:
         return account
 
     def _require_room(self, account: Account | None) -> None:
-        """Raise Refused if an account has the most sessions allowed."""
+        """Raise Refused if an account has the most sessions allowed, beside opened ones."""
         most = self._context.policy.sessions_per_account
         if account is None or not most:
             return
         named = self._registry.like(skeleton(account.name))
-        if sum(session.is_of(account) for session in named) >= most:
+        if sum(each.is_of(account) and not each.opened for each in named) >= most:
             text = f"an account may have {most} sessions at once, and {account.name!r} has"
             raise Refused(Code.TOO_MANY, text)
 

@@ -428,7 +428,7 @@ def test_watchers_of_a_ladder_are_sent_changes_once_a_second(play: LadderPlay) -
 
 
 def test_a_closed_ladder_is_for_sessions_that_an_administrator_has_opened() -> None:
-    harness = HubHarness(closed_ladders=frozenset({GAME}))
+    harness = HubHarness(closed_ladders=frozenset({GAME}), sessions_per_account=2)
     boss = administrator(harness, "Boss", role="spectator")
     ann = harness.client("Ann", guest=False)
     assert ann.refused(EnterLadder(game=GAME)) is Code.NOT_ALLOWED
@@ -446,3 +446,6 @@ def test_a_closed_ladder_is_for_sessions_that_an_administrator_has_opened() -> N
         Code.NAME_TAKEN
     )
     assert boss.refused(OpenSession(name="Boss")) is Code.NOT_ALLOWED
+    again = Hello(protocol_min=1, protocol_max=1, name="Ann", token=ann.account_token)
+    harness.connect().ask(again, Welcome)  # opened sessions do not count
+    assert harness.connect().refused(again) is Code.TOO_MANY
