@@ -35,7 +35,7 @@ from playout.server.web.http import HTML, JSON, HttpError, HttpResponse
 _PAGE = Path(__file__).parent / "page"
 _FILES = {"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8"}
 #: Seconds for which standings are shown before they are computed again.
-_STANDINGS_S = 2.0
+_STANDINGS_S = 5.0
 _MB = 2**20
 #: The status for too many requests (RFC 6585).
 _TOO_MANY = 429
