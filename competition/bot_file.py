@@ -106,4 +106,4 @@ def _playout_folders() -> tuple[str, ...]:
     """Return the folders from which a Python process here imports Playout and its libraries."""
     package = Path(playout.__file__).parent
     linked = (str(each.resolve()) for each in package.iterdir() if each.is_symlink())
-    return tuple(dict.fromkeys((sys.prefix, sys.base_prefix, str(package), *linked)))
+    return tuple(dict.fromkeys((sys.prefix, sys.base_prefix, str(package.parent), *linked)))

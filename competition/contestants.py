@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from rich.console import Console
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, fail
 from twisted.internet.task import deferLater
 
 from playout import games
@@ -146,7 +146,7 @@ class Operator:
         self._hello = hello(name, "spectator", software("playout-competition"), token)
         self._ids = itertools.count()
         self._asked: dict[RequestId | None, Deferred[SessionOpened]] = {}
-        self._connection = ServerConnection(reactor, address, self, _RETRY_S)
+        self._connection = ServerConnection(reactor, address, self, _RETRY_S, repeats_requests=True)
         #: Fires when the server has said welcome.
         self.ready: Deferred[None] = Deferred()
 
@@ -156,6 +156,8 @@ class Operator:
 
     def session(self, name: str) -> Deferred[SessionOpened]:
         """Open a session of an account. Fails with SessionRefused."""
+        if not self._connection.is_open:
+            return fail(SessionRefused("there is no connection to the server"))
         number, answer = next(self._ids), Deferred[SessionOpened]()
         self._asked[number] = answer
         self._connection.send(OpenSession(id=number, name=name))
