@@ -48,19 +48,18 @@ class GomocupClient(EngineClient):
         super().__init__(config, game, cancelled)
 
     def _start(self, deadline: float) -> None:
-        self._send("ABOUT")
-        said = self._answer(deadline, [])
+        said = self._asked_about(deadline)
         self._about = dict(_ABOUT.findall(said))
         named = (self._about.get(key, "") for key in ("name", "version"))
         self.title = " ".join(filter(None, named)) or said[:50] or self.config.name
-        self._begin(deadline)
 
     def describe(self) -> Iterable[str]:
         for key, value in self._about.items():
             yield f"{key}: {value}"
 
-    def new_match(self) -> None:
-        self._told = None
+    def _new_match(self, deadline: float) -> None:
+        self._begin(deadline)
+        self._asked_about(deadline)  # it has then handled its settings
 
     def settle(self, deadline: float) -> None:
         if self._is_thinking:
@@ -72,7 +71,8 @@ class GomocupClient(EngineClient):
         new = position.moves[len(told) :] if told is not None and in_step else position.moves
         if not in_step:
             self._begin(self.ping_deadline())
-        self._tell_time(limit, position.seat)
+        given = self.time.left(limit)
+        self._tell_time(given, position.seat)
         self._is_thinking = True
         if not position.moves:
             self._send("BEGIN")
@@ -82,6 +82,7 @@ class GomocupClient(EngineClient):
             self._send_board(position)
         messages: list[str] = []
         said = self._move(move_deadline(limit, position.seat), messages)
+        self.time.answered(given.seconds)
         action = self.require_legal(self._action(position, said), position, said)
         self._told = (*position.moves, action)
         return PlayResult(action, self._info(position, messages))
@@ -93,6 +94,11 @@ class GomocupClient(EngineClient):
         except VertexError:
             return None
         return action_at(self.game.view(position.states[-1]), cell)
+
+    def _asked_about(self, deadline: float) -> str:
+        """Return what the engine says of itself."""
+        self._send("ABOUT")
+        return self._answer(deadline, [])
 
     def _begin(self, deadline: float) -> None:
         """Start an empty board."""

@@ -64,7 +64,7 @@ class OriginalEngineClient(EngineClient):
     def describe(self) -> Iterable[str]:
         yield f"{self._rules.name} of the original system; each match has a process of its own"
 
-    def new_match(self) -> None:
+    def _new_match(self, deadline: float) -> None:
         self._is_usable &= not self._seat
 
     def settle(self, deadline: float) -> None:

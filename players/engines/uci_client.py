@@ -93,8 +93,6 @@ _CHOICE = re.compile(r"\bvar (.+?)(?= var |$)")
 _FIRST = ("Threads", "Hash")
 #: Seconds for a move without any limit.
 _UNLIMITED_S = 1.0
-#: The share of a move's time that is given as `movetime`: engines notice its end late.
-_MOVETIME_SHARE = 0.95
 _COUNTS = re.compile(r"\b(depth|nodes) (\d+)")
 _SCORE = re.compile(r"\bscore (cp|mate) (-?\d+)")
 _VARIATION = re.compile(r"\bpv (.+)")
@@ -126,13 +124,19 @@ def go(limit: Limit, seat: int, config: EngineConfig) -> str:
     """
     if is_short(limit, config) and config.short:
         return " ".join(["go", *(f"{key} {value}" for key, value in config.short.items())])
-    clock = limit.clock
-    if clock is None or not clock.left[seat - 1].main_s:
-        seconds = _UNLIMITED_S if limit.seconds is None else limit.seconds
-        return f"go movetime {_ms(_MOVETIME_SHARE * seconds)}"
+    clock, seconds = limit.clock, _movetime(limit, seat, config)
+    if clock is None or seconds is not None:
+        return f"go movetime {_ms(_UNLIMITED_S if seconds is None else seconds)}"
     white, black = (_ms(each.main_s - clock.overhead_s) for each in clock.left)
     increment = f" winc {_ms(clock.increment_s)} binc {_ms(clock.increment_s)}"
     return f"go wtime {white} btime {black}{increment if clock.increment_s else ''}"
+
+
+def _movetime(limit: Limit, seat: int, config: EngineConfig) -> float | None:
+    """Return the seconds of a move that has a time of its own; None if the engine divides time."""
+    if is_short(limit, config) and config.short:
+        return None
+    return None if limit.clock and limit.clock.left[seat - 1].main_s else limit.seconds
 
 
 class UciClient(EngineClient):
@@ -142,7 +146,6 @@ class UciClient(EngineClient):
         """Raises ValueError for a game that UCI engines do not play."""
         self._moves = UciMoves(game)
         self._options: dict[str, UciOption] = {}
-        self._is_new_match = True
         self._is_searching = False
         #: The moves of the position on which the engine ponders.
         self._pondered: tuple[int, ...] | None = None
@@ -163,7 +166,6 @@ class UciClient(EngineClient):
         chosen = self.config.options
         self._set({key: chosen[key] for key in _FIRST if key in chosen})
         self._set({key: value for key, value in chosen.items() if key not in _FIRST})
-        self._wait_until_ready(deadline)
 
     def describe(self) -> Iterable[str]:
         yield f"options: {', '.join(each.name for each in self._options.values())}"
@@ -173,8 +175,13 @@ class UciClient(EngineClient):
         """Whether the table sets the option Ponder."""
         return self.config.options.get("Ponder") is True
 
-    def new_match(self) -> None:
-        self._is_new_match = True
+    def _new_match(self, deadline: float) -> None:
+        self.end_search(deadline)
+        self._expected = None
+        self.process.send("ucinewgame")
+        self.process.send("isready")
+        while self.process.line(deadline).strip() != "readyok":
+            pass
 
     def settle(self, deadline: float) -> None:
         if self._pondered is None:
@@ -186,14 +193,17 @@ class UciClient(EngineClient):
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
         is_expected = self._is_searching and self._pondered == position.moves
+        if not is_expected:
+            self.end_search(self.ping_deadline())
+        given = self.time.left(limit)
         if is_expected:
             self.process.send("ponderhit")
         else:
-            self.end_search(self.ping_deadline())
-            self._begin_match()
-            self._search(position, go(limit, position.seat, self.config))
+            self._search(position, go(given, position.seat, self.config))
         self._pondered = None
-        return self._result(position, limit)
+        line, info = self._answer(move_deadline(limit, position.seat))
+        self.time.answered(_movetime(given, position.seat, self.config))
+        return self._result(position, given, line, info)
 
     def ponder(self) -> None:
         """Search the expected position until the move is cancelled."""
@@ -207,12 +217,6 @@ class UciClient(EngineClient):
             pass
         self._is_searching = False  # it has answered early
 
-    def _begin_match(self) -> None:
-        if self._is_new_match:
-            self.process.send("ucinewgame")
-            self._wait_until_ready(self.ping_deadline())
-            self._is_new_match = False
-
     def _search(self, position: Position, command: str) -> None:
         names = self._moves.names(position.states, position.moves)
         moves = " ".join(["moves", *names]) if names else ""
@@ -220,9 +224,9 @@ class UciClient(EngineClient):
         self.process.send(command)
         self._is_searching = True
 
-    def _result(self, position: Position, limit: Limit) -> PlayResult:
-        """Wait for the move."""
-        deadline, info = move_deadline(limit, position.seat), ""
+    def _answer(self, deadline: float) -> tuple[str, str]:
+        """Wait for the move; return its line, and the last line about it."""
+        info = ""
         try:
             while not (line := self.process.line(deadline).strip()).startswith("bestmove"):
                 if line.startswith("info ") and _SCORE.search(line) and " pv " in line:
@@ -231,6 +235,10 @@ class UciClient(EngineClient):
             self.process.send("stop")
             raise
         self._is_searching = False
+        return line, info
+
+    def _result(self, position: Position, limit: Limit, line: str, info: str) -> PlayResult:
+        """Return the move of an answer; `limit` is that of the search."""
         words = line.split()
         named = words[1] if len(words) > 1 else ""
         state = position.states[-1]
@@ -287,11 +295,6 @@ class UciClient(EngineClient):
 
     def _unknown(self, kind: str, name: str, known: Iterable[str]) -> EngineError:
         return EngineError(f"the engine {self.config.name}: {spec.unknown(kind, name, known)}")
-
-    def _wait_until_ready(self, deadline: float) -> None:
-        self.process.send("isready")
-        while self.process.line(deadline).strip() != "readyok":
-            pass
 
 
 def _ms(seconds: float) -> int:

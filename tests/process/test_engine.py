@@ -113,6 +113,30 @@ def test_a_new_match_starts_from_the_first_position(make: Make, protocol: str) -
     assert len(tiny.pids) == 1
 
 
+READY = {"gtp": "clear_board", "gomocup": "START 5", "uci": "ucinewgame"}
+
+
+@pytest.mark.parametrize("protocol", READY)
+def test_an_engine_is_ready_for_a_match_before_its_clock_runs(make: Make, protocol: str) -> None:
+    player, tiny = make(protocol=protocol)
+    for number in (1, 2):
+        read = [line.split(maxsplit=1)[-1] if protocol == "gtp" else line for line in tiny.read]
+        assert read.count(READY[protocol]) == number
+        player.started(1, "Bob", [player.game.initial_state()])
+        assert played(player, 3) == MOVES[protocol][:3]
+        assert "".join(tiny.read).count(READY[protocol]) == number, "not on the clock"
+        player.ended(0, "over")
+        player.prepare()
+    assert len(tiny.pids) == 1
+
+
+def test_an_engine_is_told_its_time_less_a_margin(make: Make) -> None:
+    player, tiny = make(protocol="gomocup", margin_s="2")
+    played(player, 1, Limit(5.0))
+    told = [line.split()[2] for line in tiny.read if line.startswith("INFO timeout_turn")]
+    assert 1000 < int(told[0]) <= 3000
+
+
 @pytest.mark.parametrize("protocol", ["gomocup", "uci"])
 def test_what_an_engine_says_of_its_search_becomes_its_analysis(make: Make, protocol: str) -> None:
     player, _ = make(protocol=protocol)

@@ -4,12 +4,14 @@ Over UCI it plays Breakthrough, and moves its next pawn from its row of pawns.
 
     python -I -S tiny_engine.py PROTOCOL FAULT PIDS
 
-It appends its process id, and those of its children, to the file PIDS.
+It appends its process id, and those of its children, to the file PIDS, and the lines that it reads
+to the file PIDS.read.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -18,8 +20,10 @@ LETTERS = "ABCDEFGHJKLMNOPQRST"
 BINARY = "\0\xff\x1b[31m\x07"
 protocol, fault, pids = sys.argv[1:]
 taken: set[tuple[int, int]] = set()
-#: The size of the board, the number of moves chosen, and of moves refused.
-counts = {"size": 0, "moves": 0, "refused": 0}
+#: The size of the board, the number of moves chosen, of moves refused, and milliseconds for a move.
+counts = {"size": 0, "moves": 0, "refused": 0, "timeout_turn": 0}
+#: Seconds that a slow engine needs before a match, and in which a hasty one does not read.
+SLOW_S, HASTY_S = 1.2, 0.01
 
 
 def note_pid() -> None:
@@ -30,6 +34,10 @@ def note_pid() -> None:
 def hang() -> None:
     while True:
         signal.pause()
+
+
+def wait(seconds: float) -> None:
+    select.select([], [], [], seconds)
 
 
 def fork(*, in_new_session: bool) -> None:
@@ -123,11 +131,16 @@ def speak_gtp(lines: Iterator[str]) -> None:
 def gomocup(line: str, lines: Iterator[str]) -> str:
     """The answer to a command of a brain; empty for none."""
     command, _, rest = line.partition(" ")
+    if command == "INFO":
+        key, value = rest.split()
+        counts[key] = int(value)
     if command == "ABOUT":
         return 'name="Tiny", version="1.0", author="nobody"'
     if command == "START":
         counts["size"] = int(rest)
         taken.clear()
+        if fault == "slow":
+            wait(SLOW_S)
         return "OK"
     if command in ("BEGIN", "TURN", "BOARD"):
         stones = [rest] if command == "TURN" else []
@@ -137,6 +150,8 @@ def gomocup(line: str, lines: Iterator[str]) -> str:
         taken.update((int(each.split(",")[1]), int(each.split(",")[0])) for each in stones)
         say("MESSAGE Depth 3-5 | Eval 100 | Node 2K\r\n")
         row, column = chosen()
+        if fault == "slow":
+            wait(counts["timeout_turn"] / 1000)
         return f"{column},{row}"
     return "" if command == "INFO" else f"UNKNOWN {command}"
 
@@ -147,6 +162,8 @@ def speak_gomocup(lines: Iterator[str]) -> None:
             return
         if answer := gomocup(line.strip(), lines):
             say(f"{answer}\r\n")
+        if fault == "hasty" and "," in answer and select.select([0], [], [], HASTY_S)[0]:
+            say(f"ERROR Unknown command: {next(lines).partition(' ')[2]}")
 
 
 def speak_uci(lines: Iterator[str]) -> None:
@@ -171,6 +188,14 @@ def speak_uci(lines: Iterator[str]) -> None:
         say(answers.get(command, ""))
 
 
+def lines() -> Iterator[str]:
+    """The lines of the input, each written to the log before it is handled."""
+    with open(f"{pids}.read", "a", buffering=1) as log:
+        for line in iter(sys.stdin.readline, ""):
+            log.write(line)
+            yield line
+
+
 def main() -> None:
     note_pid()
     if fault == "hang":
@@ -192,7 +217,7 @@ def main() -> None:
         "gomocup": speak_gomocup,
         "uci": speak_uci,
     }
-    speaks[protocol](iter(sys.stdin.readline, ""))
+    speaks[protocol](lines())
     if fault == "no quit":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         hang()

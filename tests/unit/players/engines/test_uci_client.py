@@ -23,8 +23,8 @@ def config(**keys: object) -> EngineConfig:
 @pytest.mark.parametrize(
     ("limit", "said"),
     [
-        (Limit(), "go movetime 950"),
-        (Limit(0.08), "go movetime 76"),
+        (Limit(), "go movetime 1000"),
+        (Limit(0.08), "go movetime 80"),
         (Limit(0.0001), "go movetime 1"),
         (
             Limit(9.0, clock=MatchClock(FULL, 3.0, (TimeLeft(12.0), FULL), 0.5)),
@@ -40,7 +40,7 @@ def config(**keys: object) -> EngineConfig:
         ),
         (
             Limit(20.0, clock=MatchClock(BYO_YOMI, 0.0, (TimeLeft(0.0, 2, 30.0), BYO_YOMI))),
-            "go movetime 19000",
+            "go movetime 20000",
         ),
     ],
 )
@@ -51,7 +51,7 @@ def test_a_clock_becomes_limits_in_milliseconds(limit: Limit, said: str) -> None
 def test_a_short_move_is_limited_as_the_file_says() -> None:
     limited = config(short_s=1.0, short={"nodes": 500, "depth": 3})
     assert go(Limit(0.5), 1, limited) == "go nodes 500 depth 3"
-    assert go(Limit(2.0), 1, limited) == "go movetime 1900"
+    assert go(Limit(2.0), 1, limited) == "go movetime 2000"
 
 
 @pytest.mark.parametrize(
