@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 import threading
+import time
 from collections.abc import Iterable, Sequence
 
 from playout.games import Game, State
@@ -24,6 +26,9 @@ from playout.players.engines.vertices import VertexError, action_at, cell_at, ce
 _GAMES = ("gomoku", "mnk")
 _ABOUT = re.compile(r'(\w+)\s*=\s*"([^"]*)"')
 _UNLIMITED_MS = 2**31 - 1
+#: Seconds from a move of the engine to the next command. Rapfi sends its move before it reads
+#: commands again, and loses words of those that come at once.
+PAUSE_S = 0.02
 #: The numbers of a search, as Rapfi writes them.
 _COUNT = re.compile(r"\b(Depth|Eval|Node)\s+(-?\d+)(?:-\d+)?([KMG]?)\b")
 _BEST_LINE = re.compile(r"Bestline((?:\s+[A-Z]\d+)+)")
@@ -44,6 +49,8 @@ class GomocupClient(EngineClient):
             raise ValueError(f"Gomocup engines play five in a row on a square board, not {game}")
         self._told: tuple[int, ...] | None = None
         self._is_thinking = False
+        #: When the engine answered its last move.
+        self._moved_at = -math.inf
         self._about: dict[str, str] = {}
         super().__init__(config, game, cancelled)
 
@@ -64,6 +71,7 @@ class GomocupClient(EngineClient):
     def settle(self, deadline: float) -> None:
         if self._is_thinking:
             self._move(deadline, [])
+        time.sleep(max(0.0, self._moved_at + PAUSE_S - time.monotonic()))
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
         told, self._told = self._told, None
@@ -154,7 +162,7 @@ class GomocupClient(EngineClient):
         if said.upper().startswith("SUGGEST "):
             self._send(f"PLAY {said.split(maxsplit=1)[1]}")
             said = self._answer(deadline, messages)
-        self._is_thinking = False
+        self._is_thinking, self._moved_at = False, time.monotonic()
         return said
 
     def _answer(self, deadline: float, messages: list[str]) -> str:

@@ -137,6 +137,12 @@ def test_an_engine_is_told_its_time_less_a_margin(make: Make) -> None:
     assert 1000 < int(told[0]) <= 3000
 
 
+def test_an_engine_that_sends_its_move_before_it_reads_loses_no_command(make: Make) -> None:
+    player, tiny = make("hasty", "gomocup")
+    assert played(player, 8) == list(range(8))
+    assert len(tiny.pids) == 1
+
+
 @pytest.mark.parametrize("protocol", ["gomocup", "uci"])
 def test_what_an_engine_says_of_its_search_becomes_its_analysis(make: Make, protocol: str) -> None:
     player, _ = make(protocol=protocol)
