@@ -162,7 +162,7 @@ def speak_gomocup(lines: Iterator[str]) -> None:
             return
         if answer := gomocup(line.strip(), lines):
             say(f"{answer}\r\n")
-        if fault == "hasty" and "," in answer and select.select([0], [], [], HASTY_S)[0]:
+        if fault == "hasty" and answer[:1].isdigit() and select.select([0], [], [], HASTY_S)[0]:
             say(f"ERROR Unknown command: {next(lines).partition(' ')[2]}")
 
 
