@@ -9,5 +9,5 @@ The command `playout-engine` makes a player an engine: `gtp_engine` or `gomocup_
 `line_input` for their commands and `local_match` for the match.
 
 Both directions share `vertices`, the names of cells; of GTP `gtp_text`, `gtp_games`, `gtp_clock`
-and `gtp_analysis`; and `original_json`, which `bridges/original` uses, too.
+and `gtp_analysis`; of UCI `uci_games`; and `original_json`, which `bridges/original` uses, too.
 """

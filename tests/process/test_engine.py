@@ -15,24 +15,19 @@ from playout import games, players
 from playout.games import Game, SpecError, State
 from playout.players import Cancelled, Limit, MatchClock, Player, PlayerError, TimeLeft, engine
 from playout.players.engines import client, process
-from playout.players.engines.client import legal_line
-from playout.players.engines.uci_client import UciMoves
+from playout.players.engines.uci_games import uci_game
 from support.engines import TinyEngine
 from support.waiting import PATIENCE_S, wait_until
 
 GAME = games.load("mnk(m=5,n=5,k=5)")
-#: UCI engines play games of OpenSpiel only.
+#: A game that UCI engines play.
 BREAKTHROUGH = games.load("open_spiel(game=breakthrough)")
 #: The first moves of the tiny engine against itself.
 _PAWNS = "a2a3", "a7a6", "b2b3", "b7b6"
 MOVES = {
     "gtp": [0, 1, 2, 3],
     "gomocup": [0, 1, 2, 3],
-    "uci": list(
-        legal_line(
-            BREAKTHROUGH, BREAKTHROUGH.initial_state(), _PAWNS, UciMoves(BREAKTHROUGH).action
-        )
-    ),
+    "uci": list(uci_game(BREAKTHROUGH).line(BREAKTHROUGH.initial_state(), _PAWNS)),
 }
 LIMIT = Limit(seconds=5.0)
 #: No time for a move, so that the engine hangs as soon as the margin is over.
