@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import threading
 import time
@@ -26,9 +25,8 @@ from playout.players.engines.vertices import VertexError, action_at, cell_at, ce
 _GAMES = ("gomoku", "mnk")
 _ABOUT = re.compile(r'(\w+)\s*=\s*"([^"]*)"')
 _UNLIMITED_MS = 2**31 - 1
-#: Seconds from a move of the engine to the next command. Rapfi sends its move before it reads
-#: commands again, and loses words of those that come at once.
-PAUSE_S = 0.02
+#: Seconds after which an engine that does not answer ABOUT is asked again.
+RETRY_S = 0.05
 #: The numbers of a search, as Rapfi writes them.
 _COUNT = re.compile(r"\b(Depth|Eval|Node)\s+(-?\d+)(?:-\d+)?([KMG]?)\b")
 _BEST_LINE = re.compile(r"Bestline((?:\s+[A-Z]\d+)+)")
@@ -49,8 +47,6 @@ class GomocupClient(EngineClient):
             raise ValueError(f"Gomocup engines play five in a row on a square board, not {game}")
         self._told: tuple[int, ...] | None = None
         self._is_thinking = False
-        #: When the engine answered its last move.
-        self._moved_at = -math.inf
         self._about: dict[str, str] = {}
         super().__init__(config, game, cancelled)
 
@@ -71,10 +67,10 @@ class GomocupClient(EngineClient):
     def settle(self, deadline: float) -> None:
         if self._is_thinking:
             self._move(deadline, [])
-        time.sleep(max(0.0, self._moved_at + PAUSE_S - time.monotonic()))
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
         told, self._told = self._told, None
+        self._wait_until_it_reads()
         in_step = told is not None and position.moves[: len(told)] == told
         new = position.moves[len(told) :] if told is not None and in_step else position.moves
         if not in_step:
@@ -104,9 +100,23 @@ class GomocupClient(EngineClient):
         return action_at(self.game.view(position.states[-1]), cell)
 
     def _asked_about(self, deadline: float) -> str:
-        """Return what the engine says of itself."""
+        """Return what the engine says of itself, after the commands before."""
         self._send("ABOUT")
-        return self._answer(deadline, [])
+        return self._answer(deadline, [], about=True)
+
+    def _wait_until_it_reads(self) -> None:
+        """Ask the engine about itself, again and again until it answers.
+
+        Rapfi sends its move before it reads commands again, and drops words that come at once. An
+        answer that comes twice is ignored.
+        """
+        deadline = self.ping_deadline()
+        self._send("ABOUT")
+        while time.monotonic() < deadline:
+            if self.process.can_be_read(time.monotonic() + RETRY_S):
+                break
+            self._send("ABOUT")
+        self._answer(deadline, [], about=True)
 
     def _begin(self, deadline: float) -> None:
         """Start an empty board."""
@@ -162,11 +172,14 @@ class GomocupClient(EngineClient):
         if said.upper().startswith("SUGGEST "):
             self._send(f"PLAY {said.split(maxsplit=1)[1]}")
             said = self._answer(deadline, messages)
-        self._is_thinking, self._moved_at = False, time.monotonic()
+        self._is_thinking = False
         return said
 
-    def _answer(self, deadline: float, messages: list[str]) -> str:
-        """Return the next line that is an answer. Raises EngineError for UNKNOWN and ERROR."""
+    def _answer(self, deadline: float, messages: list[str], *, about: bool = False) -> str:
+        """Return the next line that is an answer: to ABOUT, or to another command.
+
+        Raises EngineError for UNKNOWN and ERROR.
+        """
         while True:
             line = self.process.line(deadline).strip()
             kind, _, text = line.partition(" ")
@@ -174,7 +187,7 @@ class GomocupClient(EngineClient):
                 raise self.process.fault(f"has answered {line[:100]!r}")
             if kind.upper() == "MESSAGE":
                 messages.append(text)
-            elif line and kind.upper() != "DEBUG":
+            elif line and kind.upper() != "DEBUG" and (about or not _ABOUT.match(line)):
                 return line
 
     def _info(self, position: Position, messages: Sequence[str]) -> Info | None:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from playout.players.core.player import Limit
 
 #: The least margin by default, in seconds, and as a share of the time.
-MARGIN_S, MARGIN_SHARE = 0.03, 0.05
+MARGIN_S, MARGIN_SHARE = 0.05, 0.05
 #: The largest share of the time that the margin takes.
 _MOST_SHARE = 0.5
 

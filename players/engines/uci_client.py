@@ -114,7 +114,7 @@ class UciClient(EngineClient):
 
     def _new_match(self, deadline: float) -> None:
         self.end_search(deadline)
-        self._expected = None
+        self._expected, self._rest = None, {}
         self.process.send("ucinewgame")
         self.process.send("isready")
         while self.process.line(deadline).strip() != "readyok":
@@ -138,7 +138,8 @@ class UciClient(EngineClient):
         if is_expected:
             self.process.send("ponderhit")
         else:
-            self._search(position, go(given, position.seat, self.config))
+            command = go(given, position.seat, self.config)
+            self._search(position, f"{command}{self._restriction(position)}")
         self._pondered = None
         line, info = self._answer(move_deadline(limit, position.seat))
         self.time.answered(_movetime(given, position.seat, self.config))
@@ -163,6 +164,18 @@ class UciClient(EngineClient):
         self.process.send(command)
         self._is_searching = True
 
+    def _begun(self, position: Position) -> tuple[int, ...]:
+        """Return the first actions of a move that others have begun, as in openings of Amazons."""
+        number = len(position.moves)
+        return position.moves[number - number % self._moves.actions_per_move :]
+
+    def _restriction(self, position: Position) -> str:
+        """Return the end of a command that restricts a search to a move that has begun."""
+        if not (begun := self._begun(position)):
+            return ""
+        first = position.states[-1 - len(begun)]
+        return " ".join([" searchmoves", *self._moves.moves(first, begun)])
+
     def _answer(self, deadline: float) -> tuple[str, str]:
         """Wait for the move; return its line, and the last line about it."""
         info = ""
@@ -180,7 +193,9 @@ class UciClient(EngineClient):
         """Return the move of an answer; `limit` is that of the search."""
         words = line.split()
         named = words[1] if len(words) > 1 else ""
-        actions = self._moves.actions(position.states[-1], named)
+        begun = self._begun(position)
+        whole = self._moves.actions(position.states[-1 - len(begun)], named)
+        actions = whole[len(begun) :] if whole[: len(begun)] == begun else ()
         action = self.require_legal(actions[0] if actions else None, position, line)
         self._rest = {
             (*position.moves, *actions[:done]): actions[done] for done in range(1, len(actions))
@@ -214,11 +229,12 @@ class UciClient(EngineClient):
             score = _MATE if score > 0 else -_MATE
         names = _VARIATION.findall(line)
         variation = names[0].split()[:_LONGEST] if names else ()
+        begun = len(self._begun(position))
         return Info(
             simulations=counts.get("nodes", 0),
             depth=counts.get("depth", 0),
             win_rate=win_rate(score),
-            pv=self._moves.line(position.states[-1], variation),
+            pv=self._moves.line(position.states[-1 - begun], variation)[begun:],
         )
 
     def _stop(self, deadline: float) -> None:

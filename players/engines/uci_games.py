@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
@@ -107,6 +107,18 @@ class UciGame(ABC):
         size = self.actions_per_move
         begins = range(0, min(len(states), len(actions)) - size + 1, size)
         return [self.name(states[at], *actions[at : at + size]) for at in begins]
+
+    def moves(self, state: State, begun: tuple[int, ...]) -> Iterator[str]:
+        """Yield the names of the legal moves from `state` whose first actions are `begun`."""
+        after = state
+        for action in begun:
+            after = self._game.next_state(after, action)
+        for action in self._game.legal_actions(after):
+            actions = (*begun, action)
+            if len(actions) == self.actions_per_move:
+                yield self.name(state, *actions)
+            else:
+                yield from self.moves(state, actions)
 
     def actions(self, state: State, name: str) -> tuple[int, ...]:
         """Return the actions of a move that begins in `state`, () if it is not legal."""

@@ -52,9 +52,9 @@ def make(tmp_path: Path) -> Iterator[Make]:
     started: list[TinyEngine] = []
 
     def player(
-        fault: str = "none", protocol: str = "gtp", **keys: str
+        fault: str = "none", protocol: str = "gtp", game: Game | None = None, **keys: str
     ) -> tuple[Player, TinyEngine]:
-        game = BREAKTHROUGH if protocol == "uci" else GAME
+        game = game or (BREAKTHROUGH if protocol == "uci" else GAME)
         started.append(TinyEngine(tmp_path, protocol, fault, **keys))
         made.append(players.load(f"engine(name=tiny,file={started[-1].file})", game))
         return made[-1], started[-1]
@@ -136,6 +136,22 @@ def test_an_engine_that_sends_its_move_before_it_reads_loses_no_command(make: Ma
     player, tiny = make("hasty", "gomocup")
     assert played(player, 8) == list(range(8))
     assert len(tiny.pids) == 1
+
+
+def test_an_engine_completes_a_move_of_amazons_that_others_have_begun(make: Make) -> None:
+    """An opening of one action, the choice of a queen, is a third of a move in UCI."""
+    game = games.load("amazons")
+    player, tiny = make(protocol="uci", game=game)
+    states = states_after(game.legal_actions(game.initial_state())[2], game=game)
+    for _ in range(2):
+        action = player.choose(states, LIMIT).action
+        states.append(game.next_state(states[-1], action))
+    assert game.current_player(states[-1]) == 2
+    (line,) = (line for line in tiny.read if line.startswith("go "))
+    restricted = line.partition(" searchmoves ")[2].split()
+    assert len(restricted) > 100
+    assert len({name[:2] for name in restricted}) == 1, "of one queen"
+    assert [line for line in tiny.read if line.startswith("position")] == ["position startpos"]
 
 
 @pytest.mark.parametrize("protocol", ["gomocup", "uci"])

@@ -176,7 +176,8 @@ def engines(tmp_path: Path) -> Path:
     [
         ("gnugo", "go(size=5,komi=0.5)"),
         ("gnugo", "open_spiel(game=go,board_size=5)"),
-        ("fairy", "open_spiel(game=breakthrough)"),
+        ("fairy", "breakthrough"),
+        ("fairy", "clobber"),
         ("fairy", "open_spiel(game=clobber)"),
         ("glaurung", "chess"),
         # Black, the second player, moves first.
@@ -198,7 +199,7 @@ def test_an_engine_of_others_wins(
 
 @pytest.mark.parametrize("is_expected", [True, False])
 def test_an_engine_ponders_on_the_reply_that_it_expects(engines: Path, is_expected: bool) -> None:
-    game = games.load("open_spiel(game=breakthrough)")
+    game = games.load("breakthrough")
     player = players.load(f"engine(name=pondering,file={engines})", game)
     assert player.ponders
     states = [game.initial_state()]

@@ -1,6 +1,7 @@
 """A tiny engine that puts a stone on the first free cell, or misbehaves in one way.
 
-Over UCI it plays Breakthrough, and moves its next pawn from its row of pawns.
+Over UCI it plays Breakthrough, and moves its next pawn from its row of pawns; or it plays the first
+of the moves to which its search is restricted.
 
     python -I -S tiny_engine.py PROTOCOL FAULT PIDS
 
@@ -17,6 +18,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 LETTERS = "ABCDEFGHJKLMNOPQRST"
+VARIANTS = "var breakthrough var amazons"
 BINARY = "\0\xff\x1b[31m\x07"
 protocol, fault, pids = sys.argv[1:]
 taken: set[tuple[int, int]] = set()
@@ -163,13 +165,14 @@ def speak_gomocup(lines: Iterator[str]) -> None:
         if answer := gomocup(line.strip(), lines):
             say(f"{answer}\r\n")
         if fault == "hasty" and answer[:1].isdigit() and select.select([0], [], [], HASTY_S)[0]:
-            say(f"ERROR Unknown command: {next(lines).partition(' ')[2]}")
+            for word in next(lines).split()[1:]:
+                say(f"ERROR Unknown command: {word}\r\n")
 
 
 def speak_uci(lines: Iterator[str]) -> None:
     made: list[str] = []
     answers = {
-        "uci": "id name Tiny 1.0\noption name UCI_Variant type combo var breakthrough\nuciok\n",
+        "uci": f"id name Tiny 1.0\noption name UCI_Variant type combo {VARIANTS}\nuciok\n",
         "isready": "readyok\n",
     }
     for line in lines:
@@ -183,6 +186,8 @@ def speak_uci(lines: Iterator[str]) -> None:
                 next(each for each in lines if each.strip() == "stop")
             file, rows = "abcdefgh"[len(made) // 2], "76" if len(made) % 2 else "23"
             move = "a1a1" if is_illegal() else f"{file}{rows[0]}{file}{rows[1]}"
+            if "searchmoves" in words:
+                move = words[words.index("searchmoves") + 1]
             say(f"info depth 3 nodes 2000 score cp 100 pv {move}\n")
             say(f"bestmove {BINARY if fault == 'binary' else move}\n")
         say(answers.get(command, ""))
