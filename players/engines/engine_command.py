@@ -63,14 +63,22 @@ def main() -> None:
     show_default=True,
     help='The game, with its parameters: "othello(size=6)".',
 )
-def gtp(player: str, game: str) -> None:
+@click.option(
+    "--forced-passes",
+    type=click.Choice(["say", "skip"]),
+    default="say",
+    show_default=True,
+    help="Whether a player without a move says pass, or is skipped, as GRhino does.",
+)
+def gtp(player: str, game: str, forced_passes: str) -> None:
     """Be a GTP engine for GoGui, Sabaki, and programs that pair engines.
 
     It plays games whose moves are single cells. A board size from the other program changes the
     game if it has such a parameter.
     """
     wanted = _checked(player)
-    GtpServer(games.load(game), wanted, _standard_input()).run()
+    skips_passes = forced_passes == "skip"
+    GtpServer(games.load(game), wanted, _standard_input(), skips_passes=skips_passes).run()
 
 
 @main.command()

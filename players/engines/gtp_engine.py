@@ -1,7 +1,8 @@
 """A GTP 2 engine: the commands of the protocol, for a game whose actions are single cells.
 
 Black is seat 1 and moves first; the colours move in turn. Programs for Go end a match by two
-passes, so that after its end `genmove` answers `pass` and `play` accepts it. The comment
+passes, so that after its end `genmove` answers `pass` and `play` accepts it. A pass that is the
+only legal move can be skipped; then `genmove` and `play` of it change nothing. The comment
 `# interrupt` stops a search, and any line stops an analysis; the position does not change.
 """
 
@@ -33,7 +34,7 @@ from playout.players.engines.gtp_text import (
     whole_number,
 )
 from playout.players.engines.line_input import LineInput, Stops
-from playout.players.engines.local_match import LocalMatch
+from playout.players.engines.local_match import LocalMatch, SkippingMatch
 from playout.players.engines.vertices import VertexError
 
 #: The menu of analyses in GoGui.
@@ -59,12 +60,18 @@ def _command(name: str, arguments: str = "") -> Callable[[Handler], Handler]:
 class GtpServer:
     """Answers the commands of one program, until it quits or its input ends."""
 
-    def __init__(self, game: Game, wanted: spec.Spec, lines: LineInput) -> None:
-        """Load the player. Raises SpecError if the player or the game cannot be used with GTP."""
+    def __init__(
+        self, game: Game, wanted: spec.Spec, lines: LineInput, *, skips_passes: bool = False
+    ) -> None:
+        """Load the player; `skips_passes`: whether a forced pass is not named by the programs.
+
+        Raises SpecError if the player or the game cannot be used with GTP.
+        """
         self._board = ClickedBoard(game)
         self._wanted = wanted
         self._lines = lines
-        self._match = LocalMatch(game, wanted)
+        self._kind = SkippingMatch if skips_passes else LocalMatch
+        self._match = self._kind(game, wanted)
         self._clock = GtpClock()
         self._passes = 0  # after the end of the match
         self._current = GtpCommand("", "", [])
@@ -145,7 +152,7 @@ class GtpServer:
         numbers = [whole_number(side, 1, 1000) for side in sides]
         game = resized(self._match.game, numbers)
         if game is not self._match.game:
-            self._use(LocalMatch(game, self._wanted))
+            self._use(self._kind(game, self._wanted))
         return self._clear_board()
 
     @_command("clear_board")
@@ -172,6 +179,8 @@ class GtpServer:
         seat = seat_of(colour)
         if self._match.winner and vertex.lower() == PASS:
             self._passes += 1
+            return ""
+        if self._match.was_skipped(seat) and vertex.lower() == PASS:
             return ""
         if self._match.winner:
             raise GtpError("illegal move: the game is over")
@@ -299,6 +308,8 @@ class GtpServer:
         """Return the move of the player as a vertex, pass or resign, after playing it."""
         if self._match.winner:
             self._passes += 1
+            return PASS, None
+        if self._match.was_skipped(seat):
             return PASS, None
         self._require_turn(seat)
         limit = self._clock.limit(seat, self._match.plies, self._match.game.max_plies)

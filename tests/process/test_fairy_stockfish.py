@@ -24,7 +24,7 @@ PACKAGED = [
 ]
 
 
-class Judge:
+class FairyStockfish:
     """A running Fairy-Stockfish that is asked about positions of one variant."""
 
     def __init__(self, variant: str) -> None:
@@ -71,7 +71,7 @@ class Judge:
 def test_random_positions_have_the_same_moves_and_the_same_fen(variant: UciVariant) -> None:
     game = games.load(variant.game)
     uci, draw = uci_game(game), random.Random(9)
-    with Judge(variant.name) as judge:
+    with FairyStockfish(variant.name) as judge:
         for _ in range(repetitions(100, short=2)):
             state, played = game.initial_state(), list[str]()
             while not game.winner(state) and len(played) < 60:
