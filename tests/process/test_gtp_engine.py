@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from support.commands import invoke, run
 from support.gtp_controller import GtpController
 
+OTHER_PROGRAMS = (Path(__file__).parents[2] / "docs" / "other-programs.md").read_text("utf-8")
 #: No test waits for the end of such a search.
 VERY_LONG = "time_settings 1000000 0 0"
 
@@ -51,8 +54,17 @@ def test_it_says_what_it_is_and_what_it_can(engine: GtpController) -> None:
         "gogui-interrupt", "gogui-rules_board", "gogui-rules_board_size", "gogui-rules_game_id",
         "gogui-rules_final_result", "gogui-rules_legal_moves", "gogui-rules_side_to_move",
     }  # fmt: skip
+    assert documented_commands() == set(listed)
     assert all(engine.good(f"known_command {name}") == "true" for name in listed)
     assert engine.good("known_command fly") == "false"
+
+
+def documented_commands() -> set[str]:
+    """The commands in the table of docs/other-programs.md; `_board` continues `gogui-rules`."""
+    table = OTHER_PROGRAMS.partition("\n### Commands\n")[2].partition("\n### ")[0]
+    cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+    names = [name for cell in cells for name in re.findall(r"`([\w-]+)", cell)]
+    return {f"gogui-rules{name}" if name.startswith("_") else name for name in names}
 
 
 def test_numbers_are_repeated_and_comments_are_ignored(engine: GtpController) -> None:
