@@ -46,6 +46,8 @@ def new_line(tables: Tables, words: int, plies: int) -> Line:
         for place in range(length):
             factor = int(tables.numbers[1]) ** (int(length) - 1 - place)
             uses[cells[place]].append((group, factor))
+    while uses and not uses[-1]:  # nothing behind the last word that is used is compared
+        uses.pop()
     return Line(
         np.zeros((plies, words), dtype=np.int64),
         np.zeros((plies, len(tables.groups)), dtype=np.int64),
@@ -87,7 +89,7 @@ def set_next(tables: Tables, line: Line, ply: int) -> None:
     one, two = line.sums[ply - 1, 0], line.sums[ply - 1, 1]
     for group in range(len(numbers)):
         numbers[group] = line.numbers[ply - 1, group]
-    for word in range(2, len(state)):
+    for word in range(2, len(line.begins) - 1):
         if state[word] != before[word] and line.begins[word] < line.begins[word + 1]:
             more = code_of(tables, state[word]) - code_of(tables, before[word])
             for use in range(line.begins[word], line.begins[word + 1]):
