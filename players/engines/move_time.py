@@ -2,8 +2,9 @@
 
 The margin is for what passes between the engine and this process, and for engines that notice the
 end of their time late. It is at least `margin_s` of the engine's table, at least 5 % of the move's
-time, and at least the longest time by which the engine has exceeded its time in this match; but
-never more than half of what is left.
+time, and at least twice the longest time by which the engine has exceeded its time in this match;
+but never more than half of what is left. On a busy machine with two cores, Fairy-Stockfish exceeded
+280 ms by less than 1 ms in half of its moves, by 28 ms in one of 100, and by at most 81 ms.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from playout.players.core.player import Limit
 MARGIN_S, MARGIN_SHARE = 0.05, 0.05
 #: The largest share of the time that the margin takes.
 _MOST_SHARE = 0.5
+#: The margin as a multiple of the longest time that was exceeded, and the share of that time that
+#: the next match begins with.
+_CAUTION, _REMEMBERED = 2.0, 0.5
 
 
 class MoveTime:
@@ -32,8 +36,8 @@ class MoveTime:
         self._exceeded_s = 0.0
 
     def new_match(self) -> None:
-        """Forget the answers of the last match."""
-        self._exceeded_s = 0.0
+        """Forget half of what the answers of the last match have shown."""
+        self._exceeded_s *= _REMEMBERED
 
     def begin(self, at: float) -> None:
         """Note that the clock of a move runs since `at`, as of `time.monotonic`."""
@@ -46,7 +50,7 @@ class MoveTime:
         if limit.seconds is None:
             return limit
         left_s = max(0.0, limit.seconds - used_s)
-        margin_s = max(self._margin_s, MARGIN_SHARE * left_s, self._exceeded_s)
+        margin_s = max(self._margin_s, MARGIN_SHARE * left_s, _CAUTION * self._exceeded_s)
         margin_s = min(margin_s, _MOST_SHARE * left_s)
         clock = limit.clock
         if clock:
