@@ -20,10 +20,12 @@ from playout.players.engines.lines_client import LinesClient
 from playout.players.engines.original_client import OriginalEngineClient
 from playout.players.engines.process import EngineError
 from playout.players.engines.uci_client import UciClient
+from playout.players.engines.xboard_client import XboardClient
 
 _CLIENTS: dict[str, type[EngineClient]] = {
     "gtp": GtpClient,
     "uci": UciClient,
+    "xboard": XboardClient,
     "gomocup": GomocupClient,
     "lines": LinesClient,
     "json": OriginalEngineClient,
@@ -92,8 +94,11 @@ class Engine(Player):
             raise
 
     def prepare(self) -> None:
-        with self._in_use, contextlib.suppress(EngineError):  # if it fails, at the next move
-            self._ready_for_match()
+        with self._in_use:
+            for _ in range(2):  # an engine that fails is started again
+                with contextlib.suppress(EngineError):
+                    self._ready_for_match()
+                    return
 
     def _ready_for_match(self) -> EngineClient:
         """Return the client of an engine that has forgotten the last match."""

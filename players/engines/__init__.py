@@ -3,7 +3,8 @@
 The player `engine(name=...)` of `players/engine.py` plays with a program that `engines.toml`
 describes (`config`). `process` runs the program and, with `guard`, ends whatever it leaves behind.
 `client` is the base of the clients, one for each protocol: `gtp_client`, `uci_client`,
-`gomocup_client`, `original_client`, and `lines_client` for scripts.
+`gomocup_client`, `xboard_client`, `original_client`, and `lines_client` for scripts; `move_time`
+decides how much of a move's time an engine is told.
 
 The command `playout-engine` makes a player an engine: `gtp_engine` or `gomocup_engine`, with
 `line_input` for their commands and `local_match` for the match.

@@ -26,10 +26,10 @@ from playout.sandbox.machine import SandboxError
 FILE = "engines.toml"
 #: Seconds that an engine may take to start by default.
 START_S = 30.0
-PROTOCOLS = (*PROGRAM_PROTOCOLS, "json")
-#: For each protocol, the least time in seconds to which an engine can be limited: GTP has whole
+PROTOCOLS = (*PROGRAM_PROTOCOLS, "json", "xboard")
+#: For each protocol, the least time in seconds to which an engine can be limited: some have whole
 #: seconds.
-SHORTEST_S = dict.fromkeys(PROTOCOLS, 0.0) | {"gtp": 1.0}
+SHORTEST_S = dict.fromkeys(PROTOCOLS, 0.0) | {"gtp": 1.0, "xboard": 1.0}
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,27}")
 #: The value of an option of an engine.

@@ -20,14 +20,15 @@ from support.engines import TinyEngine
 from support.waiting import PATIENCE_S, wait_until
 
 GAME = games.load("mnk(m=5,n=5,k=5)")
-#: A game that UCI engines play.
-BREAKTHROUGH = games.load("open_spiel(game=breakthrough)")
+#: The games of UCI and of XBoard.
+BREAKTHROUGH, CHESS = games.load("breakthrough"), games.load("chess")
 #: The first moves of the tiny engine against itself.
 _PAWNS = "a2a3", "a7a6", "b2b3", "b7b6"
 MOVES = {
     "gtp": [0, 1, 2, 3],
     "gomocup": [0, 1, 2, 3],
     "uci": list(uci_game(BREAKTHROUGH).line(BREAKTHROUGH.initial_state(), _PAWNS)),
+    "xboard": list(uci_game(CHESS).line(CHESS.initial_state(), _PAWNS)),
 }
 LIMIT = Limit(seconds=5.0)
 #: No time for a move, so that the engine hangs as soon as the margin is over.
@@ -54,7 +55,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
     def player(
         fault: str = "none", protocol: str = "gtp", game: Game | None = None, **keys: str
     ) -> tuple[Player, TinyEngine]:
-        game = game or (BREAKTHROUGH if protocol == "uci" else GAME)
+        game = game or {"uci": BREAKTHROUGH, "xboard": CHESS}.get(protocol, GAME)
         started.append(TinyEngine(tmp_path, protocol, fault, **keys))
         made.append(players.load(f"engine(name=tiny,file={started[-1].file})", game))
         return made[-1], started[-1]
@@ -108,7 +109,7 @@ def test_a_new_match_starts_from_the_first_position(make: Make, protocol: str) -
     assert len(tiny.pids) == 1
 
 
-READY = {"gtp": "clear_board", "gomocup": "START 5", "uci": "ucinewgame"}
+READY = {"gtp": "clear_board", "gomocup": "START 5", "uci": "ucinewgame", "xboard": "new"}
 
 
 @pytest.mark.parametrize("protocol", READY)
@@ -154,7 +155,7 @@ def test_an_engine_completes_a_move_of_amazons_that_others_have_begun(make: Make
     assert [line for line in tiny.read if line.startswith("position")] == ["position startpos"]
 
 
-@pytest.mark.parametrize("protocol", ["gomocup", "uci"])
+@pytest.mark.parametrize("protocol", ["gomocup", "uci", "xboard"])
 def test_what_an_engine_says_of_its_search_becomes_its_analysis(make: Make, protocol: str) -> None:
     player, _ = make(protocol=protocol)
     info = player.choose([player.game.initial_state()], LIMIT).info
@@ -251,7 +252,7 @@ def test_an_engine_that_is_only_untidy_plays(make: Make, protocol: str, fault: s
         wait_until(lambda: len(tiny.pids) == 3)
 
 
-@pytest.mark.parametrize("protocol", ["gtp", "uci"])
+@pytest.mark.parametrize("protocol", ["gtp", "uci", "xboard"])
 def test_bytes_that_are_no_text_are_an_illegal_answer(make: Make, protocol: str) -> None:
     player, _ = make("binary", protocol)
     with pytest.raises(PlayerError) as error:
@@ -318,7 +319,7 @@ def end_when_asked(player: Player) -> None:
     assert isinstance(player, engine.Engine)
     assert player._client
     running = player._client.process
-    wait_until(lambda: re.search("genmove|BEGIN|go ", running._command))
+    wait_until(lambda: re.search(r"genmove|BEGIN|go\b", running._command))
     player.ended(2, "time")
     player.cancel()
 

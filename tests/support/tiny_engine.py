@@ -19,6 +19,10 @@ from collections.abc import Callable, Iterator
 
 LETTERS = "ABCDEFGHJKLMNOPQRST"
 VARIANTS = "var breakthrough var amazons"
+FEATURES = (
+    'feature done=0\nfeature myname="Tiny 1.0" ping=1 usermove=1 setboard=1 memory=1\n'
+    'feature option="Style -combo calm /// wild"\nfeature done=1\n'
+)
 BINARY = "\0\xff\x1b[31m\x07"
 protocol, fault, pids = sys.argv[1:]
 taken: set[tuple[int, int]] = set()
@@ -201,6 +205,30 @@ def lines() -> Iterator[str]:
             yield line
 
 
+def speak_xboard(lines: Iterator[str]) -> None:
+    """Play chess: the next pawn from its row of pawns."""
+    made: list[str] = []
+    answers = {"protover": FEATURES}
+    if fault != "castles":
+        answers["setboard"] = "Error (no position): setboard\n"
+    for line in lines:
+        command, *words = line.split()
+        if command == "quit":
+            return
+        if command == "new":
+            made = []
+        if command == "usermove":
+            made.append(words[0])
+        if command == "go":
+            file, rows = "abcdefgh"[len(made) // 2], "76" if len(made) % 2 else "23"
+            made.append("a1a1" if is_illegal() else f"{file}{rows[0]}{file}{rows[1]}")
+            if fault == "castles":
+                made[-1] = "O-O"
+            say(f" 3 100 5 2000 {made[-1]}\n")
+            say(f"move {BINARY if fault == 'binary' else made[-1]}\n")
+        say(f"pong {words[0]}\n" if command == "ping" else answers.get(command, ""))
+
+
 def main() -> None:
     note_pid()
     if fault == "hang":
@@ -221,6 +249,7 @@ def main() -> None:
         "gtp": speak_gtp,
         "gomocup": speak_gomocup,
         "uci": speak_uci,
+        "xboard": speak_xboard,
     }
     speaks[protocol](lines())
     if fault == "no quit":
