@@ -209,7 +209,7 @@ class AlphaBeta(Player):
 def _stats(action: int, visits: int, value: int) -> ActionStats:
     """Return what the search found about an action of the root."""
     proven = (1 if value > 0 else -1) if abs(value) > qs.CERTAIN else None
-    win_rate = min(1.0, max(0.0, (1 + value / qs.CERTAIN) / 2))
+    win_rate = (1 + qs.expected_of(value)) / 2
     return ActionStats(action, visits, visits * win_rate, proven=proven)
 
 

@@ -80,6 +80,7 @@ def value_of(
         if ply > 0 and about >> 2 >= depth and holds:
             return value
     n = kernels.legal(board, search.actions[ply])
+    further = depth if n == 1 else depth - 1  # a single action takes no depth
     for place in range(n):
         action = search.actions[ply, place]
         search.scores[ply, place] = MOST if action == move else search.history[board[0], action]
@@ -96,10 +97,10 @@ def value_of(
         value = -MOST
         if place > 0:
             low, high = (alpha, alpha + 1) if sign > 0 else (-alpha - 1, -alpha)
-            value = sign * value_of(search, kernels, tables, ply + 1, depth - 1 - less, low, high)
+            value = sign * value_of(search, kernels, tables, ply + 1, further - less, low, high)
         if place == 0 or (value > alpha and (value < beta or less > 0)):
             low, high = (alpha, beta) if sign > 0 else (-beta, -alpha)
-            value = sign * value_of(search, kernels, tables, ply + 1, depth - 1, low, high)
+            value = sign * value_of(search, kernels, tables, ply + 1, further, low, high)
         if state[STOPPED] != 0:
             return 0
         if value > best:

@@ -2,12 +2,13 @@
 
 At the horizon of a search, forcing moves are searched on (quiescence), unless the player to move is
 better off without them: those of the kernel `forcing` of a game, otherwise moves that remove
-pieces. Values are whole numbers for the player to move: CERTAIN times the expected result, and
-beyond it proven results, the sooner the greater.
+pieces. Values are whole numbers for the player to move: the sum of an evaluation times SCALE, and
+beyond CERTAIN proven results, the sooner the greater.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from numba import types
 from playout.games import KernelGame
 from playout.games.core.kernels import compiled
 from playout.players.core.rules import type_of
-from playout.players.evaluations.lines import LINE, Line, expected_at, new_line, set_first, set_next
+from playout.players.evaluations.lines import LINE, Line, new_line, set_first, set_next, sum_at
 from playout.players.evaluations.tables import (
     ALWAYS,
     NEVER,
@@ -27,8 +28,9 @@ from playout.players.evaluations.tables import (
     occupied,
 )
 
-#: The value of an evaluation of 1; and of a win, less the number of plies to it.
-CERTAIN, WON = 10_000, 1_000_000
+#: The value of a sum of 1; the greatest one of a sum, where a win is beyond doubt; and that of a
+#: win, less the number of plies to it.
+SCALE, CERTAIN, WON = 5_000, 100_000, 1_000_000
 #: Beyond all values.
 MOST = 1 << 30
 #: The row of the history for the root.
@@ -47,7 +49,7 @@ class PrincipalKernels(NamedTuple):
 
     legal: Callable[..., int]
     play: Callable[..., None]
-    write: Callable[..., None]
+    observe: Callable[..., None]
     forcing: Callable[..., int]
 
 
@@ -55,10 +57,11 @@ KERNELS = type_of(PrincipalKernels)
 
 
 def kernels_of(game: KernelGame) -> PrincipalKernels:
-    """Return the kernels of a game."""
+    """Return the kernels of a game; only sensible actions are searched if the game names them."""
     kernels = game.kernels
-    forcing = kernels.forcing or kernels.legal
-    return PrincipalKernels(kernels.legal, kernels.play, kernels.write, forcing)
+    legal = kernels.sensible or kernels.legal
+    observe = kernels.observe or kernels.write
+    return PrincipalKernels(legal, kernels.play, observe, kernels.forcing or legal)
 
 
 class PrincipalSearch(NamedTuple):
@@ -92,7 +95,7 @@ def new_search(game: KernelGame, tables: Tables, table: Ints) -> PrincipalSearch
         np.zeros((plies, len(game.board())), dtype=np.int64),
         np.zeros((plies, game.num_actions), dtype=np.int64),
         np.zeros((plies, game.num_actions), dtype=np.int64),
-        new_line(tables, len(game.initial_state()), plies),
+        new_line(tables, game.observed_words, plies),
         np.zeros((3, game.num_actions), dtype=np.int64),
         table,
         state,
@@ -106,10 +109,10 @@ def set_line(search: PrincipalSearch, kernels: PrincipalKernels, tables: Tables,
     while known > 0 and line.phases[known] < 0:
         known -= 1
     if line.phases[known] < 0:
-        kernels.write(search.boards[known], line.states[known])
+        kernels.observe(search.boards[known], line.states[known])
         set_first(tables, line, known)
     for each in range(known + 1, ply + 1):
-        kernels.write(search.boards[each], line.states[each])
+        kernels.observe(search.boards[each], line.states[each])
         set_next(tables, line, each)
 
 
@@ -117,8 +120,16 @@ def set_line(search: PrincipalSearch, kernels: PrincipalKernels, tables: Tables,
 def evaluate(search: PrincipalSearch, kernels: PrincipalKernels, tables: Tables, ply: int) -> int:
     """Return the value of a position for the player to move, and set `search.line` up to it."""
     set_line(search, kernels, tables, ply)
-    value = int(expected_at(search.line, ply) * CERTAIN)
+    value = max(-CERTAIN, min(CERTAIN, int(sum_at(search.line, ply) * SCALE)))
     return value if search.boards[ply, 0] == 1 else -value
+
+
+@compiled(types.float64(types.int64), allocates=False)
+def expected_of(value: int) -> float:
+    """Return the expected result that a value stands for, from -1 to 1."""
+    if abs(value) > CERTAIN:
+        return 1.0 if value > 0 else -1.0
+    return math.tanh(value / SCALE)
 
 
 @compiled(types.int64(SEARCH, types.int64), allocates=False)
@@ -203,7 +214,7 @@ def forced_value(
         play_on(search, kernels, ply, search.actions[ply, place])
         child = search.boards[ply + 1]
         if not known and child[1] == 0 and child[0] != search.boards[ply, 0]:
-            kernels.write(child, search.line.states[ply + 1])
+            kernels.observe(child, search.line.states[ply + 1])
             if occupied(tables, search.line.states[ply + 1]) >= filled:
                 if forced:
                     return still

@@ -6,7 +6,6 @@ exchanged in the sum. There is a sum for each player to move, as each move chang
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -107,6 +106,6 @@ def set_next(tables: Tables, line: Line, ply: int) -> None:
 
 
 @compiled(types.float64(LINE, types.int64), allocates=False)
-def expected_at(line: Line, ply: int) -> float:
-    """Return the expected result of player 1, between -1 and 1, once the position is set."""
-    return math.tanh(line.sums[ply, line.states[ply, 0] - 1])
+def sum_at(line: Line, ply: int) -> float:
+    """Return the sum of the weights of a position, once it is set."""
+    return line.sums[ply, line.states[ply, 0] - 1]

@@ -92,9 +92,9 @@ def play_game(
         action = search.actions[0, draw(rng, n)]
         if ply >= count:
             best = qs.best_of(search, kernels, tables, n)
-            value = search.state[qs.VALUE] / qs.CERTAIN
-            memory.values[seen] = max(-1.0, min(1.0, value if board[0] == 1 else -value))
-            kernels.write(board, search.line.states[0])
+            value = qs.expected_of(search.state[qs.VALUE])
+            memory.values[seen] = value if board[0] == 1 else -value
+            kernels.observe(board, search.line.states[0])
             find_weights(tables, search.line.states[0], memory.indices[seen])
             seen += 1
             if draw(rng, 1000) >= exploration:
