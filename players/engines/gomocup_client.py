@@ -47,17 +47,18 @@ class GomocupClient(EngineClient):
             raise ValueError(f"Gomocup engines play five in a row on a square board, not {game}")
         self._told: tuple[int, ...] | None = None
         self._is_thinking = False
-        self._about: dict[str, str] = {}
+        #: What the engine says of itself.
+        self._about = ""
         super().__init__(config, game, cancelled)
 
     def _start(self, deadline: float) -> None:
-        said = self._asked_about(deadline)
-        self._about = dict(_ABOUT.findall(said))
-        named = (self._about.get(key, "") for key in ("name", "version"))
+        self._about = said = self._asked_about(deadline)
+        known = dict(_ABOUT.findall(said))
+        named = (known.get(key, "") for key in ("name", "version"))
         self.title = " ".join(filter(None, named)) or said[:50] or self.config.name
 
     def describe(self) -> Iterable[str]:
-        for key, value in self._about.items():
+        for key, value in _ABOUT.findall(self._about):
             yield f"{key}: {value}"
 
     def _new_match(self, deadline: float) -> None:
@@ -187,7 +188,7 @@ class GomocupClient(EngineClient):
                 raise self.process.fault(f"has answered {line[:100]!r}")
             if kind.upper() == "MESSAGE":
                 messages.append(text)
-            elif line and kind.upper() != "DEBUG" and (about or not _ABOUT.match(line)):
+            elif line and kind.upper() != "DEBUG" and (about or line != self._about):
                 return line
 
     def _info(self, position: Position, messages: Sequence[str]) -> Info | None:
