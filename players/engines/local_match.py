@@ -77,7 +77,7 @@ class LocalMatch:
         """
         match = type(self)(game, self._wanted)
         for action in self._moves or ():
-            match.play(action)
+            LocalMatch.play(match, action)  # skipped passes are among the moves
         return match
 
     def take_back(self) -> None:
@@ -120,6 +120,12 @@ class SkippingMatch(LocalMatch):
     def play(self, action: int) -> None:
         super().play(action)
         self._skip()
+
+    def replayed(self, game: Game) -> LocalMatch:
+        match = super().replayed(game)
+        assert isinstance(match, SkippingMatch)
+        match._skipped = [*self._skipped]
+        return match
 
     def take_back(self) -> None:
         while self._skipped and self._skipped[-1] == self.plies - 1:
