@@ -13,6 +13,8 @@ from playout.protocol.messages import ClockState, TimeControl
 
 #: The least share of `movetime` for the search, whatever passes outside the engine.
 _LEAST_SHARE = 0.3
+#: The time outside the engine is reserved for this many plies at most: chess may take thousands.
+_MOST_PLIES = 100
 _NUMBER = re.compile("-?[0-9]{1,12}", re.ASCII)
 _NUMBERS = (
     "wtime",
@@ -83,7 +85,8 @@ class GoCommand:
         left_s = _seconds(self.numbers[clock])
         control = TimeControl(left_s, max(0, self.numbers.get(increment, 0)) / 1000, 0, 0.0)
         clocks = ClockState(left_s, 0), ClockState(left_s, 0)
-        moves, plies = max(0, self.numbers.get("movestogo", 0)), match.game.max_plies - match.plies
+        moves = max(0, self.numbers.get("movestogo", 0))
+        plies = min(match.game.max_plies - match.plies, _MOST_PLIES)
         limit = limit_for_move(
             control,
             clocks,

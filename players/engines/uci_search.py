@@ -80,7 +80,7 @@ class UciSearch:
         self._thread = threading.Thread(target=self._run, name="search", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
+        """Start the thread of the search."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -104,7 +104,7 @@ class UciSearch:
 
     @property
     def has_ended(self) -> bool:
-        """Whether `bestmove` is written."""
+        """Whether the search has written `bestmove`."""
         return not self._thread.is_alive()
 
     def wait(self, seconds: float | None = None) -> None:
