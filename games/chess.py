@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from playout.games import BoardView, IllegalAction, KernelGame, Kernels, SpecError, State
-from playout.games.chessboard.heavy import heavy
+from playout.games.chessboard.heavy import forcing, heavy
 from playout.games.chessboard.notation import (
     FIRST,
     LETTERS,
@@ -80,7 +80,7 @@ class Chess(KernelGame):
         for player in (1, 2)
     }
 
-    kernels = Kernels(start, legal, play, playout, write, read, heavy=heavy)
+    kernels = Kernels(start, legal, play, playout, write, read, heavy=heavy, forcing=forcing)
 
     def __init__(self, fen: str | None = None) -> None:
         super().__init__(
@@ -89,6 +89,7 @@ class Chess(KernelGame):
             state=STATE_WORDS,
             actions=ACTIONS,
             plies=PLIES,
+            earlier=QUIET_PLIES,
         )
         first = self.initial_state()
         if first[1] or in_check(self.board((3 - first[0], *first[1:]))):

@@ -219,6 +219,7 @@ class Chong(KernelGame):
             state=2 + CELLS + QUIET_PLIES,
             actions=2 * CELLS,
             plies=PLIES,
+            earlier=QUIET_PLIES,
         )
 
     @functools.cached_property

@@ -216,6 +216,7 @@ class LinesOfAction(GridGame):
             state=2 + CELLS + QUIET_PLIES,
             actions=2 * CELLS * CELLS,
             plies=PLIES,
+            earlier=QUIET_PLIES,
         )
 
     @functools.cached_property

@@ -269,6 +269,21 @@ def decisive(board: Board, rng: Rng, trace: Vector) -> int:
 
 
 @kernel
+def sensible(board: Board, actions: Vector) -> int:
+    if board[1]:
+        return 0
+    first, second = board[_NOTED], board[_NOTED + 1]
+    action = winning_cell(board, board[0])
+    if action < 0:
+        action = winning_cell(board, 3 - board[0])
+    board[_NOTED], board[_NOTED + 1] = first, second  # equal positions have equal boards
+    if action < 0:
+        return legal(board, actions)
+    actions[0] = action
+    return 1
+
+
+@kernel
 def write(board: Board, state: Vector) -> None:
     state[:2] = board[:2]
     m, n = board[_M], board[_N]
@@ -318,7 +333,7 @@ class MNK(GridGame):
     look: ClassVar = {"piece": "stone", "surface": "wood"}
     sgf_number = 4  # that of gomoku
 
-    kernels = Kernels(start, legal, play, playout, write, read, decisive)
+    kernels = Kernels(start, legal, play, playout, write, read, decisive, sensible)
 
     def __init__(self, m: int = 15, n: int = 15, k: int = 5, exact: bool = False) -> None:
         checked("mnk", "m", m, 1, MAX_SIDE)

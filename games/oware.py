@@ -241,6 +241,7 @@ class Oware(KernelGame):
             state=2 + words,
             actions=houses,
             plies=QUIET_PLIES * (houses * seeds + 1),
+            earlier=QUIET_PLIES,
         )
 
     def action_name(self, state: State, action: int) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time as clock
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import ClassVar
 
 import numpy as np
@@ -20,148 +21,196 @@ from playout.players.core.player import (
     tighter,
 )
 from playout.players.depth_first import principal_variation as pv
+from playout.players.depth_first import quiescence as qs
 from playout.players.evaluations import files
 
-#: Nodes of the first searches, until the speed is known.
-_FIRST_NODES = 20_000
-#: A search to the next depth is begun if this part of the time is left.
-_LEAST_LEFT = 0.3
+#: A search to the next depth is not begun after this part of the time, if the rest can be kept.
+_MOST_USED = 0.7
+_MOST_THREADS = 256
 
 
 class AlphaBeta(Player):
     """Principal-variation search, a ply deeper each time, with a learned evaluation.
 
     `evaluation` is a file made by `playout-train export`; some games come with one. `depth`
-    limits the plies that it looks ahead, 0 means no limit. `seed` decides between equal moves.
+    limits the plies that it looks ahead, 0 means no limit. `seed` decides between equal moves. The
+    `threads` search the same position and share a table, which `reuse` keeps for the next move.
     """
 
     about_options: ClassVar = {
-        "evaluation": "file of the evaluation; by default the one that comes with the game",
+        "evaluation": "file of the evaluation, or `shipped`: the one that comes with the game",
         "time": "seconds for each move, above 0; by default, as the clock allows",
         "depth": "plies that it looks ahead before forcing moves; 0 for no limit",
         "seed": "whole number for the choice among equal moves; without it, random",
         "memory_mb": "memory of the transposition table in MB, 1 or more",
+        "candidates": "moves whose values it finds exactly, for an analysis; 1 or more",
+        "threads": f"searches in parallel that share the table, from 1 to {_MOST_THREADS}",
+        "reuse": "whether the table is kept between the moves of a match",
+        "ponder": "whether it thinks on the opponent's time",
     }
 
     def __init__(
         self,
         game: Game,
-        evaluation: str = "",
+        evaluation: str = files.SHIPPED,
         time: float | None = None,
         depth: int = 0,
         seed: int | None = None,
         memory_mb: int = 64,
+        candidates: int = 1,
+        threads: int = 1,
+        reuse: bool = True,
+        ponder: bool = False,
     ) -> None:
         super().__init__(game)
         _require(time is None or time > 0, f"time must be above 0 seconds, not {time}")
         _require(depth >= 0, f"depth must be 0 or more, not {depth}")
+        _require(
+            0 < threads <= _MOST_THREADS,
+            f"threads must be from 1 to {_MOST_THREADS}, not {threads}",
+        )
+        _require(candidates > 0, f"candidates must be 1 or more, not {candidates}")
         _require(0 < memory_mb <= 1 << 16, "memory_mb must be from 1 to 65536")
         if not isinstance(game, KernelGame):
             raise SpecError(f"alphabeta: {game} has no compiled rules, which it needs")
-        path = Path(evaluation) if evaluation else files.shipped(game)
-        if path is None:
-            raise SpecError(
-                f"alphabeta: there is no evaluation of {game} yet; learn one: "
-                f'playout-train new "{game}" DIR --evaluation, then run, export, and '
-                "alphabeta(evaluation=FILE)"
-            )
         try:
-            self._tables, _ = files.read(path, game)
+            self._tables = files.load(game, evaluation)
             rows = 1 << (memory_mb * 2**20 // 32).bit_length() - 1
-            self._search = pv.new_search(game, self._tables, rows)
+            table = qs.new_table(rows)
+            self._searches = [qs.new_search(game, self._tables, table) for _ in range(threads)]
         except (files.EvaluationError, MemoryError) as error:
             raise SpecError(f"alphabeta: {error}") from error
-        self._kernels = pv.kernels_of(game)
+        self._kernels = qs.kernels_of(game)
         self._board = game.board
         self._limit = Limit(time)
-        self._depth = min(depth or pv.MOST_PLIES, pv.MOST_PLIES)
+        self._depth = min(depth or qs.MOST_PLIES, qs.MOST_PLIES)
         self._random = np.random.default_rng(None if seed is None else seed % 2**64)
-        self._rate = 0.0  # nodes a second
+        self._candidates, self._reuse, self.ponders = candidates, reuse, ponder
+        self._first = self._searches[0]
+        self._pool = ThreadPoolExecutor(max(1, threads - 1), "search")
+        self._number, self._count = 0, 0
+        self._root: tuple[int, State] = 0, ()
 
     def cancel(self) -> None:
         super().cancel()
-        self._search.state[pv.LAST] = -1  # a running search stops at its next node
+        self._stop()
 
     def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
-        state = states[-1]
-        if self.game.winner(state):
+        if self.game.winner(states[-1]):
             raise ValueError("there is nothing to choose: the game is over")
         limit = tighter(limit, self._limit)
         started = clock.perf_counter()
-        deadline = started + (limit.seconds if limit.seconds is not None else float("inf"))
-        pv.start(self._search, self._board(state))
-        legal = self.game.legal_actions(state)
-        noise = self._random.permutation(len(legal)) % 8
-        self._search.history[state[0], list(legal)] = noise
-        action, value, reached = int(self._random.choice(legal)), 0, 0
-        for depth in range(1, self._depth + 1):
-            found = self._deepened(depth, deadline, limit.simulations)
-            if found is None:
-                break
-            value, reached = found, depth
-            row = pv.row_of(self._search, self._board(state))
-            action = int(row[3]) if row is not None and row[3] in legal else action
-            left = (deadline - clock.perf_counter()) / (limit.seconds or 1.0)
-            if abs(value) > pv.CERTAIN or left < _LEAST_LEFT or len(legal) == 1:
-                break
+        self._set_root(states)
+        if limit.simulations is not None:
+            self._first.state[qs.LAST] = limit.simulations
+        stop = threading.Timer(limit.seconds or 0, self._stop)
+        if limit.seconds is not None:
+            stop.start()
+        try:
+            reached = self._search(started, limit)
+        finally:
+            if limit.seconds is not None:
+                stop.cancel()
+                stop.join()
         seconds = clock.perf_counter() - started
-        return PlayResult(action, self._info(state, action, value, reached, seconds))
+        return PlayResult(int(self._first.actions[0, 0]), self._info(states[-1], reached, seconds))
 
-    def _deepened(self, depth: int, deadline: float, most: int | None) -> int | None:
-        """Return the value of the root at a depth; None if the limits end the search before.
+    def ponder(self, states: Sequence[State]) -> None:
+        if not self.game.winner(states[-1]):
+            self._set_root(states)
+            self._search(clock.perf_counter(), Limit())
 
-        The search of one ply always ends. Raises Cancelled.
+    def close(self) -> None:
+        self._pool.shutdown()
+
+    def _set_root(self, states: Sequence[State]) -> None:
+        """Set the root of each search; the table is kept while the match goes on."""
+        ply, state = self._root
+        if not self._reuse or ply >= len(states) or states[ply] != state:
+            self._number += 1
+        self._root = len(states) - 1, states[-1]
+        legal = self.game.legal_actions(states[-1])
+        for search in self._searches:
+            pv.start(search, self._board(states[-1]), self._number)
+            search.actions[0, : len(legal)] = self._random.permutation(legal)
+            search.scores[0, : len(legal)] = 0
+        self._count = len(legal)
+
+    def _stop(self) -> None:
+        for search in self._searches:
+            search.state[qs.LAST] = -1  # a running search stops at its next node
+
+    def _search(self, started: float, limit: Limit) -> int:
+        """Search in all threads until the first one ends; return its depth. Raises Cancelled."""
+        if self.cancelled.is_set():
+            raise Cancelled
+        others = [
+            self._pool.submit(self._deepen, search, 1 + number % 2, started, Limit())
+            for number, search in enumerate(self._searches[1:], start=1)
+        ]
+        try:
+            reached = self._deepen(self._first, 1, started, limit)
+        finally:
+            self._stop()
+            wait(others)
+        if self.cancelled.is_set():
+            raise Cancelled
+        return reached
+
+    def _deepen(self, search: qs.PrincipalSearch, first: int, started: float, limit: Limit) -> int:
+        """Search the root deeper and deeper, from a first depth on; return the depth reached.
+
+        It is 0 if not even the search of one ply has ended.
         """
-        numbers = self._search.state
-        begun, before = clock.perf_counter(), int(numbers[pv.NODES])
-        allowed = 2**62 if most is None else most
-        if depth > 1:
-            in_time = (deadline - begun) * self._rate if self._rate else _FIRST_NODES
-            allowed = min(allowed, before + int(min(in_time, 2**60)))
-        else:
-            allowed = 2**62
-        numbers[pv.LAST] = allowed
-        if self.cancelled.is_set():
-            raise Cancelled
-        value = pv.value_of(
-            self._search, self._kernels, self._tables, 0, depth, -(1 << 30), 1 << 30
-        )
-        nodes, seconds = int(numbers[pv.NODES]) - before, clock.perf_counter() - begun
-        if nodes >= 1000:
-            self._rate = nodes / max(seconds, 1e-6)
-        if self.cancelled.is_set():
-            raise Cancelled
-        if numbers[pv.STOPPED]:
-            return None
-        return int(value)
+        n, wanted = self._count, min(self._count, self._candidates)
+        for depth in range(first, self._depth + 1):
+            searched = pv.search_root(search, self._kernels, self._tables, n, depth, wanted)
+            if searched < n:
+                return depth if searched and depth > 1 else depth - 1
+            is_certain = abs(int(search.scores[0, 0])) > qs.CERTAIN
+            used = (clock.perf_counter() - started) / (limit.seconds or float("inf"))
+            if is_certain or (limit.time_carries_over and (n == 1 or used > _MOST_USED)):
+                return depth
+        return self._depth
 
-    def _info(self, state: State, action: int, value: int, depth: int, seconds: float) -> Info:
-        nodes = int(self._search.state[pv.NODES])
-        proven = None
-        if abs(value) > pv.CERTAIN:
-            proven = 1 if value > 0 else -1
-        win_rate = min(1.0, max(0.0, (1 + value / pv.CERTAIN) / 2))
+    def _info(self, state: State, depth: int, seconds: float) -> Info:
+        """Return the analysis; a better action has at least as many visits as those behind it."""
+        nodes = sum(int(search.state[qs.NODES]) for search in self._searches)
+        wanted, visits = min(self._count, self._candidates), 1
+        found: list[ActionStats] = []
+        for place in reversed(range(wanted)):
+            action, score = (int(each[0, place]) for each in self._first[1:3])
+            visits = max(visits, int(self._first.history[qs.ROOT, action]))
+            found.insert(0, _stats(action, visits, score))
+        best = found[0]
         return Info(
             simulations=nodes,
             seconds=seconds,
             depth=depth,
-            win_rate=win_rate,
-            pv=tuple(self._line(state, action)),
-            actions=(ActionStats(action, nodes, nodes * win_rate, proven=proven),),
-            proven=proven,
+            win_rate=best.win_rate,
+            pv=tuple(self._line(state, best.action)),
+            actions=tuple(found) if depth else (),
+            proven=best.proven,
         )
 
     def _line(self, state: State, action: int) -> Iterator[int]:
         """Yield an action, then the moves that the table has after it."""
-        for _ in range(pv.MOST_PLIES):
+        for _ in range(qs.MOST_PLIES):
             if action not in self.game.legal_actions(state):
                 return
             yield action
             state = self.game.next_state(state, action)
-            row = pv.row_of(self._search, self._board(state))
-            if row is None:
+            found = pv.best_action(self._first, self._board(state))
+            if found is None:
                 return
-            action = int(row[3])
+            action = found
+
+
+def _stats(action: int, visits: int, value: int) -> ActionStats:
+    """Return what the search found about an action of the root."""
+    proven = (1 if value > 0 else -1) if abs(value) > qs.CERTAIN else None
+    win_rate = (1 + qs.expected_of(value)) / 2
+    return ActionStats(action, visits, visits * win_rate, proven=proven)
 
 
 def _require(holds: bool, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Playouts of chess that capture undefended pieces, and end early with an evaluation.
+"""Knowledge of chess: forcing moves, and playouts that capture and end early with an evaluation.
 
 Random matches of chess are long and mostly tied, so they say little about a position. These have
 PLIES plies. Then material and mobility, counted as Shannon (1950) did, give a probability to win,
@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from playout.games.chessboard.moves import Moves, legal_moves
+from playout.games.chessboard.moves import Moves, legal_moves, only
 from playout.games.chessboard.position import chosen, how_many, key_of, move_to, outcome, turn
 from playout.games.chessboard.squares import (
     CASTLE_LEFT,
@@ -23,6 +23,7 @@ from playout.games.chessboard.squares import (
     ONE,
     OTHER,
     OWN,
+    PASSED,
     PAWNS,
     PLANES,
     STRAIGHT,
@@ -168,3 +169,19 @@ def heavy(board: Board, rng: Rng, trace: Vector) -> int:
         ply += 1
         key = move_to(board, action, key)
     return ply
+
+
+@kernel
+def forcing(board: Board, actions: Vector) -> int:
+    if board[1]:
+        return 0
+    moves = legal_moves(board)
+    taken = np.uint64(board[OTHER]) | np.uint64(board[PASSED])
+    promoted = moves.promotions[0] | moves.promotions[1] | moves.promotions[2]
+    none = (NONE, NONE, NONE)
+    rays, jumps = only(moves.rays, taken | promoted), only(moves.jumps, taken)
+    found = Moves(rays, jumps, none, False, False, moves.in_check, moves.attacked)
+    n = how_many(found)
+    for pick in range(n):
+        actions[pick] = chosen(board, found, pick)
+    return n

@@ -251,3 +251,18 @@ def legal_moves(board: Board) -> Moves:
     left = rooks & _ROOK_LEFT != NONE and _FREE_LEFT & ~empty | _PASSED_LEFT & attacked == NONE
     right = rooks & _ROOK_RIGHT != NONE and _FREE_RIGHT & (~empty | attacked) == NONE
     return Moves(rays, jumps, promotions, left, right, in_check, attacked)
+
+
+@helper
+def only(sets: Eight, wanted: Squares) -> Eight:
+    """Return the wanted squares of eight sets."""
+    return (
+        sets[0] & wanted,
+        sets[1] & wanted,
+        sets[2] & wanted,
+        sets[3] & wanted,
+        sets[4] & wanted,
+        sets[5] & wanted,
+        sets[6] & wanted,
+        sets[7] & wanted,
+    )

@@ -184,15 +184,28 @@ class KernelGame(Game):
     """
 
     kernels: ClassVar[Kernels]
+    #: The first words of a board: all but those about earlier positions.
+    position_words: int
 
     def __init__(
-        self, params: tuple[int, ...] = (), *, board: int, state: int, actions: int, plies: int
+        self,
+        params: tuple[int, ...] = (),
+        *,
+        board: int,
+        state: int,
+        actions: int,
+        plies: int,
+        earlier: int = 0,
     ) -> None:
-        """Take the lengths of a board and of a state, and the bounds of actions and plies."""
+        """Take the lengths of a board and of a state, and the bounds of actions and plies.
+
+        The last `earlier` words of a board are about positions before the present one.
+        """
         self.num_actions = actions
         self.max_plies = plies
         self._numbers = struct.Struct(f"{state}q")
         self._state_size = state
+        self.position_words = board - earlier
         self._origin = np.zeros(board, dtype=np.int64)
         self.kernels.start(self._origin, np.array(params, dtype=np.int64))
 

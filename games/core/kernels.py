@@ -34,6 +34,13 @@ Two others put knowledge of the game into a search. Nothing is proven by them.
 `board[1]`. `prior` writes into `results[2 * a]` half points, two for a win, and into
 `results[2 * a + 1]` the number of visits that they are worth.
 
+A search to a depth does not stop before forcing moves. Without this kernel, those that remove
+pieces are found by playing all moves.
+
+| kernel | does |
+| --- | --- |
+| `forcing(board, actions) -> n` | writes all that capture or promote, and few other legal actions |
+
 The last one is for games whose views have blocks with winners, which nets are shown.
 
 | kernel | does |
@@ -72,6 +79,7 @@ SIGNATURES = {
     "heavy": types.int64(_VECTOR, _RNG, _VECTOR),
     "prior": types.void(_VECTOR, _VECTOR),
     "write": types.void(_VECTOR, _VECTOR),
+    "forcing": types.int64(_VECTOR, _VECTOR),
     "blocks": types.void(_VECTOR, _VECTOR),
     "read": types.void(types.Array(types.int64, 1, "C", readonly=True), _VECTOR),
 }
@@ -90,6 +98,7 @@ class Kernels(NamedTuple):
     sensible: Callable[..., int] | None = None
     heavy: Callable[..., int] | None = None
     prior: Callable[..., None] | None = None
+    forcing: Callable[..., int] | None = None
     blocks: Callable[..., None] | None = None
 
 

@@ -17,6 +17,7 @@ from msgspec import structs
 
 from playout import games, players
 from playout.games import Game, SpecError, State
+from playout.games.core import spec
 from playout.players.client import report
 from playout.players.core.player import (
     ActionStats,
@@ -34,6 +35,8 @@ from playout.protocol.messages import Analysis
 FIRST_S, REPORT_S = 0.1, 0.2
 #: A search that continues with its tree has at least this many visits per simulation of a turn.
 _KEPT = 1.2
+#: Moves whose values are found by a player that finds one only, without the option `candidates`.
+CANDIDATES = "3"
 
 
 class CannotAnalyse(Exception):
@@ -85,7 +88,7 @@ class Analyst:
             if self._player:
                 self._player.close()
                 self._player = None
-            self._player, self._loaded = players.load(order.player, game), wanted
+            self._player, self._loaded = players.load(_comparing(order.player), game), wanted
         return self._player
 
     def _turns(
@@ -118,6 +121,14 @@ class Analyst:
             if info.proven is not None or is_complete:
                 return
             seconds = seconds if keeps else 2 * seconds
+
+
+def _comparing(player: str) -> spec.Spec:
+    """Return a player's specification, so that it compares moves if it does so on demand only."""
+    wanted = spec.parse(player)
+    if "candidates" in spec.parameters_of(players.find(wanted.name), skip=1):
+        return spec.Spec(wanted.name, {"candidates": CANDIDATES, **wanted.options})
+    return wanted
 
 
 def states_after(game: Game, moves: tuple[int, ...]) -> tuple[State, ...]:

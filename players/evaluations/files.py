@@ -17,11 +17,13 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from playout.games import Game
+from playout.games import Game, KernelGame
 from playout.players.evaluations.tables import Tables
 from playout.players.nets.files import NetError, read_limited, write_atomically
 
 MOST_BYTES = 1 << 20
+#: What a player's option names instead of a file: the evaluation that comes with the game.
+SHIPPED = "shipped"
 #: Most bytes of a file that is unpacked.
 _MOST_UNPACKED = 64 << 20
 #: The greatest weight: the hyperbolic tangent of more is 1.
@@ -86,6 +88,19 @@ def shipped(game: Game) -> Path | None:
     """Return the file that comes with Playout for a game, or None."""
     path = Path(str(files("playout.players.evaluations") / "learned" / f"{game}.npz"))
     return path if path.exists() else None
+
+
+def load(game: Game, name: str) -> Tables:
+    """Return the tables of a file, or the `shipped` ones of a game. Raises EvaluationError."""
+    path = shipped(game) if name == SHIPPED else Path(name)
+    if path is None:
+        raise EvaluationError(
+            f"there is no evaluation of {game} yet; learn one: "
+            f'playout-train new "{game}" DIR --evaluation, then run, export, and evaluation=FILE'
+        )
+    if not isinstance(game, KernelGame):
+        raise EvaluationError(f"{game} has no compiled rules, which an evaluation needs")
+    return read(path, game)[0]
 
 
 def _fault(fields: dict[str, np.ndarray], state: int) -> str | None:

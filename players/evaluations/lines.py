@@ -6,7 +6,6 @@ exchanged in the sum. There is a sum for each player to move, as each move chang
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +45,8 @@ def new_line(tables: Tables, words: int, plies: int) -> Line:
         for place in range(length):
             factor = int(tables.numbers[1]) ** (int(length) - 1 - place)
             uses[cells[place]].append((group, factor))
+    while uses and not uses[-1]:  # nothing behind the last word that is used is compared
+        uses.pop()
     return Line(
         np.zeros((plies, words), dtype=np.int64),
         np.zeros((plies, len(tables.groups)), dtype=np.int64),
@@ -87,7 +88,7 @@ def set_next(tables: Tables, line: Line, ply: int) -> None:
     one, two = line.sums[ply - 1, 0], line.sums[ply - 1, 1]
     for group in range(len(numbers)):
         numbers[group] = line.numbers[ply - 1, group]
-    for word in range(2, len(state)):
+    for word in range(2, len(line.begins) - 1):
         if state[word] != before[word] and line.begins[word] < line.begins[word + 1]:
             more = code_of(tables, state[word]) - code_of(tables, before[word])
             for use in range(line.begins[word], line.begins[word + 1]):
@@ -105,6 +106,6 @@ def set_next(tables: Tables, line: Line, ply: int) -> None:
 
 
 @compiled(types.float64(LINE, types.int64), allocates=False)
-def expected_at(line: Line, ply: int) -> float:
-    """Return the expected result of player 1, between -1 and 1, once the position is set."""
-    return math.tanh(line.sums[ply, line.states[ply, 0] - 1])
+def sum_at(line: Line, ply: int) -> float:
+    """Return the sum of the weights of a position, once it is set."""
+    return line.sums[ply, line.states[ply, 0] - 1]

@@ -40,7 +40,9 @@ _COMPARED, _BEFORE = 400, 16
 #: Cells in a line for at most this number of values of a cell; with more values, two.
 _LINES = ((2, 6), (4, 4), (6, 3))
 #: Rectangles, for at most this number of values of a cell.
-_RECTANGLES, _MOST_IN_RECTANGLES = ((2, 3), (3, 2)), 4
+_RECTANGLES, _MOST_IN_RECTANGLES = ((2, 3), (3, 2), (3, 3)), 4
+#: Weights of a group, at most.
+_MOST_OF_GROUP = 4**6
 #: There are no rectangles if there were more weights with them, too many for a file.
 _MOST_WEIGHTS = 500_000
 #: A pair of cells may be a knight's move apart where a cell has more values than this.
@@ -61,13 +63,34 @@ class Tables(NamedTuple):
     offsets: Ints  # [group]
     codes: Ints
     numbers: Ints  # the lowest value, those of codes and of weights of a part; NEVER and so on
-    cells: Ints  # [cell of the view] index in the state
+    cells: Ints  # [cell that changes] index in the state
     cuts: Ints
     weights: Floats
 
 
 _V, _M = types.int64[::1], types.int64[:, ::1]
 TABLES = types.NamedTuple([_M, _V, _V, _V, _V, _V, _V, types.float32[::1]], Tables)
+
+
+class Leaf(NamedTuple):
+    """Tables with the memory for the evaluation of a position from its state alone."""
+
+    tables: Tables
+    state: Ints  # [word]
+    indices: Ints  # [group]
+
+
+LEAF = types.NamedTuple([TABLES, _V, _V], Leaf)
+
+
+def new_leaf(game: Game, tables: Tables | None) -> Leaf:
+    """Return memory for positions of a game; without tables, those have no groups."""
+    if tables is None:
+        none = np.zeros(0, dtype=np.int64)
+        weights = np.zeros(0, dtype=np.float32)
+        tables = Tables(none.reshape(0, 0), none, none, none, none, none, none, weights)
+    words = len(game.initial_state()) if len(tables.groups) else 0
+    return Leaf(tables, np.zeros(words, np.int64), np.zeros(len(tables.groups), np.int64))
 
 
 @compiled(types.int64(TABLES, _V), allocates=False)
@@ -91,9 +114,8 @@ def phase_of(tables: Tables, state: Ints) -> int:
 
 @compiled(types.int64(TABLES, types.int64), allocates=False)
 def code_of(tables: Tables, value: int) -> int:
-    """Return the code of a value; that of the lowest one for values that were never seen."""
-    at = value - tables.numbers[0]
-    return tables.codes[at if 0 <= at < len(tables.codes) else 0]
+    """Return the code of a value; for values beyond all that were seen, that of the nearest."""
+    return tables.codes[min(max(0, value - tables.numbers[0]), len(tables.codes) - 1)]
 
 
 @compiled(types.void(TABLES, _V, _V), allocates=False)
@@ -130,17 +152,18 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
     states = list(islice(random_positions(game), 0, _POSITIONS * _APART, _APART))
     cells = _cells_in_state(game, states)
     seen = np.array(states)
-    values = sorted({0, *np.unique(seen[:, cells]).tolist()})
+    used = [cell for cell in cells if cell >= 0]
+    values = sorted({0, *np.unique(seen[:, used]).tolist()})
     codes = np.zeros(values[-1] - values[0] + 1, dtype=np.int64)
     codes[np.array(values) - values[0]] = np.arange(len(values))
-    changing = {at for at, cell in enumerate(cells) if len(np.unique(seen[:, cell])) > 1}
+    changing = {at for at, cell in enumerate(cells) if cell >= 0 and np.ptp(seen[:, cell]) > 0}
     groups, offsets, size = _shared(game, changing, len(values), rectangles=True)
     if 2 * phases * size > _MOST_WEIGHTS:
         groups, offsets, size = _shared(game, changing, len(values), rectangles=False)
     padded = np.zeros((len(groups), max(map(len, groups))), dtype=np.int64)
     for at, group in enumerate(groups):
         padded[at, : len(group)] = [cells[cell] for cell in group]
-    filled = (seen[:, cells] != 0).sum(axis=1)
+    filled = (seen[:, used] != 0).sum(axis=1)
     weights = np.zeros((2 * phases, size), dtype=np.float32)
     for group, begin in zip(groups, offsets, strict=True):
         if len(group) == 1:
@@ -153,10 +176,10 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
         np.array(offsets, dtype=np.int64),
         codes,
         np.array(
-            [values[0], len(values), size, _removing(game, cells, states[:_EXAMINED])],
+            [values[0], len(values), size, _removing(game, used, states[:_EXAMINED])],
             dtype=np.int64,
         ),
-        np.array(cells, dtype=np.int64),
+        np.array(used, dtype=np.int64),
         cuts,
         weights.ravel(),
     )
@@ -182,23 +205,51 @@ def _removing(game: Game, cells: list[int], states: list[State]) -> int:
 
 
 def _cells_in_state(game: Game, states: list[State]) -> list[int]:
-    """Return the index in a state of each cell of the view; rows may be in either order."""
+    """Return the index in a state of each cell of the view, -1 for cells that never change."""
     some = states[:_COMPARED]
     views = [game.view(state) for state in some]
-    rows, columns = views[0].rows, views[0].columns
-    count = rows * columns
-    upward = [
-        (rows - 1 - row) * columns + column for row in range(rows) for column in range(columns)
+    shown = [
+        list(each) for each in zip(*(view.counts or view.cells for view in views), strict=True)
     ]
-    for begin in range(2, min(2 + _BEFORE, len(states[0]) - count) + 1):
-        for order in (range(count), upward):
-            cells = [begin + at for at in order]
-            if cells and all(
-                _determines([state[cell] for state in some], [view.cells[at] for view in views])
-                for at, cell in enumerate(cells)
-            ):
-                return cells
-    raise SpecError(f"no evaluation of {game} can be learned: its state has no board of cells")
+    words = [list(each) for each in zip(*some, strict=True)]
+    found = _board(shown, words, views[0].rows, views[0].columns) or _words(shown, words)
+    if all(word < 0 for word in found):
+        raise SpecError(f"no evaluation of {game} can be learned: its state has no board of cells")
+    return found
+
+
+def _board(
+    shown: list[list[int]], words: list[list[int]], rows: int, columns: int
+) -> list[int] | None:
+    """Return the words of the cells if they stand in order in the state, row by row."""
+    cells = range(rows * columns)
+    upward = [(rows - 1 - cell // columns) * columns + cell % columns for cell in cells]
+    for begin in range(2, min(2 + _BEFORE, len(words) - len(cells)) + 1):
+        for order in (cells, upward):
+            found = [begin + at for at in order]
+            if all(map(_determines, (words[word] for word in found), shown)):
+                return found
+    return None
+
+
+def _words(shown: list[list[int]], words: list[list[int]]) -> list[int]:
+    """Return a word for each cell that changes, whose value says what is on it, and no more."""
+    found: list[int] = []
+    for cell in shown:
+        free = (word for word in range(2, len(words)) if word not in found)
+        found.append(
+            next(
+                (
+                    word
+                    for word in free
+                    if len(set(cell)) > 1
+                    and _determines(words[word], cell)
+                    and _determines(cell, words[word])
+                ),
+                -1,
+            )
+        )
+    return found
 
 
 def _determines(values: list[int], shown: list[int]) -> bool:
@@ -219,10 +270,11 @@ def _shared(
     symmetries = [each.cells for each in game.symmetries]
     groups, offsets, size = [], [], 0
     known: set[tuple[int, ...]] = set()
-    for group in _groups(view.rows, view.columns, values, rectangles):
-        if not used.issuperset(group) or tuple(sorted(group)) in known:
+    for cells in _groups(view.rows, view.columns, values, rectangles):
+        group = tuple(cell for cell in cells if cell in used)
+        if not group or tuple(sorted(group)) in known or values ** len(group) > _MOST_OF_GROUP:
             continue
-        for image in (group, *(tuple(cells[cell] for cell in group) for cells in symmetries)):
+        for image in (group, *(tuple(each[cell] for cell in group) for each in symmetries)):
             if tuple(sorted(image)) not in known:
                 known.add(tuple(sorted(image)))
                 groups.append(image)

@@ -18,6 +18,7 @@ from playout.games import Game
 from playout.games.core.kernels import compiled, inlined
 from playout.games.core.random import Rng, draw, seeded
 from playout.players.core.rules import Rules, type_of
+from playout.players.evaluations.tables import LEAF, Leaf, expected, find_weights
 from playout.players.mcts.selection import RAVE, SELECTION, Selection, select
 from playout.players.mcts.tree import (
     LOSS,
@@ -39,6 +40,8 @@ from playout.players.mcts.tree import (
 #: Rows allocated for children at the first expansion of a node; each later expansion doubles them.
 #: Most nodes have too few visits to need more. The root has rows for all children.
 FIRST_ROWS = 8
+#: Random numbers by which a result is drawn: below this.
+_DRAWN = 1 << 20
 
 
 class SearchKernels(NamedTuple):
@@ -73,7 +76,7 @@ class SearchConfig(NamedTuple):
     selection: Selection
     solver: bool = True  # backpropagate proofs
     decisive: bool = True  # playouts are decisive: they win at once and prevent immediate losses
-    max_plies: int = 0  # above 0, playouts are cut off at this length and count as ties
+    max_plies: int = 0  # above 0, playouts end at this length, by the evaluation or as ties
     max_depth: int = 2**31 - 1  # of the tree; by default, deeper than any game
     heavy: bool = False  # playouts use the knowledge of the game
 
@@ -91,17 +94,20 @@ class Buffers(NamedTuple):
     assumed: NDArray[np.int64]  # [action, half points and visits] flat
     counters: NDArray[np.int64]  # stamps used in `played`; greatest depth; number of actions
     rng: Rng
+    leaf: Leaf  # the evaluation of leaves; without groups, they are played out
 
 
 _VECTOR = types.int64[::1]
-_BUFFERS = types.NamedTuple([*[_VECTOR] * 9, types.uint64[::1]], Buffers)
+_BUFFERS = types.NamedTuple([*[_VECTOR] * 9, types.uint64[::1], LEAF], Buffers)
 CONFIG = types.NamedTuple(
     [SELECTION, types.boolean, types.boolean, types.int64, types.int64, types.boolean],
     SearchConfig,
 )
 
 
-def new_buffers(game: Game, neighbours: NDArray[np.int64], words: int, seed: int) -> Buffers:
+def new_buffers(
+    game: Game, neighbours: NDArray[np.int64], words: int, seed: int, leaf: Leaf
+) -> Buffers:
     """Return buffers large enough for every match of `game`; `words` is the length of a board."""
     plies = max(game.max_plies, game.num_actions) + 2
     return Buffers(
@@ -115,6 +121,7 @@ def new_buffers(game: Game, neighbours: NDArray[np.int64], words: int, seed: int
         assumed=zeros(2 * game.num_actions),
         counters=apart(np.array([0, 0, game.num_actions], dtype=np.int64)),
         rng=apart(seeded(seed)),
+        leaf=leaf,
     )
 
 
@@ -330,6 +337,15 @@ def all_moves_as_first(tree: Tree, buffers: Buffers, depth: int, plies: int, out
                 amaf.average += (result - amaf.average) / np.float32(amaf.visits)
 
 
+@compiled(types.int64(LEAF, _VECTOR, SEARCH_KERNELS, types.uint64[::1]), allocates=False)
+def drawn_result(leaf: Leaf, board: Any, kernels: SearchKernels, rng: Rng) -> int:
+    """Return a random winner whose mean result is what the evaluation expects."""
+    kernels.write(board, leaf.state)
+    find_weights(leaf.tables, leaf.state, leaf.indices)
+    share = (1 + expected(leaf.tables, leaf.indices)) / 2
+    return 1 if draw(rng, _DRAWN) < share * _DRAWN else 2
+
+
 @compiled(
     types.int64(TREE, _VECTOR, _VECTOR, SEARCH_KERNELS, _BUFFERS, CONFIG, types.int64),
     allocates=False,
@@ -385,13 +401,15 @@ def run_simulations(
                 outcome = look_up(buffers.proofs, kernels.key(board))
             if outcome != 0:
                 proof = proof_of(outcome, movers[depth])
-            elif config.max_plies > 0:
+            elif config.max_plies > 0 or len(buffers.leaf.tables.groups) > 0:
                 while plies < config.max_plies and board[1] == 0:
                     pick = draw(buffers.rng, kernels.legal(board, buffers.actions))
                     buffers.trace[plies] = buffers.actions[pick]
                     kernels.play(board, buffers.actions[pick])
                     plies += 1
                 outcome = board[1]
+                if outcome == 0 and len(buffers.leaf.tables.groups) > 0:
+                    outcome = drawn_result(buffers.leaf, board, kernels, buffers.rng)
             else:
                 plies = kernels.playout(board, buffers.rng, buffers.trace)
                 outcome = board[1]

@@ -219,12 +219,14 @@ def _card(
     licence: str | None = None,
 ) -> files.Card:
     """Return the card of the evaluation after a round; author and licence as in the settings."""
+    games, workers = last.games if last else 0, settings.processes.workers
     return files.Card(
         game=str(settings.game),
         author=author or settings.author,
         licence=licence or settings.licence,
-        command=f'playout-train new "{settings.game}" --evaluation --seed {settings.seed}',
-        games=last.games if last else 0,
+        command=f'playout-train new "{settings.game}" DIR --evaluation --seed {settings.seed}'
+        f" --set processes.workers={workers}; playout-train run DIR --games {games}",
+        games=games,
         positions=last.positions if last else 0,
         seconds=round(last.seconds, 1) if last else 0.0,
     )

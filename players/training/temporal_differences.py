@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from playout.games import Game, KernelGame, SpecError
 from playout.games.core.kernels import compiled
 from playout.games.core.random import Rng, draw
-from playout.players.depth_first import principal_variation as pv
+from playout.players.depth_first import quiescence as qs
 from playout.players.evaluations.tables import TABLES, Floats, Ints, Tables, expected, find_weights
 
 #: How much a value counts that lies one move later: lambda.
@@ -66,13 +66,13 @@ def learn(tables: Tables, memory: Memory, seen: int, result: float) -> None:
 
 @compiled(
     types.int64(
-        pv.SEARCH, pv.KERNELS, TABLES, _MEMORY, types.uint64[::1], types.int64[::1], types.int64
+        qs.SEARCH, qs.KERNELS, TABLES, _MEMORY, types.uint64[::1], types.int64[::1], types.int64
     ),
     allocates=False,
 )
 def play_game(
-    search: pv.PrincipalSearch,
-    kernels: pv.PrincipalKernels,
+    search: qs.PrincipalSearch,
+    kernels: qs.PrincipalKernels,
     tables: Tables,
     memory: Memory,
     rng: Rng,
@@ -91,9 +91,9 @@ def play_game(
         n = kernels.legal(board, search.actions[0])
         action = search.actions[0, draw(rng, n)]
         if ply >= count:
-            best = pv.best_of(search, kernels, tables, n)
-            value = search.state[pv.VALUE] / pv.CERTAIN
-            memory.values[seen] = max(-1.0, min(1.0, value if board[0] == 1 else -value))
+            best = qs.best_of(search, kernels, tables, n)
+            value = qs.expected_of(search.state[qs.VALUE])
+            memory.values[seen] = value if board[0] == 1 else -value
             kernels.write(board, search.line.states[0])
             find_weights(tables, search.line.states[0], memory.indices[seen])
             seen += 1
@@ -125,8 +125,8 @@ class EvaluationLearner:
         if not isinstance(game, KernelGame):
             raise SpecError(f"no evaluation of {game} can be learned: its rules are not compiled")
         self.tables = tables
-        self._kernels = pv.kernels_of(game)
-        self._search = pv.new_search(game, tables, rows=4)
+        self._kernels = qs.kernels_of(game)
+        self._search = qs.new_search(game, tables, qs.new_table(rows=4))
         self._start = game.board()
         self.rng = np.array([np.random.default_rng(seed).integers(1 << 62)], dtype=np.uint64)
         own = np.zeros((2, len(tables.weights)), dtype=np.float32)

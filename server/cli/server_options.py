@@ -24,16 +24,14 @@ from playout.server.model.offered_bots import BadBot, parse_offered_bots
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: The bots that the server offers without `--bot`, from weak to strong. The easy one has a fixed
-#: number of simulations, so that it is equally weak on every machine. The games with other players
-#: follow "Which player for which game" in docs/players.md.
+#: The bots that the server offers without `--bot`, from weak to strong. Those of a level have a
+#: fixed number of simulations, so that they are equally strong on every machine.
 OFFERED = (
-    "Playout Easy:easy=flat(simulations=30)",
-    "Playout Medium:medium=uct(simulations=1000)"
-    ";chess=uct(simulations=1000,heavy=true);go=rave(simulations=1000,heavy=true)"
-    ";gomoku=rave(simulations=1000);hex=rave(simulations=1000)",
-    "Playout Strong:strong=uct(time=2);chess=uct(time=2,heavy=true);go=rave(time=2,heavy=true)"
-    ";gomoku=rave(time=2);hex=rave(time=2)",
+    "Playout Easy:easy=best(level=easy)",
+    "Playout Medium:medium=best(level=medium)",
+    "Playout Strong:strong=best(level=strong)",
+    "Playout Master:master=best(level=master)",
+    "Playout Max:master=best(time=2)",
 )
 _BOTS = 4
 

@@ -83,9 +83,9 @@ def parse_offered_bots(texts: Iterable[str]) -> tuple[OfferedBot, ...]:
 
 
 def by_strength(bots: Sequence[OfferedBot]) -> list[OfferedBot]:
-    """Return the bots, those of the highest level first."""
+    """Return the bots, those of the highest level first, and of each level the last one."""
     levels = (None, *LEVELS)
-    return sorted(bots, key=lambda bot: levels.index(bot.level), reverse=True)
+    return sorted(bots, key=lambda bot: levels.index(bot.level))[::-1]
 
 
 def _name_of(player: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import itertools
+import math
 import random
 import threading
 import zipfile
@@ -10,19 +12,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import chess
 import numpy as np
 import pytest
 
 from playout import games, players
 from playout.games import Game, KernelGame, SpecError, State
+from playout.games.chessboard.notation import uci_name
 from playout.players import Cancelled, Limit
 from playout.players.depth_first import principal_variation as pv
+from playout.players.depth_first import quiescence as qs
 from playout.players.evaluations import files
-from playout.players.evaluations.lines import expected_at, new_line, set_first, set_next
+from playout.players.evaluations.lines import new_line, set_first, set_next, sum_at
 from playout.players.evaluations.tables import Tables, expected, find_weights, new_tables
 from playout.players.training.temporal_differences import EvaluationLearner
 
 SMALL = "mnk(m=3,n=3,k=3)"
+#: The number of a search: what the table has of other numbers is not used.
+NUMBERS = itertools.count(1)
 #: Games of several kinds: lines, discs that turn, captures, forced captures with several jumps, and
 #: pieces of several kinds.
 KINDS = [SMALL, "othello(size=4)", "breakthrough(rows=5,columns=4)", "checkers", "chess"]
@@ -96,7 +103,7 @@ def test_differences_between_positions_lead_to_the_same_evaluation(name: str) ->
     for ply, state in enumerate(positions(game, 4, 60)):
         line.states[ply] = state
         (set_next if ply else set_first)(tables, line, ply)
-        assert expected_at(line, ply) == pytest.approx(value(tables, state), abs=1e-5)
+        assert math.tanh(sum_at(line, ply)) == pytest.approx(value(tables, state), abs=1e-5)
 
 
 def test_every_built_in_game_with_a_board_can_be_learned() -> None:
@@ -107,29 +114,34 @@ def test_every_built_in_game_with_a_board_can_be_learned() -> None:
             assert 2 * len(tables.weights) < files.MOST_BYTES  # also if nothing is compressed
         except SpecError:
             without.add(name)
-    # Games without a board, and one whose state has the cells in another order.
-    assert without == {
-        "dots_and_boxes",
-        "kalah",
-        "nim",
-        "open_spiel",
-        "oware",
-        "ultimate_tic_tac_toe",
-    }
+    # A pile of nim is one number, of which its view shows each chip.
+    assert without == {"nim", "open_spiel"}
+
+
+def sensible(game: Game, state: State) -> list[int]:
+    """Return the sensible actions of a game that names them, otherwise the legal ones."""
+    assert isinstance(game, KernelGame)
+    actions = np.zeros(game.num_actions, dtype=np.int64)
+    kernel = game.kernels.sensible or game.kernels.legal
+    return actions[: kernel(game.board(state), actions)].tolist()
 
 
 def plain_value(game: Game, tables: Tables, state: State, depth: int, ply: int) -> int:
-    """Return the value of a position by a search without any pruning, for the player to move."""
+    """Return the value of a position by a search without any pruning, for the player to move.
+
+    It considers sensible actions only, and a single action takes no depth.
+    """
     winner, me = game.winner(state), game.current_player(state)
     if winner:
-        return 0 if winner < 0 else pv.WON - ply if winner == me else ply - pv.WON
+        return 0 if winner < 0 else qs.WON - ply if winner == me else ply - qs.WON
     sign = 1 if me == 1 else -1
     if depth == 0:
-        return sign * int(value(tables, state) * pv.CERTAIN)
-    found = []
-    for action in game.legal_actions(state):
+        return sign * int(math.atanh(value(tables, state)) * qs.SCALE)
+    found, actions = [], sensible(game, state)
+    further = depth if len(actions) == 1 else depth - 1
+    for action in actions:
         after = game.next_state(state, action)
-        its = plain_value(game, tables, after, depth - 1, ply + 1)
+        its = plain_value(game, tables, after, further, ply + 1)
         same = game.current_player(after) == me or game.winner(after)
         found.append(its if same and not game.winner(after) else -its)
     return max(found)
@@ -141,12 +153,88 @@ def test_the_search_finds_the_value_of_a_search_without_pruning(name: str) -> No
     assert isinstance(game, KernelGame)
     tables = new_tables(game, phases=2)
     tables.weights[:] = np.random.default_rng(2).normal(0, 0.02, len(tables.weights))
-    search, kernels = pv.new_search(game, tables, rows=1 << 12), pv.kernels_of(game)
+    search, kernels = qs.new_search(game, tables, qs.new_table(rows=1 << 12)), qs.kernels_of(game)
     for state in positions(game, 5, 25):
-        pv.start(search, game.board(state))
-        search.state[pv.LAST] = 1 << 60
+        pv.start(search, game.board(state), next(NUMBERS))
+        search.state[qs.LAST] = 1 << 60
         found = pv.value_of(search, kernels, tables, 0, 2, -(1 << 30), 1 << 30)
-        assert found == pytest.approx(plain_value(game, tables, state, 2, 0), abs=1)
+        assert found == pytest.approx(plain_value(game, tables, state, 2, 0), abs=2)
+
+
+def test_the_values_of_the_candidates_are_those_of_a_search_without_pruning() -> None:
+    game = games.load("othello(size=4)")
+    assert isinstance(game, KernelGame)
+    tables = new_tables(game, phases=2)
+    tables.weights[:] = np.random.default_rng(3).normal(0, 0.02, len(tables.weights))
+    search, kernels = qs.new_search(game, tables, qs.new_table(rows=1 << 12)), qs.kernels_of(game)
+    seen = 0
+    for state in positions(game, 5, 25):
+        legal = game.legal_actions(state)
+        expected = {}
+        for action in legal:
+            after = game.next_state(state, action)
+            sign = 1 if game.current_player(after) == state[0] and not game.winner(after) else -1
+            expected[action] = sign * plain_value(game, tables, after, 1, 1)
+        pv.start(search, game.board(state), next(NUMBERS))
+        search.actions[0, : len(legal)] = legal
+        wanted = min(2, len(legal))
+        for depth in (1, 2):  # without reductions
+            assert pv.search_root(search, kernels, tables, len(legal), depth, wanted) == len(legal)
+        best = sorted(expected.values(), reverse=True)[:wanted]
+        assert search.scores[0, :wanted].tolist() == pytest.approx(best, abs=2)
+        for action, score in zip(search.actions[0, :wanted], search.scores[0], strict=False):
+            assert expected[int(action)] == pytest.approx(score, abs=2)
+        seen += wanted > 1
+    assert seen > 10
+
+
+def test_forcing_moves_of_chess_are_captures_and_queens() -> None:
+    game = games.load("chess")
+    assert isinstance(game, KernelGame)
+    assert game.kernels.forcing
+    actions = np.zeros(game.num_actions, dtype=np.int64)
+    wanted = others = 0
+    draw, state, judge = random.Random(8), game.initial_state(), chess.Board()
+    for _ in range(400):
+        n = game.kernels.forcing(game.board(state), actions)
+        forcing, legal = set(actions[:n].tolist()), game.legal_actions(state)
+        assert forcing <= set(legal)
+        moves = {each: chess.Move.from_uci(uci_name(state, each)) for each in legal}
+        for action, move in moves.items():
+            if judge.is_capture(move) if move.promotion is None else move.promotion == chess.QUEEN:
+                assert action in forcing
+                wanted += 1
+            else:
+                others += action in forcing
+        action = draw.choice(legal)
+        judge.push(moves[action])
+        state = game.next_state(state, action)
+        if game.winner(state):
+            state, judge = game.initial_state(), chess.Board()
+    assert wanted > 100
+    assert others < wanted / 10
+
+
+def test_earlier_positions_do_not_count_in_the_table() -> None:
+    game = games.load("chess")
+    assert isinstance(game, KernelGame)
+    tables = new_tables(game, phases=1)
+    search = qs.new_search(game, tables, qs.new_table(rows=4))
+
+    def after(*moves: str) -> State:
+        state = game.initial_state()
+        for move in moves:
+            state = game.next_state(state, game.parse_action(state, move))
+        return state
+
+    one, same, other = (
+        after("Nf3", "Nf6", "Nc3"),
+        after("Nc3", "Nf6", "Nf3"),
+        after("Nc3", "Nf6", "Nh3"),
+    )
+    assert one != same
+    keys = [int(pv.key_of(search, game.board(state))) for state in (one, same, other)]
+    assert keys[0] == keys[1] != keys[2]
 
 
 @pytest.mark.parametrize("name", ["chess", "draughts"])
@@ -155,14 +243,14 @@ def test_moves_that_remove_pieces_are_searched_on_but_not_without_end(name: str)
     assert isinstance(game, KernelGame)
     tables = new_tables(game, phases=2)
     tables.weights[:] = np.random.default_rng(1).normal(0, 0.1, len(tables.weights))
-    search, kernels = pv.new_search(game, tables, rows=1 << 12), pv.kernels_of(game)
+    search, kernels = qs.new_search(game, tables, qs.new_table(rows=1 << 12)), qs.kernels_of(game)
     deepest = 0
     for state in positions(game, 1, 200):
-        pv.start(search, game.board(state))
-        search.state[pv.LAST] = 100_000
+        pv.start(search, game.board(state), next(NUMBERS))
+        search.state[qs.LAST] = 100_000
         pv.value_of(search, kernels, tables, 0, 1, -(1 << 30), 1 << 30)
-        assert not search.state[pv.STOPPED]
-        deepest = max(deepest, int(search.state[pv.DEEPEST]))
+        assert not search.state[qs.STOPPED]
+        deepest = max(deepest, int(search.state[qs.DEEPEST]))
     assert deepest > 2
 
 
@@ -170,12 +258,12 @@ def test_a_search_of_moves_that_remove_pieces_stops_at_once(
     learned: tuple[KernelGame, Tables],
 ) -> None:
     game, tables = learned
-    search, kernels = pv.new_search(game, tables, rows=4), pv.kernels_of(game)
-    pv.start(search, game.board())
-    search.state[pv.LAST] = 3
+    search, kernels = qs.new_search(game, tables, qs.new_table(rows=4)), qs.kernels_of(game)
+    pv.start(search, game.board(), next(NUMBERS))
+    search.state[qs.LAST] = 3
     pv.value_of(search, kernels, tables, 0, 1, -(1 << 30), 1 << 30)
-    assert search.state[pv.STOPPED]
-    assert search.state[pv.NODES] <= 3 + len(game.legal_actions(game.initial_state()))
+    assert search.state[qs.STOPPED]
+    assert search.state[qs.NODES] <= 3 + len(game.legal_actions(game.initial_state()))
 
 
 def test_learning_changes_the_weights(learned: tuple[KernelGame, Tables]) -> None:
@@ -337,6 +425,62 @@ def test_a_search_that_is_cancelled_ends_soon(file: Path) -> None:
     timer.join()
     player.ready()
     assert player.choose([game.initial_state()], Limit(seconds=0.01)).action in range(9)
+
+
+def test_the_table_is_kept_during_a_match_unless_told_otherwise() -> None:
+    game = games.load("breakthrough")
+    nodes = {}
+    for reuse in ("true", "false"):
+        player = players.load(f"alphabeta(seed=1,depth=6,reuse={reuse})", game)
+        states = [game.initial_state()]
+        player.choose(states, Limit(seconds=100))
+        again = player.choose(states, Limit(seconds=100))
+        assert again.info
+        nodes[reuse] = again.info.simulations
+        player.close()
+    assert nodes["true"] < nodes["false"] / 2
+
+
+def test_what_was_found_on_the_time_of_the_opponent_is_used() -> None:
+    game = games.load("breakthrough")
+    player = players.load("alphabeta(seed=1,depth=6,ponder=true)", game)
+    assert player.ponders
+    first = game.initial_state()
+    states = [first, game.next_state(first, game.legal_actions(first)[0])]
+    player.ponder(states)
+    states.append(game.next_state(states[-1], game.legal_actions(states[-1])[0]))
+    with_it = player.choose(states, Limit(seconds=100)).info
+    without = (
+        players.load("alphabeta(seed=1,depth=6)", game).choose(states, Limit(seconds=100)).info
+    )
+    assert with_it
+    assert without
+    assert with_it.depth == without.depth == 6
+    assert with_it.simulations < without.simulations
+
+
+def test_pondering_ends_when_it_is_cancelled() -> None:
+    game = games.load("breakthrough")
+    player = players.load("alphabeta(ponder=true)", game)
+    timer = threading.Timer(0.05, player.cancel)
+    timer.start()
+    with pytest.raises(Cancelled):
+        player.ponder([game.initial_state()])
+    timer.join()
+
+
+def test_threads_share_a_table_and_find_the_same_value(file: Path) -> None:
+    game = games.load(SMALL)
+    player = players.load(f"alphabeta(evaluation={file},threads=3)", game)
+    states = [game.initial_state()]
+    for action in (0, 4, 8):
+        states.append(game.next_state(states[-1], action))
+    for _ in range(20):
+        result = player.choose(states, Limit(seconds=5))
+        assert result.info
+        assert result.action in (1, 3, 5, 7)  # a corner would lose
+        assert result.info.win_rate == 0.5
+    player.close()
 
 
 def test_what_was_learned_in_a_moment_does_not_lose_to_random_moves(file: Path) -> None:

@@ -87,18 +87,30 @@ def test_every_ply_is_decisive(spec: str) -> None:
         assert game.state(board) == state
 
 
-@pytest.mark.parametrize("spec", [each for each in SPECS if each.startswith("breakthrough(")])
+def names_sensible(spec: str) -> bool:
+    game = games.load(spec)
+    return isinstance(game, KernelGame) and bool(game.kernels.sensible)
+
+
+@pytest.mark.parametrize("spec", [each for each in SPECS if names_sensible(each)])
 def test_the_sensible_actions_win_or_prevent_a_loss_if_any_does(spec: str) -> None:
     game, draw = games.load(spec), random.Random(3)
     assert isinstance(game, KernelGame)
     assert game.kernels.sensible
     actions = np.empty(game.num_actions, dtype=np.int64)
-    for _ in range(repetitions(100, short=10)):
+    size = game.num_actions
+    full, short = (1, 1) if size > 300 else (4, 1) if size > 60 else (100, 10)
+    for _ in range(repetitions(full, short=short)):
         state = game.initial_state()
         while legal := game.legal_actions(state):
             found = actions[: game.kernels.sensible(game.board(state), actions)].tolist()
-            expected = wins(game, state) or safe(game, state) or legal
-            assert sorted(found) == sorted(expected)
+            assert len(found) == len(set(found)) > 0
+            if winning := wins(game, state):  # one of them is enough
+                assert set(found) <= set(winning)
+            elif len(legal) < 40 and (possible := safe(game, state)):
+                assert set(found) == set(possible)
+            else:
+                assert set(found) <= set(legal)
             state = game.next_state(state, draw.choice(legal))
         assert game.kernels.sensible(game.board(state), actions) == 0
 

@@ -1,0 +1,144 @@
+"""Best: for each game, the player that is the strongest by docs/players.md."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from typing import ClassVar
+
+import msgspec
+from msgspec import Struct
+
+from playout import players
+from playout.games import Game, SpecError, State
+from playout.games.core import spec
+from playout.players.core.player import Limit, Node, Player, PlayResult, tighter
+
+#: For each game the strongest player, then those for parameters of the game that it cannot play.
+#: It follows "Which player for which game" in docs/players.md.
+STRONGEST = {
+    "ataxx": ("alphabeta",),
+    "breakthrough": ("alphabeta",),
+    "checkers": ("alphabeta",),
+    "chess": ("alphabeta", "uct(heavy=true)"),
+    "chong": ("alphabeta",),
+    "dots_and_boxes": ("alphabeta",),
+    "draughts": ("alphabeta",),
+    "go": ("rave(heavy=true)",),
+    "gomoku": ("rave",),
+    "hex": ("rave",),
+    "kalah": ("alphabeta",),
+    "lines_of_action": ("alphabeta",),
+    "othello": ("alphabeta", "alphazero"),
+    "oware": ("alphabeta",),
+    "pentago": ("alphabeta",),
+    "ultimate_tic_tac_toe": ("alphazero",),
+}
+
+
+class Strength(Struct, frozen=True, forbid_unknown_fields=True):
+    """The limits of a level: simulations or positions a move, and the share of random moves."""
+
+    simulations: int
+    mistakes: float = 0.0
+
+
+LEVELS = ("easy", "medium", "strong", "master")
+
+
+@functools.cache
+def levels() -> Mapping[str, Mapping[str, Strength]]:
+    """Return the strength of each level in each game, as `scripts/levels` has found them."""
+    text = (files("playout.players") / "levels.json").read_bytes()
+    return msgspec.json.decode(text, type=dict[str, dict[str, Strength]])
+
+
+class Best(Player):
+    """The strongest player of each game: alphabeta, alphazero, rave or uct.
+
+    `time`, `simulations` (positions for alphabeta) and `seed` are as for these. `candidates` is the
+    number of moves that an analysis compares, if the player has to look for them. `mistakes` is the
+    share of moves that are drawn from all legal ones. A `level` sets limits that make it about
+    equally strong in every game.
+    """
+
+    about_options: ClassVar = {
+        "time": "seconds for each move, above 0; by default, as the clock allows",
+        "simulations": "most simulations or positions for each move; without it, no limit",
+        "level": f"one of {', '.join(LEVELS)}: limits measured for each game",
+        "mistakes": "share of moves drawn from all legal ones, from 0 to 1",
+        "seed": "whole number for repeatable searches; without it, random",
+        "candidates": "moves that an analysis compares, 1 or more",
+    }
+
+    def __init__(
+        self,
+        game: Game,
+        time: float | None = None,
+        simulations: int | None = None,
+        level: str = "",
+        mistakes: float = 0.0,
+        seed: int | None = None,
+        candidates: int = 1,
+    ) -> None:
+        super().__init__(game)
+        given = {"time": time, "simulations": simulations, "candidates": candidates}
+        for name, value in given.items():
+            if value is not None and value <= 0:
+                raise SpecError(f"best: {name} must be above 0, not {value}")
+        if not 0 <= mistakes <= 1:
+            raise SpecError(f"best: mistakes must be from 0 to 1, not {mistakes}")
+        self._limit, self._mistakes = Limit(time, simulations), mistakes
+        if level:
+            strength = _strength(game, level)
+            self._limit = tighter(self._limit, Limit(simulations=strength.simulations))
+            self._mistakes = max(mistakes, strength.mistakes)
+        self._draw = random.Random(seed)
+        self._player = _strongest(game, seed, candidates)
+        self._player.cancelled = self.cancelled
+
+    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
+        if self._mistakes and self._draw.random() < self._mistakes:
+            return PlayResult(self._draw.choice(self.game.legal_actions(states[-1])))
+        return self._player.choose(states, tighter(limit, self._limit))
+
+    def longest_s(self, limit: Limit) -> float | None:
+        return self._player.longest_s(tighter(limit, self._limit))
+
+    def tree(self, min_visits: int = 1) -> Node | None:
+        return self._player.tree(min_visits)
+
+    def cancel(self) -> None:
+        self._player.cancel()
+
+    def check(self) -> Iterator[str]:
+        yield from self._player.check()
+
+    def close(self) -> None:
+        self._player.close()
+
+
+def _strength(game: Game, level: str) -> Strength:
+    """Return the strength of a level. Raises SpecError for an unknown level."""
+    known = levels()
+    if level not in LEVELS:
+        raise SpecError(f"best: unknown level {level!r} (there are: {', '.join(LEVELS)})")
+    return known.get(spec.parse(str(game)).name, known["other"])[level]
+
+
+def _strongest(game: Game, seed: int | None, candidates: int) -> Player:
+    """Return the first player of the game's list that can play it, otherwise `uct`."""
+    for text in (*STRONGEST.get(spec.parse(str(game)).name, ()), "uct"):
+        wanted = spec.parse(text)
+        options = {**wanted.options}
+        if seed is not None:
+            options["seed"] = str(seed)
+        if wanted.name == "alphabeta":
+            options["candidates"] = str(candidates)
+        try:
+            return players.load(spec.Spec(wanted.name, options), game)
+        except SpecError as error:
+            refusal = error
+    raise refusal

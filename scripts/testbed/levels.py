@@ -1,0 +1,181 @@
+"""The command `scripts/levels`: finds limits of the player `best` for each level and game.
+
+From the easiest level on, each one is found by matches. *Easy* scores 80 to 95 % against random
+moves, and each level 10 to 25 % against the next one. A level is a place on a path of increasing
+strength: first with 32 simulations and fewer and fewer random moves, then with more and more
+simulations. The place is found by bisection, as the score falls along the path.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import msgspec
+
+from playout import games, players
+from playout.commands import interrupts, progress
+from playout.games import Game
+from playout.players import Limit, Player
+from playout.players.best import LEVELS, Strength, levels
+from testbed.local_matches import run_on_cores
+
+FILE = Path(__file__).parents[2] / "players" / "levels.json"
+#: Pairs of matches, with colours swapped, for each score, and random moves before each.
+PAIRS, OPENING = 30, 2
+#: The scores of Easy against random moves, and of a level against the next one.
+AGAINST_RANDOM, AGAINST_NEXT = (0.80, 0.95), (0.10, 0.25)
+#: Simulations of the first part of the path, and its shares of random moves; then simulations.
+FEWEST = 32
+PATH = (
+    *(Strength(FEWEST, share / 100) for share in (90, 80, 70, 60, 50, 40, 30, 20, 10)),
+    *(Strength(round(FEWEST * 2 ** (step / 2))) for step in range(23)),
+)
+#: The first place on the path without random moves.
+_CAREFUL = 9
+
+
+class LevelScore(NamedTuple):
+    """A level of a game: its place on the path, and its score against the one below."""
+
+    level: str
+    place: int
+    score: float  # of the level below, or for Easy its own against random moves
+
+
+def score_of(game: Game, first: str, second: str, seed: int) -> float:
+    """Return the share of the points that the first player gets in `PAIRS` pairs of matches."""
+    points = 0.0
+    for pair in range(PAIRS):
+        opening = _opening(game, random.Random(seed * PAIRS + pair))
+        for seat in (1, 2):
+            texts = (first, second) if seat == 1 else (second, first)
+            seated = [players.load(text.replace("SEED", str(pair)), game) for text in texts]
+            winner = _play(game, seated, list(opening))
+            points += 1 if winner == seat else 0.5 if winner not in (1, 2) else 0
+            for player in seated:
+                player.close()
+    return points / (2 * PAIRS)
+
+
+def _opening(game: Game, draw: random.Random) -> list[tuple[int, ...]]:
+    while True:
+        states = [game.initial_state()]
+        while len(states) <= OPENING and not game.winner(states[-1]):
+            action = draw.choice(game.legal_actions(states[-1]))
+            states.append(game.next_state(states[-1], action))
+        if not game.winner(states[-1]):
+            return states
+
+
+def _play(game: Game, seated: list[Player], states: list[tuple[int, ...]]) -> int:
+    """Play on, and return the winner; a match of more than 1,000 moves is a tie."""
+    while not game.winner(states[-1]) and len(states) <= 1000:
+        player = seated[game.current_player(states[-1]) - 1]
+        action = player.choose(states, Limit(simulations=1 << 40)).action
+        states.append(game.next_state(states[-1], action))
+    return game.winner(states[-1])
+
+
+def spelled(strength: Strength) -> str:
+    """Return the player of a strength; SEED stands for the number of the match."""
+    limits = f"simulations={strength.simulations},mistakes={strength.mistakes}"
+    return f"best({limits},seed=SEED)"
+
+
+def found_levels(name: str) -> list[LevelScore]:
+    """Return the levels of a game, the easiest first."""
+    game = games.load(name)
+    place, score = _bisected(
+        game, range(len(PATH)), AGAINST_RANDOM, "random(seed=SEED)", is_above=True
+    )
+    found = [LevelScore(LEVELS[0], place, score)]
+    for level in LEVELS[1:]:
+        first = max(place + 1, _CAREFUL if level != "medium" else 0)
+        before = spelled(PATH[place])
+        places = range(min(first, len(PATH) - 1), len(PATH))
+        place, score = _bisected(game, places, AGAINST_NEXT, before, is_above=False)
+        found.append(LevelScore(level, place, score))
+    return found
+
+
+def _bisected(
+    game: Game, places: range, bounds: tuple[float, float], other: str, *, is_above: bool
+) -> tuple[int, float]:
+    """Return the place on the path whose score is nearest to the middle of the bounds, and it.
+
+    The score is that of the place against `other` if `is_above`, otherwise that of `other`.
+    """
+    low, high = places.start, places.stop - 1
+    middle, tried = sum(bounds) / 2, dict[int, float]()
+    while low <= high:
+        place = (low + high) // 2 if tried else min(low + 4, high)
+        own = spelled(PATH[place])
+        first, second = (own, other) if is_above else (other, own)
+        score = tried[place] = score_of(game, first, second, seed=place)
+        if bounds[0] <= score <= bounds[1]:
+            break
+        if (score < middle) == is_above:
+            low = place + 1
+        else:
+            high = place - 1
+    return min(tried.items(), key=lambda each: abs(each[1] - middle))
+
+
+def table(found: dict[str, dict[str, float]]) -> Iterator[str]:
+    """Yield the lines of the table in docs/players.md."""
+    yield "| game | easy: random moves, simulations | medium | strong | master |"
+    yield "| --- | --- | --- | --- | --- |"
+    for name, scores in sorted(found.items()):
+        cells = []
+        for level in LEVELS:
+            strength = levels()[name][level]
+            mistakes = f"{strength.mistakes:.0%}, " if strength.mistakes else ""
+            cells.append(f"{mistakes}{strength.simulations:,} ({scores[level]:.0%})")
+        yield f"| `{name}` | {' | '.join(cells)} |"
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("names", nargs=-1, metavar="[GAME]...")
+def main(names: tuple[str, ...]) -> None:
+    """Measure the levels of the player `best`, and write players/levels.json.
+
+    Without GAME, all built-in games are measured, one on each core; that takes about an hour on
+    two cores. It prints the table for docs/players.md: for each level the share of random moves
+    and the simulations of a move, and in parentheses the score of the level below, for easy its
+    own against random moves.
+
+    \b
+    Examples:
+      scripts/levels
+      scripts/levels chess othello
+    """
+    built_in = [name for name in games.names() if name != "open_spiel"]
+    if unknown := sorted({*names} - {*built_in}):
+        raise click.UsageError(f"no {unknown[0]}; expected some of {', '.join(built_in)}")
+    known = {name: dict(each) for name, each in levels().items()}
+    scores: dict[str, dict[str, float]] = {}
+    try:
+        wanted = names or tuple(built_in)
+        with interrupts.as_exception(), progress.doing(f"Measuring {len(wanted)} games"):
+            for name, found in run_on_cores(found_levels, wanted):
+                known[name] = {each.level: PATH[each.place] for each in found}
+                scores[name] = {each.level: each.score for each in found}
+                _write(known)
+                text = ", ".join(f"{level} {score:.0%}" for level, score in scores[name].items())
+                progress.say(f"{name}: {text}")
+    except KeyboardInterrupt:
+        click.echo("\nInterrupted; the games so far are stored.", err=True)
+        sys.exit(130)
+    levels.cache_clear()
+    for line in table(scores):
+        click.echo(line)
+
+
+def _write(known: dict[str, dict[str, Strength]]) -> None:
+    ordered = {name: known[name] for name in sorted(known)}
+    FILE.write_bytes(msgspec.json.format(msgspec.json.encode(ordered), indent=1) + b"\n")

@@ -1,0 +1,80 @@
+"""The player best: the strongest player of each game."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from playout import games, players
+from playout.games import KernelGame, SpecError
+from playout.players import Cancelled, Limit
+from playout.players.best import STRONGEST, Best
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "players.md").read_text(encoding="utf-8")
+SECTION = DOCUMENT.split("## Which player for which game")[1].split("\n## ")[0]
+BUILT_IN = [name for name in games.names() if name != "open_spiel"]
+
+
+def chosen(game: str, options: str = "") -> str:
+    """Return the name of the class of the player that is chosen for a game."""
+    player = players.load(f"best({options})" if options else "best", games.load(game))
+    assert isinstance(player, Best)
+    name = type(player._player).__name__.lower()
+    player.close()
+    return name
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_it_plays_every_game(name: str) -> None:
+    game = games.load(name)
+    assert isinstance(game, KernelGame)
+    player = players.load("best(simulations=50,seed=1)", game)
+    state = game.initial_state()
+    result = player.choose([state], Limit())
+    assert result.action in game.legal_actions(state)
+    assert result.info
+    assert result.info.simulations <= 100
+    player.close()
+
+
+@pytest.mark.parametrize("name", STRONGEST)
+def test_its_choice_is_the_first_one_in_the_document(name: str) -> None:
+    assert name in BUILT_IN
+    rows = [line.split("|") for line in SECTION.splitlines() if line.startswith("| ")]
+    first = next(row for row in rows if f"`{name}`" in row[1])
+    assert f"`{STRONGEST[name][0]}`" in first[2]
+
+
+def test_another_player_follows_where_the_strongest_cannot_play() -> None:
+    assert chosen("breakthrough") == "alphabeta"
+    assert chosen("breakthrough(rows=5,columns=4)") == "uct"
+    assert chosen("nim", "candidates=3,time=0.1") == "uct"
+
+
+def test_an_analysis_has_as_many_candidates_as_were_asked_for() -> None:
+    game = games.load("breakthrough")
+    player = players.load("best(candidates=4,seed=1)", game)
+    info = player.choose([game.initial_state()], Limit(simulations=20_000)).info
+    assert info
+    rates = [each.win_rate for each in info.actions]
+    visits = [each.visits for each in info.actions]
+    assert len(rates) == 4
+    assert rates == sorted(rates, reverse=True)
+    assert visits == sorted(visits, reverse=True)
+
+
+def test_it_can_be_cancelled() -> None:
+    player = players.load("best", games.load("chess"))
+    timer = threading.Timer(0.05, player.cancel)
+    timer.start()
+    with pytest.raises(Cancelled):
+        player.choose([games.load("chess").initial_state()], Limit(seconds=100))
+    timer.join()
+
+
+@pytest.mark.parametrize("options", ["time=0", "simulations=0", "candidates=0"])
+def test_an_option_that_is_out_of_range_is_refused(options: str) -> None:
+    with pytest.raises(SpecError, match="must be"):
+        players.load(f"best({options})", games.load("breakthrough"))
