@@ -18,8 +18,10 @@ MULTI_PV, OVERHEAD, SHOW_WDL, VARIANT = "MultiPV", "Move Overhead", "UCI_ShowWDL
 _EMPTY = "<empty>"
 #: The UCI names of parameters of players, with the greatest value.
 _NUMBERS = {"threads": ("Threads", 256), "memory_mb": ("Hash", 1 << 16)}
-#: Parameters of players that the protocol replaces: the other program lets the engine ponder.
-_HIDDEN = ("ponder",)
+#: The parameter for the number of moves that an analysis compares, which MultiPV sets.
+CANDIDATES = "candidates"
+#: Parameters of players that the protocol replaces.
+_HIDDEN = ("ponder", CANDIDATES)
 #: Milliseconds of a move that pass outside the engine, by default and at most.
 _OVERHEAD_MS, _MOST_OVERHEAD_MS = 20, 5000
 _MOST_LINES = 64
@@ -107,6 +109,8 @@ class UciSettings:
             if each.parameter and each.name in self._values
         }
         options = {**self._player.options, **chosen}
+        if self.lines_shown > 1 and CANDIDATES in _parameters(self._player.name):
+            options[CANDIDATES] = str(self.lines_shown)
         return spec.Spec(self._player.name, {key: text for key, text in options.items() if text})
 
 
@@ -122,8 +126,7 @@ def _of_engine(variant: str) -> Iterable[OfferedOption]:
 
 
 def _of_player(player: spec.Spec) -> Iterator[OfferedOption]:
-    known: Mapping[str, inspect.Parameter] = spec.parameters_of(find(player.name), skip=1)
-    for key, parameter in known.items():
+    for key, parameter in _parameters(player.name).items():
         is_given = parameter.default not in (None, "", parameter.empty)
         text = player.options.get(key) or (spec.spelled(parameter.default) if is_given else _EMPTY)
         if key in _NUMBERS:
@@ -132,3 +135,8 @@ def _of_player(player: spec.Spec) -> Iterator[OfferedOption]:
         elif key not in _HIDDEN:
             kind = "check" if parameter.annotation is bool else "string"
             yield OfferedOption(key, kind, text, parameter=key)
+
+
+def _parameters(name: str) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of a player by their names."""
+    return spec.parameters_of(find(name), skip=1)

@@ -4,10 +4,9 @@ A player has no way to report while it thinks, and a turn that is cancelled has 
 search begins with a short turn, and later turns are longer; `stop` cancels a turn, and the move is
 that of the turn before.
 
-If only some moves are to be searched, or the player reports fewer moves than are asked for, the
-player searches the positions after the moves, in rounds after which the worse half is left out
-(sequential halving: Karnin, Koren and Somekh, "Almost Optimal Exploration in Multi-Armed Bandits",
-2013).
+If only some moves are to be searched, the player searches the positions after them, in rounds after
+which the worse half is left out (sequential halving: Karnin, Koren and Somekh, "Almost Optimal
+Exploration in Multi-Armed Bandits", 2013).
 """
 
 from __future__ import annotations
@@ -153,7 +152,6 @@ class UciSearch:
 
     def _search(self) -> None:
         """Search until a limit is reached, the result is certain, or the player is stopped."""
-        legal = self._match.game.legal_actions(self._match.state)
         if self._go.search_moves:
             state, names = self._match.state, dict.fromkeys(self._go.search_moves)
             self._halve([self._uci.actions(state, name) for name in names])
@@ -171,9 +169,6 @@ class UciSearch:
             took_s = time.monotonic() - began
             keeps = keeps or (turn > 1 and _keeps(result.info))
             self._take(result, keeps=keeps)
-            if self._lacks_lines(len(legal)):
-                self._halve([(action,) for action in legal])
-                return
             if self._is_complete(limit, took_s, turn, keeps=keeps):
                 return
             seconds, turn = _KEPT_S if keeps else _GROWTH * seconds, turn + 1
@@ -222,12 +217,6 @@ class UciSearch:
             each.info is None or each.info.proven is not None or each.info.depth >= wanted
             for each in lines
         )
-
-    def _lacks_lines(self, legal: int) -> bool:
-        """Return whether the player reports fewer moves than were asked for."""
-        wanted = min(self._settings.lines_shown, legal)
-        reports = self._lines[0].info is not None and self._uci.actions_per_move == 1
-        return reports and len(self._lines) < wanted
 
     # Rounds of moves.
 

@@ -273,6 +273,10 @@ def test_a_move_comes_with_its_analysis(engine: GtpController) -> None:
         (["gtp", "uct(time=0)"], "time must be above 0"),
         (["gomocup", "uct(x=1)"], "unknown option of uct"),
         (["gomocup", "human"], "human is a person"),
+        (["uci", "human"], "human is a person"),
+        (["uci", "random", "--game", "nim"], "UCI programs play chess, breakthrough"),
+        (["uci", "random", "--game", "open_spiel(game=chess)"], "its rules are not compiled"),
+        (["uci", "alphabeta", "--game", "amazons"], "there is no evaluation of amazons"),
         (["gtp"], "Missing argument 'PLAYER'"),
     ],
 )
@@ -283,7 +287,7 @@ def test_bad_usage_is_refused_before_the_first_command(words: list[str], told: s
     assert "Traceback" not in said
 
 
-@pytest.mark.parametrize("words", [[], ["gtp"], ["gomocup"]])
+@pytest.mark.parametrize("words", [[], ["gtp"], ["gomocup"], ["uci"]])
 def test_help_explains_itself(words: list[str]) -> None:
     code, said = run("playout-engine", *words, "--help")
     assert code == 0

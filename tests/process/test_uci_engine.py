@@ -142,20 +142,23 @@ def test_the_best_three_moves_are_reported(gui: UciGui) -> None:
     assert len({word_after(line, "pv") for line in lines}) == 3
 
 
-def test_a_player_that_reports_one_move_searches_after_each() -> None:
+def test_a_player_compares_as_many_moves_as_are_asked_for() -> None:
     gui = UciGui("alphabeta(seed=1,memory_mb=1)")
     gui.ready("setoption name MultiPV value 3")
-    for limits in ("movetime 100", "nodes 3000", "depth 2"):
-        lines = gui.go(FOOLS, limits)[-4:-1]
-        assert [word_after(line, "multipv") for line in lines] == ["1", "2", "3"]
-        assert len({word_after(line, "pv") for line in lines}) == 3
-        assert "score mate 1 " in lines[0]
-        assert lines[0].endswith("pv d8h4")
-    gui.send("position startpos", "go infinite")
+    lines = gui.go(FOOLS, "depth 2")[-4:-1]
+    assert [word_after(line, "multipv") for line in lines] == ["1", "2", "3"]
+    assert len({word_after(line, "pv") for line in lines}) == 3
+    assert "score mate 1 " in lines[0]
+    lines = gui.go(FOOLS, "movetime 50 searchmoves d8f6 d8g5 d8h4 a7a6 a7a5")[-4:-1]
+    assert [word_after(line, "multipv") for line in lines] == ["1", "2", "3"]
+    assert lines[0].endswith("pv d8h4")
+    for limits in ("nodes 500", "depth 2"):
+        assert gui.best(FOOLS, f"searchmoves d8f6 d8g5 d8h4 {limits}") == "d8h4"
+    gui.send(f"position {FOOLS}", "go infinite searchmoves a7a6 a7a5 h7h6 h7h5")
     while "multipv 3" not in gui.until("info")[-1]:
         pass
     gui.send("stop")
-    gui.until("bestmove")
+    assert gui.until("bestmove")[-1].split()[1] in ("a7a6", "a7a5", "h7h6", "h7h5")
     assert gui.finish() == (0, "")
 
 

@@ -132,6 +132,15 @@ def test_options_change_the_player() -> None:
     assert chosen.player().options == {"heavy": "false", "threads": "2"}
 
 
+def test_the_player_compares_as_many_moves_as_are_shown() -> None:
+    chosen = settings("alphabeta(candidates=5)")
+    chosen.set("MultiPV", "3")
+    assert chosen.player() == spec.parse("alphabeta(candidates=3)")
+    other = settings("uct")
+    other.set("MultiPV", "3")
+    assert other.player() == spec.parse("uct")
+
+
 def test_options_of_the_engine_have_values() -> None:
     chosen = settings("random")
     assert (chosen.lines_shown, chosen.shows_wdl, chosen.overhead_s) == (1, False, 0.02)
