@@ -66,12 +66,24 @@ class LocalMatch:
         if self._moves is not None:
             self._moves.append(action)
 
+    def turn(self, state: State) -> None:
+        """Continue from `state`, which replaces the present position, as one with another mover.
+
+        The moves that led to it are no longer known.
+        """
+        if state != self.state:
+            self.states[-1] = state
+            self._moves = None
+
     def replayed(self, game: Game) -> LocalMatch:
         """Return a match of another game with the same actions, with these moves and this player.
 
-        Raises SpecError if the player cannot play it.
+        If the moves are not known, it has the positions of this match. Raises SpecError if the
+        player cannot play it.
         """
         match = LocalMatch(game, self._wanted)
+        if self._moves is None:
+            match.states, match._moves = [*self.states], None
         for action in self._moves or ():
             match.play(action)
         return match
