@@ -10,6 +10,8 @@ import dataclasses
 import functools
 from typing import ClassVar
 
+import numpy as np
+
 from playout.games import (
     Board,
     BoardView,
@@ -37,6 +39,8 @@ EMPTY, ARROW = 0, 3
 _SIDE, _PHASE, _CHOSEN, _QUEENS, _PLACES = 2, 3, 4, 5, 5 + 2 * QUEENS
 _STRIDE, _WALL = 11, 4
 _AREA = 12 * _STRIDE + 1
+#: The distance of a place that no queen reaches, and the greatest lead that is observed.
+_FAR, _LEAD = 1 << 20, 24
 #: The three steps up, from the left to the right; to the left and to the right; the three down.
 _STEPS = (-_STRIDE - 1, -_STRIDE, -_STRIDE + 1, -1, 1, _STRIDE - 1, _STRIDE, _STRIDE + 1)
 
@@ -221,6 +225,47 @@ def read(state: Vector, board: Board) -> None:
         board[_PHASE], board[_CHOSEN] = state[-2], place_of(chosen, side)
 
 
+@helper
+def find_distances(board: Board, player: int, slides: bool, found: Vector, queue: Vector) -> None:
+    """Set for each place the moves of a player's queens to it: as queens, or a step at a time."""
+    n = 0
+    found[:] = _FAR
+    first = _QUEENS + QUEENS * (player - 1)
+    for at in range(first, first + QUEENS):
+        if board[at]:
+            found[board[at]] = 0
+            queue[n] = board[at]
+            n += 1
+    done = 0
+    while done < n:
+        place, distance = queue[done], found[queue[done]] + 1
+        done += 1
+        for step in _STEPS:
+            target = place + step
+            while board[_PLACES + target] == EMPTY and found[target] >= distance:
+                if found[target] > distance:
+                    found[target] = distance
+                    queue[n] = target
+                    n += 1
+                if not slides:
+                    break
+                target += step
+
+
+@kernel
+def observe(board: Board, observed: Vector) -> None:
+    side = board[_SIDE]
+    write(board, observed[: 4 + side * side])
+    one, two, queue = np.empty((3, _AREA), dtype=np.int64)
+    for at in range(2):
+        find_distances(board, 1, at == 0, one, queue)
+        find_distances(board, 2, at == 0, two, queue)
+        lead = 0
+        for place in range(_AREA):
+            lead += (one[place] < two[place]) - (two[place] < one[place])
+        observed[4 + side * side + at] = min(max(0, lead + _LEAD), 2 * _LEAD)
+
+
 _NOTES = ("to choose a queen", "to move the queen", "to shoot an arrow")
 
 
@@ -245,7 +290,8 @@ class Amazons(GridGame):
     look: ClassVar = {"piece": "figure", "surface": "checkered"}
     upward = True
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(start, legal, play, playout, write, read, observe=observe)
+    features = 2
 
     def __init__(self, size: int = 10) -> None:
         if size not in SIZES:

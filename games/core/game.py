@@ -12,7 +12,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from playout.games.core import spec
-from playout.games.core.kernels import Board, Kernels
+from playout.games.core.kernels import Board, Kernels, Vector
 from playout.games.core.symmetries import Symmetry, identity
 from playout.games.core.view import BoardView, draw
 
@@ -186,6 +186,9 @@ class KernelGame(Game):
     kernels: ClassVar[Kernels]
     #: The first words of a board: all but those about earlier positions.
     position_words: int
+    #: The numbers that the kernel `observe` writes behind a state, and the length of both.
+    features: ClassVar[int] = 0
+    observed_words: int
 
     def __init__(
         self,
@@ -206,6 +209,7 @@ class KernelGame(Game):
         self._numbers = struct.Struct(f"{state}q")
         self._state_size = state
         self.position_words = board - earlier
+        self.observed_words = state + self.features
         self._origin = np.zeros(board, dtype=np.int64)
         self.kernels.start(self._origin, np.array(params, dtype=np.int64))
 
@@ -231,6 +235,12 @@ class KernelGame(Game):
         state = np.empty(self._state_size, dtype=np.int64)
         self.kernels.write(board, state)
         return tuple(state.tolist())
+
+    def observed(self, state: State) -> Vector:
+        """Return a state as a vector, and behind it the numbers of the kernel `observe`."""
+        found = np.zeros(self.observed_words, dtype=np.int64)
+        (self.kernels.observe or self.kernels.write)(self.board(state), found)
+        return found
 
     def initial_state(self) -> State:
         return self.state(self._origin)

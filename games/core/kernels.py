@@ -41,6 +41,13 @@ pieces are found by playing all moves.
 | --- | --- |
 | `forcing(board, actions) -> n` | writes all that capture or promote, and few other legal actions |
 
+What is learned of positions are weights for what is on the cells. A game whose cells say too little
+can add numbers of its own, from 0 to 63, such as the lead in space.
+
+| kernel | does |
+| --- | --- |
+| `observe(board, observed)` | board to flat state, and behind it the numbers of `features` |
+
 The last one is for games whose views have blocks with winners, which nets are shown.
 
 | kernel | does |
@@ -80,6 +87,7 @@ SIGNATURES = {
     "prior": types.void(_VECTOR, _VECTOR),
     "write": types.void(_VECTOR, _VECTOR),
     "forcing": types.int64(_VECTOR, _VECTOR),
+    "observe": types.void(_VECTOR, _VECTOR),
     "blocks": types.void(_VECTOR, _VECTOR),
     "read": types.void(types.Array(types.int64, 1, "C", readonly=True), _VECTOR),
 }
@@ -99,13 +107,16 @@ class Kernels(NamedTuple):
     heavy: Callable[..., int] | None = None
     prior: Callable[..., None] | None = None
     forcing: Callable[..., int] | None = None
+    observe: Callable[..., None] | None = None
     blocks: Callable[..., None] | None = None
 
 
 def kernel(function: F) -> F:
     """Compile a kernel at once; its name determines its signature."""
     name = function.__name__
-    return compiled(SIGNATURES[name], allocates=name in ("start", "write", "read"))(function)
+    return compiled(SIGNATURES[name], allocates=name in ("start", "write", "read", "observe"))(
+        function
+    )
 
 
 def helper(function: F) -> F:

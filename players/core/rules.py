@@ -64,6 +64,7 @@ class Rules(NamedTuple):
     sensible: Callable[..., int] | None = None
     heavy: Callable[..., int] | None = None
     prior: Callable[..., None] | None = None
+    observe: Callable[..., None] | None = None
 
 
 def rules_of(game: Game) -> Rules:
@@ -82,6 +83,7 @@ def rules_of(game: Game) -> Rules:
             sensible=kernels.sensible,
             heavy=kernels.heavy,
             prior=kernels.prior,
+            observe=kernels.observe,
         )
     return interpreted_rules(game)
 

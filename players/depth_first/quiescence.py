@@ -49,7 +49,7 @@ class PrincipalKernels(NamedTuple):
 
     legal: Callable[..., int]
     play: Callable[..., None]
-    write: Callable[..., None]
+    observe: Callable[..., None]
     forcing: Callable[..., int]
 
 
@@ -60,7 +60,8 @@ def kernels_of(game: KernelGame) -> PrincipalKernels:
     """Return the kernels of a game; only sensible actions are searched if the game names them."""
     kernels = game.kernels
     legal = kernels.sensible or kernels.legal
-    return PrincipalKernels(legal, kernels.play, kernels.write, kernels.forcing or legal)
+    observe = kernels.observe or kernels.write
+    return PrincipalKernels(legal, kernels.play, observe, kernels.forcing or legal)
 
 
 class PrincipalSearch(NamedTuple):
@@ -94,7 +95,7 @@ def new_search(game: KernelGame, tables: Tables, table: Ints) -> PrincipalSearch
         np.zeros((plies, len(game.board())), dtype=np.int64),
         np.zeros((plies, game.num_actions), dtype=np.int64),
         np.zeros((plies, game.num_actions), dtype=np.int64),
-        new_line(tables, len(game.initial_state()), plies),
+        new_line(tables, game.observed_words, plies),
         np.zeros((3, game.num_actions), dtype=np.int64),
         table,
         state,
@@ -108,10 +109,10 @@ def set_line(search: PrincipalSearch, kernels: PrincipalKernels, tables: Tables,
     while known > 0 and line.phases[known] < 0:
         known -= 1
     if line.phases[known] < 0:
-        kernels.write(search.boards[known], line.states[known])
+        kernels.observe(search.boards[known], line.states[known])
         set_first(tables, line, known)
     for each in range(known + 1, ply + 1):
-        kernels.write(search.boards[each], line.states[each])
+        kernels.observe(search.boards[each], line.states[each])
         set_next(tables, line, each)
 
 
@@ -213,7 +214,7 @@ def forced_value(
         play_on(search, kernels, ply, search.actions[ply, place])
         child = search.boards[ply + 1]
         if not known and child[1] == 0 and child[0] != search.boards[ply, 0]:
-            kernels.write(child, search.line.states[ply + 1])
+            kernels.observe(child, search.line.states[ply + 1])
             if occupied(tables, search.line.states[ply + 1]) >= filled:
                 if forced:
                     return still

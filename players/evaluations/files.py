@@ -8,7 +8,6 @@ numbers before they are used.
 from __future__ import annotations
 
 import io
-import math
 import zipfile
 from importlib.resources import files
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 from msgspec import Struct
 
 from playout.games import Game, KernelGame
-from playout.players.evaluations.tables import Tables
+from playout.players.evaluations.tables import FEATURE_VALUES, Tables, ends_of
 from playout.players.nets.files import NetError, read_limited, write_atomically
 
 MOST_BYTES = 1 << 20
@@ -77,7 +76,8 @@ def read(path: Path, game: Game) -> tuple[Tables, Card]:
         raise EvaluationError(f"{path} cannot be read ({error}); expected {_KIND}") from error
     if card.game != str(game):
         raise EvaluationError(f"{path} is for {card.game}, not for {game}")
-    if (fault := _fault(fields, len(game.initial_state()))) is not None:
+    words = game.observed_words if isinstance(game, KernelGame) else len(game.initial_state())
+    if (fault := _fault(fields, words)) is not None:
         raise EvaluationError(f"{path}: {fault}; expected {_KIND}")
     weights = np.ascontiguousarray(fields.pop("weights"), dtype=np.float32)
     numbers = {name: np.ascontiguousarray(each) for name, each in fields.items()}
@@ -115,17 +115,16 @@ def _fault(fields: dict[str, np.ndarray], state: int) -> str | None:
     _, values, size, removing = (int(each) for each in fields["numbers"])
     if not (1 <= values <= 64 and 0 < size <= 1 << 24 and len(codes) and removing in range(3)):
         return "the number of values or of weights is out of range"
-    if codes.min() < 0 or codes.max() >= values:
+    if codes.min() < 0 or codes.max() >= FEATURE_VALUES:
         return "a code is out of range"
     if lengths.min() < 1 or lengths.max() > groups.shape[1]:
         return "the length of a group is out of range"
     places = np.concatenate([groups.ravel(), fields["cells"]])
     if places.min() < 0 or places.max() >= state:
         return "a cell is not in the state"
-    most = max(math.pow(values, int(each)) for each in lengths)
-    if most > size or offsets.min() < 0:
+    if offsets.min() < 0 or offsets.max() >= size:
         return "an offset is out of range"
-    ends = offsets + np.power(float(values), lengths.astype(float))
+    ends = ends_of(lengths, offsets, values, int(codes.max()) + 1)
     weights = fields["weights"]
     if ends.max() > size or len(weights) != 2 * (len(fields["cuts"]) + 1) * size:
         return "the number of weights is not that of the groups"

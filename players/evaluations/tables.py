@@ -21,7 +21,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from playout.games import Game, SpecError, State
+from playout.games import Game, KernelGame, SpecError, State
 from playout.games.core.kernels import compiled
 from playout.players.nets.planes import random_positions
 
@@ -35,6 +35,8 @@ _PAWN = 0.15
 #: Positions of random games from which the values of cells are known, the plies between two of
 #: them, and those whose moves are examined.
 _POSITIONS, _APART, _EXAMINED = 3000, 5, 100
+#: The numbers that a game adds to a state are below this.
+FEATURE_VALUES = 64
 #: Positions in which the state is compared with the view, and numbers before the board, at most.
 _COMPARED, _BEFORE = 400, 16
 #: Cells in a line for at most this number of values of a cell; with more values, two.
@@ -52,13 +54,13 @@ _LEAPS, _FEWEST_FOR_LEAPS = ((1, 2), (2, 1), (1, -2), (2, -1)), 7
 class Tables(NamedTuple):
     """The groups of an evaluation, and their weights.
 
-    Value v of a cell is `codes[v - numbers[0]]`, a number below `numbers[1]`. The weights of group
+    Value v has the code `codes[v - numbers[0]]`, below `numbers[1]` on a cell. The weights of group
     g begin at `offsets[g]` in a part of `numbers[2]` weights, of which there is one for each player
     to move and phase. A position has the first phase if at most `cuts[0]` cells are occupied, and
     so on.
     """
 
-    groups: Ints  # [group, place] index in the state
+    groups: Ints  # [group, place] index in the state, or behind it of a number that the game adds
     lengths: Ints  # [group] number of cells
     offsets: Ints  # [group]
     codes: Ints
@@ -89,7 +91,7 @@ def new_leaf(game: Game, tables: Tables | None) -> Leaf:
         none = np.zeros(0, dtype=np.int64)
         weights = np.zeros(0, dtype=np.float32)
         tables = Tables(none.reshape(0, 0), none, none, none, none, none, none, weights)
-    words = len(game.initial_state()) if len(tables.groups) else 0
+    words = game.observed_words if isinstance(game, KernelGame) else 0
     return Leaf(tables, np.zeros(words, np.int64), np.zeros(len(tables.groups), np.int64))
 
 
@@ -149,40 +151,58 @@ def expected(tables: Tables, indices: Ints) -> float:
 
 def new_tables(game: Game, phases: int = 3) -> Tables:
     """Return the tables of a game before it is learned. Raises SpecError if it has no board."""
+    if not isinstance(game, KernelGame):
+        raise SpecError(f"no evaluation of {game} can be learned: its rules are not compiled")
     states = list(islice(random_positions(game), 0, _POSITIONS * _APART, _APART))
     cells = _cells_in_state(game, states)
     seen = np.array(states)
     used = [cell for cell in cells if cell >= 0]
     values = sorted({0, *np.unique(seen[:, used]).tolist()})
-    codes = np.zeros(values[-1] - values[0] + 1, dtype=np.int64)
-    codes[np.array(values) - values[0]] = np.arange(len(values))
+    coded = [*values, *(sorted({*range(FEATURE_VALUES)} - {*values}) if game.features else ())]
+    low = min(coded)
+    codes = np.zeros(max(coded) - low + 1, dtype=np.int64)
+    codes[np.array(coded) - low] = np.arange(len(coded))
     changing = {at for at, cell in enumerate(cells) if cell >= 0 and np.ptp(seen[:, cell]) > 0}
     groups, offsets, size = _shared(game, changing, len(values), rectangles=True)
     if 2 * phases * size > _MOST_WEIGHTS:
         groups, offsets, size = _shared(game, changing, len(values), rectangles=False)
-    padded = np.zeros((len(groups), max(map(len, groups))), dtype=np.int64)
+    groups = [tuple(cells[cell] for cell in group) for group in groups]
+    for feature in range(game.observed_words - game.features, game.observed_words):
+        groups.append((feature,))
+        offsets.append(size)
+        size += len(coded)
+    lengths = np.array([len(group) for group in groups], dtype=np.int64)
+    size = int(max(size, *ends_of(lengths, np.array(offsets), len(values), len(coded))))
+    padded = np.zeros((len(groups), lengths.max()), dtype=np.int64)
     for at, group in enumerate(groups):
-        padded[at, : len(group)] = [cells[cell] for cell in group]
+        padded[at, : len(group)] = group
     filled = (seen[:, used] != 0).sum(axis=1)
     weights = np.zeros((2 * phases, size), dtype=np.float32)
     for group, begin in zip(groups, offsets, strict=True):
-        if len(group) == 1:
+        if len(group) == 1 and group[0] in used:
             for value, worth in game.material.items():
-                weights[:, begin + codes[value - values[0]]] = worth * _PAWN
+                weights[:, begin + codes[value - low]] = worth * _PAWN
     cuts = np.quantile(filled, [part / phases for part in range(1, phases)]).astype(np.int64)
     return Tables(
         padded,
-        np.array([len(group) for group in groups], dtype=np.int64),
+        lengths,
         np.array(offsets, dtype=np.int64),
         codes,
         np.array(
-            [values[0], len(values), size, _removing(game, used, states[:_EXAMINED])],
+            [low, len(values), size, _removing(game, used, states[:_EXAMINED])],
             dtype=np.int64,
         ),
         np.array(used, dtype=np.int64),
         cuts,
         weights.ravel(),
     )
+
+
+def ends_of(lengths: Ints, offsets: Ints, values: int, codes: int) -> NDArray[np.float64]:
+    """Return the ends of what groups may select of a part, with codes below `codes`."""
+    places = np.arange(lengths.max())
+    factors = np.where(places < lengths[:, None], np.power(float(values), places), 0.0)
+    return offsets + (codes - 1) * factors.sum(axis=1) + 1
 
 
 def _removing(game: Game, cells: list[int], states: list[State]) -> int:

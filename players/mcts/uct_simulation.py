@@ -53,6 +53,7 @@ class SearchKernels(NamedTuple):
     prior: Callable[..., None]
     write: Callable[..., None]
     key: Callable[..., int]
+    observe: Callable[..., None]
 
 
 SEARCH_KERNELS = type_of(SearchKernels)
@@ -67,6 +68,7 @@ def search_kernels(rules: Rules, playout: Callable[..., int] | None) -> SearchKe
         rules.prior or rules.write,  # the same type; without a prior, it is not called
         rules.write,
         rules.key,
+        rules.observe or rules.write,
     )
 
 
@@ -340,7 +342,7 @@ def all_moves_as_first(tree: Tree, buffers: Buffers, depth: int, plies: int, out
 @compiled(types.int64(LEAF, _VECTOR, SEARCH_KERNELS, types.uint64[::1]), allocates=False)
 def drawn_result(leaf: Leaf, board: Any, kernels: SearchKernels, rng: Rng) -> int:
     """Return a random winner whose mean result is what the evaluation expects."""
-    kernels.write(board, leaf.state)
+    kernels.observe(board, leaf.state)
     find_weights(leaf.tables, leaf.state, leaf.indices)
     share = (1 + expected(leaf.tables, leaf.indices)) / 2
     return 1 if draw(rng, _DRAWN) < share * _DRAWN else 2

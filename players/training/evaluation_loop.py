@@ -12,13 +12,13 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from playout.commands.subprocesses import usable_cores
-from playout.games import SpecError
+from playout.games import KernelGame, SpecError
 from playout.players.evaluations import files
 from playout.players.evaluations.tables import Tables, expected, find_weights, new_tables
 from playout.players.training import TrainingError, record
@@ -180,7 +180,7 @@ class EvaluationLoop:
         game = self._settings.game
         state = game.initial_state()
         indices = np.zeros(len(self._tables.groups), dtype=np.int64)
-        find_weights(self._tables, np.array(state, dtype=np.int64), indices)
+        find_weights(self._tables, cast(KernelGame, game).observed(state), indices)
         value = float(expected(self._tables, indices))
         return value if game.current_player(state) == 1 else -value
 

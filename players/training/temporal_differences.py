@@ -94,7 +94,7 @@ def play_game(
             best = qs.best_of(search, kernels, tables, n)
             value = qs.expected_of(search.state[qs.VALUE])
             memory.values[seen] = value if board[0] == 1 else -value
-            kernels.write(board, search.line.states[0])
+            kernels.observe(board, search.line.states[0])
             find_weights(tables, search.line.states[0], memory.indices[seen])
             seen += 1
             if draw(rng, 1000) >= exploration:

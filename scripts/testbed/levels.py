@@ -1,9 +1,8 @@
 """The command `scripts/levels`: finds limits of the player `best` for each level and game.
 
 From the easiest level on, each one is found by matches. *Easy* scores 80 to 95 % against random
-moves, and each level 10 to 25 % against the next one. A level is a place on a path of increasing
-strength: first with 32 simulations and fewer and fewer random moves, then with more and more
-simulations. The place is found by bisection, as the score falls along the path.
+moves, and each level 10 to 25 % against the next one. *Easy* and *Medium* may play random moves in
+between, *Strong* and *Master* never do. A level is found by bisection of a list of rising strength.
 """
 
 from __future__ import annotations
@@ -29,22 +28,20 @@ FILE = Path(__file__).parents[2] / "players" / "levels.json"
 PAIRS, OPENING = 30, 2
 #: The scores of Easy against random moves, and of a level against the next one.
 AGAINST_RANDOM, AGAINST_NEXT = (0.80, 0.95), (0.10, 0.25)
-#: Simulations of the first part of the path, and its shares of random moves; then simulations.
+#: Strengths with random moves, and careful ones without, each list in rising order.
 FEWEST = 32
-PATH = (
-    *(Strength(FEWEST, share / 100) for share in (90, 80, 70, 60, 50, 40, 30, 20, 10)),
-    *(Strength(round(FEWEST * 2 ** (step / 2))) for step in range(23)),
-)
-#: The first place on the path without random moves.
-_CAREFUL = 9
+CARELESS = [Strength(FEWEST, share / 100) for share in range(90, 0, -10)]
+CAREFUL = [Strength(round(4 * 2 ** (step / 2))) for step in range(29)]
+#: Those of Easy and Medium: all that rise from one to the next.
+RISING = [*CARELESS, *(each for each in CAREFUL if each.simulations >= FEWEST)]
 
 
 class LevelScore(NamedTuple):
-    """A level of a game: its place on the path, and its score against the one below."""
+    """A level of a game, and a score: of the level below, or for Easy its own against random."""
 
     level: str
-    place: int
-    score: float  # of the level below, or for Easy its own against random moves
+    strength: Strength
+    score: float
 
 
 def score_of(game: Game, first: str, second: str, seed: int) -> float:
@@ -90,31 +87,30 @@ def spelled(strength: Strength) -> str:
 def found_levels(name: str) -> list[LevelScore]:
     """Return the levels of a game, the easiest first."""
     game = games.load(name)
-    place, score = _bisected(
-        game, range(len(PATH)), AGAINST_RANDOM, "random(seed=SEED)", is_above=True
-    )
-    found = [LevelScore(LEVELS[0], place, score)]
+    strength, score = _bisected(game, RISING, AGAINST_RANDOM, "random(seed=SEED)", is_above=True)
+    found = [LevelScore(LEVELS[0], strength, score)]
     for level in LEVELS[1:]:
-        first = max(place + 1, _CAREFUL if level != "medium" else 0)
-        before = spelled(PATH[place])
-        places = range(min(first, len(PATH) - 1), len(PATH))
-        place, score = _bisected(game, places, AGAINST_NEXT, before, is_above=False)
-        found.append(LevelScore(level, place, score))
+        among = RISING if level == "medium" else CAREFUL
+        if strength in among:
+            among = among[among.index(strength) + 1 :] or among[-1:]
+        before = spelled(strength)
+        strength, score = _bisected(game, among, AGAINST_NEXT, before, is_above=False)
+        found.append(LevelScore(level, strength, score))
     return found
 
 
 def _bisected(
-    game: Game, places: range, bounds: tuple[float, float], other: str, *, is_above: bool
-) -> tuple[int, float]:
-    """Return the place on the path whose score is nearest to the middle of the bounds, and it.
+    game: Game, among: list[Strength], bounds: tuple[float, float], other: str, *, is_above: bool
+) -> tuple[Strength, float]:
+    """Return the strength whose score is nearest to the middle of the bounds, and the score.
 
-    The score is that of the place against `other` if `is_above`, otherwise that of `other`.
+    The score is that of the strength against `other` if `is_above`, otherwise that of `other`.
     """
-    low, high = places.start, places.stop - 1
+    low, high = 0, len(among) - 1
     middle, tried = sum(bounds) / 2, dict[int, float]()
     while low <= high:
-        place = (low + high) // 2 if tried else min(low + 4, high)
-        own = spelled(PATH[place])
+        place = (low + high) // 2 if tried else min(4, high)
+        own = spelled(among[place])
         first, second = (own, other) if is_above else (other, own)
         score = tried[place] = score_of(game, first, second, seed=place)
         if bounds[0] <= score <= bounds[1]:
@@ -123,7 +119,8 @@ def _bisected(
             low = place + 1
         else:
             high = place - 1
-    return min(tried.items(), key=lambda each: abs(each[1] - middle))
+    place, score = min(tried.items(), key=lambda each: abs(each[1] - middle))
+    return among[place], score
 
 
 def table(found: dict[str, dict[str, float]]) -> Iterator[str]:
@@ -163,7 +160,7 @@ def main(names: tuple[str, ...]) -> None:
         wanted = names or tuple(built_in)
         with interrupts.as_exception(), progress.doing(f"Measuring {len(wanted)} games"):
             for name, found in run_on_cores(found_levels, wanted):
-                known[name] = {each.level: PATH[each.place] for each in found}
+                known[name] = {each.level: each.strength for each in found}
                 scores[name] = {each.level: each.score for each in found}
                 _write(known)
                 text = ", ".join(f"{level} {score:.0%}" for level, score in scores[name].items())

@@ -8,13 +8,14 @@ import math
 import random
 import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import chess
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from playout import games, players
 from playout.games import Game, KernelGame, SpecError, State
@@ -58,14 +59,20 @@ def positions(game: Game, seed: int, count: int) -> Iterator[State]:
         state = game.next_state(state, draw.choice(game.legal_actions(state)))
 
 
-def value(tables: Tables, state: State) -> float:
-    """Return the evaluation of a state for player 1."""
+def value(tables: Tables, state: Sequence[int] | NDArray[np.int64]) -> float:
+    """Return the evaluation of an observed state for player 1."""
     indices = np.zeros(len(tables.groups), dtype=np.int64)
     find_weights(tables, np.array(state), indices)
     return float(expected(tables, indices))
 
 
 # Evaluations.
+
+
+def kernel_game(name: str) -> KernelGame:
+    game = games.load(name)
+    assert isinstance(game, KernelGame)
+    return game
 
 
 def test_groups_that_a_symmetry_maps_to_each_other_have_the_same_weights() -> None:
@@ -94,16 +101,46 @@ def test_learning_begins_with_the_worth_of_the_pieces() -> None:
     assert value(tables, tuple(queens[1])) > 0.8
 
 
-@pytest.mark.parametrize("name", ["othello", "chess", "draughts", "pentago"])
+@pytest.mark.parametrize("name", ["othello", "chess", "draughts", "pentago", "amazons"])
 def test_differences_between_positions_lead_to_the_same_evaluation(name: str) -> None:
-    game = games.load(name)
+    game = kernel_game(name)
     tables = new_tables(game)
     tables.weights[:] = np.random.default_rng(3).normal(0, 0.05, len(tables.weights))
-    line = new_line(tables, len(game.initial_state()), 60)
-    for ply, state in enumerate(positions(game, 4, 60)):
+    line = new_line(tables, game.observed_words, 60)
+    for ply, state in enumerate(map(game.observed, positions(game, 4, 60))):
         line.states[ply] = state
         (set_next if ply else set_first)(tables, line, ply)
         assert math.tanh(sum_at(line, ply)) == pytest.approx(value(tables, state), abs=1e-5)
+
+
+def test_the_lead_in_space_of_amazons_is_that_of_a_plain_search() -> None:
+    game = kernel_game("amazons(size=6)")
+    steps = [(down, across) for down in (-1, 0, 1) for across in (-1, 0, 1) if down or across]
+
+    def distances(cells: Sequence[int], player: int, most: int) -> dict[int, int]:
+        """The moves to each cell, of queens that go at most `most` cells."""
+        found = {cell: 0 for cell in range(36) if cells[cell] == player}
+        for distance in range(1, 37):
+            for start in [cell for cell, known in found.items() if known == distance - 1]:
+                for down, across in steps:
+                    row, column = divmod(start, 6)
+                    for _ in range(most):
+                        row, column = row + down, column + across
+                        inside = 0 <= row < 6 and 0 <= column < 6
+                        if not inside or cells[6 * row + column]:
+                            break
+                        found.setdefault(6 * row + column, distance)
+        return found
+
+    leads = set()
+    for state in positions(game, 2, 200):
+        for place, most in ((0, 6), (1, 1)):
+            one, two = (distances(state[2:38], player, most) for player in (1, 2))
+            ahead = [one.get(cell, 99) - two.get(cell, 99) for cell in range(36)]
+            lead = sum(each < 0 for each in ahead) - sum(each > 0 for each in ahead)
+            assert game.observed(state)[38 + 2 + place] == min(max(0, lead + 24), 48)
+            leads.add(lead)
+    assert len(leads) > 10
 
 
 def test_every_built_in_game_with_a_board_can_be_learned() -> None:
@@ -136,7 +173,8 @@ def plain_value(game: Game, tables: Tables, state: State, depth: int, ply: int) 
         return 0 if winner < 0 else qs.WON - ply if winner == me else ply - qs.WON
     sign = 1 if me == 1 else -1
     if depth == 0:
-        return sign * int(math.atanh(value(tables, state)) * qs.SCALE)
+        assert isinstance(game, KernelGame)
+        return sign * int(math.atanh(value(tables, game.observed(state))) * qs.SCALE)
     found, actions = [], sensible(game, state)
     further = depth if len(actions) == 1 else depth - 1
     for action in actions:

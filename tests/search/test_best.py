@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from playout import games, players
 from playout.games import KernelGame, SpecError
 from playout.players import Cancelled, Limit
-from playout.players.best import STRONGEST, Best
+from playout.players.best import LEVELS, STRONGEST, Best, levels
+from testbed import levels as measuring
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "players.md").read_text(encoding="utf-8")
 SECTION = DOCUMENT.split("## Which player for which game")[1].split("\n## ")[0]
@@ -65,6 +67,46 @@ def test_an_analysis_has_as_many_candidates_as_were_asked_for() -> None:
     assert visits == sorted(visits, reverse=True)
 
 
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_the_levels_of_a_game_rise_and_are_in_the_document(name: str) -> None:
+    found = [levels()[name][level] for level in LEVELS]
+    assert all(low.mistakes >= high.mistakes for low, high in pairwise(found))
+    assert all(
+        (low.simulations, -low.mistakes) < (high.simulations, -high.mistakes)
+        or low.mistakes > high.mistakes
+        or low == high == found[-1]
+        for low, high in pairwise(found)
+    )
+    assert [each.mistakes for each in found[2:]] == [0, 0]
+    section = DOCUMENT.split("\n## Levels\n")[1].split("\n## ")[0]
+    row = next(line for line in section.splitlines() if line.startswith(f"| `{name}` |"))
+    for strength, cell in zip(found, row.split("|")[2:], strict=False):
+        shown = f"{strength.mistakes:.0%}, " if strength.mistakes else ""
+        assert cell.strip().startswith(f"{shown}{strength.simulations:,} (")
+
+
+def test_a_level_limits_the_search_and_makes_mistakes() -> None:
+    game = games.load("breakthrough")
+    state = game.initial_state()
+    strong, easy = (players.load(f"best(level={each},seed=1)", game) for each in ("strong", "easy"))
+    most = levels()["breakthrough"]["strong"].simulations
+    for _ in range(5):
+        info = strong.choose([state], Limit()).info
+        assert info
+        assert info.simulations <= most + 1
+    chosen = [easy.choose([state], Limit()) for _ in range(40)]
+    assert 0 < sum(each.info is None for each in chosen) < 40  # a random move has no analysis
+
+
+def test_levels_are_measured_by_matches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "PAIRS", 2)
+    found = measuring.found_levels("tic_tac_toe")
+    assert [each.level for each in found] == list(LEVELS)
+    assert all(0 <= each.score <= 1 for each in found)
+    assert found[0].strength in measuring.RISING
+    assert {each.strength for each in found[2:]} <= set(measuring.CAREFUL)
+
+
 def test_it_can_be_cancelled() -> None:
     player = players.load("best", games.load("chess"))
     timer = threading.Timer(0.05, player.cancel)
@@ -74,7 +116,12 @@ def test_it_can_be_cancelled() -> None:
     timer.join()
 
 
-@pytest.mark.parametrize("options", ["time=0", "simulations=0", "candidates=0"])
+@pytest.mark.parametrize("options", ["time=0", "simulations=0", "candidates=0", "mistakes=2"])
 def test_an_option_that_is_out_of_range_is_refused(options: str) -> None:
     with pytest.raises(SpecError, match="must be"):
         players.load(f"best({options})", games.load("breakthrough"))
+
+
+def test_an_unknown_level_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(SpecError, match="easy, medium, strong, master"):
+        players.load("best(level=hard)", games.load("nim"))
