@@ -47,6 +47,8 @@ _FIRST_S, _KEPT_S = 0.02, 0.5
 _GROWTH = 2
 #: Seconds of a turn that begins when the search is to stop.
 _LAST_S = 0.01
+#: Seconds that a first turn may take after `stop`.
+_PATIENCE_S = 1.0
 #: A search that keeps its tree has at least this many visits per simulation of a turn.
 _KEPT = 1.2
 #: A turn that takes less than this share of its time has nothing more to find.
@@ -72,10 +74,12 @@ class UciSearch:
         self._budget = SearchBudget(limit, waits=go.is_endless or go.ponders)
         #: The best lines so far, the best one first.
         self._lines: list[MoveLine] = []
-        #: Guards the next two, `waits` of the budget, and the player's `ready` and `cancel`.
+        #: Guards the next three, `waits` of the budget, and the player's `ready` and `cancel`.
         self._changed = threading.Condition()
         self._stopped = False
         self._abandoned = False
+        #: Whether even the first turn was cancelled.
+        self._hurries = False
         self._thread = threading.Thread(target=self._run, name="search", daemon=True)
 
     def start(self) -> None:
@@ -87,6 +91,11 @@ class UciSearch:
         with self._changed:
             self._stopped = True
             self._interrupt()
+        self._thread.join(_PATIENCE_S)
+        if not self.has_ended:  # in the first turn, by a player that keeps no limits
+            with self._changed:
+                self._hurries = True
+                self._match.player.cancel()
 
     def ponderhit(self) -> None:
         """Let the limits hold: the expected move was played."""
@@ -133,9 +142,7 @@ class UciSearch:
         """Let the player think; return why it could not, "" for the usual end."""
         try:
             think()
-        except Cancelled:
-            pass
-        except Resigned:  # which UCI does not have
+        except (Cancelled, Resigned):  # UCI has no resignation
             if not self._lines:
                 first, *_ = self._match.game.legal_actions(self._match.state)
                 self._lines = [MoveLine((first,), None)]
@@ -176,7 +183,8 @@ class UciSearch:
     def _choose(self, limit: Limit, *, is_last: bool = False) -> PlayResult:
         """Let the player choose. Raises Cancelled, after `stop` unless it is the last turn."""
         with self._changed:
-            if self._abandoned or (self._stopped and self._lines and not is_last):
+            is_over = self._stopped and self._lines and not is_last
+            if self._abandoned or self._hurries or is_over:
                 raise Cancelled
             self._match.player.ready()
         return self._match.choose(limit)
@@ -287,15 +295,21 @@ class UciSearch:
         actions, pv = [*first.actions], tuple[int, ...]()
         with self._played(actions):
             while len(actions) < self._uci.actions_per_move:
-                is_limited = self._budget.is_limited and not self._stopped
-                limit = self._budget.per_action if is_limited else Limit(_LAST_S)
-                result = self._choose(limit, is_last=True)
+                result = self._further_action()
                 self._match.play(result.action)
                 actions.append(result.action)
                 pv = result.info.pv[1:] if result.info else ()
         if len(actions) > len(first.actions):
             info = first.info and replace(first.info, pv=(*actions, *pv))
             self._report([MoveLine(tuple(actions), info)])
+
+    def _further_action(self) -> PlayResult:
+        is_limited = self._budget.is_limited and not self._stopped
+        try:
+            limit = self._budget.per_action if is_limited else Limit(_LAST_S)
+            return self._choose(limit, is_last=True)
+        except (Cancelled, Resigned):
+            return PlayResult(self._match.game.legal_actions(self._match.state)[0])
 
     def _bestmove(self) -> str:
         """Return the last line: the best move, and the reply that is expected."""
