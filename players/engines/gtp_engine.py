@@ -27,6 +27,7 @@ from playout.players.engines.gtp_text import (
     GtpCommand,
     GtpError,
     board_with_vertices,
+    interrupts,
     parse_command,
     response,
     response_head,
@@ -381,11 +382,6 @@ class GtpServer:
     @property
     def _view(self) -> BoardView:
         return self._match.game.view(self._match.state)
-
-
-def interrupts(lines: Sequence[str | None]) -> bool:
-    """Return whether one of these lines is the comment by which GoGui interrupts a command."""
-    return any(line is not None and line.split() == ["#", "interrupt"] for line in lines)
 
 
 def _write(text: str) -> None:
