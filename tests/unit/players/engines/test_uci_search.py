@@ -175,14 +175,14 @@ def test_the_rounds_end_with_the_best_of_some_moves() -> None:
     }
     rates = dict(zip(after.values(), (0.6, 0.2, 0.4, 0.9), strict=True))
 
-    class Judge(ScriptedPlayer):
+    class JudgingPlayer(ScriptedPlayer):
         def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
             self.limits.append(limit)
             legal = CHESS.legal_actions(states[-1])
             info = Info(10, depth=2, win_rate=rates[states[-1]], pv=legal[:1])
             return PlayResult(legal[0], info)
 
-    player = Judge(move("e2e4"))
+    player = JudgingPlayer(move("e2e4"))
     lines = Searched(player, f"searchmoves {' '.join(after)} nodes 1200", lines=2).end()
     assert lines[-1].startswith("bestmove d2d4 ponder ")
     best, second = lines[-3:-1]
