@@ -46,6 +46,16 @@ def engine() -> None:
     run("playout.players.engines.engine_command")
 
 
+def competition() -> None:
+    """Run the command `playout-competition` from its first import on."""
+    run("playout.competition.competition_command")
+
+
+def submit() -> None:
+    """Run the command `playout-submit` from its first import on."""
+    run("playout.competition.submit_command")
+
+
 def bridge() -> None:
     """Run the command `playout-bridge` from its first import on."""
     run("playout.bridges.bridge_command")

@@ -24,6 +24,7 @@ from playout.games import (
     helper,
     kernel,
 )
+from playout.games.core.kernels import LEVEL
 from playout.games.core.random import GAMMA, Rng, below
 
 SIZES = (6, 8, 10)
@@ -39,8 +40,8 @@ EMPTY, ARROW = 0, 3
 _SIDE, _PHASE, _CHOSEN, _QUEENS, _PLACES = 2, 3, 4, 5, 5 + 2 * QUEENS
 _STRIDE, _WALL = 11, 4
 _AREA = 12 * _STRIDE + 1
-#: The distance of a place that no queen reaches, and the greatest lead that is observed.
-_FAR, _LEAD = 1 << 20, 24
+#: The distance of a place that no queen reaches.
+_FAR = 1 << 20
 #: The three steps up, from the left to the right; to the left and to the right; the three down.
 _STEPS = (-_STRIDE - 1, -_STRIDE, -_STRIDE + 1, -1, 1, _STRIDE - 1, _STRIDE, _STRIDE + 1)
 
@@ -263,7 +264,7 @@ def observe(board: Board, observed: Vector) -> None:
         lead = 0
         for place in range(_AREA):
             lead += (one[place] < two[place]) - (two[place] < one[place])
-        observed[4 + side * side + at] = min(max(0, lead + _LEAD), 2 * _LEAD)
+        observed[4 + side * side + at] = min(max(0, lead + LEVEL), 2 * LEVEL - 1)
 
 
 _NOTES = ("to choose a queen", "to move the queen", "to shoot an arrow")
@@ -291,7 +292,7 @@ class Amazons(GridGame):
     upward = True
 
     kernels = Kernels(start, legal, play, playout, write, read, observe=observe)
-    features = 2
+    features = (0.04, 0.02)
 
     def __init__(self, size: int = 10) -> None:
         if size not in SIZES:

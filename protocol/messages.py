@@ -436,6 +436,19 @@ class Kick(Request, frozen=True, kw_only=True):
     text: Label = ""
 
 
+class OpenSession(Request, frozen=True, kw_only=True):
+    """Prepare a session of a name, which a program of the administrator resumes with `hello`.
+
+    A free name becomes an account to which nobody can log in. Only such sessions play on the
+    ladders of competitions.
+    """
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
+
+    name: Name
+
+
 class Join(Request, frozen=True, kw_only=True):
     """Play the matches of one tournament, or of all, in which the session's name is an entrant.
 
@@ -936,6 +949,15 @@ class LadderNews(Event, frozen=True, kw_only=True):
     playing: int = 0
     versions: int = 0
     present: int = 0
+
+
+class SessionOpened(Event, frozen=True, kw_only=True):
+    """The answer to `open_session`: what `hello` needs to resume the session."""
+
+    durable: ClassVar = True
+
+    session: str
+    name: str
 
 
 class Ok(Event, frozen=True, kw_only=True):

@@ -47,6 +47,11 @@ from playout.server.ladder.state import StoredLadder
 from playout.server.model.records import Account, StoredMatch, StoredTournament
 from playout.server.net.analysts import Analysts
 from playout.server.net.bot_processes import BotProcesses
+from playout.server.net.competition_process import (
+    CompetitionOrders,
+    CompetitionProcess,
+    administrator,
+)
 from playout.server.net.driver import Driver, EffectWorkers
 from playout.server.net.loop_delays import DelayMeter
 from playout.server.net.rating_updates import LadderRatings, RatingUpdates
@@ -88,7 +93,8 @@ class Settings:
     `warm`: the games that are loaded before it listens; none stands for all.
     `tournaments`: a second database, whose tournaments the page shows. `http_given`: whether
     `--http` was given. `open`: show the page in a browser. `keep_analysis`: seconds after which the
-    analyses of ended matches are removed, None for never.
+    analyses of ended matches are removed, None for never. `competition`: the files of competitions,
+    whose pages are at `competition_http`.
     """
 
     host: str | None
@@ -107,6 +113,8 @@ class Settings:
     unread_bytes: int
     grace_s: float
     log_json: bool
+    competition: tuple[Path, ...]
+    competition_http: tuple[str, int]
     http_given: bool
     open: bool
 
@@ -174,8 +182,10 @@ class _Server:
         found = _Stored()
         if storage:
             found = _read_stored(settings.database, started_at - policy.reconnect_s)
+        self._administrator, self._token = administrator(found.accounts)
+        accounts = [*found.accounts, *([self._administrator] if settings.competition else [])]
         self._hub = Hub(
-            policy, software=software, accounts=found.accounts, epoch=epoch, started_at=started_at
+            policy, software=software, accounts=accounts, epoch=epoch, started_at=started_at
         )
         self._driver = Driver(
             self._hub, reactor(), scheduler, self._finish, self._workers, storage, loop_time
@@ -214,6 +224,8 @@ class _Server:
             bots = BotProcesses(reactor(), connections, driver.caller(hub.bot_ended))
             reactor().addSystemEventTrigger("after", "shutdown", bots.close)
             carriers |= {StartBot: bots.start, EndBot: bots.end}
+        if settings.competition:
+            self._start_competitions(driver)
         if policy.analyses:
             analysts = Analysts(reactor(), driver.caller(hub.analysis_reported))
             reactor().addSystemEventTrigger("after", "shutdown", analysts.close)
@@ -222,6 +234,24 @@ class _Server:
             return EffectWorkers(carriers)
         ratings = RatingUpdates(settings.database, reactor(), driver.caller(hub.store))
         return EffectWorkers(carriers, ratings.matches_ended)
+
+    def _start_competitions(self, driver: Driver) -> None:
+        """Start the process of the competitions. Raises CannotListenError."""
+        settings = self._settings
+        connections = TcpConnectionFactory(
+            driver, self._scheduler, unread_bytes=settings.unread_bytes, proxied=False
+        )
+        orders = CompetitionOrders(
+            tuple(map(str, settings.competition)),
+            0,
+            self._administrator.name,
+            self._token,
+            settings.competition_http,
+            settings.database,
+            self._hub.policy.token_days,
+        )
+        running = CompetitionProcess(reactor(), connections, orders)
+        reactor().addSystemEventTrigger("after", "shutdown", running.close)
 
     async def _open(self) -> None:
         """Listen for players and for HTTP, then print the addresses."""

@@ -11,6 +11,7 @@ import click
 from playout.commands.options import FiniteRange, game_option
 from playout.server.app import Settings, serve
 from playout.server.cli import accounts, backup, export, import_
+from playout.server.cli.competition_options import competition_options, with_competitions
 from playout.server.cli.server_options import (
     bot_options,
     bots_by_default,
@@ -63,6 +64,7 @@ Then connect players: playout-player connect_four uct
 )
 @bot_options
 @ladder_options
+@competition_options
 @keep_analysis_option
 @click.option(
     "--unread-bytes",
@@ -108,16 +110,16 @@ def main(context: click.Context, /, **options: Any) -> None:
     if options["open"] and options["http"] is None:
         raise click.UsageError("--open needs the page: not --http none")
     given = context.get_parameter_source("http") is not click.core.ParameterSource.DEFAULT
-    del options["insecure"]
+    insecure = options.pop("insecure")
     options["metrics_password"] = options.pop("metrics_password_file")
     settings = {name: options.pop(name) for name in Settings.__annotations__ if name in options}
     default = context.get_parameter_source("database") is click.core.ParameterSource.DEFAULT
     shown = shown_tournaments(settings, by_default=default)
     stored, offered = settings["database"] != "none", options.pop("bot")
-    ladders = options.pop("ladder")
+    ladders, closed = with_competitions(options.pop("ladder"), settings, insecure=insecure)
     serve(
         Settings(**settings, http_given=given, tournaments=shown),
-        Policy(**options, offered=offered, ladders=ladders, stored=stored),
+        Policy(**options, offered=offered, ladders=ladders, closed_ladders=closed, stored=stored),
     )
 
 

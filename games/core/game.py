@@ -186,8 +186,9 @@ class KernelGame(Game):
     kernels: ClassVar[Kernels]
     #: The first words of a board: all but those about earlier positions.
     position_words: int
-    #: The numbers that the kernel `observe` writes behind a state, and the length of both.
-    features: ClassVar[int] = 0
+    #: For each number that the kernel `observe` writes behind a state, what 1 more is worth in the
+    #: sum of an evaluation when learning begins; and the length of both.
+    features: ClassVar[tuple[float, ...]] = ()
     observed_words: int
 
     def __init__(
@@ -209,7 +210,7 @@ class KernelGame(Game):
         self._numbers = struct.Struct(f"{state}q")
         self._state_size = state
         self.position_words = board - earlier
-        self.observed_words = state + self.features
+        self.observed_words = state + len(self.features)
         self._origin = np.zeros(board, dtype=np.int64)
         self.kernels.start(self._origin, np.array(params, dtype=np.int64))
 

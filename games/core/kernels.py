@@ -42,7 +42,8 @@ pieces are found by playing all moves.
 | `forcing(board, actions) -> n` | writes all that capture or promote, and few other legal actions |
 
 What is learned of positions are weights for what is on the cells. A game whose cells say too little
-can add numbers of its own, from 0 to 63, such as the lead in space.
+can add numbers of its own, such as the lead in space, from 0 to 63. They are LEVEL where no player
+is ahead, and more where player 1 is.
 
 | kernel | does |
 | --- | --- |
@@ -69,6 +70,9 @@ from numpy.typing import NDArray
 from playout.games.core import compilation_cache
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+#: A number that `observe` writes behind a state if no player is ahead.
+LEVEL = 32
 
 Board = NDArray[np.int64]
 Vector = NDArray[np.int64]

@@ -22,7 +22,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from playout.games import Game, KernelGame, SpecError, State
-from playout.games.core.kernels import compiled
+from playout.games.core.kernels import LEVEL, compiled
 from playout.players.nets.planes import random_positions
 
 Ints = NDArray[np.int64]
@@ -36,7 +36,7 @@ _PAWN = 0.15
 #: them, and those whose moves are examined.
 _POSITIONS, _APART, _EXAMINED = 3000, 5, 100
 #: The numbers that a game adds to a state are below this.
-FEATURE_VALUES = 64
+FEATURE_VALUES = 2 * LEVEL
 #: Positions in which the state is compared with the view, and numbers before the board, at most.
 _COMPARED, _BEFORE = 400, 16
 #: Cells in a line for at most this number of values of a cell; with more values, two.
@@ -167,7 +167,7 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
     if 2 * phases * size > _MOST_WEIGHTS:
         groups, offsets, size = _shared(game, changing, len(values), rectangles=False)
     groups = [tuple(cells[cell] for cell in group) for group in groups]
-    for feature in range(game.observed_words - game.features, game.observed_words):
+    for feature in range(game.observed_words - len(game.features), game.observed_words):
         groups.append((feature,))
         offsets.append(size)
         size += len(coded)
@@ -182,6 +182,9 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
         if len(group) == 1 and group[0] in used:
             for value, worth in game.material.items():
                 weights[:, begin + codes[value - low]] = worth * _PAWN
+    leads = np.arange(FEATURE_VALUES) - LEVEL
+    for feature, each in enumerate(game.features, start=len(groups) - len(game.features)):
+        weights[:, offsets[feature] + codes[-low : FEATURE_VALUES - low]] = each * leads
     cuts = np.quantile(filled, [part / phases for part in range(1, phases)]).astype(np.int64)
     return Tables(
         padded,

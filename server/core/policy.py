@@ -67,6 +67,8 @@ class Policy:
     ladder_matches: int = 16
     ladder_clock: str = "0.5/move"
     ladders: Mapping[str, str | None] | None = None
+    #: The games whose ladders belong to competitions, for sessions that administrators have opened.
+    closed_ladders: frozenset[str] = frozenset()
     #: When ladders pair matches; None for always.
     ladder_hours: LadderHours | None = None
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from playout import games, players
 from playout.games import Game, KernelGame, SpecError, State
 from playout.games.chessboard.notation import uci_name
+from playout.games.core.kernels import LEVEL
 from playout.players import Cancelled, Limit
 from playout.players.depth_first import principal_variation as pv
 from playout.players.depth_first import quiescence as qs
@@ -138,7 +139,7 @@ def test_the_lead_in_space_of_amazons_is_that_of_a_plain_search() -> None:
             one, two = (distances(state[2:38], player, most) for player in (1, 2))
             ahead = [one.get(cell, 99) - two.get(cell, 99) for cell in range(36)]
             lead = sum(each < 0 for each in ahead) - sum(each > 0 for each in ahead)
-            assert game.observed(state)[38 + 2 + place] == min(max(0, lead + 24), 48)
+            assert game.observed(state)[38 + 2 + place] == min(max(0, lead + LEVEL), 63)
             leads.add(lead)
     assert len(leads) > 10
 

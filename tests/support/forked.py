@@ -35,9 +35,11 @@ from testbed.machine import set_name
 #: The modules of the commands; the function is `main`.
 MODULES = {
     "playout-bridge": "playout.bridges.bridge_command",
+    "playout-competition": "playout.competition.competition_command",
     "playout-engine": "playout.players.engines.engine_command",
     "playout-player": "playout.players.client.player_command",
     "playout-server": "playout.server.server_command",
+    "playout-submit": "playout.competition.submit_command",
     "playout-tournament": "playout.server.organizer.tournament_command",
     "playout-train": "playout.players.training.training_command",
 }

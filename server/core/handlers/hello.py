@@ -8,7 +8,18 @@ from msgspec import structs
 
 from playout import games
 from playout.protocol.codec import ADMINISTRATORS_FRAME
-from playout.protocol.messages import PROTOCOL, Code, Hello, Kick, Ok, Ping, Pong, Welcome
+from playout.protocol.messages import (
+    PROTOCOL,
+    Code,
+    Hello,
+    Kick,
+    Ok,
+    OpenSession,
+    Ping,
+    Pong,
+    SessionOpened,
+    Welcome,
+)
 from playout.protocol.names import BadName, normalised, skeleton
 from playout.server.core.accounts import DAY_S, BotAccounts, Directory, digest, token_left_s, used
 from playout.server.core.context import Context
@@ -81,6 +92,23 @@ class Greeting:
         for session in sessions:
             self._sessions.kick(session, text, origin.now)
 
+    @handles(OpenSession)
+    def open_session(self, request: OpenSession, origin: RequestContext) -> None:
+        """Prepare a session of a name for a program of an administrator."""
+        try:
+            name = normalised(request.name)
+        except BadName as error:
+            raise Refused(Code.BAD_NAME, str(error)) from error
+        account = self._accounts.like(name) or self._without_token(name, origin.now)
+        if account.revoked or account.administrator:
+            raise Refused(Code.NOT_ALLOWED, f"{account.name!r} is revoked, or an administrator")
+        token = self._context.new_token()
+        hello = Hello(protocol_min=PROTOCOL, protocol_max=PROTOCOL, name=account.name)
+        session = Session(digest(token), account.name, hello, account, opened=True)
+        self._sessions.expect(session, origin.now)
+        answer = SessionOpened(re=request.id, session=token, name=account.name)
+        self._context.send_to(origin.session, answer)
+
     def _welcome(
         self, session: Session, token: str, account_token: str | None, now: float
     ) -> Welcome:
@@ -141,7 +169,7 @@ class Greeting:
 
     def _away(self, session: Session) -> list[str]:
         """Matches of the account whose session is not connected; none for a bot."""
-        if session.bot_player:
+        if session.bot_player or session.opened:
             return []
         return [
             match_id
@@ -240,13 +268,26 @@ class Greeting:
         context.log("{name} is registered", {"name": name, "session": None, "match": None})
         return account, token
 
+    def _without_token(self, name: str, now: float) -> Account:
+        """A new account to which nobody can log in. Raises Refused if the name is in use."""
+        self._require_free(None, name, now)
+        account = Account(
+            id=self._context.new_token()[:16],
+            name=name,
+            digest="",
+            created_at=now + self._context.epoch,
+        )
+        self._accounts.put(account)
+        self._context.store(account)
+        return account
+
     def _require_room(self, account: Account | None) -> None:
-        """Raise Refused if an account has the most sessions allowed."""
+        """Raise Refused if an account has the most sessions allowed, beside opened ones."""
         most = self._context.policy.sessions_per_account
         if account is None or not most:
             return
         named = self._registry.like(skeleton(account.name))
-        if sum(session.is_of(account) for session in named) >= most:
+        if sum(each.is_of(account) and not each.opened for each in named) >= most:
             text = f"an account may have {most} sessions at once, and {account.name!r} has"
             raise Refused(Code.TOO_MANY, text)
 

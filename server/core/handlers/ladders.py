@@ -82,6 +82,9 @@ class Ladders:
             raise Refused(Code.INVALID, text)
         game = normalised_game(request.game)
         clock = self._require_open(game)
+        if game in self._context.policy.closed_ladders and not session.opened:
+            text = f"the ladder of {game} here is for a competition: hand your bot in instead"
+            raise Refused(Code.NOT_ALLOWED, text)
         others = sum(session.key in each.sessions for each in self._ladders.values())
         if game not in self._ladders and others >= MOST_LADDERS:
             text = f"a session may be on {MOST_LADDERS} ladders at once, and yours is"

@@ -14,15 +14,19 @@ from playout.protocol.messages import (
     Ended,
     EnterLadder,
     Error,
+    Hello,
     LadderNews,
     LeaveLadder,
     Move,
     Notice,
     Ok,
+    OpenSession,
     Reason,
     Resign,
+    SessionOpened,
     Started,
     WatchLadder,
+    Welcome,
 )
 from playout.server.core.handlers.feeds import INTERVAL_S
 from playout.server.core.handlers.ladders import MOST_LADDERS, MOST_VOID, MOST_WITHOUT_RESULT
@@ -421,3 +425,27 @@ def test_watchers_of_a_ladder_are_sent_changes_once_a_second(play: LadderPlay) -
     assert len(watcher.heard(LadderNews)) == 3, "nothing has changed on the ladder of nim"
     watcher.hang_up()
     assert not play.harness.hub.ladder_feed._watchers
+
+
+def test_a_closed_ladder_is_for_sessions_that_an_administrator_has_opened() -> None:
+    harness = HubHarness(closed_ladders=frozenset({GAME}), sessions_per_account=2)
+    boss = administrator(harness, "Boss", role="spectator")
+    ann = harness.client("Ann", guest=False)
+    assert ann.refused(EnterLadder(game=GAME)) is Code.NOT_ALLOWED
+    assert ann.refused(OpenSession(name="Bob")) is Code.NOT_ALLOWED
+    bots = []
+    for name in ("Ann", "House"):
+        opened = boss.ask(OpenSession(name=name), SessionOpened)
+        bot = harness.connect()
+        hello = Hello(protocol_min=1, protocol_max=1, name=opened.name, session=opened.session)
+        assert bot.ask(hello, Welcome).name == name
+        bot.ask(EnterLadder(game=GAME, version="1"), Ok)
+        bots.append(bot)
+    assert all(any(isinstance(each, Started) for each in bot.inbox) for bot in bots)
+    assert harness.connect().refused(Hello(protocol_min=1, protocol_max=1, name="House")) is (
+        Code.NAME_TAKEN
+    )
+    assert boss.refused(OpenSession(name="Boss")) is Code.NOT_ALLOWED
+    again = Hello(protocol_min=1, protocol_max=1, name="Ann", token=ann.account_token)
+    harness.connect().ask(again, Welcome)  # opened sessions do not count
+    assert harness.connect().refused(again) is Code.TOO_MANY

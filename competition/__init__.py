@@ -1,0 +1,12 @@
+"""Competitions: bots that people hand in as code, which play on a ladder in sandboxes.
+
+submissions          what was handed in, in folders
+archive, bot_file    unpacks a submission, and reads how its bot is started
+stages               brings a submission from the queue to its end
+contestants          the bots on the server, and the matches against house bots
+python_bot           plays a Python class over lines, within the sandbox
+uploads, site, page  HTTP: handing in, the state, the page
+standings, final     the ladder's table, the final, grades
+host                 the process that the server starts
+competition_command, submit_command
+"""

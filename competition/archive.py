@@ -1,0 +1,217 @@
+"""Unpacks what was handed in; a program of its own, as it reads what a stranger has made.
+
+    python -m playout.competition.archive UPLOAD NAME FOLDER MOST_BYTES
+
+UPLOAD is a file whose kind follows from NAME: a Python file, or a folder as .zip, .tar or .tar.gz.
+Its files are written to FOLDER, a new folder. Only plain files and folders are unpacked, with
+relative paths; links, devices and paths that lead out are refused, and so are too many files and
+too many bytes, which are counted when they are written, whatever the archive says about them.
+
+The output is JSON: the digest of the files, and how the bot is started (`bot_file`); or one
+sentence, with exit code 1, about what is wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import resource
+import stat
+import sys
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from playout.competition import bot_file
+from playout.competition.bot_file import BotFile, BotFileError
+
+#: The kinds of files that can be handed in, by the ends of their names.
+SUFFIXES = (".py", ".zip", ".tar", ".tar.gz", ".tgz")
+#: The most files and folders, levels of folders, and bytes of a name.
+MOST_FILES, MOST_LEVELS, LONGEST_NAME = 2000, 8, 100
+#: What systems add to archives on their own.
+_IGNORED = ("__MACOSX", ".DS_Store", "__pycache__", ".git")
+#: Limits of this process: seconds of processor time, and bytes of memory.
+_CPU_S, _MEMORY = 30, 2**30
+_CHUNK = 2**16
+
+
+class ArchiveError(ValueError):
+    """A submission cannot be unpacked; the message says in a sentence what was expected."""
+
+
+class Unpacked(msgspec.Struct, frozen=True):
+    """The digest of the unpacked files, their root in the folder, and how the bot is started."""
+
+    digest: str
+    root: str
+    bot: BotFile
+
+
+@dataclass(frozen=True)
+class _Member:
+    """A file of an archive, or a folder without `content`."""
+
+    path: str
+    executable: bool
+    content: IO[bytes] | None
+
+
+def main() -> int:
+    """Unpack the file of the command line; return the exit code."""
+    upload, name, folder, most = sys.argv[1:]
+    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_S, _CPU_S + 5))
+    resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(most), int(most)))
+    try:
+        found = unpack(Path(upload), name, Path(folder), int(most))
+    except (ArchiveError, BotFileError) as error:
+        print(error)
+        return 1
+    except MemoryError:
+        print(f"the archive needs more than {_MEMORY // 2**20} MiB of memory to be unpacked")
+        return 1
+    print(msgspec.json.encode(found).decode())
+    return 0
+
+
+def unpack(upload: Path, name: str, folder: Path, most: int) -> Unpacked:
+    """Unpack a file into a new folder, at most `most` bytes. Raises ArchiveError, BotFileError."""
+    folder.mkdir(mode=0o700)
+    try:
+        _write(_members(upload, name), folder, most)
+    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise ArchiveError(f"{name} is damaged, or no archive of this kind: {error}") from error
+    except (NotImplementedError, RuntimeError, UnicodeError, ValueError, OSError) as error:
+        if isinstance(error, ArchiveError):
+            raise
+        raise ArchiveError(f"{name} cannot be unpacked: {error}") from error
+    root = _root(folder)
+    return Unpacked(digest_of(root), str(root.relative_to(folder)), bot_file.read(root))
+
+
+def digest_of(folder: Path) -> str:
+    """Return a digest of the paths, contents and executable bits of all files in a folder."""
+    total = hashlib.sha256()
+    for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+        executable = path.stat().st_mode & stat.S_IXUSR != 0
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        total.update(f"{path.relative_to(folder)}\0{executable}\0{content}\n".encode())
+    return total.hexdigest()
+
+
+def _members(upload: Path, name: str) -> Iterator[_Member]:
+    """Yield the members of an archive, or the Python file as the only one."""
+    if name.endswith(".zip"):
+        yield from _zip_members(upload)
+    elif name.endswith((".tar", ".tar.gz", ".tgz")):
+        yield from _tar_members(upload, "r:" if name.endswith(".tar") else "r:gz")
+    elif name.endswith(".py"):
+        with upload.open("rb") as file:
+            yield _Member("bot.py", False, file)
+    else:
+        raise ArchiveError(f"{name} must be one of {', '.join(SUFFIXES)}")
+
+
+def _zip_members(upload: Path) -> Iterator[_Member]:
+    with zipfile.ZipFile(upload) as archive:
+        for each in archive.infolist():
+            mode = each.external_attr >> 16
+            kind = stat.S_IFMT(mode)
+            if each.flag_bits & 1:
+                raise ArchiveError(
+                    f"{_shown(each.filename)} is encrypted: archive without password"
+                )
+            if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+                raise _special(each.filename)
+            if each.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise ArchiveError("the archive is compressed by a method other than deflate")
+            if each.is_dir() or kind == stat.S_IFDIR:
+                yield _Member(each.filename, False, None)
+                continue
+            with archive.open(each) as content:
+                yield _Member(each.filename, bool(mode & stat.S_IXUSR), content)
+
+
+def _tar_members(upload: Path, mode: str) -> Iterator[_Member]:
+    with tarfile.open(upload, mode) as archive:  # type: ignore[call-overload]
+        for each in archive:
+            if each.isdir():
+                yield _Member(each.name, False, None)
+            elif each.isreg() and not each.issparse():
+                yield _Member(each.name, bool(each.mode & stat.S_IXUSR), archive.extractfile(each))
+            else:
+                raise _special(each.name)
+
+
+def _special(path: str) -> ArchiveError:
+    return ArchiveError(f"{_shown(path)} is a link or a device: only files and folders are allowed")
+
+
+def _write(members: Iterator[_Member], folder: Path, most: int) -> None:
+    """Write the members below the folder, which nobody else writes to. Raises ArchiveError."""
+    left, seen = most, 0
+    for member in members:
+        seen += 1
+        if seen > MOST_FILES:
+            raise ArchiveError(f"there are more than {MOST_FILES} files and folders")
+        parts = checked_path(member.path)
+        if not parts or set(parts) & set(_IGNORED):
+            continue
+        path = folder.joinpath(*parts)
+        try:
+            (path.parent if member.content else path).mkdir(parents=True, exist_ok=True)
+            if member.content:
+                left = _copy(member.content, path, left, executable=member.executable)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise ArchiveError(f"{_shown(member.path)} is there twice") from error
+        if left < 0:
+            raise ArchiveError(f"the files have more than {most // 2**20} MiB together")
+
+
+def checked_path(path: str) -> tuple[str, ...]:
+    """Return the parts of a relative path of an archive. Raises ArchiveError for other paths."""
+    parts = tuple(each for each in path.split("/") if each not in ("", "."))
+    if path.startswith("/") or ".." in parts or "\\" in path:
+        raise ArchiveError(f"{_shown(path)} leads out of the folder: paths must be relative")
+    if not path.isprintable() or any(len(os.fsencode(each)) > LONGEST_NAME for each in parts):
+        raise ArchiveError(
+            f"{_shown(path)} is not a name of at most {LONGEST_NAME} printable characters"
+        )
+    if len(parts) > MOST_LEVELS:
+        raise ArchiveError(f"{_shown(path)} is deeper than {MOST_LEVELS} folders")
+    return parts
+
+
+def _copy(content: IO[bytes], path: Path, left: int, *, executable: bool) -> int:
+    """Write a new file; return how many of the `left` bytes remain, negative if too few."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    with open(os.open(path, flags, 0o755 if executable else 0o644), "wb") as file:
+        while left >= 0 and (chunk := content.read(_CHUNK)):
+            left -= len(chunk)
+            if left >= 0:
+                file.write(chunk)
+    return left
+
+
+def _root(folder: Path) -> Path:
+    """Return the folder with the bot: the only folder in an archive, if there is nothing else."""
+    entries = list(folder.iterdir())
+    if len(entries) == 1 and entries[0].is_dir():
+        return entries[0]
+    return folder
+
+
+def _shown(path: str) -> str:
+    """Return a path of an archive in quotes, with its printable characters."""
+    return repr("".join(each if each.isprintable() else "\ufffd" for each in path[:80]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""The file `bot.toml` of a submission: what the bot speaks, and how it is built and started.
+
+A folder without it has one Python file with a class of Playout's `Player`.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+import playout
+from playout.commands import toml_table
+from playout.commands.subprocesses import python_path
+from playout.commands.toml_table import TomlTable
+from playout.protocol.tournament_spec import Entrant, SandboxSettings
+from playout.server.tournament.competition_file import BOT_PROTOCOLS
+
+FILE = "bot.toml"
+_MOST_BYTES = 2**16
+
+
+class BotFileError(ValueError):
+    """A submission does not say how it is started; the message has a line for each fault."""
+
+
+class BotFile(msgspec.Struct, frozen=True):
+    """How a bot is started: its command, or for the protocol "python" the file of its class.
+
+    `build` is a command of the shell that runs once, before; empty for none.
+    """
+
+    protocol: str
+    command: str
+    build: str = ""
+
+    def entrant(self, name: str, version: str, folder: Path) -> Entrant:
+        """Return the bot in a folder as an entrant, which runs in a sandbox."""
+        command, protocol = self.command, self.protocol
+        if protocol == "python":
+            command, protocol = shlex.join([*_PYTHON, self.command]), "lines"
+        return Entrant(
+            name, version, command=command, protocol=protocol, folder=str(folder), sandbox=True
+        )
+
+    def sandbox(self, given: SandboxSettings) -> SandboxSettings:
+        """Return the settings of its sandbox: a Python player also reads Python and Playout."""
+        if self.protocol != "python":
+            return given
+        folders = dict.fromkeys((*given.reads, *_playout_folders()))
+        return replace(given, reads=tuple(folders))
+
+
+#: The command that plays a class of a Python file. Its rules are not compiled: to compile them
+#: takes seconds, and the sandbox shows no cache.
+_PYTHON = (
+    *("env", "NUMBA_DISABLE_JIT=1", "OPENBLAS_NUM_THREADS=1", f"PYTHONPATH={python_path()}"),
+    *(sys.executable, "-P", "-m", "playout.competition.python_bot"),
+)
+
+
+def read(folder: Path) -> BotFile:
+    """Return what the file in a folder says, or follows from its Python file.
+
+    Raises BotFileError.
+    """
+    path = folder / FILE
+    if path.is_file():
+        return _described(path)
+    programs = sorted(each.name for each in folder.glob("*.py"))
+    if len(programs) == 1:
+        return BotFile("python", programs[0])
+    raise BotFileError(
+        f"there must be a {FILE}, or exactly one Python file with a Player, not {len(programs)}"
+    )
+
+
+def _described(path: Path) -> BotFile:
+    content = path.read_bytes()
+    if len(content) > _MOST_BYTES:
+        raise BotFileError(f"{FILE} must have at most {_MOST_BYTES} bytes")
+    try:
+        values, faults = toml_table.load(content.decode(), FILE)
+    except UnicodeDecodeError as error:
+        raise BotFileError(f"{FILE} is not encoded in UTF-8") from error
+    except toml_table.TomlSyntaxError as error:
+        raise BotFileError(str(error)) from error
+    table = TomlTable(values, (), f"a {FILE}", faults)
+    found = BotFile(
+        protocol=table.need("protocol", toml_table.one_of("protocol", BOT_PROTOCOLS), "lines"),
+        command=table.need("command", toml_table.command, "false"),
+        build=table.take("build", toml_table.visible(1000), ""),
+    )
+    table.close()
+    if found.protocol == "python" and not (path.parent / found.command).is_file():
+        table.fault("command: for protocol = 'python', it is the name of a Python file", "command")
+    if faults.found:
+        raise BotFileError(faults.text())
+    return found
+
+
+def _playout_folders() -> tuple[str, ...]:
+    """Return the folders from which a Python process here imports Playout and its libraries."""
+    package = Path(playout.__file__).parent
+    linked = (str(each.resolve()) for each in package.iterdir() if each.is_symlink())
+    return tuple(dict.fromkeys((sys.prefix, sys.base_prefix, str(package.parent), *linked)))

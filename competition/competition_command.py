@@ -1,0 +1,342 @@
+"""The command `playout-competition`: describes, checks, closes and evaluates competitions."""
+
+from __future__ import annotations
+
+import csv
+import secrets
+import subprocess
+import sys
+import time
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from playout import games, players
+from playout.commands.progress import doing
+from playout.commands.subprocesses import own, own_environment
+from playout.commands.text import utc
+from playout.competition import final as finals
+from playout.competition.standings import standings
+from playout.competition.submissions import FolderInUse, Submissions
+from playout.games.core import spec
+from playout.sandbox import machine
+from playout.server.cli.database_commands import opened
+from playout.server.cli.server_options import its_database_option
+from playout.server.core.accounts import Directory, digest
+from playout.server.model.records import Account
+from playout.server.organizer.progress import stored_progress, stored_tournament
+from playout.server.organizer.spec_file import SpecFileError
+from playout.server.tournament.competition_file import Competition, CompetitionFileError, read
+
+#: Seconds between two looks at the queue.
+_LOOK_S = 0.5
+
+EPILOG = """
+\b
+Examples:
+  playout-competition new autumn.toml --game connect_four
+  playout-competition check autumn.toml
+  playout-competition accounts autumn.toml > tokens.csv     of the roster
+  playout-server --competition autumn.toml          serves it
+  playout-competition status autumn.toml
+  playout-competition close autumn.toml             accepts nothing more
+  playout-competition final autumn.toml             plays the final
+  playout-competition export autumn.toml --csv grades.csv
+
+Everything that is handed in is in the folder autumn/ beside the file.
+
+\b
+Exit codes: 0 done, 1 something failed, 2 bad usage or a file with errors.
+"""
+
+_TEMPLATE = """\
+# A competition of Playout: see docs/competitions.md.
+title = "{title}"
+game = "{game}"
+clock = "10+1"                        # 10 seconds for a match, and 1 for each move
+# opens = {now}        # otherwise at once
+deadline = {deadline}
+# roster = "class.csv"                # account,team,name; without it, every account may hand in
+# protocols = ["python", "lines"]     # otherwise also gtp, uci and gomocup
+# builds = false                      # no build commands
+submission_mb = 16
+submissions_per_day = 20
+pause_s = 60                          # longest wait of a bot between two pairs of matches
+visible = true                        # whether everybody sees the standings
+
+[sandbox]                             # of each bot: see docs/sandbox.md
+memory_mb = 512
+processes = 64
+{without}
+[[house]]                             # submissions have to play two matches against the first one
+name = "House random"
+player = "random"
+
+[[house]]
+name = "House search"
+player = "uct(simulations=200)"
+
+[final]
+format = "round_robin"
+rounds = 2                            # pairs of matches for each two bots
+seed = 1
+"""
+
+
+@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(version("playout"), prog_name="playout-competition")
+def main() -> None:
+    """Run competitions of bots that are handed in as code."""
+
+
+_file = click.argument(
+    "file", metavar="FILE", type=click.Path(path_type=Path, exists=True, dir_okay=False)
+)
+
+
+@main.command()
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--game", default="connect_four", show_default=True, help="The game.")
+@click.option(
+    "--days", default=14, show_default=True, type=click.IntRange(1), help="Days to the deadline."
+)
+def new(file: Path, game: str, days: int) -> None:
+    """Write the FILE of a new competition, to be edited."""
+    try:
+        game = str(games.load(game))
+    except games.SpecError as error:
+        raise click.UsageError(str(error)) from error
+    now = datetime.now(UTC).replace(microsecond=0, second=0)
+    lacking = machine.missing()
+    text = _TEMPLATE.format(
+        title=file.stem,
+        game=game,
+        now=now.isoformat(),
+        deadline=(now + timedelta(days=days)).isoformat(),
+        without='without = ["cgroup"]                  # there is no systemd here\n'
+        if "cgroup" in lacking
+        else "",
+    )
+    try:
+        with file.open("x", encoding="utf-8") as made:
+            made.write(text)
+    except FileExistsError:
+        raise click.UsageError(f"{file} exists: choose another name") from None
+    except OSError as error:
+        raise click.ClickException(f"{file}: {error.strerror}") from error
+    click.echo(f"Wrote {file}. Next: playout-competition check {file}")
+
+
+@main.command()
+@_file
+def check(file: Path) -> None:
+    """Check FILE, its house bots, and whether this machine can enforce its sandbox."""
+    competition = _read(file)
+    faults = []
+    for bot in competition.house:
+        try:
+            with doing(f"Preparing {bot.name}"):
+                players.load(spec.parse(bot.player), games.load(competition.game)).close()
+        except games.SpecError as error:
+            faults.append(f"{file}: {bot.name}: {error}")
+    try:
+        machine.require(competition.sandbox)
+    except machine.SandboxError as error:
+        faults.append(f"{file}: sandbox: {error}")
+    if faults:
+        raise SpecFileError("\n".join(faults))
+    roster = competition.roster
+    click.echo(
+        f"{competition.title}: {competition.game}, clock {competition.clock}, until "
+        f"{utc(competition.deadline):%Y-%m-%d %H:%M UTC}, "
+        + (f"{len(roster)} accounts on the roster" if roster is not None else "for every account")
+    )
+    click.echo(f"It can be served: playout-server --competition {file}")
+
+
+@main.command()
+@_file
+@its_database_option
+def accounts(file: Path, database: str) -> None:
+    """Make the accounts of the roster of FILE that do not exist, and print their tokens as CSV.
+
+    The accounts are in the server's --database. Each token is shown only once.
+    """
+    roster = _read(file).roster
+    if roster is None:
+        raise click.UsageError(f'{file} has no roster: add roster = "class.csv"')
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(("account", "name", "token"))
+    with opened(database, create=True) as stored:
+        known = Directory(stored.accounts()[0])
+        for each in roster.values():
+            if known.like(each.account) is None:
+                token = secrets.token_hex(16)
+                stored.put_account(
+                    Account(
+                        id=secrets.token_hex(8),
+                        name=each.account,
+                        digest=digest(token),
+                        created_at=time.time(),
+                    )
+                )
+                writer.writerow((each.account, each.name, token))
+
+
+@main.command()
+@_file
+def status(file: Path) -> None:
+    """Show how far the submissions of FILE have come."""
+    submissions = Submissions(_read(file))
+    table = Table(box=None)
+    for column in ("No.", "team", "file", "handed in (UTC)", "state", "stage", "version", "reason"):
+        table.add_column(column, overflow="fold", no_wrap=column == "version")
+    for each in submissions:
+        at = f"{utc(each.at):%m-%d %H:%M:%S}"
+        row = (str(each.id), each.team, each.file, at, each.state, each.stage, each.version)
+        table.add_row(*map(Text, (*row, each.reason)))
+    Console().print(table)
+    counts = Counter(each.state for each in submissions)
+    shown = ", ".join(f"{number} {state}" for state, number in sorted(counts.items()))
+    click.echo(f"{_period(submissions)} {shown or 'Nothing was handed in'}.")
+
+
+@main.command()
+@_file
+def close(file: Path) -> None:
+    """Accept nothing more, and wait until the queue of FILE is empty.
+
+    The file of the final is written then. After the deadline, this does not change what counts.
+    """
+    submissions = Submissions(_read(file))
+    submissions.close()
+    with doing("Waiting for the queue"):
+        while waiting := _waiting(Submissions(submissions.competition)):
+            if not _is_served(submissions.competition):
+                raise click.ClickException(
+                    f"closed; but {waiting} submissions are in the queue, and no server handles "
+                    f"them: start playout-server --competition {file}"
+                )
+            time.sleep(_LOOK_S)
+    path = _final_file(Submissions(submissions.competition))
+    click.echo(f"Closed. The final is {path}: playout-competition final {file}")
+
+
+@main.command()
+@_file
+def final(file: Path) -> None:
+    """Play the final of FILE, a tournament of the last accepted version of each team.
+
+    It can be interrupted: the same command continues it. Its report is written as HTML.
+    """
+    submissions = Submissions(_read(file))
+    if submissions.is_open(time.time()):
+        raise click.UsageError(f"it is still open: playout-competition close {file}")
+    if waiting := _waiting(submissions):
+        raise click.ClickException(f"{waiting} submissions are still in the queue")
+    path = submissions.folder / "final.toml"
+    url, report = _final_database(submissions), path.with_suffix(".html")
+    command = "playout.server.organizer.tournament_command:main"
+    words = ["run", str(path)]
+    if _has_final(submissions):
+        words = ["resume", "--spec", str(path)]
+    else:
+        _final_file(submissions)
+    _run(own(command, *words, "--database", url, "--http", "none"))
+    _run(own(command, "report", "--database", url, "--format", "html", "--output", str(report)))
+    click.echo(f"The report is {report}. Next: playout-competition export {file} --csv FILE")
+
+
+@main.command()
+@_file
+@click.option(
+    "--csv",
+    "output",
+    required=True,
+    type=click.File("w", encoding="utf-8", lazy=True),
+    metavar="FILE",
+    help="The file to write; - is the standard output.",
+)
+@its_database_option
+def export(file: Path, output: IO[str], database: str) -> None:
+    """Write a ranking for grades: by the final if it was played, otherwise by the ladder.
+
+    The ladder is read from the server's --database.
+    """
+    competition = _read(file)
+    submissions = Submissions(competition)
+    if _has_final(submissions):
+        with opened(_final_database(submissions)) as stored:
+            report = stored_progress(stored_tournament(stored, None)).report()
+        grades = finals.grades_of_final(report, competition)
+    else:
+        with opened(database):
+            pass  # it exists
+        rows = standings(database, competition.game)
+        grades = finals.grades_of_ladder(rows, competition)
+    finals.write_grades(output, grades, competition)
+
+
+def _read(file: Path) -> Competition:
+    try:
+        return read(file)
+    except CompetitionFileError as error:
+        raise SpecFileError(str(error)) from error
+
+
+def _period(submissions: Submissions) -> str:
+    """Return a sentence about when submissions are taken."""
+    competition = submissions.competition
+    if submissions.is_closed:
+        return "Closed."
+    if submissions.is_open(time.time()):
+        return f"Open until {utc(competition.deadline):%Y-%m-%d %H:%M UTC}."
+    if time.time() < competition.opens:
+        return f"Opens on {utc(competition.opens):%Y-%m-%d %H:%M UTC}."
+    return f"The deadline was on {utc(competition.deadline):%Y-%m-%d %H:%M UTC}."
+
+
+def _waiting(submissions: Submissions) -> int:
+    return sum(each.state in ("queued", "running") for each in submissions)
+
+
+def _is_served(competition: Competition) -> bool:
+    """Return whether a server runs the competition: it has the lock of its folder."""
+    try:
+        with Submissions.locked(competition.folder):
+            return False
+    except FolderInUse:
+        return True
+
+
+def _final_file(submissions: Submissions) -> Path:
+    try:
+        return finals.write_file(submissions)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _final_database(submissions: Submissions) -> str:
+    return f"sqlite:///{submissions.folder.absolute() / 'final.db'}"
+
+
+def _has_final(submissions: Submissions) -> bool:
+    """Return whether the final has begun."""
+    if not (submissions.folder / "final.db").exists():
+        return False
+    with opened(_final_database(submissions)) as database:
+        return bool(database.tournaments())
+
+
+def _run(words: list[str]) -> None:
+    """Run a command of Playout at this terminal; exit with its code if it fails."""
+    code = subprocess.run(words, env=own_environment(), check=False).returncode
+    if code:
+        sys.exit(code if code > 0 else 128 - code)

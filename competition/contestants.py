@@ -1,0 +1,324 @@
+"""The bots of competitions on the server: each has a session, which one process plays.
+
+A submission is started in its sandbox for a match, and ended after it; in between, it is only a
+connection. House bots are players of Playout, which think in threads of this process.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from rich.console import Console
+from twisted.internet.defer import Deferred, fail
+from twisted.internet.task import deferLater
+
+from playout import games
+from playout.commands.identity import Identity, hello, software
+from playout.commands.restarts import BackOff, Restarts
+from playout.games import Game, SpecError, State
+from playout.players.client.agent import Agent
+from playout.players.client.play_request import PlayRequest
+from playout.players.client.player_console import PlayerConsole
+from playout.players.core.player import Cancelled, Limit, Player, PlayerError, PlayResult
+from playout.players.engine import Engine
+from playout.protocol.connection import ServerConnection
+from playout.protocol.messages import (
+    Ended,
+    EnterLadder,
+    Error,
+    Event,
+    OpenSession,
+    Reason,
+    RequestId,
+    Seek,
+    Seeking,
+    SessionOpened,
+    Started,
+    Welcome,
+)
+
+#: Seconds for which a lost connection is tried again; this process ends with its server anyway.
+_RETRY_S = 60.0
+_BACK_OFF = BackOff(1.0, 60.0)
+#: The longest match against a house bot, and the longest wait for its start, in seconds.
+MATCH_S, START_S = 900.0, 60.0
+#: Reasons of a loss that are faults of a bot.
+_FAULTS = (Reason.TIME, Reason.ILLEGAL_MOVES, Reason.ABANDONMENT)
+#: The threads in which programs are started and ended, which takes up to half a minute.
+_pool = ThreadPoolExecutor(64, thread_name_prefix="programs")
+
+PlayerOf = Callable[[str], Player]
+Show = Callable[[str], None]
+
+
+class MatchPlayer(Player):
+    """A submission in its sandbox, which is started for a match and ended after it."""
+
+    def __init__(self, game: Game, engines: str) -> None:
+        """`engines` is the file that describes it, as the engine `program`."""
+        super().__init__(game)
+        self._engines = engines
+        self._engine: Future[Engine] | None = None
+
+    def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
+        self._engine = _pool.submit(Engine, self.game, "program", self._engines)
+
+    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
+        assert self._engine
+        try:
+            engine = self._engine.result()
+        except SpecError as error:
+            raise PlayerError(str(error)) from error
+        if self.cancelled.is_set():
+            raise Cancelled
+        return engine.choose(states, limit)
+
+    def cancel(self) -> None:
+        super().cancel()
+        if engine := self._running():
+            engine.cancel()
+
+    def ready(self) -> None:
+        super().ready()
+        if engine := self._running():
+            engine.ready()
+
+    def _running(self) -> Engine | None:
+        """Return the engine if it has started."""
+        started = self._engine and self._engine.done() and not self._engine.exception()
+        return self._engine.result() if self._engine and started else None
+
+    def ended(self, winner: int, reason: str) -> None:
+        self.close()
+
+    def close(self) -> None:
+        engine, self._engine = self._engine, None
+        if engine:
+            engine.add_done_callback(lambda done: _pool.submit(_end, done))
+
+
+def _end(engine: Future[Engine]) -> None:
+    if not engine.exception():
+        engine.result().close()
+
+
+class _Console(PlayerConsole):
+    """Keeps the matches of a bot, and shows its messages to `show`; on a ladder, its faults."""
+
+    def __init__(self, show: Show, *, ladder: bool = False) -> None:
+        super().__init__(Console(quiet=True), quiet=True)
+        self._show = show
+        self._ladder = ladder
+        self.began = False
+        self.ends: list[Ended] = []
+
+    def show(self, text: str) -> None:
+        if not (self._ladder and text.startswith("The server says")):
+            self._show(text)
+
+    def joined(self, name: str) -> None:
+        pass
+
+    def seeking(self, event: Seeking, ours: bool) -> None:
+        pass
+
+    def started(self, event: Started) -> None:
+        self.began = True
+        if not self._ladder:
+            super().started(event)
+
+    def ended(self, event: Ended) -> None:
+        self.ends.append(event)
+        if not self._ladder or event.reason in (*_FAULTS, Reason.RESIGNATION):
+            super().ended(event)
+
+
+class Operator:
+    """The connection of an administrator, which opens sessions of accounts."""
+
+    def __init__(self, reactor: Any, address: tuple[str, int], name: str, token: str) -> None:
+        self.reactor = reactor
+        self.address = address
+        self._hello = hello(name, "spectator", software("playout-competition"), token)
+        self._ids = itertools.count()
+        self._asked: dict[RequestId | None, Deferred[SessionOpened]] = {}
+        self._connection = ServerConnection(reactor, address, self, _RETRY_S, repeats_requests=True)
+        #: Fires when the server has said welcome.
+        self.ready: Deferred[None] = Deferred()
+
+    def open(self) -> None:
+        """Connect to the server, and again after a loss."""
+        self._connection.open()
+
+    def session(self, name: str) -> Deferred[SessionOpened]:
+        """Open a session of an account. Fails with SessionRefused."""
+        if not self._connection.is_open:
+            return fail(SessionRefused("there is no connection to the server"))
+        number, answer = next(self._ids), Deferred[SessionOpened]()
+        self._asked[number] = answer
+        self._connection.send(OpenSession(id=number, name=name))
+        return answer
+
+    # As a ServerListener.
+
+    def connected(self) -> None:
+        """Log in on a new connection."""
+        self._connection.send(self._hello)
+
+    def received(self, event: Event) -> None:
+        """Pass an answer to the one who has asked."""
+        match event:
+            case Welcome():
+                if not self.ready.called:
+                    self.ready.callback(None)
+            case SessionOpened(re=re) if re in self._asked:
+                self._asked.pop(re).callback(event)
+            case Error(re=re) if re in self._asked:
+                self._asked.pop(re).errback(SessionRefused(event.text))
+
+    def disconnected(self, reason: str) -> None:
+        """Refuse what was asked: the connection is made again."""
+        asked, self._asked = self._asked, {}
+        for each in asked.values():
+            each.errback(SessionRefused("the connection to the server was lost"))
+
+    def retrying(self, server: str, reason: str, patience_s: float) -> None:
+        """Do nothing: the server is starting."""
+
+    def unreachable(self, reason: str) -> None:
+        """End this process: it is useless without its server, which starts another."""
+        self.reactor.stop()
+
+    unusable = unreachable
+
+
+class SessionRefused(Exception):
+    """The server opens no session of a name; the message says why."""
+
+
+async def _play(
+    operator: Operator, name: str, player_of: PlayerOf, request: PlayRequest, console: _Console
+) -> tuple[Agent, Deferred[int]]:
+    """Let a bot log in and play; return it, and its end with its exit code."""
+    opened = await operator.session(name)
+    ended: Deferred[int] = Deferred()
+    identity = Identity(opened.name, "bot", software("playout-competition"), session=opened.session)
+    agent = Agent(operator.reactor, player_of, request, identity, console, ended.callback)
+    connection = ServerConnection(
+        operator.reactor,
+        operator.address,
+        agent,
+        _RETRY_S,
+        measures_round_trip=True,
+        repeats_requests=True,
+    )
+    agent.use(connection)
+    connection.open()
+    return agent, ended
+
+
+class LadderBot:
+    """A bot on the ladder of its competition: it enters for a pair of matches, again and again.
+
+    Between two pairs it waits, for a second more with each match, up to a limit: so a new version
+    is rated soon, and settled ones neither take all cores nor fill the database.
+    """
+
+    def __init__(
+        self,
+        operator: Operator,
+        name: str,
+        request: EnterLadder,
+        player_of: PlayerOf,
+        show: Show,
+        pause_s: float,
+    ) -> None:
+        """`show` gets its faults; `pause_s` is the longest wait."""
+        self._operator = operator
+        self._name = name
+        self._request = PlayRequest(request, 2)
+        self._player_of = player_of
+        self._show = show
+        self._pause_s = pause_s
+        self._agent: Agent | None = None
+        self._left = False
+
+    async def run(self) -> None:
+        """Play matches until `leave` is called."""
+        restarts = Restarts(_BACK_OFF)
+        played = 0
+        while not self._left:
+            console = _Console(self._show, ladder=True)
+            try:
+                self._agent, ended = await _play(
+                    self._operator, self._name, self._player_of, self._request, console
+                )
+                await ended
+            except SessionRefused as refused:
+                self._show(f"{self._name} cannot enter the ladder: {refused}")
+            played += len(console.ends)
+            wait_s = min(self._pause_s, played)
+            if console.ends:
+                restarts.succeeded()
+            else:
+                wait_s = restarts.failed(time.monotonic())
+            if not self._left:
+                await deferLater(self._operator.reactor, wait_s, lambda: None)
+
+    def leave(self) -> None:
+        """Leave the ladder after the present match."""
+        self._left = True
+        if self._agent:
+            self._agent.interrupt()
+
+
+class MatchFault(Exception):
+    """A bot has not played a match as it should; the message says what happened."""
+
+
+async def play_match(
+    operator: Operator, seek: Seek, name: str, player_of: PlayerOf, rival: PlayerOf, show: Show
+) -> str:
+    """Let a bot play one match against a house bot, which the seek names; return the match.
+
+    Raises MatchFault, SessionRefused.
+    """
+    console = _Console(show)
+    agent, ended = await _play(operator, name, player_of, PlayRequest(seek, 1), console)
+    assert seek.opponent
+    assert seek.seat
+    answer = Seek(game=seek.game, clock=seek.clock, opponent=name, seat=3 - seek.seat)  # type: ignore[arg-type]
+    house, house_ended = await _play(
+        operator, seek.opponent, rival, PlayRequest(answer, 1), _Console(lambda text: None)
+    )
+    later = operator.reactor.callLater
+    timers = (
+        later(MATCH_S, agent.leave, 1),
+        later(START_S, lambda: None if console.began else agent.leave(1)),
+    )
+    await ended
+    for timer in timers:
+        if timer.active():
+            timer.cancel()
+    house.leave(0)
+    await house_ended
+    if not console.began:
+        raise MatchFault(
+            f"no match against {seek.opponent} began: does another session of {name} seek one?"
+        )
+    if not console.ends:
+        raise MatchFault(f"the match against {seek.opponent} has not ended in {MATCH_S:g} s")
+    end = console.ends[-1]
+    lost = end.winner == 3 - seek.seat
+    if agent.counts.faults or (lost and end.reason in _FAULTS) or end.reason is Reason.VOID:
+        raise MatchFault(f"match {end.match} against {seek.opponent}: {end.text} ({end.reason})")
+    return end.match
+
+
+def submission_player(engines: str) -> PlayerOf:
+    """Return the function that makes the player of a submission for each match."""
+    return lambda game: MatchPlayer(games.load(game), engines)

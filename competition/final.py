@@ -1,0 +1,169 @@
+"""The final of a competition: a tournament of the last accepted versions, and the grades.
+
+Its file, `NAME/final.toml`, is one of `playout-tournament`, so that everything about tournaments
+holds for it: its report, its resumption, and that the same seed gives the same pairs.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from playout.commands.text import plain
+from playout.competition.stages import tournament_spec
+from playout.competition.submissions import Submissions
+from playout.protocol.messages import Reason
+from playout.protocol.names import skeleton
+from playout.protocol.tournament_spec import Entrant, SandboxSettings
+from playout.server.ladder.standings import LadderStanding
+from playout.server.tournament.competition_file import Competition
+from playout.server.tournament.report import Report
+
+#: The endings of lost matches that are failures of a bot, not of its play.
+_FAILURES = (Reason.TIME, Reason.ILLEGAL_MOVES, Reason.ABANDONMENT, Reason.RESIGNATION)
+_COLUMNS = ("place", "team", "accounts", "names", "version", "points", "matches", "rating",
+            "error", "failures")  # fmt: skip
+
+
+class Grade(msgspec.Struct, frozen=True):
+    """A team's row in the ranking; `failures` is None where it is not known."""
+
+    team: str
+    version: str
+    points: float
+    matches: int
+    rating: float | None
+    error: float | None
+    failures: int | None = None
+
+
+def write_file(submissions: Submissions) -> Path:
+    """Write the file of the final, and return its path. Raises ValueError for too few bots."""
+    competition = submissions.competition
+    entered = list(submissions.accepted().values())
+    if not entered:
+        raise ValueError("no submission was accepted, so that there is no final")
+    spec = tournament_spec(submissions, entered)
+    top = {
+        "name": f"{competition.title}: final",
+        "games": [competition.game],
+        "format": competition.final.format,
+        "rounds": competition.final.rounds,
+        "seed": competition.final.seed,
+        "clock": competition.clock,
+        "openings": {"plies": 2},
+    }
+    path = submissions.folder / "final.toml"
+    house = (Entrant(each.name, "", player=each.player) for each in competition.house)
+    tables = [_entrant(each, submissions.folder) for each in (*spec.entrants, *house)]
+    assert spec.sandbox
+    lines = [*_lines(top), "", "[sandbox]", *_lines(_sandbox(spec.sandbox))]
+    for table in tables:
+        lines += ["", "[[entrants]]", *_lines(table)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def _sandbox(settings: SandboxSettings) -> dict[str, object]:
+    return {key: value for key, value in asdict(settings).items() if value != ()}
+
+
+def _entrant(entrant: Entrant, folder: Path) -> dict[str, object]:
+    """Return the keys of an entrant; folders are relative to that of the file."""
+    table = {key: value for key, value in asdict(entrant).items() if value not in (None, "", False)}
+    del table["threads"]
+    if entrant.folder:
+        table["folder"] = str(Path(entrant.folder).relative_to(folder))
+    return table
+
+
+def _lines(table: Mapping[str, object]) -> Iterator[str]:
+    """Yield the lines of a table of TOML; its texts and lists are those of JSON."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            inner = ", ".join(_lines(value))
+            yield f"{key} = {{ {inner} }}"
+        else:
+            yield f"{key} = {json.dumps(value, ensure_ascii=False)}"
+
+
+def grades_of_final(report: Report, competition: Competition) -> list[Grade]:
+    """Return the ranking by the final, without house bots."""
+    house = {skeleton(each.name) for each in competition.house}
+    found = []
+    for row in report.standings:
+        entrant = report.entrants[row.entrant]
+        if skeleton(entrant.name) in house:
+            continue
+        rating = report.ratings[row.entrant] if report.ratings else None
+        endings = report.endings[row.entrant]
+        counts = row.counts
+        found.append(
+            Grade(
+                entrant.name,
+                entrant.version,
+                row.points,
+                counts.won + counts.tied + counts.lost,
+                rating.value if rating else None,
+                rating.error if rating else None,
+                sum(each.lost for reason, each in endings.items() if reason in _FAILURES),
+            )
+        )
+    return found
+
+
+def grades_of_ladder(rows: Sequence[LadderStanding], competition: Competition) -> list[Grade]:
+    """Return the ranking by the ladder: of the present versions, without house bots."""
+    house = {each.name for each in competition.house}
+    return [
+        Grade(
+            each.name,
+            each.version,
+            each.won + each.tied / 2,
+            each.matches,
+            each.rating,
+            each.error,
+        )
+        for each in rows
+        if not (each.name in house or each.retired)
+    ]
+
+
+def write_grades(file: IO[str], grades: Sequence[Grade], competition: Competition) -> None:
+    """Write the ranking as CSV, with the names of the roster; also teams without a bot."""
+    people = competition.roster.values() if competition.roster else ()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for place, each in enumerate(grades, start=1):
+        mine = [one for one in people if skeleton(one.team) == skeleton(each.team)]
+        accounts = "; ".join(one.account for one in mine) or each.team
+        names = "; ".join(one.name for one in mine) or each.team
+        numbers = (_number(each.rating), _number(each.error), _number(each.failures))
+        row = (place, each.team, accounts, names, each.version, each.points, each.matches)
+        writer.writerow([_safe(value) for value in (*row, *numbers)])
+    graded = {skeleton(each.team) for each in grades}
+    for one in people:
+        if skeleton(one.team) not in graded:
+            none = ("", one.team, one.account, one.name, "", 0, 0, "", "", "")
+            writer.writerow([_safe(value) for value in none])
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.0f}"
+
+
+def _safe(value: object) -> object:
+    """Return a value of a CSV file, in which no spreadsheet finds a formula."""
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@")) and not _is_number(value):
+        return f"'{value}"
+    return plain(value) if isinstance(value, str) else value
+
+
+def _is_number(value: str) -> bool:
+    return value.lstrip("-").isdecimal()

@@ -1,0 +1,235 @@
+"""The process of a server that runs its competitions: pages, queues, and bots on ladders.
+
+The server starts it (`CompetitionProcess`), and ends it by SIGTERM. It ends with the server, and
+with it everything that it has started. What was handed in is in the folders of the competitions, so
+that the next process continues where this one stopped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Coroutine
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import structs
+from twisted.internet.defer import Deferred
+from twisted.internet.error import ReactorNotRunning
+from twisted.internet.task import deferLater
+from twisted.protocols.policies import ThrottlingFactory
+
+from playout import games
+from playout.competition.contestants import (
+    LadderBot,
+    MatchFault,
+    Operator,
+    PlayerOf,
+    SessionRefused,
+    play_match,
+    submission_player,
+)
+from playout.competition.site import Pages
+from playout.competition.stages import StageFault, Stages, for_author
+from playout.competition.submissions import FolderInUse, Submission, Submissions
+from playout.competition.uploads import MOST_CONNECTIONS, Accounts, UploadSite
+from playout.games.core import spec
+from playout.players.client.player_cache import PlayerCache
+from playout.protocol.endpoints import page_address
+from playout.protocol.messages import EnterLadder, Seek
+from playout.sandbox import machine
+from playout.server.net.competition_process import CompetitionOrders
+from playout.server.tournament.competition_file import (
+    Competition,
+    CompetitionFileError,
+    HouseBot,
+    read,
+)
+
+_HOST = "127.0.0.1"
+#: Seconds between two looks at an empty queue; a submission is noticed at once.
+_IDLE_S = 0.2
+#: The most threads in which bots think or are waited for.
+_THREADS = 128
+
+
+def main() -> int:
+    """Run the competitions of the orders on the standard input, until SIGTERM."""
+    reactor: Any = importlib.import_module("twisted.internet.reactor")
+    orders = msgspec.json.decode(sys.stdin.readline(), type=CompetitionOrders)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: reactor.callFromThread(reactor.stop))
+    try:
+        host = CompetitionHost(reactor, orders)
+    except (CompetitionFileError, FolderInUse, games.SpecError) as error:
+        _say(str(error))
+        return 1
+    reactor.suggestThreadPoolSize(_THREADS)
+    reactor.callWhenRunning(host.start)
+    reactor.run(installSignalHandlers=False)
+    os._exit(0)  # threads may wait for programs, which end with this process
+
+
+class CompetitionHost:
+    """The competitions of a server, and its connection to the server."""
+
+    def __init__(self, reactor: Any, orders: CompetitionOrders) -> None:
+        """Read the competitions. Raises CompetitionFileError, FolderInUse, SpecError."""
+        self._reactor = reactor
+        self._orders = orders
+        address = (_HOST, orders.port)
+        self._operator = Operator(reactor, address, orders.name, orders.token)
+        self._runs = {}
+        refusals = {}
+        for file in orders.files:
+            submissions = Submissions(read(Path(file)))
+            submissions.lock()
+            name = submissions.competition.name
+            self._runs[name] = CompetitionRun(reactor, self._operator, submissions)
+            if refusal := refusal_of(submissions.competition):
+                refusals[name] = refusal
+                _say(f"{file}: submissions are refused: {refusal}")
+        every = {name: each.submissions for name, each in self._runs.items()}
+        site = UploadSite(
+            Pages(every, orders.database, refusals),
+            Accounts(orders.database, orders.token_days),
+            next(iter(every.values())).folder / "incoming",
+            max(each.competition.submission_mb for each in every.values()) * 2**20,
+        )
+        self._site = ThrottlingFactory(site, MOST_CONNECTIONS)
+
+    def start(self) -> None:
+        """Listen, connect to the server, and then play and handle what was handed in."""
+        host, port = self._orders.http
+        try:
+            listener = self._reactor.listenTCP(port, self._site, interface=host)
+        except Exception as error:
+            _say(f"cannot listen for HTTP: {error}")
+            self._reactor.stop()
+            return
+        at = listener.getHost()
+        _say(f"competitions at {page_address(at.host, at.port)}")
+        self._operator.open()
+        Deferred.fromCoroutine(self._play()).addErrback(self._failed)
+
+    async def _play(self) -> None:
+        await self._operator.ready
+        for each in self._runs.values():
+            each.begin()
+
+    def _failed(self, failure: Any) -> None:
+        failure.printTraceback()
+        self._reactor.stop()
+
+
+class CompetitionRun:
+    """One competition: its bots on the ladder, and its queue."""
+
+    def __init__(self, reactor: Any, operator: Operator, submissions: Submissions) -> None:
+        """Raises SpecError if there is no player of a house bot."""
+        self.submissions = submissions
+        self._reactor = reactor
+        self._operator = operator
+        self._competition = submissions.competition
+        self._stages = Stages(reactor, submissions, self._play_house, _say)
+        self._house = [(each, _house_player(each)) for each in self._competition.house]
+        #: The bot on the ladder of each team.
+        self._bots: dict[str, LadderBot] = {}
+
+    def begin(self) -> None:
+        """Let all bots enter the ladder, and handle the queue."""
+        for bot, player_of in self._house:
+            self._enter(bot.name, bot.player[:64], player_of, lambda text: None)
+        if not refusal_of(self._competition):
+            for each in self.submissions.accepted().values():
+                self._enter_submission(each)
+        _run(self._reactor, self._handle_queue())
+
+    async def _handle_queue(self) -> None:
+        """Handle submissions, one after the other, as long as this process runs."""
+        while True:
+            submission = self.submissions.next_queued()
+            if submission is None or refusal_of(self._competition):
+                await deferLater(self._reactor, _IDLE_S, lambda: None)
+                continue
+            done = await self._stages.handle(submission)
+            last = self.submissions.accepted().get(done.team)
+            if last == done:
+                self._enter_submission(done)
+
+    def _enter_submission(self, submission: Submission) -> None:
+        player_of = submission_player(self._engines(submission))
+        show = partial(self._log, submission)
+        self._enter(submission.team, submission.version, player_of, show)
+
+    def _enter(self, name: str, version: str, player_of: PlayerOf, show: Any) -> None:
+        """Let a bot enter the ladder, in place of the one before of that name."""
+        if before := self._bots.get(name):
+            before.leave()
+        request = EnterLadder(game=self._competition.game, version=version)
+        pause_s = self._competition.pause_s
+        bot = LadderBot(self._operator, name, request, player_of, show, pause_s)
+        self._bots[name] = bot
+        _run(self._reactor, bot.run())
+
+    async def _play_house(self, submission: Submission) -> Submission:
+        """Play a match from each side against the first house bot. Raises StageFault."""
+        house, _ = self._house[0]
+        player_of = submission_player(self._engines(submission))
+        played: list[str] = []
+        for seat in (1, 2):
+            seek = Seek(
+                game=self._competition.game,
+                clock=self._competition.clock,
+                opponent=house.name,
+                seat=1 if seat == 1 else 2,
+            )
+            show = partial(self._log, submission)
+            try:
+                match = await play_match(
+                    self._operator, seek, submission.team, player_of, _house_player(house), show
+                )
+            except (MatchFault, SessionRefused) as fault:
+                raise StageFault(str(fault)) from fault
+            played.append(match)
+        return structs.replace(submission, matches=tuple(played))
+
+    def _engines(self, submission: Submission) -> str:
+        return str(self.submissions.place(submission, "engines.toml"))
+
+    def _log(self, submission: Submission, text: str) -> None:
+        self.submissions.log(submission, for_author(text))
+
+
+def refusal_of(competition: Competition) -> str:
+    """Return why this machine runs no bots of a competition; empty if it does."""
+    try:
+        machine.require(competition.sandbox)
+    except machine.SandboxError as error:
+        return str(error)
+    return ""
+
+
+def _house_player(bot: HouseBot) -> PlayerOf:
+    """Return the function that makes a house bot. Raises SpecError."""
+    return PlayerCache(spec.parse(bot.player))
+
+
+def _run(reactor: Any, coroutine: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine, and end this process if it fails: the server starts another."""
+
+    def failed(failure: Any) -> None:
+        failure.printTraceback()
+        with contextlib.suppress(ReactorNotRunning):
+            reactor.stop()
+
+    Deferred.fromCoroutine(coroutine).addErrback(failed)
+
+
+def _say(text: str) -> None:
+    print(f"playout-server: {text}", file=sys.stderr, flush=True)

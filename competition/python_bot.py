@@ -1,0 +1,68 @@
+"""Plays a class of a Python file over lines of JSON; a program of its own, within a sandbox.
+
+    python -m playout.competition.python_bot FILE.py
+
+The file has one class of Playout's `Player`. What it prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from playout import games
+from playout.players.core.player import Limit, Player
+
+
+def main() -> int:
+    """Answer positions until the input ends; return the exit code."""
+    output = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    make, player = _class_of(Path(sys.argv[1]).resolve()), None
+    for line in sys.stdin:
+        told = json.loads(line)
+        if player is None or str(player.game) != told["game"]:
+            player = make(games.load(told["game"]))
+        print(_answer(player, told), file=output)
+    return 0
+
+
+def _answer(player: Player, told: dict[str, Any]) -> int:
+    """Return the action of a player in the position that a line describes."""
+    moves = tuple(told["moves"])
+    states = [player.game.initial_state()]
+    for action in moves:
+        states.append(player.game.next_state(states[-1], action))
+    return int(player.choose(tuple(states), Limit(seconds=told["seconds"], moves=moves)).action)
+
+
+def _class_of(file: Path) -> type[Player]:
+    """Return the only class of a player in a file. Raises SystemExit without one, or with more."""
+    sys.path.insert(0, str(file.parent))
+    found = importlib.util.spec_from_file_location(file.stem, file)
+    assert found
+    assert found.loader
+    module = importlib.util.module_from_spec(found)
+    sys.modules[file.stem] = module
+    found.loader.exec_module(module)
+    classes = [
+        each
+        for each in vars(module).values()
+        if isinstance(each, type)
+        and issubclass(each, Player)
+        and each.__module__ == module.__name__
+        and not inspect.isabstract(each)
+    ]
+    if len(classes) != 1:
+        names = ", ".join(each.__name__ for each in classes) or "none"
+        sys.exit(f"{file.name} must have exactly one class of playout.players.Player, not {names}")
+    return classes[0]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

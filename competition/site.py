@@ -1,0 +1,212 @@
+"""The addresses of competitions: pages, their data as JSON, and handing in.
+
+    GET /                             the competitions
+    GET /NAME/                        the page of one
+    GET /NAME/state                   its rules, dates and standings
+    PUT /NAME/submissions/FILE        hands a file in
+    GET /NAME/submissions             the own submissions
+    GET /NAME/submissions/12          one of them, with its log
+
+The last three need the name and the token of an account (HTTP Basic, RFC 7617).
+"""
+
+from __future__ import annotations
+
+import html
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import msgspec
+from twisted.internet.threads import deferToThread
+from twisted.web import http
+
+from playout.commands.text import utc
+from playout.competition.archive import SUFFIXES
+from playout.competition.standings import standings
+from playout.competition.submissions import Submission, Submissions
+from playout.competition.uploads import UploadRequest
+from playout.server.ladder.standings import LadderStanding
+from playout.server.tournament.competition_file import Contestant
+from playout.server.web.http import HTML, JSON, HttpError, HttpResponse
+
+_PAGE = Path(__file__).parent / "page"
+_FILES = {"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8"}
+#: Seconds for which standings are shown before they are computed again.
+_STANDINGS_S = 5.0
+_MB = 2**20
+#: The status for too many requests (RFC 6585).
+_TOO_MANY = 429
+
+
+class Pages:
+    """Answers the requests of browsers and of `playout-submit`."""
+
+    def __init__(
+        self, all_: Mapping[str, Submissions], database: str, refusals: Mapping[str, str]
+    ) -> None:
+        """`refusals`: why nothing can be handed in, by the name of the competition."""
+        self._all = all_
+        self._database = database
+        self._refusals = refusals
+        #: The last standings of each competition, and when they were computed.
+        self._standings: dict[str, tuple[float, Sequence[LadderStanding]]] = {}
+
+    def __call__(self, request: UploadRequest) -> HttpResponse | None:
+        """Answer a request, or return None and answer it later. Raises HttpError."""
+        path = [unquote(each.decode("latin-1")) for each in request.path.split(b"/")[1:]]
+        if path == [""]:
+            return self._index()
+        if len(path) == 1 and path[0] in _FILES:
+            return HttpResponse((_PAGE / path[0]).read_bytes(), media_type=_FILES[path[0]])
+        if len(path) < 2 or path[0] not in self._all:
+            raise HttpError(http.NOT_FOUND, "there is no such page")
+        submissions = self._all[path[0]]
+        match request.method, path[1:]:
+            case b"GET" | b"HEAD", [""]:
+                return HttpResponse((_PAGE / "page.html").read_bytes(), media_type=HTML)
+            case b"GET", ["state"]:
+                return self._state(request, submissions)
+            case b"GET", ["submissions"]:
+                return _json(self._own(request, submissions))
+            case b"GET", ["submissions", number]:
+                return _json(self._one(request, submissions, number))
+            case b"PUT", ["submissions", file]:
+                return self._put(request, submissions, file)
+        raise HttpError(http.NOT_FOUND, "there is no such page, or not for this method")
+
+    def _index(self) -> HttpResponse:
+        links = "".join(
+            f'<li><a href="/{name}/">{html.escape(each.competition.title)}</a>'
+            for name, each in self._all.items()
+        )
+        head = '<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="/page.css">'
+        body = f"<title>Competitions</title><h1>Competitions</h1><ul>{links}</ul>"
+        return HttpResponse((head + body).encode(), media_type=HTML)
+
+    # What everybody may read.
+
+    def _state(self, request: UploadRequest, submissions: Submissions) -> HttpResponse | None:
+        name = submissions.competition.name
+        at, rows = self._standings.get(name, (0.0, ()))
+        if not submissions.competition.visible or time.monotonic() - at < _STANDINGS_S:
+            return _json(self._described(submissions, rows))
+        self._standings[name] = time.monotonic(), rows  # for requests until it is computed
+
+        def computed(rows: Sequence[LadderStanding]) -> None:
+            self._standings[name] = time.monotonic(), rows
+            request.respond(_json(self._described(submissions, rows)))
+
+        def failed(failure: Any) -> None:
+            failure.printTraceback()
+            request.respond(_json(self._described(submissions, rows)))
+
+        computing = deferToThread(standings, self._database, submissions.competition.game)
+        computing.addCallbacks(computed, failed)
+        return None
+
+    def _described(
+        self, submissions: Submissions, rows: Sequence[LadderStanding]
+    ) -> dict[str, Any]:
+        competition = submissions.competition
+        return {
+            "name": competition.name,
+            "title": competition.title,
+            "game": competition.game,
+            "clock": competition.clock,
+            "opens": competition.opens,
+            "deadline": competition.deadline,
+            "now": time.time(),
+            "open": submissions.is_open(time.time()),
+            "refusal": self._refusals.get(competition.name, ""),
+            "protocols": competition.protocols,
+            "submission_mb": competition.submission_mb,
+            "submissions_per_day": competition.submissions_per_day,
+            "queued": sum(each.state in ("queued", "running") for each in submissions),
+            "house": [each.name for each in competition.house],
+            "standings": rows if competition.visible else (),
+        }
+
+    # What needs an account.
+
+    def _own(self, request: UploadRequest, submissions: Submissions) -> list[dict[str, Any]]:
+        team = _contestant(request, submissions).team
+        return [_told(each) for each in submissions if each.team == team]
+
+    def _one(self, request: UploadRequest, submissions: Submissions, number: str) -> dict[str, Any]:
+        team = _contestant(request, submissions).team
+        found = submissions.get(int(number)) if number.isdecimal() and len(number) < 9 else None
+        if found is None or found.team != team:
+            raise HttpError(http.NOT_FOUND, "you have no such submission")
+        return _told(found) | {"log": submissions.log_of(found)}
+
+    def _put(self, request: UploadRequest, submissions: Submissions, file: str) -> HttpResponse:
+        competition = submissions.competition
+        author = _contestant(request, submissions)
+        _require_open(submissions, request.begun_at)
+        if refusal := self._refusals.get(competition.name):
+            raise HttpError(http.SERVICE_UNAVAILABLE, refusal)
+        if not file.endswith(SUFFIXES) or not file.isprintable() or len(file) > 100:
+            text = f"a file of one of these kinds is expected: {', '.join(SUFFIXES)}"
+            raise HttpError(http.UNSUPPORTED_MEDIA_TYPE, text)
+        most = competition.submission_mb
+        if request.too_large or (request.upload and request.upload.stat().st_size > most * _MB):
+            text = f"a submission has at most {most} MiB"
+            raise HttpError(http.REQUEST_ENTITY_TOO_LARGE, text)
+        if request.too_many:
+            raise HttpError(http.SERVICE_UNAVAILABLE, "too many uploads at once: try again soon")
+        if request.upload is None or request.upload.stat().st_size == 0:
+            raise HttpError(http.BAD_REQUEST, "the file is empty")
+        if submissions.in_a_day(author.team, request.begun_at) >= competition.submissions_per_day:
+            text = f"{author.team} has handed in {competition.submissions_per_day} times in a day"
+            raise HttpError(_TOO_MANY, f"{text}, which is the limit: try again later")
+        new = submissions.add(
+            request.upload,
+            account=author.account,
+            team=author.team,
+            file=file,
+            at=request.begun_at,
+        )
+        return _json(_told(new), http.CREATED)
+
+
+def _contestant(request: UploadRequest, submissions: Submissions) -> Contestant:
+    """Return the contestant of a request. Raises HttpError."""
+    if request.account is None:
+        text = "the name and the token of an account are needed, and these are not of one"
+        raise HttpError(http.UNAUTHORIZED, text)
+    contestant = submissions.competition.contestant(request.account.name)
+    if contestant is None:
+        text = f"{request.account.name} is not on the roster of this competition"
+        raise HttpError(http.FORBIDDEN, text)
+    return contestant
+
+
+def _require_open(submissions: Submissions, at: float) -> None:
+    """Raise HttpError unless submissions are taken that began at a time."""
+    competition = submissions.competition
+    if at < competition.opens:
+        text = f"{competition.title} opens on {utc(competition.opens):%Y-%m-%d at %H:%M UTC}"
+    elif submissions.is_open(at):
+        return
+    elif submissions.is_closed:
+        text = f"{competition.title} is closed: nothing more is accepted"
+    else:
+        text = (
+            f"the deadline of {competition.title} was on "
+            f"{utc(competition.deadline):%Y-%m-%d at %H:%M UTC}: nothing more is accepted"
+        )
+    raise HttpError(http.FORBIDDEN, text)
+
+
+def _told(submission: Submission) -> dict[str, Any]:
+    """Return what an author may know of a submission."""
+    keys = ("id", "team", "file", "size", "at", "state", "stage", "reason", "ended_at", "matches")
+    told = {key: getattr(submission, key) for key in keys}
+    return told | {"version": submission.version}
+
+
+def _json(value: object, status: int = http.OK) -> HttpResponse:
+    return HttpResponse(msgspec.json.encode(value), status, JSON)

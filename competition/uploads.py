@@ -1,0 +1,196 @@
+"""HTTP requests whose body is written to a file while it arrives, within limits.
+
+Only a request with the token of an account that may hand in has a body; that of any other is
+discarded. Nothing is parsed here: the file is unpacked by a process of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from twisted.python.failure import Failure
+from twisted.web import http
+from twisted.web.server import Request, Site
+
+from playout.server.core.accounts import Directory, token_left_s, used
+from playout.server.model.records import Account
+from playout.server.storage import Database
+from playout.server.web.http import HttpError, HttpResponse, error_as_text, send_response
+
+#: Seconds in which a request must arrive completely, and without a byte of it.
+REQUEST_S, _SILENT_S = 300.0, 30
+#: The most connections, and uploads at once: of all accounts, and of one.
+MOST_CONNECTIONS, MOST_UPLOADS, MOST_OF_ACCOUNT = 400, 32, 2
+#: Seconds between two readings of the accounts.
+_READ_S = 1.0
+
+
+class Accounts:
+    """The accounts of the server, read from its database when a token is not known yet."""
+
+    def __init__(self, url: str, token_days: float) -> None:
+        self._url = url
+        self._token_days = token_days
+        self._known = Directory()
+        self._read_at = -_READ_S
+
+    def of_token(self, name: str, token: str) -> Account | None:
+        """Return the account of a name, if the token is its own."""
+        if time.monotonic() >= self._read_at + _READ_S:
+            self._read_at = time.monotonic()
+            with closing(Database(self._url)) as database:
+                self._known = Directory(database.accounts()[0])
+        account = self._known.like(name)
+        now = time.time()
+        if account is None or not account.digest or used(account, token, now) is None:
+            return None
+        return account if token_left_s(account, self._token_days, now) > 0 else None
+
+
+#: Answers a request; raises HttpError, or answers later and returns None.
+Answer = Callable[["UploadRequest"], HttpResponse | None]
+
+
+class UploadSite(Site):
+    """Answers requests by one function, within the limits of uploads."""
+
+    noisy = False
+
+    def __init__(self, answer: Answer, accounts: Accounts, incoming: Path, most_bytes: int) -> None:
+        """`incoming` is the folder for uploads, of at most `most_bytes`."""
+        super().__init__(None, UploadRequest, timeout=_SILENT_S)  # type: ignore[no-untyped-call]
+        self.answer = answer
+        self.accounts = accounts
+        self.incoming = incoming
+        self.most_bytes = most_bytes
+        #: The account of each upload that has begun.
+        self.uploading: list[str] = []
+
+    def begin_upload(self, account: Account) -> bool:
+        """Count an upload of an account; return whether there is room for it."""
+        mine = self.uploading.count(account.id)
+        if mine >= MOST_OF_ACCOUNT or len(self.uploading) >= MOST_UPLOADS:
+            return False
+        self.uploading.append(account.id)
+        return True
+
+    def log(self, request: http.Request) -> None:
+        """Write no line for a request."""
+
+
+class UploadRequest(Request):
+    """A request; `upload` is the file with its body, None without one.
+
+    `account` is that of its token, None without a token or with a wrong one. `begun_at` is when its
+    headers had arrived, in seconds since 1970. `too_large` says that its body was discarded.
+    """
+
+    account: Account | None = None
+    upload: Path | None = None
+    begun_at = 0.0
+    too_large = too_many = False
+    _file: io.BufferedWriter | None = None
+    _left = 0
+    _timer: Any = None
+
+    def gotLength(self, length: int | None) -> None:
+        """Called by Twisted after the headers: decide about the body."""
+        self.content = io.BytesIO()
+        self.begun_at = time.time()
+        channel: Any = self.channel
+        self.site: UploadSite = channel.site
+        self._timer = self.site.reactor.callLater(REQUEST_S, channel.loseConnection)
+        self.account = self._account()
+        self._left = self.site.most_bytes
+        self.too_large = length is not None and length > self._left
+        if length == 0 or self.account is None or self.too_large:
+            return
+        if self.getHeader("Content-Length") is None and self.getHeader("Transfer-Encoding") is None:
+            return
+        self.too_many = not self.site.begin_upload(self.account)
+        if not self.too_many:
+            number, name = tempfile.mkstemp(dir=self.site.incoming)
+            self.upload, self._file = Path(name), os.fdopen(number, "wb")
+
+    def handleContentChunk(self, data: bytes) -> None:
+        """Called by Twisted: write a part of the body, unless it is discarded."""
+        self._left -= len(data)
+        if self._left < 0:
+            self.too_large = True
+            self._forget()
+        elif self._file:
+            self._file.write(data)
+
+    def process(self) -> None:
+        """Called by Twisted: the request has arrived completely."""
+        self._stop_timer()
+        if self._file:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        try:
+            response = self.site.answer(self)
+        except HttpError as error:
+            response = error_as_text(error)
+        except Exception:  # no fault of a request may end the process
+            Failure().printTraceback()
+            text = "the server failed to answer this request"
+            response = error_as_text(HttpError(http.INTERNAL_SERVER_ERROR, text))
+        self._forget()
+        if response:
+            self.respond(response)
+
+    def respond(self, response: HttpResponse) -> None:
+        """Write the response, unless the client has gone."""
+        if self.channel is not None:
+            send_response(self, replace(response, headers={**_HEADERS, **response.headers}))
+
+    def connectionLost(self, reason: Failure) -> None:
+        """Called by Twisted: the client has gone; forget what it has sent."""
+        self._stop_timer()
+        self._forget()
+        super().connectionLost(reason)  # type: ignore[no-untyped-call]
+
+    def _account(self) -> Account | None:
+        untyped: Any = self
+        if self.getHeader("Authorization") is None:
+            return None
+        try:
+            name, token = untyped.getUser().decode(), untyped.getPassword().decode()
+        except UnicodeDecodeError:
+            return None
+        return self.site.accounts.of_token(name, token)
+
+    def _stop_timer(self) -> None:
+        if self._timer and self._timer.active():
+            self._timer.cancel()
+
+    def _forget(self) -> None:
+        """Remove the file of the body, unless it was moved, and count the upload no longer."""
+        if self._file:
+            self._file.close()
+            self._file = None
+            assert self.account
+            self.site.uploading.remove(self.account.id)
+        if self.upload:
+            with contextlib.suppress(FileNotFoundError):
+                self.upload.unlink()
+            self.upload = None
+
+
+#: Nothing of other sites is loaded, and no page of another site frames or reads this one.
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}

@@ -1,0 +1,68 @@
+"""The options of `playout-server` for competitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from playout.protocol.endpoints import is_loopback, spelled
+from playout.server.cli.server_options import http_address
+from playout.server.tournament.competition_file import CompetitionFileError, read
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def competition_options(command: F) -> F:
+    """Add `--competition` and `--competition-http`, for bots that are handed in."""
+    http = click.option(
+        "--competition-http",
+        metavar="HOST:PORT",
+        default="127.0.0.1:8081",
+        show_default=True,
+        callback=http_address,
+        help="Address of the pages of competitions, where bots are handed in.",
+    )
+    file = click.option(
+        "--competition",
+        metavar="FILE",
+        multiple=True,
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="A competition, as playout-competition new writes it; repeatable. The ladder of its "
+        "game is for its bots only, and other games have one only by --ladder.",
+    )
+    return file(http(command))
+
+
+def with_competitions(
+    ladders: Mapping[str, str | None] | None, settings: Mapping[str, Any], *, insecure: bool
+) -> tuple[Mapping[str, str | None] | None, frozenset[str]]:
+    """Return the ladders with those of the competitions, and the games of these.
+
+    Raises UsageError for files with faults, for two competitions of one game, and for options that
+    do not fit.
+    """
+    files, http = settings["competition"], settings["competition_http"]
+    if not files:
+        return ladders, frozenset()
+    if settings["database"] == "none":
+        raise click.UsageError("--competition needs a database")
+    if http is None or not (is_loopback(http[0]) or insecure or settings["http_proxied"]):
+        shown = spelled(*http) if http else "none"
+        raise click.UsageError(
+            f"with --competition-http {shown}, tokens cannot be sent, or can be read on the "
+            "network: give an address of this machine behind a proxy with TLS, or allow it by "
+            "--insecure"
+        )
+    clocks: dict[str, str | None] = {}
+    for file in files:
+        try:
+            competition = read(file)
+        except CompetitionFileError as error:
+            raise click.UsageError(str(error)) from error
+        if competition.game in clocks:
+            raise click.UsageError(f"{file}: another competition has the ladder of its game")
+        clocks[competition.game] = competition.clock
+    return {**(ladders or {}), **clocks}, frozenset(clocks)

@@ -1,0 +1,225 @@
+"""The file of a competition: its game, dates, limits and house bots, checked with line numbers."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from playout.commands import toml_table
+from playout.commands.toml_table import TomlSyntaxError, TomlTable
+from playout.protocol.names import BadName, normalised, skeleton
+from playout.protocol.time_control import parse_time_control
+from playout.protocol.tournament_spec import PROGRAM_PROTOCOLS, SandboxSettings
+from playout.sandbox import settings
+from playout.server.tournament import formats
+
+#: What a bot speaks over its standard input and output; "python" is a class of Playout's `Player`.
+BOT_PROTOCOLS = ("python", *PROGRAM_PROTOCOLS)
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class HouseBot:
+    """A player of Playout that plays in a competition as a yardstick."""
+
+    name: str
+    player: str
+
+
+@dataclass(frozen=True)
+class Final:
+    """The tournament of the last accepted versions: its format and its rounds of pairs."""
+
+    format: str = "round_robin"
+    rounds: int = 2
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A person of the roster: the account that hands in, its team, and its name for grades."""
+
+    account: str
+    team: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Competition:
+    """The content of a competition's file; `name` is that of the file.
+
+    `opens` and `deadline` are in seconds since 1970. `roster` is by the skeleton of the account's
+    name; None if every account may hand in. `protocols` are those that are allowed. `folder` holds
+    everything that is handed in. `pause_s` is the longest wait of a bot between two pairs.
+    """
+
+    name: str
+    title: str
+    game: str
+    clock: str
+    opens: float
+    deadline: float
+    folder: Path
+    house: tuple[HouseBot, ...]
+    roster: Mapping[str, Contestant] | None = None
+    protocols: tuple[str, ...] = BOT_PROTOCOLS
+    builds: bool = True
+    submission_mb: int = 16
+    submissions_per_day: int = 20
+    visible: bool = True
+    pause_s: float = 60.0
+    sandbox: SandboxSettings = field(default_factory=SandboxSettings)
+    final: Final = field(default_factory=Final)
+
+    def contestant(self, account: str) -> Contestant | None:
+        """Return the contestant of an account, by name; None if it may not hand in."""
+        if self.roster is None:
+            return Contestant(account, account, account)
+        return self.roster.get(skeleton(account))
+
+
+class CompetitionFileError(ValueError):
+    """A competition's file has faults; the message has a line for each, `NAME.toml:7: ...`."""
+
+
+def read(path: Path) -> Competition:
+    """Return the competition that a file describes. Raises CompetitionFileError with all faults."""
+    try:
+        values, faults = toml_table.load(path.read_bytes().decode(), str(path))
+    except OSError as error:
+        raise CompetitionFileError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise CompetitionFileError(f"{path}: is not encoded in UTF-8") from error
+    except TomlSyntaxError as error:
+        raise CompetitionFileError(str(error)) from error
+    table = TomlTable(values, (), "a competition", faults)
+    competition = _competition(table, path.absolute())
+    table.close()
+    if faults.found:
+        raise CompetitionFileError(faults.text())
+    return competition
+
+
+def _competition(table: TomlTable, path: Path) -> Competition:
+    """Return the competition of a table; if that has faults, the result is not used."""
+    if not _NAME.fullmatch(path.stem):
+        table.fault(
+            f"the file's name, {path.stem!r}, must be at most 32 letters a-z, digits, - and _: it "
+            "is part of addresses"
+        )
+    opens = table.take("opens", _moment, _EARLIEST)
+    deadline = table.need("deadline", _moment, datetime.max.replace(tzinfo=UTC))
+    if opens >= deadline:
+        table.fault("deadline must be after opens", "deadline")
+    protocols = tuple(
+        table.elements("protocols", toml_table.one_of("protocol", BOT_PROTOCOLS), "lines")
+        if "protocols" in table
+        else BOT_PROTOCOLS
+    )
+    return Competition(
+        name=path.stem,
+        title=table.take("title", toml_table.visible(100), path.stem),
+        game=table.need("game", lambda value: str(toml_table.game(value)), ""),
+        clock=table.take("clock", _clock, "10+1"),
+        opens=opens.timestamp(),
+        deadline=deadline.timestamp(),
+        folder=path.with_suffix(""),
+        house=_house(table),
+        roster=_roster(table, path.parent),
+        protocols=protocols,
+        builds=table.take("builds", toml_table.truth, True),
+        submission_mb=table.take("submission_mb", toml_table.whole(1, 1024), 16),
+        submissions_per_day=table.take("submissions_per_day", toml_table.whole(1, 10_000), 20),
+        pause_s=table.take("pause_s", toml_table.number(0, 86_400), 60.0),
+        visible=table.take("visible", toml_table.truth, True),
+        sandbox=_sandbox(table, path.parent),
+        final=_final(table),
+    )
+
+
+def _moment(value: object) -> datetime:
+    """Return a time with its offset from UTC; raise ValueError for other values."""
+    if not isinstance(value, datetime) or value.tzinfo is None:
+        raise ValueError(
+            "must be a date and time with an offset from UTC, without quotes, as in "
+            f"2026-12-18T20:00:00+01:00, not {value}"
+        )
+    return value
+
+
+def _clock(value: object) -> str:
+    """Return a time control; raise ValueError for none, with which a match may never end."""
+    clock = toml_table.clock(value)
+    if parse_time_control(clock) is None:
+        raise ValueError("must limit the time of a match, as 10+1 does")
+    return clock
+
+
+def _sandbox(table: TomlTable, folder: Path) -> SandboxSettings:
+    """Return the settings of the sandbox, whose paths are relative to the file."""
+    found = settings.read(table.table("sandbox", "the sandbox"))
+    return replace(found, reads=tuple(str(folder / each) for each in found.reads))
+
+
+def _house(table: TomlTable) -> tuple[HouseBot, ...]:
+    """Return the house bots, of which there is at least one: submissions play against the first."""
+    found: dict[str, HouseBot] = {}
+    for each in table.tables("house", "a house bot"):
+        name = each.need("name", toml_table.name, "house")
+        bot = HouseBot(name, each.need("player", toml_table.player, "random"))
+        if skeleton(name) in found:
+            each.fault(f"name: {name!r} looks like the name of another house bot", "name")
+        found[skeleton(name)] = bot
+        each.close()
+    return tuple(found.values())
+
+
+def _final(table: TomlTable) -> Final:
+    final = table.table("final", "the final")
+    default = Final()
+    chosen = Final(
+        final.take("format", toml_table.one_of("format", formats.names()), default.format),
+        final.take("rounds", toml_table.whole(1, 1000), default.rounds),
+        final.take("seed", toml_table.whole(0, 2**31 - 1), default.seed),
+    )
+    final.close()
+    return chosen
+
+
+def _roster(table: TomlTable, folder: Path) -> Mapping[str, Contestant] | None:
+    """Return the roster in the CSV file that a key names; None without the key."""
+    name = table.take("roster", toml_table.visible(toml_table.LONGEST_PATH), "")
+    if not name:
+        return None
+    found: dict[str, Contestant] = {}
+    try:
+        with (folder / name).open(newline="", encoding="utf-8-sig") as file:
+            rows = csv.DictReader(file)
+            if "account" not in (rows.fieldnames or ()):
+                table.fault(f"roster: {name} needs a first line with account, team, name", "roster")
+                return found
+            for row in rows:
+                _add_row(table, found, row, f"{folder / name}:{rows.line_num}")
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        table.fault(f"roster: {name} cannot be read: {error}", "roster")
+    return found
+
+
+def _add_row(
+    table: TomlTable, found: dict[str, Contestant], row: Mapping[str, str | None], place: str
+) -> None:
+    try:
+        account = normalised((row.get("account") or "").strip())
+        team = normalised((row.get("team") or "").strip() or account)
+    except BadName as error:
+        table.fault_elsewhere("roster", place, str(error))
+        return
+    if skeleton(account) in found:
+        table.fault_elsewhere("roster", place, f"{account!r} is listed before")
+    name = (row.get("name") or "").strip() or account
+    found[skeleton(account)] = Contestant(account, team, name)

@@ -1,0 +1,288 @@
+"""Competitions: real bots are handed in to a real server, and run in sandboxes."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from playout.competition.submissions import Submissions
+from playout.sandbox import machine
+from playout.server.tournament.competition_file import read
+from support.commands import finish, run, start
+from support.competitions import FIRST, PAST, Cup, bot, require_sandbox
+from support.raw_client import RawClient
+from support.requirements import skip_without
+from support.scale import repetitions
+from support.waiting import wait_until
+
+pytestmark = pytest.mark.usefixtures("_sandbox")
+PLAYER = '''\
+"""Takes the first action."""
+from playout.players import Player, PlayResult
+
+class First(Player):
+    def choose(self, states, limit):
+        print("I think")
+        return PlayResult(self.game.legal_actions(states[-1])[0])
+'''
+#: Answers the positions of the check, and then does this.
+LATER = FIRST.replace("    print(", '    if len(told["moves"]) > 1: {}\n    print(')
+#: The tests of the sandbox have a program that forks without end.
+MANY = "import os, time\nfor _ in range(40):\n    if not os.fork(): break\ntime.sleep(60)\n"
+_SECRETS = "import glob, os\nfor each in {}:\n    assert not os.path.exists(each), each\n"
+
+
+@pytest.fixture(scope="module")
+def _sandbox() -> None:
+    require_sandbox()
+
+
+@pytest.fixture(scope="module")
+def cup(tmp_path_factory: pytest.TempPathFactory, _sandbox: None) -> Iterator[Cup]:
+    cup = Cup(tmp_path_factory.mktemp("competition"), more="submissions_per_day = 1000")
+    for name in ("Ada", "Bob"):
+        cup.account(name)
+    with cup.running():
+        yield cup
+
+
+def submit(cup: Cup, path: Path, name: str = "Ada") -> tuple[int, str]:
+    return run(
+        *("playout-submit", str(path), "--competition", "cup", "--name", name),
+        *("--site", f"http://127.0.0.1:{cup.port}"),
+        env=os.environ | {"PLAYOUT_TOKEN": cup.tokens[name]},
+    )
+
+
+def test_a_bot_is_accepted_and_plays_on_the_ladder(cup: Cup, tmp_path: Path) -> None:
+    (tmp_path / "first.py").write_text(PLAYER)
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for name, text in bot().items():
+        (folder / name).write_text(text)
+    versions = []
+    for path in (tmp_path / "first.py", folder):
+        code, output = submit(cup, path)
+        assert code == 0, output
+        for stage in ("unpack", "build", "check", "matches", "accepted"):
+            assert f"== {stage}" in output
+        versions.append(output.split("Accepted as version ")[1][:12])
+
+    def rows() -> bool:
+        standings = cup.ask("GET", "state")[1]["standings"]
+        found = {(each["name"], each["version"]): each for each in standings}
+        mine = [found.get(("Ada", version)) for version in versions]
+        return bool(mine[1] and mine[1]["matches"] > 1 and ("House", "random") in found)
+
+    wait_until(rows, "both versions on the ladder")
+    code, output = run("playout-competition", "status", str(cup.file))
+    assert code == 0
+    assert versions[1] in output
+
+
+def test_a_command_builds_the_bot(cup: Cup) -> None:
+    files = bot("", build="cp source.txt bot.py && chmod u+x bot.py") | {"source.txt": FIRST}
+    done = cup.ended("Ada", cup.hand_in("Ada", files))
+    assert done["state"] == "accepted", done
+    assert len(done["matches"]) == 2
+
+
+def test_a_bot_sees_nothing_of_the_server_and_of_others(cup: Cup) -> None:
+    """It would crash, and be refused, if it saw one of these."""
+    other = cup.hand_in("Bob", bot())
+    places = ["/etc/passwd", str(cup.folder / "playout.db"), str(cup.file), os.path.expanduser("~")]
+    places += [str(cup.folder / "cup" / "submissions" / f"{other:06}" / each)
+               for each in ("upload", "submission.json", "log.txt", "code/bot.py")]  # fmt: skip
+    assert all(os.path.exists(each) for each in places[:4])
+    done = cup.ended("Ada", cup.hand_in("Ada", bot(_SECRETS.format(places) + FIRST)))
+    assert done["state"] == "accepted", done
+
+
+@pytest.mark.parametrize(
+    ("files", "stage", "reason"),
+    [
+        ({"x.txt": ""}, "unpack", "exactly one Python file"),
+        ({"bot.toml": 'protocol = "lines"'}, "unpack", "needs 'command'"),
+        ({"../../evil.py": PLAYER}, "unpack", "leads out of the folder"),
+        (bot(build="echo no such header >&2; exit 3"), "build", "exit code 3"),
+        (bot(build="ln -s /etc/passwd bot.txt"), "build", "is a link or a device"),
+        (bot("raise SystemExit(5)"), "check", "has exited with code 5"),
+        (bot("1 / 0"), "check", "division by zero"),
+        (bot(command="no-such-program"), "check", "no program"),
+        (bot("print('hello')"), "check", "'hello': not legal"),
+        (bot("import socket; socket.socket()"), "check", "Operation not permitted"),
+        (bot("x = 'x' * 2**30"), "check", "MemoryError"),
+        (bot(MANY), "check", "more than 20 processes|Resource"),
+        (bot("open('/tmp/x', 'wb').write(bytes(2**27))"), "check", "space|large"),
+        ({"a.py": PLAYER + PLAYER.replace("First", "Other")}, "check", "exactly one class"),
+        ({"a.py": "import this_is_missing"}, "check", "this_is_missing"),
+        (bot(LATER.format("sys.exit(7)")), "matches", "resign"),
+        (bot(LATER.format("told['legal_actions'] = [-1]")), "matches", "resign"),
+        (bot(LATER.format("import time; time.sleep(600)")), "matches", "time"),
+        (bot(LATER.format("print('x' * 10**9)")), "matches", "resign|time"),
+    ],
+)  # fmt: skip
+def test_a_faulty_bot_is_refused_with_its_reason(
+    cup: Cup, files: dict[str, str], stage: str, reason: str
+) -> None:
+    done = cup.ended("Bob", cup.hand_in("Bob", files))
+    assert (done["state"], done["stage"]) == ("refused", stage), done
+    assert re.search(reason, done["reason"] + done["log"].split("==")[-1]), done
+    assert str(cup.folder) not in done["reason"]
+    folder = str(cup.folder / "cup" / "submissions" / f"{done['id']:06}")
+    wait_until(lambda: not [each for each in cup.processes() if folder in words(each)])
+
+
+def words(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def test_only_the_author_reads_a_submission(cup: Cup) -> None:
+    number = cup.hand_in("Ada", bot())
+    assert cup.ask("GET", f"submissions/{number}", "Ada")[0] == 200
+    assert cup.ask("GET", f"submissions/{number}", "Bob") == (
+        404,
+        "you have no such submission\n",
+    )
+    assert number not in [each["id"] for each in cup.ask("GET", "submissions", "Bob")[1]]
+    for name in ("", "Eve"):
+        for method, path in (("GET", f"submissions/{number}"), ("PUT", "submissions/bot.py")):
+            status, text = cup.ask(method, path, name, b"x" if method == "PUT" else None)
+            assert status == 401, text
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("submissions/bot.exe", b"x", 415),
+        ("submissions/bot.py", b"", 400),
+        ("submissions/bot.py", b"x" * (16 * 2**20 + 1), 413),
+        ("submissions/../bot.py", b"x", 404),
+        ("nothing", b"x", 404),
+    ],
+)
+def test_what_cannot_be_handed_in(cup: Cup, path: str, body: bytes, status: int) -> None:
+    before = len(cup.ask("GET", "submissions", "Ada")[1])
+    found, text = cup.ask("PUT", path, "Ada", body)
+    assert found == status
+    assert len(text.splitlines()) == 1
+    assert len(cup.ask("GET", "submissions", "Ada")[1]) == before
+    assert not list((cup.folder / "cup" / "incoming").iterdir())
+
+
+def test_a_body_without_a_length_is_limited_too(cup: Cup) -> None:
+    chunks = (b"x" * 2**20 for _ in range(17))
+    status, text = cup.ask("PUT", "submissions/bot.py", "Ada", chunks)
+    assert (status, text) == (413, "a submission has at most 16 MiB\n")
+    status, _ = cup.ask("PUT", "submissions/bot.py", "Ada", iter([PLAYER.encode()]))
+    assert status == 201
+
+
+def test_an_upload_that_breaks_off_leaves_nothing(cup: Cup) -> None:
+    incoming = cup.folder / "cup" / "incoming"
+    before = len(cup.ask("GET", "submissions", "Ada")[1])
+    given = base64.b64encode(f"Ada:{cup.tokens['Ada']}".encode()).decode()
+    with socket.create_connection(("127.0.0.1", cup.port)) as connection:
+        head = f"PUT /cup/submissions/bot.py HTTP/1.1\r\nHost: x\r\nAuthorization: Basic {given}"
+        connection.sendall(f"{head}\r\nContent-Length: 1000\r\n\r\nabc".encode())
+        wait_until(lambda: list(incoming.iterdir()))
+    wait_until(lambda: not list(incoming.iterdir()))
+    assert len(cup.ask("GET", "submissions", "Ada")[1]) == before
+
+
+def test_others_cannot_enter_the_ladder(cup: Cup) -> None:
+    code, output = run(
+        *("playout-player", "any", "random", "--ladder", "nim", "--name", "Ada"),
+        *("--port", str(cup.server_port), "--matches", "1"),
+        env=os.environ | {"PLAYOUT_TOKEN": cup.tokens["Ada"]},
+    )
+    assert code == 1
+    assert "the ladder of nim" in output
+    assert "is for a competition" in output
+
+
+@pytest.mark.timeout(900)  # with --slow
+def test_after_a_kill_each_submission_is_handled_once(tmp_path: Path) -> None:
+    cup = Cup(tmp_path)
+    rounds = repetitions(30, short=2)
+    names = [f"Team {number}" for number in range(rounds)]
+    for name in names:
+        cup.account(name)
+    numbers: dict[str, int] = {}
+    with cup.running():
+        for turn, name in enumerate(names):
+            numbers[name] = cup.hand_in(name, bot(FIRST if turn % 2 else "1 / 0"))
+            if turn % 3 == 1:  # while something of it runs
+                wait_until(lambda: cup.processes() or None)
+            os.kill(cup.host(), signal.SIGKILL)
+            wait_until(lambda: not cup.processes(), "the end of what it has started")
+            cup.wait_until_ready()
+        for turn, name in enumerate(names):
+            state = cup.ended(name, numbers[name])["state"]
+            assert state == ("accepted" if turn % 2 else "refused")
+        assert cup.server
+        cup.server.process.kill()
+    wait_until(lambda: not cup.processes(), "the end of what it has started")
+    stored = list(Submissions(read(cup.file)))
+    assert [each.id for each in stored] == sorted(numbers.values())
+    ended = [each.ended_at for each in stored]
+    with cup.running():
+        wait_until(lambda: cup.ask("GET", "state")[1]["queued"] == 0)
+    assert [each.ended_at for each in Submissions(read(cup.file))] == ended
+
+
+def test_a_student_cannot_hold_up_the_queue(tmp_path: Path) -> None:
+    """Ada seeks the match of her own submission: it is refused, and the next one is handled."""
+    cup = Cup(tmp_path, changed={"playout.competition.contestants.START_S": 3.0})
+    for name in ("Ada", "Bob"):
+        cup.account(name)
+    with cup.running() as server, RawClient(server.host, server.port) as ada:
+        ada.hello("Ada", guest=False, token=cup.tokens["Ada"])
+        ada.ask("seek", game="nim", opponent="House")
+        numbers = {name: cup.hand_in(name, bot()) for name in ("Ada", "Bob")}
+        assert "no match against House began" in cup.ended("Ada", numbers["Ada"])["reason"]
+        assert cup.ended("Bob", numbers["Bob"])["state"] == "accepted"
+
+
+def test_after_the_deadline_nothing_is_accepted(tmp_path: Path) -> None:
+    cup = Cup(tmp_path, deadline=PAST)
+    cup.account("Ada")
+    with cup.running():
+        status, text = cup.ask("PUT", "submissions/bot.py", "Ada", PLAYER)
+        assert status == 403
+        assert "the deadline of The cup was on 2020-01-01 at 00:00 UTC" in text
+
+
+def test_without_a_sandbox_the_server_says_so_and_refuses(tmp_path: Path) -> None:
+    """Its file gives up nothing, and this machine has no systemd."""
+    cup = Cup(tmp_path)
+    cup.account("Ada")
+    cup.file.write_text(cup.file.read_text().replace('without = ["cgroup"]', ""))
+    if "cgroup" not in machine.missing():
+        skip_without("a machine without systemd")
+    with cup.running() as server:
+        status, text = cup.ask("PUT", "submissions/bot.py", "Ada", PLAYER)
+        assert status == 503
+        assert "cannot be enforced on this machine" in text
+        assert cup.ask("GET", "state")[1]["refusal"]
+        _, log = server.stop()
+    assert "submissions are refused: cgroup" in log
+
+
+def test_a_faulty_file_ends_the_server(tmp_path: Path) -> None:
+    cup = Cup(tmp_path, deadline="2100")
+    process = start("playout-server", "--port", "0", "--competition", str(cup.file),
+                    "--database", cup.database)  # fmt: skip
+    code, output = finish(process)
+    assert code == 2
+    assert f"{cup.file}:4: deadline: must be a date and time" in output

@@ -1,0 +1,191 @@
+"""A server with a competition, and clients that hand bots in."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import http.client
+import io
+import json
+import os
+import secrets
+import tarfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from playout.commands.restarts import BackOff
+from playout.sandbox import machine
+from playout.server.core.accounts import digest
+from playout.server.model.records import Account
+from playout.server.storage import Database
+from support.commands import RunningServer, running_server
+from support.processes import is_gone
+from support.requirements import skip_without
+from support.waiting import wait_until
+from testbed.machine import reserve_port, runs
+
+FILE = """\
+title = "The cup"
+game = "nim"
+clock = "3+1"
+deadline = {deadline}
+{more}
+pause_s = 0.2
+[sandbox]
+memory_mb = 256
+disk_mb = 8
+processes = 20
+without = ["cgroup"]
+
+[[house]]
+name = "House"
+player = "random"
+
+[final]
+rounds = 1
+"""
+FUTURE, PAST = "2100-01-01T00:00:00Z", "2020-01-01T00:00:00Z"
+#: A bot that chooses the first action.
+FIRST = """\
+import json, sys
+for line in sys.stdin:
+    told = json.loads(line)
+    print(told["legal_actions"][0], flush=True)
+"""
+
+
+def require_sandbox() -> None:
+    lacking = machine.missing()
+    if "bubblewrap" in lacking or "seccomp" in lacking:
+        skip_without(f"a sandbox ({lacking})")
+
+
+def bot(program: str = FIRST, **keys: str) -> dict[str, str]:
+    """Return the files of a Python program that reads lines; `keys` are those of bot.toml."""
+    keys = {"protocol": "lines", "command": "python3 bot.py"} | keys
+    toml = "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items())
+    return {"bot.py": program, "bot.toml": toml}
+
+
+def packed(files: Mapping[str, str]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for name, text in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(text.encode())
+            archive.addfile(info, io.BytesIO(text.encode()))
+    return buffer.getvalue()
+
+
+@dataclass
+class Cup:
+    """A competition, its database with accounts, and the port of its pages."""
+
+    folder: Path
+    more: str = ""
+    deadline: str = FUTURE
+    name: str = "cup"
+    changed: dict[str, Any] = field(default_factory=dict)
+    port: int = field(default_factory=reserve_port)
+    server_port: int = field(default_factory=reserve_port)
+    tokens: dict[str, str] = field(default_factory=dict)
+    server: RunningServer | None = None
+
+    def __post_init__(self) -> None:
+        self.file = self.folder / f"{self.name}.toml"
+        if not self.file.exists():
+            self.file.write_text(FILE.format(deadline=self.deadline, more=self.more))
+        self.database = f"sqlite:///{self.folder / 'playout.db'}"
+
+    def account(self, name: str) -> str:
+        """Make an account, and return its token."""
+        token = self.tokens[name] = secrets.token_hex(16)
+        with closing(Database(self.database)) as database:
+            database.migrate()
+            account = Account(
+                id=secrets.token_hex(8), name=name, digest=digest(token), created_at=time.time()
+            )
+            database.put_account(account)
+        return token
+
+    @contextmanager
+    def running(self) -> Iterator[RunningServer]:
+        """Run the server until the end of the block, and wait until its pages answer."""
+        options = (
+            *("--database", self.database, "--competition", str(self.file)),
+            *("--competition-http", f"127.0.0.1:{self.port}", "--port", str(self.server_port)),
+            *("--warm", "nim"),
+        )
+        changed = {"playout.server.net.competition_process.BACK_OFF": BackOff(0.1, 0.1)}
+        with running_server(*options, changed=changed | self.changed) as server:
+            self.server = server
+            self.wait_until_ready()
+            yield server
+
+    def wait_until_ready(self) -> None:
+        wait_until(self._answers, "pages of competitions")
+
+    def _answers(self) -> bool:
+        try:
+            return self.ask("GET", "state")[0] == 200
+        except OSError:
+            return False
+
+    def ask(
+        self, method: str, path: str, name: str = "", body: Any = None, **headers: str
+    ) -> tuple[int, Any]:
+        """Send a request to the competition; return its status and the data or the text."""
+        if name:
+            given = base64.b64encode(f"{name}:{self.tokens.get(name, 'x')}".encode()).decode()
+            headers = {"Authorization": f"Basic {given}", **headers}
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)) as connection:
+            connection.request(method, f"/{self.name}/{path}", body, headers)
+            answer = connection.getresponse()
+            text = answer.read()
+        is_json = answer.headers.get("Content-Type") == "application/json"
+        return answer.status, json.loads(text) if is_json else text.decode()
+
+    def hand_in(self, name: str, files: Mapping[str, str]) -> int:
+        """Hand a folder in; return the number of the submission."""
+        status, told = self.ask("PUT", "submissions/bot.tar.gz", name, packed(files))
+        assert status == 201, told
+        return int(told["id"])
+
+    def ended(self, name: str, number: int) -> dict[str, Any]:
+        """Wait until a submission is accepted or refused; return it with its log."""
+
+        def found() -> dict[str, Any] | None:
+            told = self.ask("GET", f"submissions/{number}", name)[1]
+            return told if told["ended_at"] is not None else None
+
+        return wait_until(found, f"submission {number}", seconds=120)
+
+    def processes(self) -> list[int]:
+        """Return the processes that were started for submissions.
+
+        Their words name the folder of the competition, or they run there.
+        """
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdecimal() and not is_gone(int(entry.name)):
+                with contextlib.suppress(OSError):
+                    said = (entry / "cmdline").read_text(errors="replace")
+                    if str(self.folder / self.name) in said + os.readlink(entry / "cwd"):
+                        found.append(int(entry.name))
+        return found
+
+    def host(self) -> int:
+        """Return the process of the competitions, a child of the server."""
+        assert self.server
+        return wait_until(self._host, "the process of the competitions")
+
+    def _host(self) -> int | None:
+        assert self.server
+        server = self.server.process.pid
+        children = Path(f"/proc/{server}/task/{server}/children").read_text().split()
+        found = (int(each) for each in children)
+        return next((each for each in found if runs(each, "playout.competition.host")), None)

@@ -1,0 +1,96 @@
+"""playout.server.tournament.competition_file: the file of a competition, and its faults."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from playout.server.tournament.competition_file import CompetitionFileError, Final, read
+
+GOOD = """\
+game = "nim"
+deadline = 2030-01-01T12:00:00+02:00
+[[house]]
+name = "House"
+player = "random"
+"""
+
+
+def file_of(folder: Path, text: str, name: str = "cup.toml") -> Path:
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def test_a_short_file(tmp_path: Path) -> None:
+    found = read(file_of(tmp_path, GOOD))
+    assert (found.name, found.title, found.clock) == ("cup", "cup", "10+1")
+    assert found.deadline == datetime(2030, 1, 1, 10, tzinfo=UTC).timestamp()
+    assert found.folder == tmp_path / "cup"
+    assert found.final == Final()
+    contestant = found.contestant("Ada")
+    assert contestant
+    assert contestant.team == "Ada"
+
+
+def test_a_roster_knows_names_that_look_alike(tmp_path: Path) -> None:
+    (tmp_path / "class.csv").write_text("account,team,name\nAda,Reds,Ada L.\nBob,,\n")
+    found = read(file_of(tmp_path, 'roster = "class.csv"\n' + GOOD))
+    ada, bob = found.contestant("ADA"), found.contestant("Bob")
+    assert ada
+    assert bob
+    assert (ada.team, ada.name, bob.team, bob.name) == ("Reds", "Ada L.", "Bob", "Bob")
+    assert found.contestant("Eve") is None
+
+
+def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
+    found = read(file_of(tmp_path, GOOD + '[sandbox]\nreads = ["lib", "/opt"]\n'))
+    assert found.sandbox.reads == (str(tmp_path / "lib"), "/opt")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fault"),
+    [
+        ('game = "nim"', "", "1: a competition needs 'game'"),
+        ('"nim"', '"nimm"', "1: game: .*did you mean 'nim'"),
+        ("2030-01-01T12:00:00+02:00", "2030-01-01", "2: deadline: must be a date and time with"),
+        ("2030-01-01T12:00:00+02:00", '"soon"', "2: deadline: must be a date and time with"),
+        ("deadline =", "opens = 2031-01-01T00:00:00Z\ndeadline =", "3: deadline must be after"),
+        ("deadline =", 'clock = "none"\ndeadline =', "2: clock: must limit the time"),
+        ("deadline =", "submission_mb = 0\ndeadline =", "2: submission_mb: must be a whole number"),
+        ("deadline =", 'protocols = ["json"]\ndeadline =', "2: protocols: .*json"),
+        ("deadline =", 'roster = "none.csv"\ndeadline =', "2: roster: none.csv cannot be read"),
+        ("deadline =", "colour = 1\ndeadline =", "2: .*unknown key of a competition 'colour'"),
+        ('name = "House"', 'name = "a\\u0000b"', "4: name: "),
+        ("[[house]]", "[final]\nrounds = 0\n[[house]]", "4: rounds: must be a whole number"),
+        ("[[house]]", "[sandbox]\nmemory_mb = 1\n[[house]]", "4: memory_mb: must be"),
+        ("[[house]]", "[[house]]\nname = 'HOUSE'\nplayer='uct'\n[[house]]", "looks like the name"),
+        ("game =", "game ==", "1: Invalid value"),
+    ],
+)
+def test_a_fault_names_its_line(tmp_path: Path, before: str, after: str, fault: str) -> None:
+    assert before in GOOD
+    path = file_of(tmp_path, GOOD.replace(before, after, 1))
+    with pytest.raises(CompetitionFileError, match=fault) as raised:
+        read(path)
+    assert all(line.startswith(f"{path}:") for line in str(raised.value).splitlines())
+
+
+def test_the_name_of_the_file_is_part_of_addresses(tmp_path: Path) -> None:
+    with pytest.raises(CompetitionFileError, match="must be at most 32 letters a-z"):
+        read(file_of(tmp_path, GOOD, "My Cup.toml"))
+
+
+@pytest.mark.parametrize(
+    ("roster", "fault"),
+    [
+        ("name\nAda\n", "cup.toml:1: roster: .* needs a first line with account"),
+        ("account\nAda\nADA\n", r"class.csv:3: 'ADA' is listed before"),
+        ("account\nA\u200bda\n", "class.csv:2: "),
+    ],
+)
+def test_a_faulty_roster(tmp_path: Path, roster: str, fault: str) -> None:
+    (tmp_path / "class.csv").write_text(roster)
+    with pytest.raises(CompetitionFileError, match=fault):
+        read(file_of(tmp_path, 'roster = "class.csv"\n' + GOOD))
