@@ -16,6 +16,7 @@ from playout.players.engines.gomocup_engine import GomocupBrain
 from playout.players.engines.gtp_engine import GtpServer
 from playout.players.engines.line_input import LineInput
 from playout.players.engines.local_match import checked_player
+from playout.players.engines.uci_engine import UciServer
 
 EPILOG = """
 \b
@@ -23,6 +24,7 @@ Examples, as the command of an engine in the other program:
   playout-engine gtp uct --game othello      GoGui plays Othello
   playout-engine gtp "rave(time=2)"          gomoku, two seconds a move
   playout-engine gomocup rave                Piskvork, Gomocup
+  playout-engine uci alphabeta               chess in PyChess, Arena, lichess-bot
 
 \b
 PLAYER is spelled as for playout-player, which lists the options of
@@ -86,6 +88,24 @@ def gtp(player: str, game: str, forced_passes: str) -> None:
 def gomocup(player: str) -> None:
     """Be a brain for Piskvork and managers of Gomocup: gomoku on 5 to 20 rows and columns."""
     GomocupBrain(_checked(player), _standard_input()).run()
+
+
+@main.command()
+@click.argument("player")
+@click.option(
+    "--game",
+    default="chess",
+    show_default=True,
+    help="The first game, if the other program does not set UCI_Variant: breakthrough.",
+)
+def uci(player: str, game: str) -> None:
+    """Be a UCI engine for programs that play chess, and for those that pair engines.
+
+    The option UCI_Variant changes the game: breakthrough, clobber, clobber10, ataxx, amazons,
+    flipello, which is Othello, and flipello10. Its moves are those of Fairy-Stockfish.
+    """
+    wanted = _checked(player)
+    UciServer(games.load(game), wanted, _standard_input()).run()
 
 
 def _checked(player: str) -> spec.Spec:

@@ -70,12 +70,24 @@ class LocalMatch:
         """Return whether the last ply was a pass of that seat that nobody named."""
         return False
 
+    def turn(self, state: State) -> None:
+        """Continue from `state`, which replaces the present position, as one with another mover.
+
+        The moves that led to it are no longer known.
+        """
+        if state != self.state:
+            self.states[-1] = state
+            self._moves = None
+
     def replayed(self, game: Game) -> LocalMatch:
         """Return a match of another game with the same actions, with these moves and this player.
 
-        Raises SpecError if the player cannot play it.
+        If the moves are not known, it has the positions of this match. Raises SpecError if the
+        player cannot play it.
         """
         match = type(self)(game, self._wanted)
+        if self._moves is None:
+            match.states, match._moves = [*self.states], None
         for action in self._moves or ():
             LocalMatch.play(match, action)  # skipped passes are among the moves
         return match

@@ -37,18 +37,19 @@ class UciVariant:
     top: str = "first row"
     letters: str = ".Pp"
     fen: str = "{ranks} {player} - - 0 1"
+    has_ties: bool = True
 
 
 _OTHELLO_FEN = "{ranks}[{discs}] {player} - - 0 1"
 #: All variants. Of several games with one name, the first is played by that name.
 VARIANTS = (
     UciVariant("chess", "chess"),
-    UciVariant("breakthrough", "breakthrough", "last row"),
-    UciVariant("clobber", "clobber", "first column"),
-    UciVariant("clobber", "clobber(rows=6,columns=5)", "last row"),
-    UciVariant("clobber10", "clobber(rows=10,columns=10)", "last row"),
+    UciVariant("breakthrough", "breakthrough", "last row", has_ties=False),
+    UciVariant("clobber", "clobber", "first column", has_ties=False),
+    UciVariant("clobber", "clobber(rows=6,columns=5)", "last row", has_ties=False),
+    UciVariant("clobber10", "clobber(rows=10,columns=10)", "last row", has_ties=False),
     UciVariant("ataxx", "ataxx", fen="{ranks} {player} - - {quiet} 1"),
-    UciVariant("amazons", "amazons", letters=".Qq*"),
+    UciVariant("amazons", "amazons", letters=".Qq*", has_ties=False),
     UciVariant("flipello", "othello", fen=_OTHELLO_FEN),
     UciVariant("flipello10", "othello(size=10)", fen=_OTHELLO_FEN),
 )
@@ -84,6 +85,7 @@ class UciGame(ABC):
         self._game: Any = game
         #: The value of UCI_Variant.
         self.variant = variant.name
+        self.has_ties = variant.has_ties
         #: The first position, as the command `position` names it.
         self.first = "startpos"
 
@@ -127,6 +129,16 @@ class UciGame(ABC):
             if self.name(state, action).lower() == wanted:
                 return (action,)
         return ()
+
+    def line_names(self, state: State, actions: Iterable[int]) -> list[str]:
+        """Return the names of the complete moves of a line from `state`, as far as it is legal."""
+        states, legal = [state], []
+        for action in actions:
+            if action not in self._game.legal_actions(states[-1]):
+                break
+            legal.append(action)
+            states.append(self._game.next_state(states[-1], action))
+        return self.names(states, legal)
 
     def line(self, state: State, names: Iterable[str]) -> tuple[int, ...]:
         """Return the actions of a line of moves from `state`, up to the first that is not legal."""

@@ -285,6 +285,10 @@ def test_a_move_comes_with_its_analysis(engine: GtpController) -> None:
         (["gtp", "uct(time=0)"], "time must be above 0"),
         (["gomocup", "uct(x=1)"], "unknown option of uct"),
         (["gomocup", "human"], "human is a person"),
+        (["uci", "human"], "human is a person"),
+        (["uci", "random", "--game", "nim"], "UCI programs play chess, breakthrough"),
+        (["uci", "random", "--game", "open_spiel(game=chess)"], "its rules are not compiled"),
+        (["uci", "alphabeta", "--game", "amazons"], "there is no evaluation of amazons"),
         (["gtp"], "Missing argument 'PLAYER'"),
     ],
 )
@@ -295,7 +299,7 @@ def test_bad_usage_is_refused_before_the_first_command(words: list[str], told: s
     assert "Traceback" not in said
 
 
-@pytest.mark.parametrize("words", [[], ["gtp"], ["gomocup"]])
+@pytest.mark.parametrize("words", [[], ["gtp"], ["gomocup"], ["uci"]])
 def test_help_explains_itself(words: list[str]) -> None:
     code, said = run("playout-engine", *words, "--help")
     assert code == 0
@@ -340,7 +344,6 @@ def test_go_has_a_komi_a_size_and_a_score() -> None:
     for line in ("boardsize 5", "komi 0.5", "play b C1", "play w pass"):
         engine.good(line)
     assert engine.good("showboard").splitlines()[-4:-2] == [" 1 . . X . . 1", "   A B C D E"]
-    assert "it is black's turn" in engine.bad("play w A1")
     assert engine.good("gogui-rules_legal_moves").split()[-3:] == ["D5", "E5", "pass"]
     engine.good("play b pass")
     assert engine.good("final_score") == "B+24.5"

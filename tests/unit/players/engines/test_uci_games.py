@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from playout import games
 from playout.games import Game, State
 from playout.players.engines.uci_games import VARIANTS, UciGame, UciVariant, uci_game
 
+ROOT = Path(__file__).parents[4]
 #: By Fairy-Stockfish: the first five moves of a match, the position after them, without the discs
 #: in hand, and the number of its legal moves.
 MATCHES = {
@@ -177,3 +179,14 @@ def test_other_positions_are_refused(game: str, fen: str, said: str) -> None:
 def test_other_games_are_refused(game: str) -> None:
     with pytest.raises(ValueError, match=r"UCI programs play chess, breakthrough, .*, not "):
         uci_game(games.load(game))
+
+
+def test_the_variants_are_documented() -> None:
+    text = (ROOT / "docs" / "other-programs.md").read_text(encoding="utf-8")
+    (table,) = re.findall(r"\| `UCI_Variant` \| game \|\n\| --- \| --- \|\n((?:\|.*\n)+)", text)
+    listed: dict[str, str] = {}
+    for row in table.splitlines():
+        names, played = (re.findall("`([^`]+)`", cell) for cell in row.strip("|").split("|"))
+        listed |= dict(zip(names, played, strict=True))
+    first = {each.name: each.game for each in reversed(VARIANTS)}
+    assert listed == first
