@@ -21,7 +21,7 @@ class LinesClient(EngineClient):
     def _start(self, deadline: float) -> None:
         pass  # it writes nothing before the first position
 
-    def new_match(self) -> None:
+    def _new_match(self, deadline: float) -> None:
         pass  # the next line has the whole position
 
     def settle(self, deadline: float) -> None:
@@ -29,9 +29,11 @@ class LinesClient(EngineClient):
             self._answer(deadline)
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
-        self.process.send(self._line(position, limit))
+        given = self.time.left(limit)
+        self.process.send(self._line(position, given))
         self._is_thinking = True
         said = self._answer(move_deadline(limit, position.seat))
+        self.time.answered(given.seconds)
         action = int(said) if said.isdecimal() and said.isascii() else None
         return PlayResult(self.require_legal(action, position, said))
 
