@@ -1,6 +1,7 @@
 """Havannah: connect two corners or three sides, or close a ring. Also the kernels of Y.
 
-Action y * (2 * size - 1) + x puts a stone, as in OpenSpiel. The neighbours of (x, y) are
+Action y * (2 * size - 1) + x puts a stone, as in OpenSpiel; with swap=true, the cell of the first
+stone is the swap. The neighbours of (x, y) are
 (x + 1, y), (x, y + 1), (x + 1, y + 1) and the opposite ones. In Y, the third one is (x - 1, y + 1).
 """
 
@@ -29,10 +30,11 @@ from playout.games.core.random import GAMMA, Rng, below
 from playout.games.core.symmetries import Triple, of_triples
 
 # board: player, outcome, rows (as many as columns), 1 if rings win, the distance of a cell from its
-# third neighbour, and the number of empty cells. Then the cells, with a border around them: 0
-# empty, 1 and 2 stones, OUTSIDE for other places; for each place the sides (bits 0 to 5) and the
-# corners (bits 6 to 11) to which it belongs; and the stack of a flood fill, which is 0 when unused.
-_ROWS, _RINGS, _THIRD, _EMPTY, _CELLS = 2, 3, 4, 5, 6
+# third neighbour, the number of empty cells, and if there is a swap the number of all cells. Then
+# the cells, with a border around them: 0 empty, 1 and 2 stones, OUTSIDE for other places; for each
+# place the sides (bits 0 to 5) and the corners (bits 6 to 11) to which it belongs; and the stack of
+# a flood fill, which is 0 when unused.
+_ROWS, _RINGS, _THIRD, _EMPTY, _SWAP, _CELLS = 2, 3, 4, 5, 6, 7
 OUTSIDE = 3
 #: Added to the cells that a flood fill has visited.
 _VISITED = 4
@@ -128,6 +130,12 @@ def has_won(board: Board, player: int) -> bool:
     return won
 
 
+@helper
+def can_swap(board: Board) -> bool:
+    """Return whether the player to move may take over the only stone, which is the opponent's."""
+    return board[0] == 2 and board[_EMPTY] + 1 == board[_SWAP] and board[1] == 0
+
+
 @kernel
 def start(board: Board, params: Vector) -> None:
     rows = params[0]
@@ -138,19 +146,20 @@ def start(board: Board, params: Vector) -> None:
     places = (rows + 2) ** 2
     board[_CELLS : _CELLS + places] = OUTSIDE
     for cell in range(rows * rows):
-        edges = params[3 + cell]
+        edges = params[4 + cell]
         if edges >= 0:
             place = place_of(board, cell)
             board[place] = 0
             board[place + places] = edges
             board[_EMPTY] += 1
+    board[_SWAP] = board[_EMPTY] if params[3] else 0
 
 
 @kernel
 def legal(board: Board, actions: Vector) -> int:
-    n = 0
+    n, stone = 0, 1 if can_swap(board) else 0
     for cell in range(board[_ROWS] ** 2):
-        if board[1] == 0 and board[place_of(board, cell)] == 0:
+        if board[1] == 0 and board[place_of(board, cell)] <= stone:
             actions[n] = cell
             n += 1
     return n
@@ -158,9 +167,9 @@ def legal(board: Board, actions: Vector) -> int:
 
 @kernel
 def play(board: Board, action: int) -> None:
-    player = board[0]
-    board[place_of(board, action)] = player
-    board[_EMPTY] -= 1
+    player, place = board[0], place_of(board, action)
+    board[_EMPTY] -= board[place] == 0  # the swap changes the colour of a stone
+    board[place] = player
     board[0] = 3 - player
     if has_won(board, player):
         board[1] = player
@@ -170,13 +179,25 @@ def play(board: Board, action: int) -> None:
 
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
-    n = legal(board, trace)
-    if n == 0:
+    begin, end = 0, legal(board, trace)
+    if end == 0:
         return 0
     state = rng[0]
-    for i in range(n - 1):
+    if can_swap(board):
         state += GAMMA
-        other = i + below(state, n - i)
+        last = end - 1
+        while board[place_of(board, trace[last])] == 0:
+            last -= 1
+        stone, trace[last] = trace[last], trace[end - 1]
+        if below(state, end) == 0:
+            play(board, stone)
+            begin, trace[end - 1], trace[0] = 1, trace[0], stone
+        else:
+            end -= 1
+    n = end - begin
+    for i in range(begin, end - 1):
+        state += GAMMA
+        other = i + below(state, end - i)
         trace[i], trace[other] = trace[other], trace[i]
     rng[0] = state
     # A won position stays won, so bisection finds the first one.
@@ -185,11 +206,12 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
     while low < high or played != low:
         middle = (low + high) // 2
         while played < middle:
-            board[place_of(board, trace[played])] = player if played % 2 == 0 else 3 - player
+            cell = trace[begin + played]
+            board[place_of(board, cell)] = player if played % 2 == 0 else 3 - player
             played += 1
         while played > middle:
             played -= 1
-            board[place_of(board, trace[played])] = 0
+            board[place_of(board, trace[begin + played])] = 0
         if low < high:
             if has_won(board, 1) or has_won(board, 2):
                 high = middle
@@ -199,7 +221,7 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
     last = player if played % 2 else 3 - player
     board[0] = 3 - last
     board[1] = last if has_won(board, last) else -1
-    return played
+    return begin + played
 
 
 @kernel
@@ -227,9 +249,14 @@ class Havannah(KernelGame):
         "In turn, a player puts a stone on an empty cell of a hexagonal board. A player wins with "
         "a chain of connected stones that joins two of the six corners, or three of the six sides, "
         "to which the corners do not belong, or that is a ring around at least one cell, whatever "
-        "is on this cell. A full board without any of these is a tie."
+        "is on this cell. A full board without any of these is a tie. With `swap`, the second "
+        "player may answer the first stone by taking it over: it changes its colour, and the first "
+        "player moves again."
     )
-    about_parameters: ClassVar = {"size": f"cells of a side of the board, 2 to {MAX_SIZE}"}
+    about_parameters: ClassVar = {
+        "size": f"cells of a side of the board, 2 to {MAX_SIZE}",
+        "swap": "the second player may take over the first stone",
+    }
     first_steps = (
         "Click an empty cell. You win by joining two corners or three sides, or with a ring. "
         "Two stones with two empty cells between them that touch both are as good as "
@@ -238,25 +265,26 @@ class Havannah(KernelGame):
     variants: ClassVar = {
         "size=4": "A short match.",
         "size=10": "The largest board.",
+        "swap=true": "The second player may take over the first stone.",
     }
 
     kernels = Kernels(start, legal, play, playout, write, read)
 
-    def __init__(self, size: int = 6) -> None:
+    def __init__(self, size: int = 6, swap: bool = False) -> None:
         self.size = checked("havannah", "size", size, 2, MAX_SIZE)
-        self.set_up(2 * size - 1, rings=True, third=1)
+        self.set_up(2 * size - 1, rings=True, third=1, swap=swap)
 
-    def set_up(self, rows: int, *, rings: bool, third: int) -> None:
+    def set_up(self, rows: int, *, rings: bool, third: int, swap: bool = False) -> None:
         """Make the board; `third` is 1 or -1, the column of the third neighbour in the next row."""
         self.rows = rows
         places = (rows + 2) ** 2
         edges = (self.edges_of(*divmod(cell, rows)) for cell in range(rows * rows))
         super().__init__(
-            (rows, int(rings), third, *edges),
+            (rows, int(rings), third, int(swap), *edges),
             board=_CELLS + 3 * places,
             state=2 + rows * rows,
             actions=rows * rows,
-            plies=len(self.triples),
+            plies=len(self.triples) + int(swap),
         )
 
     def edges_of(self, row: int, column: int) -> int:
@@ -298,6 +326,7 @@ class Havannah(KernelGame):
         for cell in self.triples:
             place = self.drawn(cell)
             cells[place], labels[place] = state[2 + cell], self.action_name(state, cell)
+        swaps = any(state[2 + action] for action in self.legal_actions(state))
         heights = {self.drawn(row * self.rows) // self.rows: str(row + 1) for row in rows}
         return BoardView(
             self.rows,
@@ -309,4 +338,5 @@ class Havannah(KernelGame):
             cell_labels=tuple(labels),
             column_names=tuple(string.ascii_lowercase[: self.rows]),
             row_names=tuple(heights[row] for row in rows),
+            note="the stone may be taken over" if swaps else "",
         )

@@ -27,6 +27,8 @@ from playout.players.evaluations import files
 #: A search to the next depth is not begun after this part of the time, if the rest can be kept.
 _MOST_USED = 0.7
 _MOST_THREADS = 256
+#: Moves of a reported line, at most.
+_LONGEST_LINE = 24
 
 
 class AlphaBeta(Player):
@@ -89,6 +91,7 @@ class AlphaBeta(Player):
         self._first = self._searches[0]
         self._pool = ThreadPoolExecutor(max(1, threads - 1), "search")
         self._number, self._count = 0, 0
+        self._report_s = 0.0  # seconds of the last report, after its search
         self._root: tuple[int, State] = 0, ()
 
     def cancel(self) -> None:
@@ -103,7 +106,8 @@ class AlphaBeta(Player):
         self._set_root(states)
         if limit.simulations is not None:
             self._first.state[qs.LAST] = limit.simulations
-        stop = threading.Timer(limit.seconds or 0, self._stop)
+        seconds = limit.seconds or 0.0
+        stop = threading.Timer(seconds - min(self._report_s, seconds / 4), self._stop)
         if limit.seconds is not None:
             stop.start()
         try:
@@ -112,8 +116,10 @@ class AlphaBeta(Player):
             if limit.seconds is not None:
                 stop.cancel()
                 stop.join()
-        seconds = clock.perf_counter() - started
-        return PlayResult(int(self._first.actions[0, 0]), self._info(states[-1], reached, seconds))
+        searched = clock.perf_counter()
+        info = self._info(states[-1], reached, searched - started)
+        self._report_s = clock.perf_counter() - searched
+        return PlayResult(int(self._first.actions[0, 0]), info)
 
     def ponder(self, states: Sequence[State]) -> None:
         if not self.game.winner(states[-1]):
@@ -195,7 +201,7 @@ class AlphaBeta(Player):
 
     def _line(self, state: State, action: int) -> Iterator[int]:
         """Yield an action, then the moves that the table has after it."""
-        for _ in range(qs.MOST_PLIES):
+        for _ in range(_LONGEST_LINE):
             if action not in self.game.legal_actions(state):
                 return
             yield action

@@ -32,6 +32,7 @@ STRONGEST = {
     "kalah": ("alphabeta",),
     "lines_of_action": ("alphabeta",),
     "othello": ("alphabeta", "alphazero"),
+    "mnk": ("alphabeta",),
     "oware": ("alphabeta",),
     "pentago": ("alphabeta",),
     "ultimate_tic_tac_toe": ("alphazero",),

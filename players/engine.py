@@ -20,10 +20,12 @@ from playout.players.engines.lines_client import LinesClient
 from playout.players.engines.original_client import OriginalEngineClient
 from playout.players.engines.process import EngineError
 from playout.players.engines.uci_client import UciClient
+from playout.players.engines.xboard_client import XboardClient
 
 _CLIENTS: dict[str, type[EngineClient]] = {
     "gtp": GtpClient,
     "uci": UciClient,
+    "xboard": XboardClient,
     "gomocup": GomocupClient,
     "lines": LinesClient,
     "json": OriginalEngineClient,
@@ -40,6 +42,7 @@ class Engine(Player):
     The file is in the current folder or the user's configuration folder, unless `file` names one.
     """
 
+    prepares = True
     about_options: ClassVar = {
         "name": "name of the engine's table in engines.toml",
         "file": "file with the table; by default engines.toml in the current or the user's folder",
@@ -51,7 +54,8 @@ class Engine(Player):
         self._config.require_game(game)
         self._config.require_program()
         self._client: EngineClient | None = None
-        self._is_new_match = True
+        #: Whether the engine was sent no position of this match, and whether it is ready for one.
+        self._is_new_match = self._is_prepared = True
         self._has_warned = False
         #: The positions of the match, and its winner once it is over.
         self._states: Sequence[State] = ()
@@ -66,6 +70,7 @@ class Engine(Player):
         self.version = _version(self._client.title, self._config)
 
     def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
+        began = time.monotonic()
         legal = self.game.legal_actions(states[-1])
         if len(legal) == 1:  # GRhino has no move to pass with
             return PlayResult(legal[0])
@@ -73,20 +78,43 @@ class Engine(Player):
         position = Position(states, _moves(self.game, states, limit))
         try:
             with self._in_use, self._search_ended():
-                return self._chosen(position, limit)
+                return self._chosen(position, limit, began)
         finally:
             self._tell_result()
 
-    def _chosen(self, position: Position, limit: Limit) -> PlayResult:
-        client = self._ready()
+    def _chosen(self, position: Position, limit: Limit, began: float) -> PlayResult:
+        """Return the engine's choice; `began` is the time at which its clock began."""
+        client = self._ready_for_match() if self._is_new_match else self._ready()
+        self._is_new_match = self._is_prepared = False
+        client.time.begin(began)
         try:
-            if self._is_new_match:
-                client.new_match()
-                self._is_new_match = False
             return client.choose(position, limit)
         except EngineError:
             self.close()
             raise
+
+    def prepare(self) -> None:
+        with self._in_use:
+            for _ in range(2):  # an engine that fails is started again
+                with contextlib.suppress(EngineError):
+                    self._ready_for_match()
+                    return
+
+    def _ready_for_match(self) -> EngineClient:
+        """Return the client of an engine that has forgotten the last match."""
+        client = self._ready()
+        try:
+            if not self._is_prepared:
+                client.new_match()
+        except EngineError:
+            self.close()
+            raise
+        except Cancelled:  # some of its answers are pending
+            client.process.close()
+            self._client = None
+            raise
+        self._is_prepared = True
+        return client
 
     def ponder(self, states: Sequence[State]) -> None:
         client = self._ready()
@@ -178,7 +206,7 @@ class Engine(Player):
         return self._client
 
     def _started(self) -> EngineClient:
-        self._is_new_match = True
+        self._is_new_match = self._is_prepared = True
         return _CLIENTS[self._config.protocol](self._config, self.game, self.cancelled)
 
 

@@ -460,7 +460,7 @@ class Join(Request, frozen=True, kw_only=True):
     """
 
     tournament: Key | None = None
-    matches: Annotated[int, Meta(ge=1, le=100)] = 1
+    matches: Annotated[int, Meta(ge=0, le=100)] = 1
     process: Annotated[int, Meta(ge=1, le=10_000)] | None = None
     core_set: CoreSetNumber | None = None
 
@@ -474,7 +474,7 @@ class EnterLadder(Request, frozen=True, kw_only=True):
 
     game: Text
     version: Label = ""
-    matches: Annotated[int, Meta(ge=1, le=100)] = 1
+    matches: Annotated[int, Meta(ge=0, le=100)] = 1
 
 
 class LeaveLadder(Request, frozen=True, kw_only=True):

@@ -46,6 +46,9 @@ from playout.protocol.messages import (
 
 #: The ids of requests; those of moves are their plies.
 _PLAY, _PING, _RESIGN = "play", "ping", "resign"
+#: The illegal actions of a client in a match after which the next one resigns it. Some Boards of
+#: the original, such as that of t3, let people enter illegal ones.
+MOST_ILLEGAL = 3
 #: The most bytes of a line: an action with the statistics of a search has some thousands.
 MAX_LINE = 64 * 1024
 #: Seconds in which a client must read the last message and close the connection.
@@ -130,8 +133,9 @@ class ClientLine(LineOnlyReceiver):
 class BridgedMatch:
     """One client: seeks a match for it, tells it when it is to move, and sends its moves.
 
-    A position is sent once, because the client would think about it again. An error of the client
-    resigns its own match. This is a `ServerListener` and a `ClientListener`.
+    A position is sent once, because the client would think about it again; it is sent again after
+    an illegal action. Any other error of the client resigns its own match. This is a
+    `ServerListener` and a `ClientListener`.
     """
 
     def __init__(
@@ -160,6 +164,7 @@ class BridgedMatch:
         #: The ply of the last question to the client, and its answer.
         self._asked = -1
         self._answer: Move | None = None
+        self._illegal = 0
         self._failed = self._over = False
 
     def use(self, server: ServerConnection) -> None:
@@ -186,11 +191,19 @@ class BridgedMatch:
             action, info = answer_of(self._rules, self._states[-1], line)
         except IllegalMessage as error:
             self._client.send("illegal", message=error.action)
-            self._fail("Your action is illegal: you have resigned.")
+            self._ask_again()
         except ClientFault as error:
             self.fault(str(error))
         else:
             self._move(action, info)
+
+    def _ask_again(self) -> None:
+        """Ask for another action, or resign the match after too many."""
+        self._illegal += 1
+        if self._illegal > MOST_ILLEGAL:
+            self._fail("Your action is illegal: you have resigned.")
+        else:
+            self._client.send("update", **self._position())
 
     def fault(self, text: str) -> None:
         """Report an error to the client, and resign its match."""

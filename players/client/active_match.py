@@ -33,6 +33,11 @@ class Doing(enum.Enum):
     CHOOSING = enum.auto()
     PONDERING = enum.auto()
     STOPPING = enum.auto()
+    PREPARING = enum.auto()
+
+
+#: The activities for a match, which must end soon after it.
+THINKING = (Doing.CHOOSING, Doing.PONDERING, Doing.STOPPING)
 
 
 class MoveQuery(enum.Enum):
@@ -68,7 +73,11 @@ STEPS: Mapping[tuple[Doing, MoveQuery], Step] = {
     (Doing.PONDERING, MoveQuery.CHOICE): Step.CANCEL,
     (Doing.PONDERING, MoveQuery.PONDERING): Step.WAIT,
     (Doing.PONDERING, MoveQuery.LEAVE): Step.CANCEL,
-    **{(Doing.STOPPING, query): Step.WAIT for query in MoveQuery},
+    **{
+        (doing, query): Step.WAIT
+        for doing in (Doing.STOPPING, Doing.PREPARING)
+        for query in MoveQuery
+    },
 }
 
 

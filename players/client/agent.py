@@ -22,8 +22,10 @@ from playout.protocol.messages import (
     Closing,
     Code,
     Ended,
+    EnterLadder,
     Error,
     Event,
+    Join,
     Notice,
     OfferClosed,
     Offered,
@@ -38,8 +40,8 @@ from playout.protocol.messages import (
     Welcome,
 )
 
-#: The ids of requests.
-_PING, _PLAY = "ping", "play"
+#: The ids of requests; the last is for those that change the number of matches at once.
+_PING, _PLAY, _ROOM = "ping", "play", "room"
 #: Errors that crossing messages cause; the events of the match decide the next step.
 _HARMLESS = (Code.MATCH_OVER, Code.WRONG_PLY)
 #: Refusals of `hello` after which another attempt may succeed.
@@ -237,19 +239,39 @@ class Agent:
             match.over = True
             self._driver.advance(match)
         if self._request.joins and not self._last_on_ladder:
-            self._send_request()
+            if self._match and self._match.player.prepares:
+                self._set_room(0)
+            else:
+                self._send_request()
 
     def _left(self) -> None:
-        self._match = None
+        match = self._match
+        assert match
+        if self._exit_code is None and match.player.prepares:
+            self._driver.prepare(match, self._prepared)
+        else:
+            self._prepared()
+
+    def _prepared(self) -> None:
+        """Continue when the player is ready for another match."""
+        match, self._match = self._match, None
+        assert match
+        if match.player.prepares and self._caught_up and not self._later:
+            self._set_room(1)
         self._next()
 
-    def _next(self) -> None:
+    @property
+    def _exit_code(self) -> int | None:
+        """The code with which the player leaves after a match; None if it plays another one."""
         if self._leaving_with is not None:
-            self._finish(self._leaving_with)
-        elif self.counts.played == self._request.matches:
-            self._finish(1 if self.counts.faults else 0)
-        elif self._interrupted:
-            self._finish(130)
+            return self._leaving_with
+        if self.counts.played == self._request.matches:
+            return 1 if self.counts.faults else 0
+        return 130 if self._interrupted else None
+
+    def _next(self) -> None:
+        if (code := self._exit_code) is not None:
+            self._finish(code)
         elif self._later:
             later, self._later = self._later, []
             for event in later:
@@ -262,6 +284,13 @@ class Agent:
 
     def _send_request(self) -> None:
         self._connection.send(structs.replace(self._request.request, id=_PLAY))
+
+    def _set_room(self, matches: int) -> None:
+        """Let a tournament or ladder assign so many matches at once: none to an unready player."""
+        request = self._request.request
+        is_last = self._last_on_ladder or (matches and self._exit_code is not None)
+        if isinstance(request, Join | EnterLadder) and not is_last:
+            self._connection.send(structs.replace(request, id=_ROOM, matches=matches))
 
     def _leave_ladder(self) -> None:
         """If the present match is on a ladder, play no match after it."""
@@ -323,6 +352,8 @@ class Agent:
         match = self._match = ActiveMatch(event, player, states, event.clocks, list(event.moves))
         if self.counts.played + 1 == self._request.matches:
             self._leave_ladder()
+        if player.prepares:
+            self._set_room(0)
         opponent = event.players[2 - match.seat]
         self._driver.notify(match, player.started, match.seat, opponent, tuple(states))
         return match

@@ -15,7 +15,14 @@ from twisted.python.failure import Failure
 
 from playout.games import State
 from playout.players.client import report
-from playout.players.client.active_match import ActiveMatch, Doing, MoveQuery, ResultCounts, Step
+from playout.players.client.active_match import (
+    THINKING,
+    ActiveMatch,
+    Doing,
+    MoveQuery,
+    ResultCounts,
+    Step,
+)
 from playout.players.client.player_console import PlayerConsole
 from playout.players.core.budget import limit_for_move
 from playout.players.core.player import (
@@ -97,7 +104,7 @@ class MatchDriver:
 
     def _advance(self, match: ActiveMatch) -> None:
         self._allow_stall(sum(match.left_s) + STALL_S)
-        if match.over and match.doing is not Doing.NOTHING and self._grace is None:
+        if match.over and match.doing in THINKING and self._grace is None:
             overtime_s = max(0.0, self._due_at - self._reactor.seconds())
             self._grace = self._reactor.callLater(overtime_s + GRACE_S, self._stuck)
         match match.step:
@@ -113,6 +120,18 @@ class MatchDriver:
             case Step.LEAVE:
                 self._allow_stall(math.inf)
                 self._left()
+
+    def prepare(self, match: ActiveMatch, done: Callable[[], None]) -> None:
+        """Let the player of a match that is over get ready for the next one; then call `done`."""
+        match.doing = Doing.PREPARING
+        match.player.ready()
+        running = self._thread(match.player.prepare)
+        running.addCallbacks(lambda _: done(), self._not_prepared)
+        running.addErrback(self.fail)
+
+    def _not_prepared(self, failure: Failure) -> None:
+        if not failure.check(Cancelled):
+            self.fail(failure)
 
     def append(self, match: ActiveMatch, action: int, state: State) -> None:
         """Add a move that was played, which leads to `state`."""

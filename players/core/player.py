@@ -162,14 +162,16 @@ class PlayResult:
 class Player(ABC):
     """Plays one side of one game. The keyword parameters of `__init__` are its options.
 
-    `choose` and `ponder` may be called in another thread than the other methods, but never both at
-    the same time.
+    `choose`, `ponder` and `prepare` may be called in another thread than the other methods, but
+    never two of them at the same time.
     """
 
     #: Whether a person chooses the moves; the client tells the server.
     human = False
     #: Whether it thinks on the opponent's time, in `ponder`.
     ponders: bool = False
+    #: Whether it needs time before a match, in `prepare`.
+    prepares: bool = False
     #: The meaning and range of each option in one line, for `playout-player --options`. The options
     #: of base classes are described there.
     about_options: ClassVar[Mapping[str, str]] = {}
@@ -199,6 +201,13 @@ class Player(ABC):
 
         Called only if `ponders` is true. Returns, or raises Cancelled, soon after `cancel`. Raises
         MatchRequested.
+        """
+
+    def prepare(self) -> None:
+        """Get ready for another match, while no clock runs.
+
+        Called after each match that may have a next one, if `prepares` is true. Returns, or raises
+        Cancelled, soon after `cancel`.
         """
 
     def tree(self, min_visits: int = 1) -> Node | None:

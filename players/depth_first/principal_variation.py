@@ -115,6 +115,16 @@ def value_of(
     return best
 
 
+@compiled(types.void(SEARCH, types.int64), allocates=False)
+def move_up(search: PrincipalSearch, place: int) -> None:
+    """Move an action of the root before those with a lower score, which are in order."""
+    actions, scores = search.actions[0], search.scores[0]
+    while place > 0 and scores[place] > scores[place - 1]:
+        actions[place], actions[place - 1] = actions[place - 1], actions[place]
+        scores[place], scores[place - 1] = scores[place - 1], scores[place]
+        place -= 1
+
+
 @compiled(types.int64(SEARCH, KERNELS, TABLES, *[types.int64] * 3), allocates=False)
 def search_root(
     search: PrincipalSearch,
@@ -150,15 +160,14 @@ def search_root(
             value = sign * value_of(search, kernels, tables, 1, depth - 1, low, high)
         search.history[ROOT, action] += state[NODES] - before
         if state[STOPPED] != 0:
+            for other in range(place, min(n, wanted)):  # those of the search before
+                move_up(search, other)
             if scores[0] < -CERTAIN:  # all that were searched lose: try the next one
                 actions[0], actions[place] = actions[place], actions[0]
                 scores[0], scores[place] = scores[place], scores[0]
             return place
-        at = place
-        while at > 0 and value > scores[at - 1]:
-            actions[at], scores[at] = actions[at - 1], scores[at - 1]
-            at -= 1
-        actions[at], scores[at] = action, value
+        scores[place] = value
+        move_up(search, place)
     return n
 
 

@@ -3,11 +3,14 @@
 The player `engine(name=...)` of `players/engine.py` plays with a program that `engines.toml`
 describes (`config`). `process` runs the program and, with `guard`, ends whatever it leaves behind.
 `client` is the base of the clients, one for each protocol: `gtp_client`, `uci_client`,
-`gomocup_client`, `original_client`, and `lines_client` for scripts.
+`gomocup_client`, `xboard_client`, `original_client`, and `lines_client` for scripts; `move_time`
+decides how much of a move's time an engine is told.
 
-The command `playout-engine` makes a player an engine: `gtp_engine` or `gomocup_engine`, with
-`line_input` for their commands and `local_match` for the match.
+The command `playout-engine` makes a player an engine: `gtp_engine`, `uci_engine` or
+`gomocup_engine`, with `line_input` for their commands and `local_match` for the match. `uci_search`
+is a search of the UCI engine, whose limits are in `uci_go` and `uci_budget`, its options in
+`uci_options` and its reports in `uci_info`; `gtp_go` has what Go needs in GTP.
 
 Both directions share `vertices`, the names of cells; of GTP `gtp_text`, `gtp_games`, `gtp_clock`
-and `gtp_analysis`; and `original_json`, which `bridges/original` uses, too.
+and `gtp_analysis`; of UCI `uci_games`; and `original_json`, which `bridges/original` uses, too.
 """

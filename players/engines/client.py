@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from playout.games import Game, State
 from playout.players.core.player import Limit, MatchClock, PlayResult, TimeLeft
 from playout.players.engines.config import EngineConfig
+from playout.players.engines.move_time import MoveTime
 from playout.players.engines.process import PING_S, EngineError, EngineProcess
 
 #: Seconds after the end of a player's time until an engine counts as hanging.
@@ -45,16 +46,18 @@ class EngineClient(ABC):
     answers_numbers = False
 
     def __init__(self, config: EngineConfig, game: Game, cancelled: threading.Event) -> None:
-        """Start the engine, and wait until it is ready."""
+        """Start the engine, and wait until it is ready for a match."""
         self.config = config
         self.game = game
         self.cancelled = cancelled
+        self.time = MoveTime(config.margin_s)
         #: The name and version that the engine reports.
         self.title = config.name
-        deadline = time.monotonic() + config.start_s
+        deadline = self.start_deadline()
         self.process = self._launched(deadline)
         try:
             self._start(deadline)
+            self.new_match()
         except BaseException:
             self.close()
             raise
@@ -67,9 +70,14 @@ class EngineClient(ABC):
     def _start(self, deadline: float) -> None:
         """Ask the engine for its name and its abilities, and set its options."""
 
-    @abstractmethod
     def new_match(self) -> None:
-        """Forget the position: another match begins."""
+        """Let the engine forget its position, and wait until it is ready for another match."""
+        self.time.new_match()
+        self._new_match(self.start_deadline())
+
+    @abstractmethod
+    def _new_match(self, deadline: float) -> None:
+        """Do what the protocol needs before a match, as far as that is possible without a clock."""
 
     @abstractmethod
     def choose(self, position: Position, limit: Limit) -> PlayResult:
@@ -101,6 +109,10 @@ class EngineClient(ABC):
     def close(self) -> None:
         """End the engine, and all processes that it has started."""
         self.process.close(self.farewell)
+
+    def start_deadline(self) -> float:
+        """Return the time by which the engine must be ready for a match."""
+        return time.monotonic() + self.config.start_s
 
     def ping_deadline(self) -> float:
         """Return the time by which a command other than a move must be answered."""

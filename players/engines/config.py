@@ -17,6 +17,7 @@ from playout.commands import toml_table
 from playout.commands.toml_table import Faults, TomlTable
 from playout.games import Game, SpecError
 from playout.games.core import spec
+from playout.players.engines.move_time import MARGIN_S
 from playout.protocol.tournament_spec import PROGRAM_PROTOCOLS
 from playout.sandbox import machine, settings
 from playout.sandbox.bubblewrap import SEARCH_PATH, Sandbox
@@ -25,10 +26,10 @@ from playout.sandbox.machine import SandboxError
 FILE = "engines.toml"
 #: Seconds that an engine may take to start by default.
 START_S = 30.0
-PROTOCOLS = (*PROGRAM_PROTOCOLS, "json")
-#: For each protocol, the least time in seconds to which an engine can be limited: GTP has whole
+PROTOCOLS = (*PROGRAM_PROTOCOLS, "json", "xboard")
+#: For each protocol, the least time in seconds to which an engine can be limited: some have whole
 #: seconds.
-SHORTEST_S = dict.fromkeys(PROTOCOLS, 0.0) | {"gtp": 1.0}
+SHORTEST_S = dict.fromkeys(PROTOCOLS, 0.0) | {"gtp": 1.0, "xboard": 1.0}
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,27}")
 #: The value of an option of an engine.
@@ -41,9 +42,10 @@ class EngineConfig:
     """A table of `engines.toml`.
 
     `command` has the words of a command, run in `folder`. `options` are sent when the engine has
-    started, `short` before a move of less than `short_s` seconds. `games` restricts the games; ()
-    is all. `variant` is the UCI_Variant. `first_row` is the place of row 1 in GTP: top, bottom, or
-    "" for the usual one of the game. `sandbox` is where it runs, None for none.
+    started, `short` before a move of less than `short_s` seconds. `margin_s` is the least part of
+    a move's time that is kept back. `games` restricts the games; () is all. `variant` is the
+    UCI_Variant. `first_row` is the place of row 1 in GTP: top, bottom, or "" for the usual one of
+    the game. `sandbox` is where it runs, None for none.
     """
 
     name: str
@@ -55,6 +57,7 @@ class EngineConfig:
     short_s: float = 0.0
     short: Options = field(default_factory=dict)
     start_s: float = START_S
+    margin_s: float = MARGIN_S
     variant: str = ""
     first_row: str = ""
     sandbox: Sandbox | None = None
@@ -179,6 +182,7 @@ def _engine(name: str, root: TomlTable, path: Path, faults: Faults) -> EngineCon
         short_s=table.take("short_s", toml_table.number(0, 3600), SHORTEST_S[protocol]),
         short=_options(table, "short"),
         start_s=table.take("start_s", toml_table.number(0.1, 3600), START_S),
+        margin_s=table.take("margin_s", toml_table.number(0, 3600), MARGIN_S),
         variant=table.take("variant", toml_table.visible(100), ""),
         first_row=table.take("first_row", toml_table.one_of("first_row", ("top", "bottom")), ""),
         sandbox=_sandbox(table, base, folder),

@@ -16,6 +16,7 @@ from playout.players.engines.gomocup_engine import GomocupBrain
 from playout.players.engines.gtp_engine import GtpServer
 from playout.players.engines.line_input import LineInput
 from playout.players.engines.local_match import checked_player
+from playout.players.engines.uci_engine import UciServer
 
 EPILOG = """
 \b
@@ -23,6 +24,7 @@ Examples, as the command of an engine in the other program:
   playout-engine gtp uct --game othello      GoGui plays Othello
   playout-engine gtp "rave(time=2)"          gomoku, two seconds a move
   playout-engine gomocup rave                Piskvork, Gomocup
+  playout-engine uci alphabeta               chess in PyChess, Arena, lichess-bot
 
 \b
 PLAYER is spelled as for playout-player, which lists the options of
@@ -63,14 +65,22 @@ def main() -> None:
     show_default=True,
     help='The game, with its parameters: "othello(size=6)".',
 )
-def gtp(player: str, game: str) -> None:
+@click.option(
+    "--forced-passes",
+    type=click.Choice(["say", "skip"]),
+    default="say",
+    show_default=True,
+    help="Whether a player without a move says pass, or is skipped, as GRhino does.",
+)
+def gtp(player: str, game: str, forced_passes: str) -> None:
     """Be a GTP engine for GoGui, Sabaki, and programs that pair engines.
 
     It plays games whose moves are single cells. A board size from the other program changes the
     game if it has such a parameter.
     """
     wanted = _checked(player)
-    GtpServer(games.load(game), wanted, _standard_input()).run()
+    skips_passes = forced_passes == "skip"
+    GtpServer(games.load(game), wanted, _standard_input(), skips_passes=skips_passes).run()
 
 
 @main.command()
@@ -78,6 +88,24 @@ def gtp(player: str, game: str) -> None:
 def gomocup(player: str) -> None:
     """Be a brain for Piskvork and managers of Gomocup: gomoku on 5 to 20 rows and columns."""
     GomocupBrain(_checked(player), _standard_input()).run()
+
+
+@main.command()
+@click.argument("player")
+@click.option(
+    "--game",
+    default="chess",
+    show_default=True,
+    help="The first game, if the other program does not set UCI_Variant: breakthrough.",
+)
+def uci(player: str, game: str) -> None:
+    """Be a UCI engine for programs that play chess, and for those that pair engines.
+
+    The option UCI_Variant changes the game: breakthrough, clobber, clobber10, ataxx, amazons,
+    flipello, which is Othello, and flipello10. Its moves are those of Fairy-Stockfish.
+    """
+    wanted = _checked(player)
+    UciServer(games.load(game), wanted, _standard_input()).run()
 
 
 def _checked(player: str) -> spec.Spec:

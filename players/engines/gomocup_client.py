@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Iterable, Sequence
 
 from playout.games import Game, State
@@ -24,6 +25,8 @@ from playout.players.engines.vertices import VertexError, action_at, cell_at, ce
 _GAMES = ("gomoku", "mnk")
 _ABOUT = re.compile(r'(\w+)\s*=\s*"([^"]*)"')
 _UNLIMITED_MS = 2**31 - 1
+#: Seconds after which an engine that does not answer ABOUT is asked again.
+RETRY_S = 0.05
 #: The numbers of a search, as Rapfi writes them.
 _COUNT = re.compile(r"\b(Depth|Eval|Node)\s+(-?\d+)(?:-\d+)?([KMG]?)\b")
 _BEST_LINE = re.compile(r"Bestline((?:\s+[A-Z]\d+)+)")
@@ -44,23 +47,23 @@ class GomocupClient(EngineClient):
             raise ValueError(f"Gomocup engines play five in a row on a square board, not {game}")
         self._told: tuple[int, ...] | None = None
         self._is_thinking = False
-        self._about: dict[str, str] = {}
+        #: What the engine says of itself.
+        self._about = ""
         super().__init__(config, game, cancelled)
 
     def _start(self, deadline: float) -> None:
-        self._send("ABOUT")
-        said = self._answer(deadline, [])
-        self._about = dict(_ABOUT.findall(said))
-        named = (self._about.get(key, "") for key in ("name", "version"))
+        self._about = said = self._asked_about(deadline)
+        known = dict(_ABOUT.findall(said))
+        named = (known.get(key, "") for key in ("name", "version"))
         self.title = " ".join(filter(None, named)) or said[:50] or self.config.name
-        self._begin(deadline)
 
     def describe(self) -> Iterable[str]:
-        for key, value in self._about.items():
+        for key, value in _ABOUT.findall(self._about):
             yield f"{key}: {value}"
 
-    def new_match(self) -> None:
-        self._told = None
+    def _new_match(self, deadline: float) -> None:
+        self._begin(deadline)
+        self._asked_about(deadline)  # it has then handled its settings
 
     def settle(self, deadline: float) -> None:
         if self._is_thinking:
@@ -68,11 +71,13 @@ class GomocupClient(EngineClient):
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
         told, self._told = self._told, None
+        self._wait_until_it_reads()
         in_step = told is not None and position.moves[: len(told)] == told
         new = position.moves[len(told) :] if told is not None and in_step else position.moves
         if not in_step:
             self._begin(self.ping_deadline())
-        self._tell_time(limit, position.seat)
+        given = self.time.left(limit)
+        self._tell_time(given, position.seat)
         self._is_thinking = True
         if not position.moves:
             self._send("BEGIN")
@@ -82,6 +87,7 @@ class GomocupClient(EngineClient):
             self._send_board(position)
         messages: list[str] = []
         said = self._move(move_deadline(limit, position.seat), messages)
+        self.time.answered(given.seconds)
         action = self.require_legal(self._action(position, said), position, said)
         self._told = (*position.moves, action)
         return PlayResult(action, self._info(position, messages))
@@ -93,6 +99,25 @@ class GomocupClient(EngineClient):
         except VertexError:
             return None
         return action_at(self.game.view(position.states[-1]), cell)
+
+    def _asked_about(self, deadline: float) -> str:
+        """Return what the engine says of itself, after the commands before."""
+        self._send("ABOUT")
+        return self._answer(deadline, [], about=True)
+
+    def _wait_until_it_reads(self) -> None:
+        """Ask the engine about itself, again and again until it answers.
+
+        Rapfi sends its move before it reads commands again, and drops words that come at once. An
+        answer that comes twice is ignored.
+        """
+        deadline = self.ping_deadline()
+        self._send("ABOUT")
+        while time.monotonic() < deadline:
+            if self.process.can_be_read(time.monotonic() + RETRY_S):
+                break
+            self._send("ABOUT")
+        self._answer(deadline, [], about=True)
 
     def _begin(self, deadline: float) -> None:
         """Start an empty board."""
@@ -151,8 +176,11 @@ class GomocupClient(EngineClient):
         self._is_thinking = False
         return said
 
-    def _answer(self, deadline: float, messages: list[str]) -> str:
-        """Return the next line that is an answer. Raises EngineError for UNKNOWN and ERROR."""
+    def _answer(self, deadline: float, messages: list[str], *, about: bool = False) -> str:
+        """Return the next line that is an answer: to ABOUT, or to another command.
+
+        Raises EngineError for UNKNOWN and ERROR.
+        """
         while True:
             line = self.process.line(deadline).strip()
             kind, _, text = line.partition(" ")
@@ -160,7 +188,7 @@ class GomocupClient(EngineClient):
                 raise self.process.fault(f"has answered {line[:100]!r}")
             if kind.upper() == "MESSAGE":
                 messages.append(text)
-            elif line and kind.upper() != "DEBUG":
+            elif line and kind.upper() != "DEBUG" and (about or line != self._about):
                 return line
 
     def _info(self, position: Position, messages: Sequence[str]) -> Info | None:

@@ -70,25 +70,38 @@ def _fraction(text: str) -> float:
 
 
 class AnalysisRequest(NamedTuple):
-    """What to analyse: the seat, if given, the seconds between two lines, and the most moves."""
+    """What to analyse: the seat, if given, the seconds between two lines, and the most moves.
+
+    `is_kata`: whether the lines have the form of KataGo.
+    """
 
     seat: int | None
     interval_s: float
     most: int
-
-    def require_turn(self, mover: int) -> None:
-        """Raise GtpError if the seat is given and not to move."""
-        if self.seat not in (None, mover):
-            raise GtpError(f"it is {COLOURS[mover]}'s turn")
+    is_kata: bool = False
 
 
-def parse_request(arguments: list[str]) -> AnalysisRequest:
+#: Keys of KataGo, each with true or false, for reports that players do not make.
+_KATA_REPORTS = (
+    "ownership",
+    "ownershipStdev",
+    "movesOwnership",
+    "movesOwnershipStdev",
+    "pvVisits",
+    "pvEdgeVisits",
+    "rootInfo",
+)
+
+
+def parse_request(arguments: list[str], *, is_kata: bool = False) -> AnalysisRequest:
     """Return the request of `[COLOUR] [INTERVAL] [KEY VALUE ...]`. Raises GtpError.
 
-    The keys are `interval` and `maxmoves`; `minmoves` is accepted without an effect.
+    The keys are `interval` and `maxmoves`; `minmoves`, and for KataGo's commands the reports that
+    only KataGo makes, are accepted without an effect.
     """
     words = list(arguments)
     seat, interval, most = None, DEFAULT_INTERVAL, MOST_MOVES
+    ignored = ("minmoves", *_KATA_REPORTS) if is_kata else ("minmoves",)
     if words and words[0].lower() in ("b", "w", *COLOURS.values()):
         seat = seat_of(words.pop(0))
     if words and words[0].isdecimal():
@@ -99,7 +112,7 @@ def parse_request(arguments: list[str]) -> AnalysisRequest:
                 interval = whole_number(value, 1, _MOST)
             case ["maxmoves", value, *rest]:
                 most = whole_number(value, 1, _MOST)
-            case ["minmoves", _, *rest]:
+            case [key, _, *rest] if key in ignored:
                 pass
             case _:
                 raise GtpError(
@@ -108,25 +121,34 @@ def parse_request(arguments: list[str]) -> AnalysisRequest:
                 )
         words = rest
     seconds = max(interval, LEAST_INTERVAL) / 100
-    return AnalysisRequest(seat, seconds, min(most, MOST_MOVES))
+    return AnalysisRequest(seat, seconds, min(most, MOST_MOVES), is_kata)
 
 
-def info_line(game: Game, board: GtpBoard, state: State, info: Info, most: int) -> str:
+def info_line(
+    game: Game, board: GtpBoard, state: State, info: Info, request: AnalysisRequest
+) -> str:
     """Return the line for an analysis of `state`; "" if it says nothing about any move."""
     known = info.actions or [
         ActionStats(action, info.simulations, info.win_rate * info.simulations)
         for action in info.pv[:1]
     ]
     parts = []
-    for order, each in enumerate(known[:most]):
+    for order, each in enumerate(known[: request.most]):
         moves = info.pv if info.pv[:1] == (each.action,) else (each.action,)
         rate = each.win_rate if each.visits else info.win_rate
+        shown = f"{rate:.4f}" if request.is_kata else round(_WHOLE * rate)
+        prior = "" if each.prior is None else _prior(each.prior, is_kata=request.is_kata)
         parts.append(
             f"info move {board.name(state, each.action)} visits {each.visits} "
-            f"winrate {round(_WHOLE * rate)} order {order} "
+            f"winrate {shown} {prior}order {order} "
             f"pv {' '.join(_names(game, board, state, moves))}"
         )
     return " ".join(parts)
+
+
+def _prior(probability: float, *, is_kata: bool) -> str:
+    """Return the probability of the policy for a move, as both programs write it."""
+    return f"prior {probability:.4f} " if is_kata else f"prior {round(_WHOLE * probability)} "
 
 
 def _names(game: Game, board: GtpBoard, state: State, actions: tuple[int, ...]) -> Iterator[str]:

@@ -64,9 +64,10 @@ class GtpClient(EngineClient):
     def describe(self) -> Iterable[str]:
         yield f"commands: {' '.join(self._commands)}"
 
-    def new_match(self) -> None:
-        self._told = None
-        self._time_settings = ""
+    def _new_match(self, deadline: float) -> None:
+        self._told, self._time_settings = None, ""
+        self._ask("clear_board", deadline)
+        self._told = ()
 
     def settle(self, deadline: float) -> None:
         if self._unanswered is not None:
@@ -75,7 +76,7 @@ class GtpClient(EngineClient):
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
         self._tell_moves(position)
-        self._tell_time(limit, position.seat)
+        self._tell_time(self.time.left(limit), position.seat)
         colour = _letter(position.seat)
         report = next((each for each in ("kata-genmove_analyze", "lz-genmove_analyze")
                        if each in self._commands), None)  # fmt: skip

@@ -1,8 +1,10 @@
 """A GTP 2 engine: the commands of the protocol, for a game whose actions are single cells.
 
-Black is seat 1 and moves first; the colours move in turn. Programs for Go end a match by two
-passes, so that after its end `genmove` answers `pass` and `play` accepts it. The comment
-`# interrupt` stops a search, and any line stops an analysis; the position does not change.
+Black is seat 1 and moves first; the colours move in turn, but in Go either colour may move.
+Programs for Go end a match by two passes, so that after its end `genmove` answers `pass` and `play`
+accepts it. A pass that is the only legal move can be skipped; `genmove` and `play` of it then have
+no effect. The comment `# interrupt` stops a search, and any line stops an analysis; the position
+does not change.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from typing import TypeVar
 from playout.games import BoardView, Game, SpecError, State
 from playout.games.core import spec
 from playout.players.core.player import Cancelled, Limit, PlayerError, PlayResult, Resigned
-from playout.players.engines import gtp_analysis
+from playout.players.engines import gtp_analysis, gtp_go
+from playout.players.engines.gtp_analysis import AnalysisRequest
 from playout.players.engines.gtp_clock import GtpClock
 from playout.players.engines.gtp_games import PASS, ClickedBoard, resized, with_komi
 from playout.players.engines.gtp_text import (
@@ -25,6 +28,7 @@ from playout.players.engines.gtp_text import (
     GtpCommand,
     GtpError,
     board_with_vertices,
+    interrupts,
     parse_command,
     response,
     response_head,
@@ -33,7 +37,7 @@ from playout.players.engines.gtp_text import (
     whole_number,
 )
 from playout.players.engines.line_input import LineInput, Stops
-from playout.players.engines.local_match import LocalMatch
+from playout.players.engines.local_match import LocalMatch, SkippingMatch
 from playout.players.engines.vertices import VertexError
 
 #: The menu of analyses in GoGui.
@@ -59,12 +63,18 @@ def _command(name: str, arguments: str = "") -> Callable[[Handler], Handler]:
 class GtpServer:
     """Answers the commands of one program, until it quits or its input ends."""
 
-    def __init__(self, game: Game, wanted: spec.Spec, lines: LineInput) -> None:
-        """Load the player. Raises SpecError if the player or the game cannot be used with GTP."""
+    def __init__(
+        self, game: Game, wanted: spec.Spec, lines: LineInput, *, skips_passes: bool = False
+    ) -> None:
+        """Load the player; `skips_passes`: whether a forced pass is not named by the programs.
+
+        Raises SpecError if the player or the game cannot be used with GTP.
+        """
         self._board = ClickedBoard(game)
         self._wanted = wanted
         self._lines = lines
-        self._match = LocalMatch(game, wanted)
+        self._kind = SkippingMatch if skips_passes else LocalMatch
+        self._match = self._kind(game, wanted)
         self._clock = GtpClock()
         self._passes = 0  # after the end of the match
         self._current = GtpCommand("", "", [])
@@ -145,7 +155,7 @@ class GtpServer:
         numbers = [whole_number(side, 1, 1000) for side in sides]
         game = resized(self._match.game, numbers)
         if game is not self._match.game:
-            self._use(LocalMatch(game, self._wanted))
+            self._use(self._kind(game, self._wanted))
         return self._clear_board()
 
     @_command("clear_board")
@@ -173,15 +183,18 @@ class GtpServer:
         if self._match.winner and vertex.lower() == PASS:
             self._passes += 1
             return ""
+        if self._match.was_skipped(seat) and vertex.lower() == PASS:
+            return ""
         if self._match.winner:
             raise GtpError("illegal move: the game is over")
-        self._require_turn(seat, "illegal move: ")
+        state = self._turned(seat, "illegal move: ")
         try:
-            action = self._board.action_at(self._match.state, self._board.cell(vertex))
+            action = self._board.action_at(state, self._board.cell(vertex))
         except VertexError as error:
             raise GtpError(f"illegal move: {error}") from error
         if action is None:
             raise GtpError(f"illegal move: {vertex} is not possible here")
+        self._match.turn(state)
         self._match.play(action)
         return ""
 
@@ -194,6 +207,40 @@ class GtpServer:
             self._match.take_back()
         except IndexError:
             raise GtpError("cannot undo") from None
+        return ""
+
+    # Handicap stones and files, as programs for Go use them.
+
+    @_command("fixed_handicap", "STONES")
+    def _fixed_handicap(self, stones: str) -> str:
+        return self._put(gtp_go.fixed_handicap(self._match, stones))
+
+    @_command("place_free_handicap", "STONES")
+    def _place_free_handicap(self, stones: str) -> str:
+        return self._put(gtp_go.free_handicap(self._match, stones))
+
+    @_command("set_free_handicap", "VERTEX ...")
+    def _set_free_handicap(self, *vertices: str) -> str:
+        self._put(gtp_go.chosen_handicap(self._match, vertices))
+        return ""
+
+    def _put(self, vertices: Sequence[str]) -> str:
+        for vertex in vertices:
+            self._play(COLOURS[1], vertex)
+        return " ".join(vertices)
+
+    @_command("loadsgf", "FILE ...")
+    def _loadsgf(self, file: str, *before: str) -> str:
+        found = gtp_go.load_game(file, before)
+        self._boardsize(*found.sides)
+        if found.komi:
+            self._komi(found.komi)
+        try:
+            for colour, cell in found.stones:
+                self._play(colour, PASS if cell is None else self._board.vertices.name(cell))
+        except GtpError as error:
+            self._clear_board()
+            raise GtpError(f"cannot load the file: {error}; the board is empty now") from error
         return ""
 
     @_command("showboard")
@@ -267,21 +314,25 @@ class GtpServer:
     def _genmove(self, colour: str) -> str:
         return self._choose_and_play(seat_of(colour))[0]
 
+    @_command("kata-genmove_analyze", "COLOUR ...")
     @_command("lz-genmove_analyze", "COLOUR ...")
-    def _lz_genmove_analyze(self, *arguments: str) -> str:
-        request = gtp_analysis.parse_request(list(arguments))
+    def _genmove_analyze(self, *arguments: str) -> str:
+        request = self._analysis_request(arguments)
         if request.seat is None:
             raise GtpError("expected a colour")
+        self._match.turn(self._turned(request.seat))
         state = self._match.state
         vertex, result = self._choose_and_play(request.seat)
-        line = self._info_line(state, result, request.most) if result else ""
+        line = self._info_line(state, result, request) if result else ""
         # The response is an empty line, lines of analysis, and the move.
         return "\n" + "\n".join(filter(None, [line, f"play {vertex}"]))
 
+    @_command("kata-analyze", "...")
     @_command("lz-analyze", "...")
-    def _lz_analyze(self, *arguments: str) -> None:
-        request = gtp_analysis.parse_request(list(arguments))
-        request.require_turn(self._match.mover)
+    def _analyze(self, *arguments: str) -> None:
+        request = self._analysis_request(arguments)
+        if request.seat:
+            self._match.turn(self._turned(request.seat))
         if self._match.winner:
             raise GtpError("the game is over")
         _write(response_head(self._current) + "\n")
@@ -291,16 +342,22 @@ class GtpServer:
                 result = self._choose(Limit(request.interval_s), stops=bool)
             except (Cancelled, Resigned):
                 break
-            if line := self._info_line(self._match.state, result, request.most):
+            if line := self._info_line(self._match.state, result, request):
                 _write(line + "\n")
             self._lines.wait(max(0.0, ends_at - time.monotonic()))
+
+    def _analysis_request(self, arguments: Sequence[str]) -> AnalysisRequest:
+        is_kata = self._current.name.startswith("kata-")
+        return gtp_analysis.parse_request(list(arguments), is_kata=is_kata)
 
     def _choose_and_play(self, seat: int) -> tuple[str, PlayResult | None]:
         """Return the move of the player as a vertex, pass or resign, after playing it."""
         if self._match.winner:
             self._passes += 1
             return PASS, None
-        self._require_turn(seat)
+        if self._match.was_skipped(seat):
+            return PASS, None
+        self._match.turn(self._turned(seat))
         limit = self._clock.limit(seat, self._match.plies, self._match.game.max_plies)
         started = time.monotonic()
         try:
@@ -321,23 +378,21 @@ class GtpServer:
         with self._lines.watched(player.cancel, stops):
             return self._match.choose(limit)
 
-    def _require_turn(self, seat: int, prefix: str = "") -> None:
-        if seat != self._match.mover:
+    def _turned(self, seat: int, prefix: str = "") -> State:
+        """Return the position with that seat to move. Raises GtpError if it cannot be."""
+        state = gtp_go.turned(self._match.game, self._match.state, seat)
+        if state is None:
             raise GtpError(f"{prefix}it is {COLOURS[self._match.mover]}'s turn")
+        return state
 
-    def _info_line(self, state: State, result: PlayResult, most: int) -> str:
+    def _info_line(self, state: State, result: PlayResult, request: AnalysisRequest) -> str:
         if not result.info:
             return ""
-        return gtp_analysis.info_line(self._match.game, self._board, state, result.info, most)
+        return gtp_analysis.info_line(self._match.game, self._board, state, result.info, request)
 
     @property
     def _view(self) -> BoardView:
         return self._match.game.view(self._match.state)
-
-
-def interrupts(lines: Sequence[str | None]) -> bool:
-    """Return whether one of these lines is the comment by which GoGui interrupts a command."""
-    return any(line is not None and line.split() == ["#", "interrupt"] for line in lines)
 
 
 def _write(text: str) -> None:

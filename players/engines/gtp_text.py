@@ -6,6 +6,7 @@ http://www.lysator.liu.se/~gunnar/gtp/gtp2-spec-draft2/gtp2-spec.html
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from playout.games import BoardView
@@ -42,6 +43,11 @@ def parse_command(line: str) -> GtpCommand | None:
         return None
     name, *arguments = text.split()
     return GtpCommand(number, name, arguments)
+
+
+def interrupts(lines: Sequence[str | None]) -> bool:
+    """Return whether one of these lines is the comment by which GoGui interrupts a command."""
+    return any(line is not None and line.split() == ["#", "interrupt"] for line in lines)
 
 
 def response(command: GtpCommand, text: str, *, failed: bool = False) -> str:

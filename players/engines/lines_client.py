@@ -6,6 +6,7 @@ It is the simplest protocol. A script needs no state, because each line has the 
 from __future__ import annotations
 
 import json
+import time
 
 from playout.players.core.player import Limit, PlayResult
 from playout.players.engines.client import EngineClient, Position, move_deadline
@@ -17,11 +18,12 @@ class LinesClient(EngineClient):
     farewell = ""  # a script is killed
     answers_numbers = True
     _is_thinking = False
+    _has_answered = False
 
     def _start(self, deadline: float) -> None:
         pass  # it writes nothing before the first position
 
-    def new_match(self) -> None:
+    def _new_match(self, deadline: float) -> None:
         pass  # the next line has the whole position
 
     def settle(self, deadline: float) -> None:
@@ -29,9 +31,14 @@ class LinesClient(EngineClient):
             self._answer(deadline)
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
-        self.process.send(self._line(position, limit))
+        given = self.time.left(limit)
+        self.process.send(self._line(position, given))
         self._is_thinking = True
-        said = self._answer(move_deadline(limit, position.seat))
+        deadline = move_deadline(limit, position.seat)
+        if not self._has_answered:  # it may still be starting, which nothing tells
+            deadline = max(deadline, time.monotonic() + self.config.start_s)
+        said = self._answer(deadline)
+        self.time.answered(given.seconds)
         action = int(said) if said.isdecimal() and said.isascii() else None
         return PlayResult(self.require_legal(action, position, said))
 
@@ -45,7 +52,7 @@ class LinesClient(EngineClient):
             "moves": list(position.moves),
             "legal_actions": list(legal),
             "names": [self.game.action_name(state, action) for action in legal],
-            "seconds": limit.seconds,
+            "seconds": None if limit.seconds is None else round(limit.seconds, 3),
             "options": dict(self.config.options),
         }
         return json.dumps(told)
@@ -54,5 +61,5 @@ class LinesClient(EngineClient):
         """Return the next line that is not empty."""
         while not (said := self.process.line(deadline).strip()):
             pass
-        self._is_thinking = False
+        self._is_thinking, self._has_answered = False, True
         return said

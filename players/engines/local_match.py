@@ -66,14 +66,30 @@ class LocalMatch:
         if self._moves is not None:
             self._moves.append(action)
 
+    def was_skipped(self, seat: int) -> bool:
+        """Return whether the last ply was a pass of that seat that nobody named."""
+        return False
+
+    def turn(self, state: State) -> None:
+        """Continue from `state`, which replaces the present position, as one with another mover.
+
+        The moves that led to it are no longer known.
+        """
+        if state != self.state:
+            self.states[-1] = state
+            self._moves = None
+
     def replayed(self, game: Game) -> LocalMatch:
         """Return a match of another game with the same actions, with these moves and this player.
 
-        Raises SpecError if the player cannot play it.
+        If the moves are not known, it has the positions of this match. Raises SpecError if the
+        player cannot play it.
         """
-        match = LocalMatch(game, self._wanted)
+        match = type(self)(game, self._wanted)
+        if self._moves is None:
+            match.states, match._moves = [*self.states], None
         for action in self._moves or ():
-            match.play(action)
+            LocalMatch.play(match, action)  # skipped passes are among the moves
         return match
 
     def take_back(self) -> None:
@@ -95,3 +111,49 @@ class LocalMatch:
     def close(self) -> None:
         """Release the threads and the memory of the player."""
         self.player.close()
+
+
+class SkippingMatch(LocalMatch):
+    """A match in which a player without a move is skipped: its pass is played at once.
+
+    A pass is an action that clicks no cell.
+    """
+
+    def __init__(self, game: Game, wanted: spec.Spec) -> None:
+        super().__init__(game, wanted)
+        #: The numbers of the plies that were skipped.
+        self._skipped: list[int] = []
+
+    def clear(self, state: State | None = None) -> None:
+        super().clear(state)
+        self._skipped.clear()
+        self._skip()
+
+    def play(self, action: int) -> None:
+        super().play(action)
+        self._skip()
+
+    def replayed(self, game: Game) -> LocalMatch:
+        match = super().replayed(game)
+        assert isinstance(match, SkippingMatch)
+        match._skipped = [*self._skipped]
+        return match
+
+    def take_back(self) -> None:
+        while self._skipped and self._skipped[-1] == self.plies - 1:
+            super().take_back()
+            self._skipped.pop()
+        super().take_back()
+
+    def was_skipped(self, seat: int) -> bool:
+        return self.plies - 1 in self._skipped and self.states[-2][0] == seat
+
+    def _skip(self) -> None:
+        while not self.winner and (action := self._only_pass()) is not None:
+            self._skipped.append(self.plies)
+            super().play(action)
+
+    def _only_pass(self) -> int | None:
+        """Return the pass if it is the only action; otherwise None."""
+        clicks = self.game.view(self.state).clicks
+        return next(iter(clicks)) if [*clicks.values()] == [()] else None

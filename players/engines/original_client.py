@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Iterable, Sequence
 
 from playout.games import Game, State
@@ -35,6 +34,8 @@ _MOST_MOVES = 100
 #: The share of the time for a move that its search gets, and the shortest search: the rest is for
 #: its start, and for its work after the search.
 _SHARE, _SHORTEST_S = 0.9, 0.01
+#: The bounds of the time of a process for a move, as a multiple of the time that the clock gives.
+_LEAST_FIT, _MOST_FIT = 0.9, 1.05
 
 
 class OriginalEngineClient(EngineClient):
@@ -58,14 +59,14 @@ class OriginalEngineClient(EngineClient):
         return ConnectingProcess(self.config, self.cancelled, known, deadline)
 
     def _start(self, deadline: float) -> None:
-        # A command with {seconds} needs the clock: this process only shows that the command works.
-        self._is_usable = not any("{seconds}" in word for word in self.config.command)
+        pass  # it writes nothing before its first position
 
     def describe(self) -> Iterable[str]:
         yield f"{self._rules.name} of the original system; each match has a process of its own"
 
-    def new_match(self) -> None:
-        self._is_usable &= not self._seat
+    def _new_match(self, deadline: float) -> None:
+        if self._seat:
+            self._launch_again(deadline)
 
     def settle(self, deadline: float) -> None:
         pass  # a cancelled process is not used again
@@ -75,8 +76,10 @@ class OriginalEngineClient(EngineClient):
             raise self.process.fault("still thinks after the end of its match")
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
-        if not self._is_usable or self._seat not in (0, position.seat):
-            self._start_again(position, limit)
+        seconds = move_seconds(limit, position, self.game.max_plies)
+        if not self._is_usable or not self._fits(position.seat, seconds):
+            self._seconds = seconds
+            self._launch_again(self.start_deadline())
         if not self._seat:
             self._seat = position.seat
             self._send("player", message=position.seat)
@@ -112,12 +115,21 @@ class OriginalEngineClient(EngineClient):
         else:
             self.process.close(self.farewell)
 
-    def _start_again(self, position: Position, limit: Limit) -> None:
-        """End the process, and start one for a match with this clock."""
+    def _fits(self, seat: int, seconds: float) -> bool:
+        """Return whether the process has this seat; without one, whether its time fits the clock.
+
+        The process for a match is started before its clock is known, with the time of the last one.
+        """
+        if self._seat or not any("{seconds}" in word for word in self.config.command):
+            return self._seat in (0, seat)
+        return _LEAST_FIT <= self._seconds / seconds <= _MOST_FIT
+
+    def _launch_again(self, deadline: float) -> None:
+        """End the process, and start one for another match."""
         self.close()
         self._seat, self._is_thinking, self._is_over = 0, False, False
-        self._seconds = move_seconds(limit, position, self.game.max_plies)
-        self.process = self._launched(time.monotonic() + self.config.start_s)
+        self.process = self._launched(deadline)
+        self._is_usable = True
 
     def _send(self, kind: str, **fields: object) -> None:
         self.process.send(message(kind, **fields) + "\r")

@@ -126,6 +126,15 @@ class EngineProcess:
         del self._pending[: end + 1]
         return text.rstrip("\r")
 
+    def can_be_read(self, deadline: float) -> bool:
+        """Wait for output until `deadline`; return whether there is some. Raises Cancelled."""
+        while not self._pending and (left_s := deadline - time.monotonic()) > 0:
+            if self._cancelled.is_set():
+                raise Cancelled
+            if _ready(self._output, select.POLLIN, min(_NOTICE_S, left_s)):
+                return True
+        return bool(self._pending)
+
     def fault(self, what: str) -> EngineError:
         """Return an error with the engine's name, its fault, and its last command."""
         command = self._command.rstrip()

@@ -1,91 +1,26 @@
-"""A client of the Universal Chess Interface, for chess and some games of OpenSpiel."""
+"""A client of the Universal Chess Interface, for chess and the variants of `uci_games`."""
 
 from __future__ import annotations
 
 import math
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
-from playout.games import Game, State
+from playout.games import Game
 from playout.games.core import spec
 from playout.players.core.player import Cancelled, Info, Limit, PlayResult
 from playout.players.engines.client import (
     EngineClient,
     Position,
     is_short,
-    legal_line,
     move_deadline,
     win_rate,
 )
 from playout.players.engines.config import EngineConfig, Options
 from playout.players.engines.process import EngineError
-
-#: The games, each with its UCI_Variant in Fairy-Stockfish.
-VARIANTS: Mapping[str, str] = {
-    "chess": "chess",
-    "breakthrough": "breakthrough",
-    "clobber": "clobber",
-}
-
-
-class UciMoves:
-    """Names the actions of a game for UCI engines."""
-
-    def __init__(self, game: Game) -> None:
-        """Raises ValueError for a game that UCI engines do not play."""
-        given = spec.parse(str(game))
-        self.variant = VARIANTS.get(given.options.get("game", ""), "")
-        #: The first position, as the command `position` names it.
-        self.first = "startpos"
-        if given.name == "chess":
-            self.variant = "chess"
-            self.first = f"fen {given.options['fen']}" if given.options else "startpos"
-        elif given.name != "open_spiel" or len(given.options) != 1 or not self.variant:
-            listed = ", ".join(f"open_spiel(game={each})" for each in VARIANTS)
-            raise ValueError(f"UCI engines play chess, {listed}, not {game}")
-        self._game: Any = game
-        self._name_of = _NAMES[self.variant]
-
-    def name(self, state: State, action: int) -> str:
-        """Return the name of a legal action, as `e2e4`."""
-        return self._name_of(self._game, state, action)
-
-    def names(self, states: Iterable[State], moves: Iterable[int]) -> list[str]:
-        """Return the names of moves, each in its state."""
-        return [self.name(state, move) for state, move in zip(states, moves, strict=False)]
-
-    def action(self, state: State, name: str) -> int | None:
-        """Return the legal action of that name, or None."""
-        legal = self._game.legal_actions(state)
-        return next((each for each in legal if self.name(state, each) == name), None)
-
-
-def _chess(game: Any, state: State, action: int) -> str:
-    name: str = game.long_algebraic(state, action)
-    return name
-
-
-def _breakthrough(game: Any, state: State, action: int) -> str:
-    """Mirror the ranks: the first player moves down in OpenSpiel, and White up in UCI."""
-    name = game.action_name(state, action)
-    return "".join(f"{name[i]}{9 - int(name[i + 1])}" for i in (0, 2))
-
-
-def _clobber(game: Any, state: State, action: int) -> str:
-    """Transpose: OpenSpiel has five rows and six columns, UCI six rows and five columns."""
-    name = game.action_name(state, action)
-    return "".join(f"{'edcba'[int(name[i + 1]) - 1]}{6 - 'abcdef'.index(name[i])}" for i in (0, 2))
-
-
-_NAMES: Mapping[str, Callable[[Any, State, int], str]] = {
-    "chess": _chess,
-    "breakthrough": _breakthrough,
-    "clobber": _clobber,
-}
-
+from playout.players.engines.uci_games import uci_game
 
 _OPTION = re.compile(r"option name (.+?) type (\w+)(.*)")
 _CHOICE = re.compile(r"\bvar (.+?)(?= var |$)")
@@ -93,8 +28,6 @@ _CHOICE = re.compile(r"\bvar (.+?)(?= var |$)")
 _FIRST = ("Threads", "Hash")
 #: Seconds for a move without any limit.
 _UNLIMITED_S = 1.0
-#: The share of a move's time that is given as `movetime`: engines notice its end late.
-_MOVETIME_SHARE = 0.95
 _COUNTS = re.compile(r"\b(depth|nodes) (\d+)")
 _SCORE = re.compile(r"\bscore (cp|mate) (-?\d+)")
 _VARIATION = re.compile(r"\bpv (.+)")
@@ -126,13 +59,19 @@ def go(limit: Limit, seat: int, config: EngineConfig) -> str:
     """
     if is_short(limit, config) and config.short:
         return " ".join(["go", *(f"{key} {value}" for key, value in config.short.items())])
-    clock = limit.clock
-    if clock is None or not clock.left[seat - 1].main_s:
-        seconds = _UNLIMITED_S if limit.seconds is None else limit.seconds
-        return f"go movetime {_ms(_MOVETIME_SHARE * seconds)}"
+    clock, seconds = limit.clock, _movetime(limit, seat, config)
+    if clock is None or seconds is not None:
+        return f"go movetime {_ms(_UNLIMITED_S if seconds is None else seconds)}"
     white, black = (_ms(each.main_s - clock.overhead_s) for each in clock.left)
     increment = f" winc {_ms(clock.increment_s)} binc {_ms(clock.increment_s)}"
     return f"go wtime {white} btime {black}{increment if clock.increment_s else ''}"
+
+
+def _movetime(limit: Limit, seat: int, config: EngineConfig) -> float | None:
+    """Return the seconds of a move that has a time of its own; None if the engine divides time."""
+    if is_short(limit, config) and config.short:
+        return None
+    return None if limit.clock and limit.clock.left[seat - 1].main_s else limit.seconds
 
 
 class UciClient(EngineClient):
@@ -140,12 +79,13 @@ class UciClient(EngineClient):
 
     def __init__(self, config: EngineConfig, game: Game, cancelled: threading.Event) -> None:
         """Raises ValueError for a game that UCI engines do not play."""
-        self._moves = UciMoves(game)
+        self._moves = uci_game(game)
         self._options: dict[str, UciOption] = {}
-        self._is_new_match = True
         self._is_searching = False
         #: The moves of the position on which the engine ponders.
         self._pondered: tuple[int, ...] | None = None
+        #: The actions after the first one of the engine's last move, by the moves before them.
+        self._rest: dict[tuple[int, ...], int] = {}
         #: The position that the engine expects after its last move, and the limit of that move.
         self._expected: tuple[Position, Limit] | None = None
         super().__init__(config, game, cancelled)
@@ -163,7 +103,6 @@ class UciClient(EngineClient):
         chosen = self.config.options
         self._set({key: chosen[key] for key in _FIRST if key in chosen})
         self._set({key: value for key, value in chosen.items() if key not in _FIRST})
-        self._wait_until_ready(deadline)
 
     def describe(self) -> Iterable[str]:
         yield f"options: {', '.join(each.name for each in self._options.values())}"
@@ -173,8 +112,13 @@ class UciClient(EngineClient):
         """Whether the table sets the option Ponder."""
         return self.config.options.get("Ponder") is True
 
-    def new_match(self) -> None:
-        self._is_new_match = True
+    def _new_match(self, deadline: float) -> None:
+        self.end_search(deadline)
+        self._expected, self._rest = None, {}
+        self.process.send("ucinewgame")
+        self.process.send("isready")
+        while self.process.line(deadline).strip() != "readyok":
+            pass
 
     def settle(self, deadline: float) -> None:
         if self._pondered is None:
@@ -185,15 +129,21 @@ class UciClient(EngineClient):
             self._stop(deadline)
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
+        if (action := self._rest.get(position.moves)) is not None:
+            return PlayResult(action)
         is_expected = self._is_searching and self._pondered == position.moves
+        if not is_expected:
+            self.end_search(self.ping_deadline())
+        given = self.time.left(limit)
         if is_expected:
             self.process.send("ponderhit")
         else:
-            self.end_search(self.ping_deadline())
-            self._begin_match()
-            self._search(position, go(limit, position.seat, self.config))
+            command = go(given, position.seat, self.config)
+            self._search(position, f"{command}{self._restriction(position)}")
         self._pondered = None
-        return self._result(position, limit)
+        line, info = self._answer(move_deadline(limit, position.seat))
+        self.time.answered(_movetime(given, position.seat, self.config))
+        return self._result(position, given, line, info)
 
     def ponder(self) -> None:
         """Search the expected position until the move is cancelled."""
@@ -207,12 +157,6 @@ class UciClient(EngineClient):
             pass
         self._is_searching = False  # it has answered early
 
-    def _begin_match(self) -> None:
-        if self._is_new_match:
-            self.process.send("ucinewgame")
-            self._wait_until_ready(self.ping_deadline())
-            self._is_new_match = False
-
     def _search(self, position: Position, command: str) -> None:
         names = self._moves.names(position.states, position.moves)
         moves = " ".join(["moves", *names]) if names else ""
@@ -220,9 +164,21 @@ class UciClient(EngineClient):
         self.process.send(command)
         self._is_searching = True
 
-    def _result(self, position: Position, limit: Limit) -> PlayResult:
-        """Wait for the move."""
-        deadline, info = move_deadline(limit, position.seat), ""
+    def _begun(self, position: Position) -> tuple[int, ...]:
+        """Return the first actions of a move that others have begun, as in openings of Amazons."""
+        number = len(position.moves)
+        return position.moves[number - number % self._moves.actions_per_move :]
+
+    def _restriction(self, position: Position) -> str:
+        """Return the end of a command that restricts a search to a move that has begun."""
+        if not (begun := self._begun(position)):
+            return ""
+        first = position.states[-1 - len(begun)]
+        return " ".join([" searchmoves", *self._moves.moves(first, begun)])
+
+    def _answer(self, deadline: float) -> tuple[str, str]:
+        """Wait for the move; return its line, and the last line about it."""
+        info = ""
         try:
             while not (line := self.process.line(deadline).strip()).startswith("bestmove"):
                 if line.startswith("info ") and _SCORE.search(line) and " pv " in line:
@@ -231,23 +187,38 @@ class UciClient(EngineClient):
             self.process.send("stop")
             raise
         self._is_searching = False
+        return line, info
+
+    def _result(self, position: Position, limit: Limit, line: str, info: str) -> PlayResult:
+        """Return the move of an answer; `limit` is that of the search."""
         words = line.split()
         named = words[1] if len(words) > 1 else ""
-        state = position.states[-1]
-        action = self.require_legal(self._moves.action(state, named), position, line)
-        self._expect(position, limit, action, words[3] if len(words) > 3 else "")
+        begun = self._begun(position)
+        whole = self._moves.actions(position.states[-1 - len(begun)], named)
+        actions = whole[len(begun) :] if whole[: len(begun)] == begun else ()
+        action = self.require_legal(actions[0] if actions else None, position, line)
+        self._rest = {
+            (*position.moves, *actions[:done]): actions[done] for done in range(1, len(actions))
+        }
+        self._expect(position, limit, actions, words[3] if len(words) > 3 else "")
         return PlayResult(action, self._info(position, info) if info else None)
 
-    def _expect(self, position: Position, limit: Limit, action: int, reply: str) -> None:
+    def _expect(
+        self, position: Position, limit: Limit, actions: tuple[int, ...], reply: str
+    ) -> None:
         """Note the position that the engine expects after its move, to ponder on it."""
-        self._expected = None
-        after = self.game.next_state(position.states[-1], action)
-        answer = self._moves.action(after, reply) if not self.game.winner(after) else None
-        if answer is not None:
-            last = self.game.next_state(after, answer)
-            if self.game.winner(last) == 0 and last[0] == position.seat:
-                states = (*position.states, after, last)
-                self._expected = Position(states, (*position.moves, action, answer)), limit
+        after = self._after(position, actions)
+        answer = self._moves.actions(after.states[-1], reply)
+        last = self._after(after, answer)
+        is_ours = not self.game.winner(last.states[-1]) and last.seat == position.seat
+        self._expected = (last, limit) if answer and is_ours else None
+
+    def _after(self, position: Position, actions: tuple[int, ...]) -> Position:
+        """Return the position after legal actions."""
+        states = [*position.states]
+        for action in actions:
+            states.append(self.game.next_state(states[-1], action))
+        return Position(states, (*position.moves, *actions))
 
     def _info(self, position: Position, line: str) -> Info:
         """Return the analysis in the last line about the best move."""
@@ -258,11 +229,12 @@ class UciClient(EngineClient):
             score = _MATE if score > 0 else -_MATE
         names = _VARIATION.findall(line)
         variation = names[0].split()[:_LONGEST] if names else ()
+        begun = len(self._begun(position))
         return Info(
             simulations=counts.get("nodes", 0),
             depth=counts.get("depth", 0),
             win_rate=win_rate(score),
-            pv=tuple(legal_line(self.game, position.states[-1], variation, self._moves.action)),
+            pv=self._moves.line(position.states[-1 - begun], variation)[begun:],
         )
 
     def _stop(self, deadline: float) -> None:
@@ -287,11 +259,6 @@ class UciClient(EngineClient):
 
     def _unknown(self, kind: str, name: str, known: Iterable[str]) -> EngineError:
         return EngineError(f"the engine {self.config.name}: {spec.unknown(kind, name, known)}")
-
-    def _wait_until_ready(self, deadline: float) -> None:
-        self.process.send("isready")
-        while self.process.line(deadline).strip() != "readyok":
-            pass
 
 
 def _ms(seconds: float) -> int:

@@ -7,18 +7,17 @@ such as captured stones, follow from the rules. Black is the player in the first
 
 from __future__ import annotations
 
-import string
 from collections.abc import Iterator
 from itertools import pairwise
 
 from playout.commands.text import filled, plain, utc
 from playout.games import TIE, BoardView, Game
 from playout.protocol.messages import Reason, TimeControl
+from playout.protocol.sgf import LETTERS
 from playout.protocol.time_control import decimal, shown_s, spell_time_controls
 from playout.server.export.replay import Replay, replay
 from playout.server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
 
-_LETTERS = string.ascii_letters  # a is the first column or row, A the 27th
 _COLOURS = {1: "B", 2: "W"}
 
 _HOW = {
@@ -63,8 +62,8 @@ def _require_board(game: Game) -> None:
         raise Unsuitable(f"{game} is not played on one grid")
     if any(view.kinds):
         raise Unsuitable(f"{game} has several kinds of pieces")
-    if max(view.rows, view.columns) > len(_LETTERS):
-        raise Unsuitable(f"the board is larger than {len(_LETTERS)} by {len(_LETTERS)}")
+    if max(view.rows, view.columns) > len(LETTERS):
+        raise Unsuitable(f"the board is larger than {len(LETTERS)} by {len(LETTERS)}")
     for action in game.legal_actions(state):
         _target(view, action)
 
@@ -91,7 +90,7 @@ def _point(before: BoardView, after: BoardView, move: MovePlayed) -> str:
 
 def _letters(cell: int, view: BoardView) -> str:
     row, column = divmod(cell, view.columns)
-    return _LETTERS[column] + _LETTERS[row]
+    return LETTERS[column] + LETTERS[row]
 
 
 def _root(stored: StoredMatch, replayed: Replay, view: BoardView) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,6 @@ Each kind has a reader that finds the written moves; `read` plays them.
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -14,6 +13,8 @@ from playout import games
 from playout.games import BoardView, Game, IllegalAction, State
 from playout.games.core import spec
 from playout.games.core.spec import SpecError
+from playout.protocol import sgf as sgf_text
+from playout.protocol.sgf import SgfError, SgfProperty, column_and_row
 from playout.server.export import sgf
 
 
@@ -235,20 +236,10 @@ def _unescaped(text: str) -> str:
 # SGF describes games of placing stones on one grid; Black is the player that moves first.
 
 
-_LETTERS = string.ascii_letters
 _COLOURS = {"B": 1, "W": 2}
 _SETUP = {"AB": 1, "AW": 2}
 #: Boards up to this size have `tt` for a pass in old files.
 _OLD_SIZE = 19
-_PROPERTY = re.compile(r"\s*([A-Za-z]+)\s*(?=\[)")
-_VALUE = re.compile(r"\s*\[((?:[^\]\\]|\\.)*)\]", re.DOTALL)
-_BEGIN = re.compile(r"\(\s*;")
-
-
-class _Property(NamedTuple):
-    line: int
-    name: str
-    values: tuple[str, ...]
 
 
 def read_sgf(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
@@ -261,7 +252,7 @@ def read_sgf(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
     #: For each open tree the moves before it, and whether a tree in it has ended.
     trees: list[tuple[int, bool]] = []
     try:
-        for item in _items(text):
+        for item in sgf_text.items(text):
             if item == "(":
                 trees.append((len(moves), False))
             elif item == ")":
@@ -271,48 +262,17 @@ def read_sgf(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
                 del moves[before:]
                 if trees:
                     trees[-1] = (trees[-1][0], True)
-            elif isinstance(item, _Property):
+            elif isinstance(item, SgfProperty):
                 _check(item, view, has_moves=bool(moves))
                 if item.name in _COLOURS:
                     moves.append(WrittenMove(item.line, f"{item.name}[{item.values[0]}]"))
+    except SgfError as error:
+        yield BadOpening(error.line, str(error))
     except BadOpening as error:
         yield error
 
 
-def _items(text: str) -> Iterator[str | _Property]:
-    """Yield parentheses and properties. Raises BadOpening for invalid text."""
-    begin = _BEGIN.search(text)
-    place = begin.start() if begin else len(text)
-    line, depth = 1 + text.count("\n", 0, place), 0
-    while place < len(text):
-        letter = text[place]
-        if found := _PROPERTY.match(text, place) if depth else None:
-            start, at = line + found[0].count("\n"), found.end()
-            values: list[str] = []
-            while value := _VALUE.match(text, at):
-                values.append(value[1])
-                at = value.end()
-            if not values:
-                raise BadOpening(start, f"the value of {found[1]} is not closed by ']'")
-            yield _Property(start, found[1], tuple(values))
-            line += text.count("\n", place, at)
-            place = at
-            continue
-        if letter in "()":
-            depth += 1 if letter == "(" else -1
-            if depth < 0:
-                raise BadOpening(line, "a ')' without a game")
-            yield letter
-        elif letter == "\n":
-            line += 1
-        elif depth and letter != ";" and not letter.isspace():
-            raise BadOpening(line, f"{letter!r} is not expected here")
-        place += 1
-    if depth:
-        raise BadOpening(line, "a game that is not closed by ')'")
-
-
-def _check(item: _Property, view: BoardView, *, has_moves: bool) -> None:
+def _check(item: SgfProperty, view: BoardView, *, has_moves: bool) -> None:
     """Raise BadOpening for another board or another first position than those of the game."""
     if item.name == "SZ":
         size = item.values[0].strip()
@@ -332,9 +292,7 @@ def _check(item: _Property, view: BoardView, *, has_moves: bool) -> None:
 
 def _cell(point: str, view: BoardView) -> int | None:
     """Return the number of the cell at a point; None without a cell."""
-    if len(point) != 2 or not set(point) <= set(_LETTERS):
-        return None
-    column, row = map(_LETTERS.index, point)
+    column, row = column_and_row(point) or (view.columns, view.rows)
     return row * view.columns + column if column < view.columns and row < view.rows else None
 
 

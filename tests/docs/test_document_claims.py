@@ -1,4 +1,4 @@
-"""What documents say of games and code holds: sessions of Python, and the games of GTP."""
+"""What documents say of games and code holds: sessions of Python, games and commands of GTP."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from playout import games
-from playout.games import SpecError
-from playout.players.engines.gtp_games import ClickedBoard
+from playout.games import Game, SpecError
+from playout.players.engines.gtp_games import ClickedBoard, resized
+from playout.players.engines.gtp_text import GtpError
 
 ROOT = Path(__file__).parents[2]
 SESSIONS = [
@@ -27,14 +28,49 @@ def test_sessions_of_python_print_what_is_shown(path: Path) -> None:
     assert not done.failed
 
 
+#: The games that need no parameter.
+GAMES = {name: games.load(name) for name in games.names() if name not in ("open_spiel", "original")}
+OTHER_PROGRAMS = (ROOT / "docs" / "other-programs.md").read_text(encoding="utf-8")
+
+
+def named(pattern: str) -> set[str]:
+    """Return the words in code in the only text that the pattern finds."""
+    (text,) = re.findall(pattern, OTHER_PROGRAMS)
+    return set(re.findall(r"`(\w+)`", text))
+
+
+def is_playable(game: Game) -> bool:
+    try:
+        ClickedBoard(game)
+    except SpecError:
+        return False
+    return True
+
+
 def test_the_games_that_gtp_cannot_play_are_listed() -> None:
-    refused = set()
-    for name in games.names():
-        try:
-            ClickedBoard(games.load(name))
-        except SpecError as error:
-            if "GTP" in str(error):
-                refused.add(name)
-    text = (ROOT / "docs" / "other-programs.md").read_text(encoding="utf-8")
-    (listed,) = re.findall(r"two cells or more: ([^.]*)\.", text)
-    assert set(re.findall(r"`(\w+)`", listed)) == refused
+    refused = {name for name, game in GAMES.items() if not is_playable(game)}
+    assert named(r"two cells or more: ([^.]*)\.") == refused
+
+
+def test_the_games_with_a_size_and_with_a_komi_in_gtp_are_listed() -> None:
+    resizable = {
+        name
+        for name, game in GAMES.items()
+        if is_playable(game) and any(resizes(game, size) for size in (5, 6, 8, 10))
+    }
+    assert named(r"changes the size of (.*?); other games") == resizable
+    with_komi = {name for name, game in GAMES.items() if game.komi is not None}
+    assert named(r"changes the komi of (.*?); other games") == with_komi
+
+
+def resizes(game: Game, size: int) -> bool:
+    try:
+        return resized(game, [size]) is not game
+    except GtpError:
+        return False
+
+
+def test_the_number_of_games_is_that_of_all_but_those_of_other_packages() -> None:
+    for path in ("README.md", "CHANGELOG.md", "docs/games.md", "docs/learning.md"):
+        text = (ROOT / path).read_text(encoding="utf-8")
+        assert re.findall(r"\b(\d+) games", text)[:1] == [str(len(GAMES))], path

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from playout.players.engines import config
+from playout.players.engines.uci_games import VARIANTS
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "engines.md").read_text(encoding="utf-8")
 
@@ -22,3 +23,10 @@ def test_all_keys_of_an_engine_are_listed() -> None:
     _, _, section = DOCUMENT.partition("\n## The file\n")
     listed = re.findall(r"^\| `(\w+)` \|", section.partition("\n### ")[0], re.MULTILINE)
     assert set(listed) == set(config.EngineConfig.__dataclass_fields__) - {"name"}
+
+
+def test_all_games_of_uci_are_listed_with_their_variant() -> None:
+    section = DOCUMENT.partition("\n## UCI\n")[2].partition("\n## ")[0]
+    listed = re.findall(r"^\| (`.*`) \| `(\w+)` \|", section, re.MULTILINE)
+    games = [(game, variant) for cell, variant in listed for game in re.findall(r"`(.*?)`", cell)]
+    assert games == [(each.game, each.name) for each in VARIANTS]

@@ -15,24 +15,20 @@ from playout import games, players
 from playout.games import Game, SpecError, State
 from playout.players import Cancelled, Limit, MatchClock, Player, PlayerError, TimeLeft, engine
 from playout.players.engines import client, process
-from playout.players.engines.client import legal_line
-from playout.players.engines.uci_client import UciMoves
+from playout.players.engines.uci_games import uci_game
 from support.engines import TinyEngine
 from support.waiting import PATIENCE_S, wait_until
 
 GAME = games.load("mnk(m=5,n=5,k=5)")
-#: UCI engines play games of OpenSpiel only.
-BREAKTHROUGH = games.load("open_spiel(game=breakthrough)")
+#: The games of UCI and of XBoard.
+BREAKTHROUGH, CHESS = games.load("breakthrough"), games.load("chess")
 #: The first moves of the tiny engine against itself.
 _PAWNS = "a2a3", "a7a6", "b2b3", "b7b6"
 MOVES = {
     "gtp": [0, 1, 2, 3],
     "gomocup": [0, 1, 2, 3],
-    "uci": list(
-        legal_line(
-            BREAKTHROUGH, BREAKTHROUGH.initial_state(), _PAWNS, UciMoves(BREAKTHROUGH).action
-        )
-    ),
+    "uci": list(uci_game(BREAKTHROUGH).line(BREAKTHROUGH.initial_state(), _PAWNS)),
+    "xboard": list(uci_game(CHESS).line(CHESS.initial_state(), _PAWNS)),
 }
 LIMIT = Limit(seconds=5.0)
 #: No time for a move, so that the engine hangs as soon as the margin is over.
@@ -57,9 +53,9 @@ def make(tmp_path: Path) -> Iterator[Make]:
     started: list[TinyEngine] = []
 
     def player(
-        fault: str = "none", protocol: str = "gtp", **keys: str
+        fault: str = "none", protocol: str = "gtp", game: Game | None = None, **keys: str
     ) -> tuple[Player, TinyEngine]:
-        game = BREAKTHROUGH if protocol == "uci" else GAME
+        game = game or {"uci": BREAKTHROUGH, "xboard": CHESS}.get(protocol, GAME)
         started.append(TinyEngine(tmp_path, protocol, fault, **keys))
         made.append(players.load(f"engine(name=tiny,file={started[-1].file})", game))
         return made[-1], started[-1]
@@ -113,7 +109,53 @@ def test_a_new_match_starts_from_the_first_position(make: Make, protocol: str) -
     assert len(tiny.pids) == 1
 
 
-@pytest.mark.parametrize("protocol", ["gomocup", "uci"])
+READY = {"gtp": "clear_board", "gomocup": "START 5", "uci": "ucinewgame", "xboard": "new"}
+
+
+@pytest.mark.parametrize("protocol", READY)
+def test_an_engine_is_ready_for_a_match_before_its_clock_runs(make: Make, protocol: str) -> None:
+    player, tiny = make(protocol=protocol)
+    for number in (1, 2):
+        read = [line.split(maxsplit=1)[-1] if protocol == "gtp" else line for line in tiny.read]
+        assert read.count(READY[protocol]) == number
+        player.started(1, "Bob", [player.game.initial_state()])
+        assert played(player, 3) == MOVES[protocol][:3]
+        assert "".join(tiny.read).count(READY[protocol]) == number, "not on the clock"
+        player.ended(0, "over")
+        player.prepare()
+    assert len(tiny.pids) == 1
+
+
+def test_an_engine_is_told_its_time_less_a_margin(make: Make) -> None:
+    player, tiny = make(protocol="gomocup", margin_s="2")
+    played(player, 1, Limit(5.0))
+    told = [line.split()[2] for line in tiny.read if line.startswith("INFO timeout_turn")]
+    assert 1000 < int(told[0]) <= 3000
+
+
+def test_an_engine_that_sends_its_move_before_it_reads_loses_no_command(make: Make) -> None:
+    player, tiny = make("hasty", "gomocup")
+    assert played(player, 8) == list(range(8))
+    assert len(tiny.pids) == 1
+
+
+def test_an_engine_completes_a_move_of_amazons_that_others_have_begun(make: Make) -> None:
+    """An opening of one action, the choice of a queen, is a third of a move in UCI."""
+    game = games.load("amazons")
+    player, tiny = make(protocol="uci", game=game)
+    states = states_after(game.legal_actions(game.initial_state())[2], game=game)
+    for _ in range(2):
+        action = player.choose(states, LIMIT).action
+        states.append(game.next_state(states[-1], action))
+    assert game.current_player(states[-1]) == 2
+    (line,) = (line for line in tiny.read if line.startswith("go "))
+    restricted = line.partition(" searchmoves ")[2].split()
+    assert len(restricted) > 100
+    assert len({name[:2] for name in restricted}) == 1, "of one queen"
+    assert [line for line in tiny.read if line.startswith("position")] == ["position startpos"]
+
+
+@pytest.mark.parametrize("protocol", ["gomocup", "uci", "xboard"])
 def test_what_an_engine_says_of_its_search_becomes_its_analysis(make: Make, protocol: str) -> None:
     player, _ = make(protocol=protocol)
     info = player.choose([player.game.initial_state()], LIMIT).info
@@ -210,7 +252,7 @@ def test_an_engine_that_is_only_untidy_plays(make: Make, protocol: str, fault: s
         wait_until(lambda: len(tiny.pids) == 3)
 
 
-@pytest.mark.parametrize("protocol", ["gtp", "uci"])
+@pytest.mark.parametrize("protocol", ["gtp", "uci", "xboard"])
 def test_bytes_that_are_no_text_are_an_illegal_answer(make: Make, protocol: str) -> None:
     player, _ = make("binary", protocol)
     with pytest.raises(PlayerError) as error:
@@ -277,7 +319,7 @@ def end_when_asked(player: Player) -> None:
     assert isinstance(player, engine.Engine)
     assert player._client
     running = player._client.process
-    wait_until(lambda: re.search("genmove|BEGIN|go ", running._command))
+    wait_until(lambda: re.search(r"genmove|BEGIN|go\b", running._command))
     player.ended(2, "time")
     player.cancel()
 

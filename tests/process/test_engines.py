@@ -176,7 +176,8 @@ def engines(tmp_path: Path) -> Path:
     [
         ("gnugo", "go(size=5,komi=0.5)"),
         ("gnugo", "open_spiel(game=go,board_size=5)"),
-        ("fairy", "open_spiel(game=breakthrough)"),
+        ("fairy", "breakthrough"),
+        ("fairy", "clobber"),
         ("fairy", "open_spiel(game=clobber)"),
         ("glaurung", "chess"),
         # Black, the second player, moves first.
@@ -198,7 +199,7 @@ def test_an_engine_of_others_wins(
 
 @pytest.mark.parametrize("is_expected", [True, False])
 def test_an_engine_ponders_on_the_reply_that_it_expects(engines: Path, is_expected: bool) -> None:
-    game = games.load("open_spiel(game=breakthrough)")
+    game = games.load("breakthrough")
     player = players.load(f"engine(name=pondering,file={engines})", game)
     assert player.ponders
     states = [game.initial_state()]
@@ -228,10 +229,10 @@ def in_home(folder: Path) -> Mapping[str, str]:
     return os.environ | {"XDG_CONFIG_HOME": str(folder), "XDG_STATE_HOME": str(folder)}
 
 
-def tiny(folder: Path, fault: str) -> TinyEngine:
+def tiny(folder: Path, fault: str, protocol: str = "gtp", **keys: str) -> TinyEngine:
     """An engine in the configuration of a user."""
     (folder / "playout").mkdir()
-    return TinyEngine(folder / "playout", "gtp", fault)
+    return TinyEngine(folder / "playout", protocol, fault, **keys)
 
 
 GAME = "mnk(m=4,n=4,k=4)"
@@ -251,6 +252,26 @@ def test_a_fault_resigns_the_match_and_the_next_one_is_played(
     assert "Traceback" not in output
     assert "(resignation)" in output
     assert "(rules)" in output
+    engine.require_gone()
+
+
+def test_an_engine_that_starts_slowly_and_uses_its_time_loses_none_on_time(
+    tmp_path: Path, server: RunningServer
+) -> None:
+    """Before each match it takes more time than the clock has."""
+    engine = tiny(tmp_path, "slow", "gomocup", margin_s="0.6")
+    words = ("engine(name=tiny)", "--clock", "1/move", "--matches", "2", *server.address)
+    player = start("playout-player", "mnk(m=5,n=5,k=5)", *words, env=in_home(tmp_path))
+    with RawClient(server.host, server.port) as bob:
+        bob.hello()
+        for _ in range(2):
+            bob.say("seek", game="mnk(m=5,n=5,k=5)", seat=2)
+            match = bob.hear_until("started")["match"]
+            assert bob.hear_until("update")["player"] == 1
+            bob.say("resign", match=match)
+    code, output = finish(player)
+    assert code == 0, output
+    assert "2 won, 0 lost" in output
     engine.require_gone()
 
 

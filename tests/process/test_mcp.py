@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,6 +20,7 @@ if TYPE_CHECKING:  # it takes a second in each process of the tests
     import mcp
 
 ROOT = Path(__file__).parents[2]
+AGENTS = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
 _RUN = (
     "import sys; sys.argv[0] = 'playout-bridge'; "
     "from playout.bridges.bridge_command import main; main()"
@@ -80,6 +82,10 @@ def test_an_agent_plays_whole_matches_and_reads_why_it_may_not_do_something(tmp_
                 *("list_games", "new_match", "legal_moves", "play", "state"),
                 *("offer", "answer_offer", "resign"),
             ]
+            rows = re.findall(r"^\| `(\w+)\W", AGENTS, re.MULTILINE)
+            assert rows == [tool.name for tool in listed.tools]
+            told = " ".join(invoke("playout-bridge", "mcp", "--help")[1].split())
+            assert f"the tools {', '.join(rows[:-1])} and {rows[-1]}." in told
             games = await call("list_games")
             assert "tic_tac_toe" in games["games"]
             assert games["bots"] == [{"name": "random", "player": "random"}]

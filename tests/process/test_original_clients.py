@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from playout.bridges.original.bridged_match import MAX_LINE
+from playout.bridges.original.bridged_match import MAX_LINE, MOST_ILLEGAL
 from playout.players.engines.original_json import RULES
 from support.boards_package import write_package
 from support.commands import Command, RunningServer, finish, invoke, running_server, start
@@ -216,20 +217,65 @@ def test_who_breaks_the_protocol_loses_and_is_told_why(
             assert "protocol" in client.hear_until("decline")["message"]
 
 
-def test_an_illegal_action_loses_and_is_returned(
+def test_an_illegal_action_is_returned_and_the_fourth_one_loses(
     bridge: RunningBridge, opponent: NativeOpponent
 ) -> None:
+    illegal = {"type": "action", "message": {"column": 0}}
     with OriginalClient("connect_four", bridge.port) as client:
         opponent.meet()
         for _ in range(3):
             assert client.next_turn()
-            client.send({"type": "action", "message": {"column": 0}})
+            client.send(illegal)
             opponent.move()
         assert client.next_turn()
-        client.send({"type": "action", "message": {"column": 0}})
+        asked = client.received[-1]
+        for _ in range(MOST_ILLEGAL):
+            client.send(illegal)
+            assert client.hear() == {"type": "illegal", "message": {"column": 0}}
+            assert client.hear() == asked
+        client.send(illegal)
         assert client.hear() == {"type": "illegal", "message": {"column": 0}}
         assert "illegal" in client.hear_until("decline")["message"]
         assert opponent.result() == (2, "resignation")
+
+
+def test_a_person_may_choose_a_cell_of_a_decided_board_and_then_another_one(
+    host: RunningServer,
+) -> None:
+    """The original's client lets people do so, and waits for the server."""
+    with (
+        running_bridge(host, "t3", "--seat", "1", "--clock", "60/move") as bridge,
+        NativeOpponent(host) as opponent,
+        OriginalClient("t3", bridge.port, seed=4) as client,
+    ):
+        opponent.say("seek", game="ultimate_tic_tac_toe", seat=2)
+        opponent.match = opponent.hear_until("started")["match"]
+        assert client.next_turn()
+        while not (cell := decided_cell(client.received[-1]["state"])):
+            client.send(client.action())
+            opponent.move()
+            assert client.next_turn()
+        asked = client.received[-1]
+        client.send({"type": "action", "message": cell})
+        assert client.hear() == {"type": "illegal", "message": cell}
+        assert client.next_turn()
+        assert client.received[-1] == asked
+        client.send(client.action())
+        opponent.move()
+
+
+def decided_cell(state: dict[str, Any]) -> dict[str, int] | None:
+    """Return an empty cell of a decided board, if the player may choose the board."""
+    if state["constraint"]["outer-row"] is not None:
+        return None
+    keys = ("outer-row", "outer-column", "inner-row", "inner-column")
+    taken = {tuple(piece[key] for key in keys) for piece in state["pieces"]}
+    for board in state["boards"]:
+        for row, column in itertools.product(range(3), range(3)):
+            cell = (board["outer-row"], board["outer-column"], row, column)
+            if board["type"] != "full" and cell not in taken:
+                return dict(zip(keys, cell, strict=True))
+    return None
 
 
 def test_who_hangs_up_loses_and_no_other_match_is_touched(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,25 @@ def test_each_match_has_a_process_of_its_own(make: Make) -> None:
     wait_until(lambda: tiny.said.count("left") == 3, "the end of the third client")
     told = [each for each in messages(tiny) if "winners" in each or each["type"] == "decline"]
     assert [each.get("winners") for each in told] == [{"1": 0, "2": 1}, {"1": 0.5, "2": 0.5}, None]
+
+
+@pytest.mark.parametrize("argument", ["none", "none {seconds}"])
+def test_the_process_of_the_next_match_is_started_before_it(make: Make, argument: str) -> None:
+    """Its time for a move, if its command has it, is that of the last match."""
+    player, tiny = make(argument)
+    game = games.load("connect_four")
+    for seat in (1, 2):
+        played(player, game, seat, plies=2)
+        player.ended(2, "resignation")
+        player.prepare()
+        number = seat + ("{seconds}" in argument)
+        wait_until(partial(process_exists, tiny, 1 + number))
+    player.close()
+    assert len(tiny.pids) == 1 + number
+
+
+def process_exists(tiny: TinyEngine, number: int) -> bool:
+    return len(tiny.pids) == number
 
 
 def test_a_match_that_goes_on_gets_a_new_client_in_its_middle(make: Make) -> None:

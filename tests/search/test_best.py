@@ -93,7 +93,7 @@ def test_a_level_limits_the_search_and_makes_mistakes() -> None:
     for _ in range(5):
         info = strong.choose([state], Limit()).info
         assert info
-        assert info.simulations <= most + 1
+        assert info.simulations <= most + 10  # those that were begun are counted
     chosen = [easy.choose([state], Limit()) for _ in range(40)]
     assert 0 < sum(each.info is None for each in chosen) < 40  # a random move has no analysis
 

@@ -27,6 +27,7 @@ VALUES = {
     "y(size=3)": 1,
     "y(size=4)": 1,
     "havannah(size=2)": 1,
+    "havannah(size=2,swap=true)": -1,
     "dots_and_boxes(rows=1,columns=2)": 0,
     "dots_and_boxes(rows=2,columns=2)": 1,
     "dots_and_boxes(rows=2,columns=3)": -1,

@@ -40,6 +40,11 @@ class TinyEngine:
         file = self._pids.with_name("pids.said")
         return file.read_text().splitlines() if file.exists() else []
 
+    @property
+    def read(self) -> list[str]:
+        """The lines that the engine has read."""
+        return self._pids.with_name("pids.read").read_text().splitlines()
+
     def require_gone(self) -> None:
         """Wait until all its processes have ended."""
         require_gone(self.pids)

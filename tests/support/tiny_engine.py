@@ -1,25 +1,35 @@
 """A tiny engine that puts a stone on the first free cell, or misbehaves in one way.
 
-Over UCI it plays Breakthrough, and moves its next pawn from its row of pawns.
+Over UCI it plays Breakthrough, and moves its next pawn from its row of pawns; or it plays the first
+of the moves to which its search is restricted.
 
     python -I -S tiny_engine.py PROTOCOL FAULT PIDS
 
-It appends its process id, and those of its children, to the file PIDS.
+It appends its process id, and those of its children, to the file PIDS, and the lines that it reads
+to the file PIDS.read.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 from collections.abc import Callable, Iterator
 
 LETTERS = "ABCDEFGHJKLMNOPQRST"
+VARIANTS = "var breakthrough var amazons"
+FEATURES = (
+    'feature done=0\nfeature myname="Tiny 1.0" ping=1 usermove=1 setboard=1 memory=1\n'
+    'feature option="Style -combo calm /// wild"\nfeature done=1\n'
+)
 BINARY = "\0\xff\x1b[31m\x07"
 protocol, fault, pids = sys.argv[1:]
 taken: set[tuple[int, int]] = set()
-#: The size of the board, the number of moves chosen, and of moves refused.
-counts = {"size": 0, "moves": 0, "refused": 0}
+#: The size of the board, the number of moves chosen, of moves refused, and milliseconds for a move.
+counts = {"size": 0, "moves": 0, "refused": 0, "timeout_turn": 0}
+#: Seconds that a slow engine needs before a match, and in which a hasty one does not read.
+SLOW_S, HASTY_S = 1.2, 0.01
 
 
 def note_pid() -> None:
@@ -30,6 +40,10 @@ def note_pid() -> None:
 def hang() -> None:
     while True:
         signal.pause()
+
+
+def wait(seconds: float) -> None:
+    select.select([], [], [], seconds)
 
 
 def fork(*, in_new_session: bool) -> None:
@@ -123,11 +137,16 @@ def speak_gtp(lines: Iterator[str]) -> None:
 def gomocup(line: str, lines: Iterator[str]) -> str:
     """The answer to a command of a brain; empty for none."""
     command, _, rest = line.partition(" ")
+    if command == "INFO":
+        key, value = rest.split()
+        counts[key] = int(value)
     if command == "ABOUT":
         return 'name="Tiny", version="1.0", author="nobody"'
     if command == "START":
         counts["size"] = int(rest)
         taken.clear()
+        if fault == "slow":
+            wait(SLOW_S)
         return "OK"
     if command in ("BEGIN", "TURN", "BOARD"):
         stones = [rest] if command == "TURN" else []
@@ -137,6 +156,8 @@ def gomocup(line: str, lines: Iterator[str]) -> str:
         taken.update((int(each.split(",")[1]), int(each.split(",")[0])) for each in stones)
         say("MESSAGE Depth 3-5 | Eval 100 | Node 2K\r\n")
         row, column = chosen()
+        if fault == "slow":
+            wait(counts["timeout_turn"] / 1000)
         return f"{column},{row}"
     return "" if command == "INFO" else f"UNKNOWN {command}"
 
@@ -147,12 +168,15 @@ def speak_gomocup(lines: Iterator[str]) -> None:
             return
         if answer := gomocup(line.strip(), lines):
             say(f"{answer}\r\n")
+        if fault == "hasty" and answer[:1].isdigit() and select.select([0], [], [], HASTY_S)[0]:
+            for word in next(lines).split()[1:]:
+                say(f"ERROR Unknown command: {word}\r\n")
 
 
 def speak_uci(lines: Iterator[str]) -> None:
     made: list[str] = []
     answers = {
-        "uci": "id name Tiny 1.0\noption name UCI_Variant type combo var breakthrough\nuciok\n",
+        "uci": f"id name Tiny 1.0\noption name UCI_Variant type combo {VARIANTS}\nuciok\n",
         "isready": "readyok\n",
     }
     for line in lines:
@@ -166,9 +190,43 @@ def speak_uci(lines: Iterator[str]) -> None:
                 next(each for each in lines if each.strip() == "stop")
             file, rows = "abcdefgh"[len(made) // 2], "76" if len(made) % 2 else "23"
             move = "a1a1" if is_illegal() else f"{file}{rows[0]}{file}{rows[1]}"
+            if "searchmoves" in words:
+                move = words[words.index("searchmoves") + 1]
             say(f"info depth 3 nodes 2000 score cp 100 pv {move}\n")
             say(f"bestmove {BINARY if fault == 'binary' else move}\n")
         say(answers.get(command, ""))
+
+
+def lines() -> Iterator[str]:
+    """The lines of the input, each written to the log before it is handled."""
+    with open(f"{pids}.read", "a", buffering=1) as log:
+        for line in iter(sys.stdin.readline, ""):
+            log.write(line)
+            yield line
+
+
+def speak_xboard(lines: Iterator[str]) -> None:
+    """Play chess: the next pawn from its row of pawns."""
+    made: list[str] = []
+    answers = {"protover": FEATURES}
+    if fault != "castles":
+        answers["setboard"] = "Error (no position): setboard\n"
+    for line in lines:
+        command, *words = line.split()
+        if command == "quit":
+            return
+        if command == "new":
+            made = []
+        if command == "usermove":
+            made.append(words[0])
+        if command == "go":
+            file, rows = "abcdefgh"[len(made) // 2], "76" if len(made) % 2 else "23"
+            made.append("a1a1" if is_illegal() else f"{file}{rows[0]}{file}{rows[1]}")
+            if fault == "castles":
+                made[-1] = "O-O"
+            say(f" 3 100 5 2000 {made[-1]}\n")
+            say(f"move {BINARY if fault == 'binary' else made[-1]}\n")
+        say(f"pong {words[0]}\n" if command == "ping" else answers.get(command, ""))
 
 
 def main() -> None:
@@ -191,8 +249,9 @@ def main() -> None:
         "gtp": speak_gtp,
         "gomocup": speak_gomocup,
         "uci": speak_uci,
+        "xboard": speak_xboard,
     }
-    speaks[protocol](iter(sys.stdin.readline, ""))
+    speaks[protocol](lines())
     if fault == "no quit":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         hang()

@@ -44,6 +44,7 @@ VARIANTS = [
     "dots_and_boxes(rows=1,columns=1)",
     "dots_and_boxes(rows=3,columns=2)",
     "havannah(size=2)",
+    "havannah(size=3,swap=true)",
     "y(size=4)",
 ]
 

@@ -26,7 +26,7 @@ from playout.server.core.match_room import MatchOver, MatchRoom, started_record
 from playout.server.core.rate_limits import DATABASE_FULL
 from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionDisconnected, SessionManager
-from playout.server.core.sessions import RequestContext, handles
+from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.ladder.pairing import LadderOpenings
 from playout.server.ladder.standings import LadderTable, ladder_table
 from playout.server.ladder.state import (
@@ -73,6 +73,25 @@ class Ladders:
         session = origin.session
         if session.account is None:
             raise Refused(Code.NOT_FOR_GUESTS, "only registered players enter a ladder")
+        game = normalised_game(request.game)
+        if known := self._entered(session, game, request.version):
+            known.matches = request.matches
+            self._context.send_to(session, Ok(re=request.id))
+            self.start_due_matches(origin.now)
+        else:
+            self._enter(game, request, origin)
+
+    def _entered(self, session: Session, game: str, version: str) -> LadderSession | None:
+        """The session on the ladder of a game, if it is there as this version."""
+        ladder = self._ladders.get(game)
+        known = ladder.sessions.get(session.key) if ladder else None
+        if ladder is None or known is None:
+            return None
+        return known if ladder.state.entries[known.index].player.version == version else None
+
+    def _enter(self, game: str, request: EnterLadder, origin: RequestContext) -> None:
+        session = origin.session
+        assert session.account
         if self._context.closing:
             raise Refused(Code.CLOSING, "the server will stop: it starts no new matches")
         if self._context.budget.is_full:
@@ -80,7 +99,6 @@ class Ladders:
         if found := invisible_in(request.version):
             text = f"a version has only visible characters; this has {found}"
             raise Refused(Code.INVALID, text)
-        game = normalised_game(request.game)
         clock = self._require_open(game)
         if game in self._context.policy.closed_ladders and not session.opened:
             text = f"the ladder of {game} here is for a competition: hand your bot in instead"

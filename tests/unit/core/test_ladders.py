@@ -114,6 +114,16 @@ def test_a_bot_plays_as_many_matches_at_once_as_it_wants(play: LadderPlay) -> No
     assert Counter(seats) == {"Ann": 2, "Bob": 1, "Cyd": 1}
 
 
+def test_a_bot_that_is_not_ready_gets_no_match_until_it_is(play: LadderPlay) -> None:
+    ann, _ = play.enter("Ann"), play.enter("Bob")
+    play.enter("Ann", matches=0)
+    play.play(1)
+    assert not play.harness.matches
+    play.enter("Ann")
+    assert len(play.harness.matches) == 1
+    assert [each.code for each in ann.heard(Notice)] == ["ladder_alone"], "only at first"
+
+
 def test_a_bot_that_leaves_gets_no_more_matches(play: LadderPlay) -> None:
     ann = play.enter("Ann")
     play.enter("Bob")
@@ -244,10 +254,16 @@ def test_matches_that_run_when_one_is_missed_are_lost(play: LadderPlay) -> None:
     assert reasons == {Reason.VOID: 1, Reason.TIME: 2}
 
 
-def test_a_bot_whose_matches_have_no_result_leaves_the_ladder(play: LadderPlay) -> None:
+@pytest.mark.parametrize("prepares", [False, True])
+def test_a_bot_whose_matches_have_no_result_leaves_the_ladder(
+    play: LadderPlay, prepares: bool
+) -> None:
     ann, _ = play.enter("Ann"), play.enter("Bob")
     zoe = administrator(play.harness, "Zoe")
     for _ in range(MOST_VOID):
+        if prepares:  # the same bot enters again, and is not forgiven
+            play.enter("Ann", matches=0)
+            play.enter("Ann")
         zoe.ask(Abort(id=1, match=play.harness.only_match().id), Ok)
     assert not play.harness.matches
     assert ann.heard(Notice)[-1].code == "ladder_left"

@@ -116,6 +116,17 @@ def test_an_entrant_plays_no_more_at_once_than_it_wants_to() -> None:
     assert len(harness.matches) == 2
 
 
+def test_an_entrant_that_is_not_ready_gets_no_match_until_it_is() -> None:
+    harness = HubHarness()
+    new_tournament(harness, spec_of(2, rounds=5))
+    ann, bob = member(harness, "Ann"), member(harness, "Bob")
+    ann.say(Join(matches=0))
+    bob.say(Join())
+    assert not harness.matches
+    ann.say(Join())
+    assert len(harness.matches) == 1
+
+
 def test_the_concurrency_of_the_tournament_is_kept_to() -> None:
     harness = HubHarness()
     new_tournament(harness, spec_of(4, rounds=5, concurrency=2))

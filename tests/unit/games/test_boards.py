@@ -252,6 +252,22 @@ def test_a_swap_is_possible_only_at_the_second_move() -> None:
     assert len(game.legal_actions(state)) == 6
 
 
+def test_a_stone_of_havannah_is_taken_over_at_the_second_move_only() -> None:
+    game, state = after("havannah(size=3,swap=true)", "c2")
+    assert game.view(state).note == "the stone may be taken over"
+    stone = game.parse_action(state, "c2")
+    swapped = game.next_state(state, stone)
+    assert game.current_player(swapped) == 1
+    assert swapped[2 + stone] == 2
+    assert len(game.legal_actions(swapped)) == 18
+    assert game.view(swapped).note == ""
+    for line in ("c2 c3", "c2 c2 c3"):
+        game, state = after("havannah(size=3,swap=true)", line)
+        assert all(state[2 + action] == 0 for action in game.legal_actions(state))
+    game, state = after("havannah(size=3)", "c2")
+    assert stone not in game.legal_actions(state)
+
+
 def test_in_hex_diagonal_cells_are_neighbours_in_one_direction_only() -> None:
     game, state = after("hex(size=2)", "b1 a1 a2")
     assert game.winner(state) == 1

@@ -37,6 +37,8 @@ SAME = [
     "pentago",
     "havannah",
     "havannah(size=3)",
+    "havannah(size=3,swap=true)",
+    "havannah(size=2,swap=true)",
     "y",
     "y(size=4)",
     "lines_of_action",

@@ -1128,6 +1128,77 @@ def test_who_enters_says_so_once_on_each_line() -> None:
     assert not tournament.sent(Join, Seek)
 
 
+class Preparing(Thinker):
+    """A player that needs time before a match."""
+
+    prepares = True
+
+    def prepare(self) -> None:
+        self.calls.append(("prepare", 0))
+        if self.cancelled.is_set():
+            raise Cancelled
+
+
+#: Not ready for a match, and ready for one.
+_BUSY, _FREE = Join(id="room", matches=0), Join(id="room", matches=1)
+
+
+def test_a_tournament_assigns_no_match_to_a_player_that_prepares() -> None:
+    harness = AgentHarness(Preparing(GAME), request=ENTERING)
+    harness.resumed()
+    harness.sent()
+    for match in ("m", "n"):
+        harness.start(seat=2, match=match)
+        assert harness.sent(Join) == [_BUSY]
+        harness.end(winner=1, match=match)
+        assert not harness.sent(Join)
+        harness.think()
+        assert harness.sent(Join) == [_FREE]
+    assert harness.player.calls == [("prepare", 0)] * 2
+
+
+def test_a_player_prepares_before_it_seeks_again_and_not_after_its_last_match() -> None:
+    seek = Seek(game="nim(chips=9)")
+    harness = AgentHarness(Preparing(GAME), request=PlayRequest(seek, 2))
+    harness.resumed()
+    assert len(harness.sent(Seek)) == 1
+    harness.start(seat=2)
+    harness.end(winner=1)
+    assert not harness.sent(Seek)
+    harness.think()
+    assert len(harness.sent(Seek)) == 1
+    harness.start(seat=2, match="n")
+    harness.end(winner=1, match="n")
+    assert harness.codes == [0]
+    assert harness.player.calls == [("prepare", 0)]
+
+
+def test_a_player_that_prepares_keeps_at_it_when_the_line_breaks() -> None:
+    harness = AgentHarness(Preparing(GAME), request=ENTERING)
+    harness.resumed()
+    harness.start(seat=2)
+    harness.end(winner=1)
+    harness.sent()
+    harness.disconnect()
+    harness.reactor.advance(GRACE_S + 1)
+    harness.connect()
+    harness.resumed()
+    assert harness.sent(Join) == [_BUSY]
+    harness.think()
+    assert harness.sent(Join) == [_FREE]
+    assert not harness.codes
+
+
+def test_a_player_that_cannot_prepare_is_given_up() -> None:
+    harness = AgentHarness(Preparing(GAME), request=ENTERING)
+    harness.resumed()
+    harness.start(seat=2)
+    harness.player.prepare = lambda: 1 // 0  # type: ignore[method-assign,assignment,return-value]
+    harness.end(winner=1)
+    harness.think()
+    assert harness.codes == [1]
+
+
 def test_a_certain_tournament_may_be_entered() -> None:
     harness = AgentHarness(request=PlayRequest(Join(tournament="t")))
     harness.resumed()

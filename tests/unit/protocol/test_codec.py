@@ -463,7 +463,7 @@ INVALID = [
     (SEEK | {"game": "x" * 501}, "game"),
     (ADJUDICATE | {"winner": 0}, "winner"),
     (ADJUDICATE | {"winner": 3}, "winner"),
-    (ENTER | {"matches": 0}, "matches"),
+    (ENTER | {"matches": -1}, "matches"),
     (ENTER | {"matches": 101}, "matches"),
     # Numbers that are none: they would not survive JSON, and compare with nothing.
     *(

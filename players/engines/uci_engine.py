@@ -1,0 +1,260 @@
+"""A UCI engine: the commands of the protocol, for chess and the variants of Fairy-Stockfish.
+
+The main thread reads commands; a search has a thread of its own, so that `stop`, `ponderhit` and
+`isready` are heard while the player thinks. Other commands end a search before they are carried
+out. The end of the input does what `quit` does.
+
+The protocol: https://backscattering.de/chess/uci/
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+
+from playout import games
+from playout.games import Game, KernelGame, SpecError, State
+from playout.games.core import spec
+from playout.players import find
+from playout.players.core.player import Cancelled, Limit, PlayerError, Resigned
+from playout.players.engines.line_input import LineInput
+from playout.players.engines.local_match import LocalMatch
+from playout.players.engines.uci_games import VARIANTS, UciGame, uci_game
+from playout.players.engines.uci_go import parse_go
+from playout.players.engines.uci_info import PROVEN_CP
+from playout.players.engines.uci_options import VARIANT, UciSettings
+from playout.players.engines.uci_search import NO_MOVE, UciSearch
+
+#: The parameter of players that limits the depth of their searches.
+_DEPTH = "depth"
+#: The first search of a player, in which compiled code is loaded and caches are filled.
+_WARM_UP = Limit(seconds=1.0, simulations=100)
+#: Seconds for a player to end its search when the program quits.
+_END_S = 2.0
+_START: tuple[str, list[str]] = ("startpos", [])
+#: Commands that are heard while the player thinks, and those without an effect.
+_WHILE_SEARCHING = ("isready", "stop", "ponderhit")
+_IGNORED = ("debug", "register")
+
+
+class UciServer:
+    """Answers the commands of one program, until it quits or its input ends."""
+
+    def __init__(self, game: Game, wanted: spec.Spec, lines: LineInput) -> None:
+        """Load the player. Raises SpecError if the player or the game cannot be used with UCI."""
+        if not isinstance(game, KernelGame):
+            raise SpecError(f"{game} cannot be played with UCI: its rules are not compiled")
+        self._lines = lines
+        self._wanted = wanted
+        self._uci = _translation(game)
+        self._settings = UciSettings(wanted, self._uci.variant)
+        self._match = _warm_match(game, wanted)
+        self._made_for: tuple[Game, spec.Spec] | None = (game, wanted)
+        self._game: Game = game
+        #: The position that is set, and the names of the moves that led to it.
+        self._position: tuple[str, list[str]] | None = _START
+        #: The depth of the last `go`, for players whose parameter it is.
+        self._depth: int | None = None
+        self._search: UciSearch | None = None
+        self._writing = threading.Lock()
+        self._commands: dict[str, Callable[[list[str]], None]] = {
+            "uci": self._introduce,
+            "isready": self._isready,
+            "setoption": self._setoption,
+            "ucinewgame": self._ucinewgame,
+            "position": self._set_position,
+            "go": self._go,
+            "stop": self._stop,
+            "ponderhit": self._ponderhit,
+            "d": self._show,
+        }
+
+    def run(self) -> None:
+        """Answer commands until `quit` or the end of the input."""
+        try:
+            while (line := self._lines.next()) is not None and line.split()[:1] != ["quit"]:
+                self._answer(line.split())
+        finally:
+            if self._search:
+                self._search.abandon()
+                self._search.wait(_END_S)
+            self._match.close()
+
+    def _answer(self, words: list[str]) -> None:
+        """Carry out the first known command in a line, as the protocol says."""
+        known = [at for at, word in enumerate(words) if word in (*self._commands, *_IGNORED)]
+        if not known:
+            if words:
+                self._error(f"unknown command {words[0][:40]!r}")
+            return
+        name, *arguments = words[known[0] :]
+        if self._search and name not in _WHILE_SEARCHING:
+            self._search.stop()
+            self._search.wait()
+            self._search = None
+        try:
+            if name not in _IGNORED:
+                self._commands[name](arguments)
+        except (ValueError, PlayerError) as error:
+            self._error(str(error))
+
+    # The commands.
+
+    def _introduce(self, _: list[str]) -> None:
+        self._write(f"id name Playout {self._wanted.name} {version('playout')}")
+        self._write("id author Playout authors")
+        for line in self._settings.lines():
+            self._write(line)
+        self._write("uciok")
+
+    def _isready(self, _: list[str]) -> None:
+        if self._search is None or self._search.has_ended:
+            self._prepare()
+        self._write("readyok")
+
+    def _ucinewgame(self, _: list[str]) -> None:
+        self._made_for, self._position = None, _START
+        self._prepare()
+
+    def _setoption(self, words: list[str]) -> None:
+        """Set an option: `name NAME`, which may have spaces, and `value VALUE`."""
+        text = " ".join(words)
+        found = re.fullmatch(r"name (.+?)(?: value(?: (.*))?)?", text)
+        if not found:
+            raise ValueError(f"expected setoption name NAME value VALUE, not {text[:60]!r}")
+        name, value = found[1], found[2] or ""
+        if name.lower() == VARIANT.lower():
+            self._set_variant(value)
+        else:
+            self._settings.set(name, value)
+
+    def _set_variant(self, name: str) -> None:
+        """Change the game, if the player can play it. Raises ValueError."""
+        self._settings.set(VARIANT, name)
+        if name == self._uci.variant:
+            return
+        before = self._game, self._uci
+        try:
+            self._game = games.load(next(each.game for each in VARIANTS if each.name == name))
+            self._uci, self._position = _translation(self._game), _START
+            self._use(self._settings.player())
+        except SpecError:
+            self._game, self._uci = before
+            self._settings.set(VARIANT, self._uci.variant)
+            raise
+
+    def _set_position(self, words: list[str]) -> None:
+        """Set `startpos` or `fen FEN`, and play the moves after `moves`. Raises ValueError."""
+        end = words.index("moves") if "moves" in words else len(words)
+        base, names = " ".join(words[:end]), words[end + 1 :]
+        known, self._position = self._position, None
+        if known and known[0] == base and names[: len(known[1])] == known[1]:
+            self._play(names[len(known[1]) :])
+        else:
+            self._match.clear(self._first(base))
+            self._play(names)
+        self._position = base, names
+
+    def _first(self, base: str) -> State | None:
+        """Return the position before all moves, None for the first one of the game."""
+        kind, _, fen = base.partition(" ")
+        if kind == "fen":
+            return self._uci.position(fen)
+        if base != "startpos":
+            raise ValueError(f"expected position startpos or position fen FEN, not {base[:40]!r}")
+        return None
+
+    def _play(self, names: Sequence[str]) -> None:
+        for name in names:
+            actions = self._uci.actions(self._match.state, name)
+            if not actions:
+                raise ValueError(f"the position has an illegal move: {name[:20]!r}")
+            for action in actions:
+                self._match.play(action)
+
+    def _go(self, words: list[str]) -> None:
+        go = parse_go(words, lambda name: bool(self._uci.actions(self._match.state, name)))
+        for error in go.errors:
+            self._error(error)
+        self._depth = go.depth
+        self._prepare()
+        if self._position is None:
+            self._error("there is no position to search: the last command position failed")
+            self._write(NO_MOVE)
+        elif winner := self._match.winner:
+            self._write(f"info depth 0 score {_final_score(winner, self._match.mover)}")
+            self._write(NO_MOVE)
+        else:
+            self._search = UciSearch(self._match, self._uci, go, self._settings, self._write)
+            self._search.start()
+
+    def _stop(self, _: list[str]) -> None:
+        if self._search:
+            self._search.stop()
+
+    def _ponderhit(self, _: list[str]) -> None:
+        if self._search:
+            self._search.ponderhit()
+
+    def _show(self, _: list[str]) -> None:
+        """Write the position, for people who look for a fault."""
+        state = self._match.state
+        self._write(f"{self._match.game.show(state)}\nFen: {self._uci.fen(state)}")
+
+    # The player.
+
+    def _prepare(self) -> None:
+        """Load the player anew if options have changed; keep the present one if they are wrong."""
+        wanted = self._settings.player()
+        if self._depth and _DEPTH in spec.parameters_of(find(wanted.name), skip=1):
+            wanted = spec.Spec(wanted.name, {**wanted.options, _DEPTH: str(self._depth)})
+        if (self._game, wanted) != self._made_for:
+            try:
+                self._use(wanted)
+            except SpecError as error:
+                self._error(str(error))
+
+    def _use(self, wanted: spec.Spec) -> None:
+        """Continue with a new player, at the present position. Raises SpecError."""
+        match = _warm_match(self._game, wanted)
+        self._match.close()
+        self._match, self._made_for = match, (self._game, wanted)
+        if self._position:
+            base, names = self._position
+            match.clear(self._first(base))
+            self._play(names)
+
+    def _error(self, text: str) -> None:
+        self._write(f"info string error: {text}")
+
+    def _write(self, text: str) -> None:
+        with self._writing:
+            sys.stdout.write(f"{text}\n")
+            sys.stdout.flush()
+
+
+def _warm_match(game: Game, wanted: spec.Spec) -> LocalMatch:
+    """Return a match whose player has thought once, so that its first move takes no longer."""
+    match = LocalMatch(game, wanted)
+    with contextlib.suppress(Cancelled, PlayerError, Resigned):
+        match.choose(_WARM_UP)
+    return match
+
+
+def _translation(game: Game) -> UciGame:
+    """Return the translation of a game. Raises SpecError for a game that UCI does not have."""
+    try:
+        return uci_game(game)
+    except ValueError as error:
+        raise SpecError(str(error)) from error
+
+
+def _final_score(winner: int, mover: int) -> str:
+    """Return the score of a position in which the game is over."""
+    if winner < 0:
+        return "cp 0"
+    return f"cp {PROVEN_CP}" if winner == mover else "mate 0"
