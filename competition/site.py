@@ -37,7 +37,7 @@ from playout.server.web.http import HTML, JSON, HttpError, HttpResponse
 _PAGE = Path(__file__).parent / "page"
 _FILES = {"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8"}
 #: Seconds for which standings are shown before they are computed again.
-_STANDINGS_S = 5.0
+STANDINGS_S = 5.0
 _MB = 2**20
 #: The status for too many requests (RFC 6585).
 _TOO_MANY = 429
@@ -97,7 +97,7 @@ class Pages:
     def _state(self, request: UploadRequest, submissions: Submissions) -> HttpResponse | None:
         name = submissions.competition.name
         at, rows = self._standings.get(name, (0.0, ()))
-        if not submissions.competition.visible or time.monotonic() - at < _STANDINGS_S:
+        if not submissions.competition.visible or time.monotonic() - at < STANDINGS_S:
             return _json(self._described(submissions, rows))
         self._standings[name] = math.inf, rows  # for requests until it is computed
 

@@ -122,7 +122,10 @@ class Cup:
             *("--competition-http", f"127.0.0.1:{self.port}", "--port", str(self.server_port)),
             *("--warm", "nim"),
         )
-        changed = {"playout.server.net.competition_process.BACK_OFF": BackOff(0.1, 0.1)}
+        changed = {
+            "playout.server.net.competition_process.BACK_OFF": BackOff(0.1, 0.1),
+            "playout.competition.site.STANDINGS_S": 0.1,
+        }
         with running_server(*options, changed=changed | self.changed) as server:
             self.server = server
             self.wait_until_ready()
