@@ -24,7 +24,7 @@ from playout.commands.subprocesses import own, own_environment
 from playout.commands.text import utc
 from playout.competition import final as finals
 from playout.competition.standings import standings
-from playout.competition.submissions import FolderInUse, Submissions
+from playout.competition.submissions import REQUEST_S, FolderInUse, Submissions
 from playout.games.core import spec
 from playout.sandbox import machine
 from playout.server.cli.database_commands import opened
@@ -33,6 +33,7 @@ from playout.server.core.accounts import Directory, digest
 from playout.server.model.records import Account
 from playout.server.organizer.progress import stored_progress, stored_tournament
 from playout.server.organizer.spec_file import SpecFileError
+from playout.server.storage import Database
 from playout.server.tournament.competition_file import Competition, CompetitionFileError, read
 
 #: Seconds between two looks at the queue.
@@ -167,9 +168,11 @@ def check(file: Path) -> None:
 def accounts(file: Path, database: str) -> None:
     """Make the accounts of the roster of FILE that do not exist, and print their tokens as CSV.
 
-    The accounts are in the server's --database. Each token is shown only once.
+    The accounts are in the server's --database. Each token is shown only once. The names of teams
+    and house bots become accounts without a token, so that nobody else takes them.
     """
-    roster = _read(file).roster
+    competition = _read(file)
+    roster = competition.roster
     if roster is None:
         raise click.UsageError(f'{file} has no roster: add roster = "class.csv"')
     writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -179,15 +182,12 @@ def accounts(file: Path, database: str) -> None:
         for each in roster.values():
             if known.like(each.account) is None:
                 token = secrets.token_hex(16)
-                stored.put_account(
-                    Account(
-                        id=secrets.token_hex(8),
-                        name=each.account,
-                        digest=digest(token),
-                        created_at=time.time(),
-                    )
-                )
+                _make_account(stored, known, each.account, digest(token))
                 writer.writerow((each.account, each.name, token))
+        teams = [each.team for each in roster.values()]
+        for name in (*teams, *(each.name for each in competition.house)):
+            if known.like(name) is None:
+                _make_account(stored, known, name, "")
 
 
 @main.command()
@@ -237,8 +237,11 @@ def final(file: Path) -> None:
     It can be interrupted: the same command continues it. Its report is written as HTML.
     """
     submissions = Submissions(_read(file))
-    if submissions.is_open(time.time()):
-        raise click.UsageError(f"it is still open: playout-competition close {file}")
+    if submissions.is_open(time.time() - REQUEST_S):
+        raise click.UsageError(
+            f"it is still open, and for {REQUEST_S / 60:g} minutes after the deadline for uploads "
+            f"that began before: playout-competition close {file}"
+        )
     if waiting := _waiting(submissions):
         raise click.ClickException(f"{waiting} submissions are still in the queue")
     path = submissions.folder / "final.toml"
@@ -289,6 +292,12 @@ def _read(file: Path) -> Competition:
         return read(file)
     except CompetitionFileError as error:
         raise SpecFileError(str(error)) from error
+
+
+def _make_account(stored: Database, known: Directory, name: str, its_digest: str) -> None:
+    account = Account(id=secrets.token_hex(8), name=name, digest=its_digest, created_at=time.time())
+    stored.put_account(account)
+    known.put(account)
 
 
 def _period(submissions: Submissions) -> str:

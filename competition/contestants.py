@@ -200,11 +200,14 @@ class SessionRefused(Exception):
     """The server opens no session of a name; the message says why."""
 
 
-async def _play(
-    operator: Operator, name: str, player_of: PlayerOf, request: PlayRequest, console: _Console
+def _play(
+    operator: Operator,
+    opened: SessionOpened,
+    player_of: PlayerOf,
+    request: PlayRequest,
+    console: _Console,
 ) -> tuple[Agent, Deferred[int]]:
     """Let a bot log in and play; return it, and its end with its exit code."""
-    opened = await operator.session(name)
     ended: Deferred[int] = Deferred()
     identity = Identity(opened.name, "bot", software("playout-competition"), session=opened.session)
     agent = Agent(operator.reactor, player_of, request, identity, console, ended.callback)
@@ -254,8 +257,9 @@ class LadderBot:
         while not self._left:
             console = _Console(self._show, ladder=True)
             try:
-                self._agent, ended = await _play(
-                    self._operator, self._name, self._player_of, self._request, console
+                opened = await self._operator.session(self._name)
+                self._agent, ended = _play(
+                    self._operator, opened, self._player_of, self._request, console
                 )
                 await ended
             except SessionRefused as refused:
@@ -287,14 +291,14 @@ async def play_match(
 
     Raises MatchFault, SessionRefused.
     """
-    console = _Console(show)
-    agent, ended = await _play(operator, name, player_of, PlayRequest(seek, 1), console)
     assert seek.opponent
     assert seek.seat
     answer = Seek(game=seek.game, clock=seek.clock, opponent=name, seat=3 - seek.seat)  # type: ignore[arg-type]
-    house, house_ended = await _play(
-        operator, seek.opponent, rival, PlayRequest(answer, 1), _Console(lambda text: None)
-    )
+    console, silent = _Console(show), _Console(lambda text: None)
+    # If the server refuses a session, nothing has begun yet.
+    opened, its = await operator.session(name), await operator.session(seek.opponent)
+    agent, ended = _play(operator, opened, player_of, PlayRequest(seek, 1), console)
+    house, house_ended = _play(operator, its, rival, PlayRequest(answer, 1), silent)
     later = operator.reactor.callLater
     timers = (
         later(MATCH_S, agent.leave, 1),
@@ -307,9 +311,7 @@ async def play_match(
     house.leave(0)
     await house_ended
     if not console.began:
-        raise MatchFault(
-            f"no match against {seek.opponent} began: does another session of {name} seek one?"
-        )
+        raise MatchFault(f"no match against {seek.opponent} has begun in {START_S:g} s")
     if not console.ends:
         raise MatchFault(f"the match against {seek.opponent} has not ended in {MATCH_S:g} s")
     end = console.ends[-1]

@@ -95,11 +95,12 @@ class CompetitionHost:
                 refusals[name] = refusal
                 _say(f"{file}: submissions are refused: {refusal}")
         every = {name: each.submissions for name, each in self._runs.items()}
+        pages = Pages(every, orders.database, refusals)
         site = UploadSite(
-            Pages(every, orders.database, refusals),
+            pages,
+            pages.most_bytes,
             Accounts(orders.database, orders.token_days),
             next(iter(every.values())).folder / "incoming",
-            max(each.competition.submission_mb for each in every.values()) * 2**20,
         )
         self._site = ThrottlingFactory(site, MOST_CONNECTIONS)
 

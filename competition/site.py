@@ -13,6 +13,7 @@ The last three need the name and the token of an account (HTTP Basic, RFC 7617).
 from __future__ import annotations
 
 import html
+import math
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,6 +30,7 @@ from playout.competition.standings import standings
 from playout.competition.submissions import Submission, Submissions
 from playout.competition.uploads import UploadRequest
 from playout.server.ladder.standings import LadderStanding
+from playout.server.model.records import Account
 from playout.server.tournament.competition_file import Contestant
 from playout.server.web.http import HTML, JSON, HttpError, HttpResponse
 
@@ -77,6 +79,10 @@ class Pages:
                 return self._put(request, submissions, file)
         raise HttpError(http.NOT_FOUND, "there is no such page, or not for this method")
 
+    def most_bytes(self, account: Account, at: float) -> int:
+        """Return the most bytes that an account may hand in to one of them at a time."""
+        return max((_most_bytes(each, account, at) for each in self._all.values()), default=0)
+
     def _index(self) -> HttpResponse:
         links = "".join(
             f'<li><a href="/{name}/">{html.escape(each.competition.title)}</a>'
@@ -93,18 +99,18 @@ class Pages:
         at, rows = self._standings.get(name, (0.0, ()))
         if not submissions.competition.visible or time.monotonic() - at < _STANDINGS_S:
             return _json(self._described(submissions, rows))
-        self._standings[name] = time.monotonic(), rows  # for requests until it is computed
+        self._standings[name] = math.inf, rows  # for requests until it is computed
+
+        def failed(failure: Any) -> Sequence[LadderStanding]:
+            failure.printTraceback()
+            return rows
 
         def computed(rows: Sequence[LadderStanding]) -> None:
             self._standings[name] = time.monotonic(), rows
             request.respond(_json(self._described(submissions, rows)))
 
-        def failed(failure: Any) -> None:
-            failure.printTraceback()
-            request.respond(_json(self._described(submissions, rows)))
-
         computing = deferToThread(standings, self._database, submissions.competition.game)
-        computing.addCallbacks(computed, failed)
+        computing.addErrback(failed).addCallback(computed)
         return None
 
     def _described(
@@ -146,6 +152,9 @@ class Pages:
         competition = submissions.competition
         author = _contestant(request, submissions)
         _require_open(submissions, request.begun_at)
+        if submissions.is_full(author.team, request.begun_at):
+            text = f"{author.team} has handed in {competition.submissions_per_day} times in a day"
+            raise HttpError(_TOO_MANY, f"{text}, which is the limit: try again later")
         if refusal := self._refusals.get(competition.name):
             raise HttpError(http.SERVICE_UNAVAILABLE, refusal)
         if not file.endswith(SUFFIXES) or not file.isprintable() or len(file) > 100:
@@ -159,9 +168,6 @@ class Pages:
             raise HttpError(http.SERVICE_UNAVAILABLE, "too many uploads at once: try again soon")
         if request.upload is None or request.upload.stat().st_size == 0:
             raise HttpError(http.BAD_REQUEST, "the file is empty")
-        if submissions.in_a_day(author.team, request.begun_at) >= competition.submissions_per_day:
-            text = f"{author.team} has handed in {competition.submissions_per_day} times in a day"
-            raise HttpError(_TOO_MANY, f"{text}, which is the limit: try again later")
         new = submissions.add(
             request.upload,
             account=author.account,
@@ -170,6 +176,14 @@ class Pages:
             at=request.begun_at,
         )
         return _json(_told(new), http.CREATED)
+
+
+def _most_bytes(submissions: Submissions, account: Account, at: float) -> int:
+    """Return the most bytes that an account may hand in at a time, 0 if it may not."""
+    author = submissions.competition.contestant(account.name)
+    if author is None or not submissions.is_open(at) or submissions.is_full(author.team, at):
+        return 0
+    return submissions.competition.submission_mb * _MB
 
 
 def _contestant(request: UploadRequest, submissions: Submissions) -> Contestant:

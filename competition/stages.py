@@ -24,7 +24,6 @@ from msgspec import structs
 from twisted.internet.task import deferLater
 
 from playout.commands.subprocesses import (
-    PLAYER_NICENESS,
     begin,
     how_it_ended,
     last_lines,
@@ -48,6 +47,8 @@ _POLL_S = 0.05
 #: The most characters of a reason.
 _MOST_REASON = 1000
 _MB = 2**20
+#: The file with the result of a build.
+_BUILT = "built.tar"
 #: Copies the folder of the bot, builds it there, and writes the result to the standard output.
 _BUILD = (
     'cp -r . /tmp/build && cd /tmp/build && chmod -R u+w . && sh -c "$1" >&2 </dev/null '
@@ -100,6 +101,7 @@ class Stages:
     def _remove_code(self, submission: Submission) -> None:
         for each in ("code", "built"):
             shutil.rmtree(self._submissions.place(submission, each), ignore_errors=True)
+        self._submissions.place(submission, _BUILT).unlink(missing_ok=True)
 
     def _end(self, submission: Submission, state: State, reason: str) -> Submission:
         reason = plain(reason)[:_MOST_REASON]
@@ -132,12 +134,13 @@ class Stages:
         code = self._submissions.code(submission)
         sandbox = Sandbox(self._competition.sandbox, code, code)
         words = sandbox.words(["sh", "-c", _BUILD, "sh", submission.bot.build])
-        built = folder / "built.tar"
+        built = folder / _BUILT
         fault = await self._run("build", submission, words, others_environment(), built)
         if fault:
             raise StageFault(f"the build command {fault}")
-        await self._unpacked(submission, built, built.name, "built")
+        await self._unpacked(submission, built, _BUILT, "built")
         built.unlink()
+        shutil.rmtree(folder / "code")
         return structs.replace(submission, root="built")
 
     async def _check(self, submission: Submission) -> Submission:
@@ -195,8 +198,9 @@ class Stages:
                 cwd=output.parent,
                 env=environment,
                 process_group=0,
-                # It takes no lock that another thread could hold at this moment.
-                preexec_fn=partial(begin, os.getpid(), signal.SIGKILL, PLAYER_NICENESS),  # noqa: PLW1509
+                # It takes no lock that another thread could hold at this moment. Its niceness is
+                # that of this process.
+                preexec_fn=partial(begin, os.getpid(), signal.SIGKILL, 0),  # noqa: PLW1509
             )
         fault = ""
         until = time.monotonic() + LONGEST_S[stage]

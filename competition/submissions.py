@@ -2,7 +2,7 @@
 
     NAME/submissions/000012/submission.json   its state, replaced as a whole
                             upload            the file as it was handed in
-                            code/             the unpacked files
+                            code/             the unpacked files, or
                             built/            the files after the build, if there is one
                             log.txt           what its author may read about its stages
     NAME/incoming/                            uploads that have not ended
@@ -19,6 +19,7 @@ import fcntl
 import os
 import shutil
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Literal
@@ -34,6 +35,8 @@ Stage = Literal["unpack", "build", "check", "matches"]
 STAGES: tuple[Stage, ...] = ("unpack", "build", "check", "matches")
 State = Literal["queued", "running", "accepted", "refused"]
 DAY_S = 86_400.0
+#: Seconds in which an upload must arrive completely.
+REQUEST_S = 300.0
 #: The most bytes of a log, about.
 MOST_LOG = 2**18
 #: The most characters that are added to a log at once.
@@ -80,11 +83,7 @@ class Submissions:
         """Read what is there, without changing it."""
         self.competition = competition
         self.folder = competition.folder
-        self._all: dict[int, Submission] = {}
-        with contextlib.suppress(FileNotFoundError):
-            for each in (self.folder / "submissions").iterdir():
-                if each.name.isdecimal():
-                    self._all[int(each.name)] = _read(each / "submission.json")
+        self._all = self._stored()
 
     def lock(self) -> None:
         """Become the process that changes the folder, and remove what a killed one has left.
@@ -97,9 +96,17 @@ class Submissions:
         self._lock = self.locked(self.folder)
         shutil.rmtree(self.folder / "incoming")
         (self.folder / "incoming").mkdir(mode=0o700)
+        self._all = self._stored()  # the process before may have changed something until now
         for each in self._all.values():
             if each.state == "running":  # it was interrupted: from the first stage on
                 self.put(structs.replace(each, state="queued", stage="unpack"))
+
+    def _stored(self) -> dict[int, Submission]:
+        folder = self.folder / "submissions"
+        if not folder.exists():
+            return {}
+        found = (each for each in folder.iterdir() if each.name.isdecimal())
+        return {int(each.name): _read(each / "submission.json") for each in found}
 
     @staticmethod
     def locked(folder: Path) -> IO[str]:
@@ -132,12 +139,13 @@ class Submissions:
         number = max(self._all, default=0) + 1
         new = Submission(number, account, team, file, upload.stat().st_size, at)
         making = self.folder / "incoming" / f"{number:06}"
+        shutil.rmtree(making, ignore_errors=True)  # the disk was full before
         making.mkdir(mode=0o700)
         upload.rename(making / "upload")
         _write(making / "submission.json", new)
         making.rename(self.place(new))
-        _sync(self.folder / "submissions")
         self._all[number] = new
+        _sync(self.folder / "submissions")
         return new
 
     def put(self, submission: Submission) -> Submission:
@@ -164,15 +172,14 @@ class Submissions:
     def next_queued(self) -> Submission | None:
         """Return the submission to handle next: of the team that had the fewest in a day."""
         queued = [each for each in self if each.state == "queued"]
-        return min(queued, key=lambda each: (self._handled(each.team), each.id), default=None)
-
-    def _handled(self, team: str) -> int:
         since = time.time() - DAY_S
-        return sum(each.team == team and (each.ended_at or 0) > since for each in self)
+        handled = Counter(each.team for each in self if (each.ended_at or 0) > since)
+        return min(queued, key=lambda each: (handled[each.team], each.id), default=None)
 
-    def in_a_day(self, team: str, at: float) -> int:
-        """Return how many submissions of a team began in the day before a time."""
-        return sum(each.team == team and at - DAY_S < each.at <= at for each in self)
+    def is_full(self, team: str, at: float) -> bool:
+        """Return whether a team has handed in as often as it may in the day before a time."""
+        found = sum(each.team == team and at - DAY_S < each.at <= at for each in self)
+        return found >= self.competition.submissions_per_day
 
     def accepted(self) -> dict[str, Submission]:
         """Return the last accepted submission of each team."""

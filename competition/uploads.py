@@ -1,7 +1,7 @@
 """HTTP requests whose body is written to a file while it arrives, within limits.
 
-Only a request with the token of an account that may hand in has a body; that of any other is
-discarded. Nothing is parsed here: the file is unpacked by a process of its own.
+The body of a request is discarded unless its token is that of an account that may hand something in
+at that time. Nothing is parsed here: the file is unpacked by a process of its own.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from twisted.python.failure import Failure
 from twisted.web import http
 from twisted.web.server import Request, Site
 
+from playout.competition.submissions import REQUEST_S
 from playout.server.core.accounts import Directory, token_left_s, used
 from playout.server.model.records import Account
 from playout.server.storage import Database
 from playout.server.web.http import HttpError, HttpResponse, error_as_text, send_response
 
-#: Seconds in which a request must arrive completely, and without a byte of it.
-REQUEST_S, _SILENT_S = 300.0, 30
+#: Seconds without a byte of a request.
+_SILENT_S = 30
 #: The most connections, and uploads at once: of all accounts, and of one.
 MOST_CONNECTIONS, MOST_UPLOADS, MOST_OF_ACCOUNT = 400, 32, 2
 #: Seconds between two readings of the accounts.
@@ -35,7 +36,7 @@ _READ_S = 1.0
 
 
 class Accounts:
-    """The accounts of the server, read from its database when a token is not known yet."""
+    """The accounts of the server, read from its database at most once a second."""
 
     def __init__(self, url: str, token_days: float) -> None:
         self._url = url
@@ -47,7 +48,7 @@ class Accounts:
         """Return the account of a name, if the token is its own."""
         if time.monotonic() >= self._read_at + _READ_S:
             self._read_at = time.monotonic()
-            with closing(Database(self._url)) as database:
+            with closing(Database(self._url, only_read=True)) as database:
                 self._known = Directory(database.accounts()[0])
         account = self._known.like(name)
         now = time.time()
@@ -58,6 +59,8 @@ class Accounts:
 
 #: Answers a request; raises HttpError, or answers later and returns None.
 Answer = Callable[["UploadRequest"], HttpResponse | None]
+#: The most bytes that an account may hand in with a request that began at a time, 0 for none.
+MostBytes = Callable[[Account, float], int]
 
 
 class UploadSite(Site):
@@ -65,8 +68,10 @@ class UploadSite(Site):
 
     noisy = False
 
-    def __init__(self, answer: Answer, accounts: Accounts, incoming: Path, most_bytes: int) -> None:
-        """`incoming` is the folder for uploads, of at most `most_bytes`."""
+    def __init__(
+        self, answer: Answer, most_bytes: MostBytes, accounts: Accounts, incoming: Path
+    ) -> None:
+        """`incoming` is the folder for uploads."""
         super().__init__(None, UploadRequest, timeout=_SILENT_S)  # type: ignore[no-untyped-call]
         self.answer = answer
         self.accounts = accounts
@@ -75,13 +80,10 @@ class UploadSite(Site):
         #: The account of each upload that has begun.
         self.uploading: list[str] = []
 
-    def begin_upload(self, account: Account) -> bool:
-        """Count an upload of an account; return whether there is room for it."""
+    def has_room(self, account: Account) -> bool:
+        """Return whether one more upload of an account may begin."""
         mine = self.uploading.count(account.id)
-        if mine >= MOST_OF_ACCOUNT or len(self.uploading) >= MOST_UPLOADS:
-            return False
-        self.uploading.append(account.id)
-        return True
+        return mine < MOST_OF_ACCOUNT and len(self.uploading) < MOST_UPLOADS
 
     def log(self, request: http.Request) -> None:
         """Write no line for a request."""
@@ -91,7 +93,8 @@ class UploadRequest(Request):
     """A request; `upload` is the file with its body, None without one.
 
     `account` is that of its token, None without a token or with a wrong one. `begun_at` is when its
-    headers had arrived, in seconds since 1970. `too_large` says that its body was discarded.
+    headers had arrived, in seconds since 1970. `too_large` and `too_many` say why its body was
+    discarded.
     """
 
     account: Account | None = None
@@ -99,6 +102,7 @@ class UploadRequest(Request):
     begun_at = 0.0
     too_large = too_many = False
     _file: io.BufferedWriter | None = None
+    _fault: OSError | None = None
     _left = 0
     _timer: Any = None
 
@@ -110,33 +114,40 @@ class UploadRequest(Request):
         self.site: UploadSite = channel.site
         self._timer = self.site.reactor.callLater(REQUEST_S, channel.loseConnection)
         self.account = self._account()
-        self._left = self.site.most_bytes
-        self.too_large = length is not None and length > self._left
-        if length == 0 or self.account is None or self.too_large:
+        if length == 0 or self.account is None:
             return
         if self.getHeader("Content-Length") is None and self.getHeader("Transfer-Encoding") is None:
             return
-        self.too_many = not self.site.begin_upload(self.account)
-        if not self.too_many:
-            number, name = tempfile.mkstemp(dir=self.site.incoming)
-            self.upload, self._file = Path(name), os.fdopen(number, "wb")
+        self._left = self.site.most_bytes(self.account, self.begun_at)
+        self.too_large = length is not None and length > self._left
+        self.too_many = not self.site.has_room(self.account)
+        if self._left and not (self.too_large or self.too_many):
+            self._open(self.account)
 
     def handleContentChunk(self, data: bytes) -> None:
         """Called by Twisted: write a part of the body, unless it is discarded."""
+        if self._file is None:
+            return
         self._left -= len(data)
         if self._left < 0:
             self.too_large = True
             self._forget()
-        elif self._file:
+            return
+        try:
             self._file.write(data)
+        except OSError as fault:  # the disk is full: answered when all has arrived
+            self._fault = fault
+            self._forget()
 
     def process(self) -> None:
         """Called by Twisted: the request has arrived completely."""
         self._stop_timer()
-        if self._file:
-            self._file.flush()
-            os.fsync(self._file.fileno())
         try:
+            if self._fault:
+                raise self._fault
+            if self._file:
+                self._file.flush()
+                os.fsync(self._file.fileno())
             response = self.site.answer(self)
         except HttpError as error:
             response = error_as_text(error)
@@ -169,17 +180,28 @@ class UploadRequest(Request):
             return None
         return self.site.accounts.of_token(name, token)
 
+    def _open(self, account: Account) -> None:
+        """Begin a file for the body, and count the upload."""
+        try:
+            number, name = tempfile.mkstemp(dir=self.site.incoming)
+        except OSError as fault:
+            self._fault = fault
+            return
+        self.upload, self._file = Path(name), os.fdopen(number, "wb")
+        self.site.uploading.append(account.id)
+
     def _stop_timer(self) -> None:
         if self._timer and self._timer.active():
             self._timer.cancel()
 
     def _forget(self) -> None:
         """Remove the file of the body, unless it was moved, and count the upload no longer."""
-        if self._file:
-            self._file.close()
-            self._file = None
+        file, self._file = self._file, None
+        if file:
             assert self.account
             self.site.uploading.remove(self.account.id)
+            with contextlib.suppress(OSError):  # it has bytes for which the disk has no room
+                file.close()
         if self.upload:
             with contextlib.suppress(FileNotFoundError):
                 self.upload.unlink()

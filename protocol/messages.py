@@ -440,7 +440,7 @@ class OpenSession(Request, frozen=True, kw_only=True):
     """Prepare a session of a name, which a program of the administrator resumes with `hello`.
 
     A free name becomes an account to which nobody can log in. Only such sessions play on the
-    ladders of competitions.
+    ladders of competitions, and their seeks are paired with those of other such sessions only.
     """
 
     sent_by: ClassVar = SESSIONS

@@ -49,7 +49,7 @@ class Session:
     results: deque[tuple[float, Ended]] = field(default_factory=lambda: deque(maxlen=_RESULTS))
     #: The player specification, if the server has started it as a bot.
     bot_player: str | None = None
-    #: Whether an administrator has opened it, for a program that plays on a closed ladder.
+    #: Whether an administrator has opened it, for a program that plays with others of that kind.
     opened: bool = False
     #: Ends the session when it does not come back; None until a connection is lost.
     expiry: Timer | None = None

@@ -7,7 +7,6 @@ loopback, whose account exists in no database.
 from __future__ import annotations
 
 import secrets
-import signal
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -22,7 +21,6 @@ from playout.commands.subprocesses import (
     how_it_ended,
     input_with,
     own_environment,
-    send,
     start_own,
     stop,
 )
@@ -124,5 +122,4 @@ class CompetitionProcess:
         if self._next_poll.active():
             self._next_poll.cancel()
         if self._process:
-            send(self._process, signal.SIGTERM)
             stop([self._process], _STOP_S)

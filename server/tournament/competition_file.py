@@ -78,9 +78,15 @@ class Competition:
 
     def contestant(self, account: str) -> Contestant | None:
         """Return the contestant of an account, by name; None if it may not hand in."""
-        if self.roster is None:
-            return Contestant(account, account, account)
-        return self.roster.get(skeleton(account))
+        if self.roster is not None:
+            return self.roster.get(skeleton(account))
+        if self.is_house(account):
+            return None
+        return Contestant(account, account, account)
+
+    def is_house(self, name: str) -> bool:
+        """Return whether a name is, or looks like, that of a house bot."""
+        return skeleton(name) in {skeleton(each.name) for each in self.house}
 
 
 class CompetitionFileError(ValueError):
@@ -121,7 +127,7 @@ def _competition(table: TomlTable, path: Path) -> Competition:
         if "protocols" in table
         else BOT_PROTOCOLS
     )
-    return Competition(
+    competition = Competition(
         name=path.stem,
         title=table.take("title", toml_table.visible(100), path.stem),
         game=table.need("game", lambda value: str(toml_table.game(value)), ""),
@@ -140,6 +146,10 @@ def _competition(table: TomlTable, path: Path) -> Competition:
         sandbox=_sandbox(table, path.parent),
         final=_final(table),
     )
+    for each in (competition.roster or {}).values():
+        if competition.is_house(each.team):
+            table.fault(f"roster: {each.team!r} looks like the name of a house bot", "roster")
+    return competition
 
 
 def _moment(value: object) -> datetime:
@@ -219,6 +229,8 @@ def _add_row(
     except BadName as error:
         table.fault_elsewhere("roster", place, str(error))
         return
+    same = (each.team for each in found.values() if skeleton(each.team) == skeleton(team))
+    team = next(same, team)
     if skeleton(account) in found:
         table.fault_elsewhere("roster", place, f"{account!r} is listed before")
     name = (row.get("name") or "").strip() or account

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import re
+from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
 
 from playout.competition.archive import MOST_FILES, SUFFIXES
 from playout.competition.stages import LONGEST_S, UNPACKED
 from playout.competition.submissions import STAGES
+from playout.server.storage import Database
 from playout.server.tournament.competition_file import BOT_PROTOCOLS, Competition
 from support.commands import run
 from support.competitions import Cup, bot, packed, require_sandbox
@@ -54,14 +56,17 @@ def test_the_guide_from_nothing_to_the_grades(tmp_path: Path) -> None:
     do("playout-competition new")
     cup = Cup(tmp_path, name="autumn")
     text = cup.file.read_text().replace("# roster", "roster")
-    faster = text.replace('clock = "10+1"', 'clock = "5+1"').replace("pause_s = 60", "pause_s = 1")
-    cup.file.write_text(faster.replace("rounds = 2 ", "rounds = 1 "))
+    faster = text.replace("pause_s = 60", "pause_s = 1").replace("rounds = 2 ", "rounds = 1 ")
+    cup.file.write_text(faster)
     (tmp_path / "class.csv").write_text(block("csv"))
     (tmp_path / "my_bot.py").write_text(block("python"))
     assert "3 accounts on the roster" in do("playout-competition check")
     made = do("playout-competition accounts", "--database", cup.database).splitlines()
     cup.tokens = {each["account"]: each["token"] for each in csv.DictReader(made)}
     assert list(cup.tokens) == ["Ada", "Bob", "Cyd"]
+    with closing(Database(cup.database)) as database:
+        without_token = {each.name for each in database.accounts()[0] if not each.digest}
+    assert without_token == {"Reds", "House random", "House search"}
     (tmp_path / "ada.token").write_text(cup.tokens["Ada"])
     (tmp_path / "ada.token").chmod(0o600)
     cup.account("Eve")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 import re
+import resource
 import signal
 import socket
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -36,6 +39,8 @@ class First(Player):
 LATER = FIRST.replace("    print(", '    if len(told["moves"]) > 1: {}\n    print(')
 #: The tests of the sandbox have a program that forks without end.
 MANY = "import os, time\nfor _ in range(40):\n    if not os.fork(): break\ntime.sleep(60)\n"
+#: What remains of a submission that is refused.
+KEPT = {"upload", "submission.json", "log.txt", "engines.toml"}
 _SECRETS = "import glob, os\nfor each in {}:\n    assert not os.path.exists(each), each\n"
 
 
@@ -92,6 +97,8 @@ def test_a_command_builds_the_bot(cup: Cup) -> None:
     done = cup.ended("Ada", cup.hand_in("Ada", files))
     assert done["state"] == "accepted", done
     assert len(done["matches"]) == 2
+    folder = cup.folder / "cup" / "submissions" / f"{done['id']:06}"
+    assert {each.name for each in folder.iterdir()} == {*KEPT, "built"}
 
 
 def test_a_bot_sees_nothing_of_the_server_and_of_others(cup: Cup) -> None:
@@ -125,7 +132,6 @@ def test_a_bot_sees_nothing_of_the_server_and_of_others(cup: Cup) -> None:
         ({"a.py": "import this_is_missing"}, "check", "this_is_missing"),
         (bot(LATER.format("sys.exit(7)")), "matches", "resign"),
         (bot(LATER.format("told['legal_actions'] = [-1]")), "matches", "resign"),
-        (bot(LATER.format("import time; time.sleep(600)")), "matches", "time"),
         (bot(LATER.format("print('x' * 10**9)")), "matches", "resign|time"),
     ],
 )  # fmt: skip
@@ -136,8 +142,20 @@ def test_a_faulty_bot_is_refused_with_its_reason(
     assert (done["state"], done["stage"]) == ("refused", stage), done
     assert re.search(reason, done["reason"] + done["log"].split("==")[-1]), done
     assert str(cup.folder) not in done["reason"]
-    folder = str(cup.folder / "cup" / "submissions" / f"{done['id']:06}")
-    wait_until(lambda: not [each for each in cup.processes() if folder in words(each)])
+    folder = cup.folder / "cup" / "submissions" / f"{done['id']:06}"
+    wait_until(lambda: not [each for each in cup.processes() if str(folder) in words(each)])
+    assert {each.name for each in folder.iterdir()} <= KEPT
+
+
+def test_a_bot_that_hangs_loses_on_time(tmp_path: Path) -> None:
+    cup = Cup(tmp_path, clock="1+0.1")
+    cup.account("Ada")
+    with cup.running():
+        hanging = bot(LATER.format("import time; time.sleep(600)"))
+        done = cup.ended("Ada", cup.hand_in("Ada", hanging))
+        assert (done["state"], done["stage"]) == ("refused", "matches"), done
+        assert "(time)" in done["reason"]
+        wait_until(lambda: not cup.processes(), "the end of the bot")
 
 
 def words(process: int) -> str:
@@ -188,16 +206,53 @@ def test_a_body_without_a_length_is_limited_too(cup: Cup) -> None:
     assert status == 201
 
 
+def uploading(cup: Cup, name: str) -> socket.socket:
+    """Send the beginning of an upload."""
+    given = base64.b64encode(f"{name}:{cup.tokens[name]}".encode()).decode()
+    connection = socket.create_connection(("127.0.0.1", cup.port))
+    head = f"PUT /cup/submissions/bot.py HTTP/1.1\r\nHost: x\r\nAuthorization: Basic {given}"
+    connection.sendall(f"{head}\r\nContent-Length: 1000\r\n\r\nabc".encode())
+    return connection
+
+
 def test_an_upload_that_breaks_off_leaves_nothing(cup: Cup) -> None:
     incoming = cup.folder / "cup" / "incoming"
     before = len(cup.ask("GET", "submissions", "Ada")[1])
-    given = base64.b64encode(f"Ada:{cup.tokens['Ada']}".encode()).decode()
-    with socket.create_connection(("127.0.0.1", cup.port)) as connection:
-        head = f"PUT /cup/submissions/bot.py HTTP/1.1\r\nHost: x\r\nAuthorization: Basic {given}"
-        connection.sendall(f"{head}\r\nContent-Length: 1000\r\n\r\nabc".encode())
+    with uploading(cup, "Ada"):
         wait_until(lambda: list(incoming.iterdir()))
     wait_until(lambda: not list(incoming.iterdir()))
     assert len(cup.ask("GET", "submissions", "Ada")[1]) == before
+
+
+def test_a_full_disk_refuses_an_upload_and_nothing_after_it(cup: Cup) -> None:
+    """No file of the process may have more bytes than the disk would have left."""
+    incoming = cup.folder / "cup" / "incoming"
+    numbers = [each["id"] for each in cup.ask("GET", "submissions", "Ada")[1]]
+    wait_until(lambda: cup.ask("GET", "state")[1]["queued"] == 0, "an empty queue")
+    before = resource.prlimit(cup.host(), resource.RLIMIT_FSIZE)
+    resource.prlimit(cup.host(), resource.RLIMIT_FSIZE, (2**18, before[1]))
+    for size in (10**6, 10**6, 10**6, 2**18 + 10):
+        status, text = cup.ask("PUT", "submissions/bot.py", "Ada", b"x" * size)
+        assert (status, text) == (500, "the server failed to answer this request\n")
+    resource.prlimit(cup.host(), resource.RLIMIT_FSIZE, before)
+    number = cup.hand_in("Ada", bot())
+    assert [each["id"] for each in cup.ask("GET", "submissions", "Ada")[1]] == [*numbers, number]
+    assert not list(incoming.iterdir())
+
+
+def test_the_body_of_an_account_that_may_hand_in_nothing_is_discarded(tmp_path: Path) -> None:
+    (tmp_path / "class.csv").write_text("account\nAda\n")
+    cup = Cup(tmp_path, more='roster = "class.csv"')
+    for name in ("Ada", "Eve"):
+        cup.account(name)
+    incoming = cup.folder / "cup" / "incoming"
+    with cup.running(), contextlib.ExitStack() as sockets:
+        for name in ("Ada", "Eve"):
+            sockets.enter_context(uploading(cup, name))
+        wait_until(lambda: list(incoming.iterdir()), "the upload of Ada")
+        status, text = cup.ask("PUT", "submissions/bot.py", "Eve", b"x")
+        assert (status, text) == (403, "Eve is not on the roster of this competition\n")
+        assert len(list(incoming.iterdir())) == 1
 
 
 def test_others_cannot_enter_the_ladder(cup: Cup) -> None:
@@ -241,17 +296,13 @@ def test_after_a_kill_each_submission_is_handled_once(tmp_path: Path) -> None:
     assert [each.ended_at for each in Submissions(read(cup.file))] == ended
 
 
-def test_a_student_cannot_hold_up_the_queue(tmp_path: Path) -> None:
-    """Ada seeks the match of her own submission: it is refused, and the next one is handled."""
-    cup = Cup(tmp_path, changed={"playout.competition.contestants.START_S": 3.0})
-    for name in ("Ada", "Bob"):
-        cup.account(name)
-    with cup.running() as server, RawClient(server.host, server.port) as ada:
+def test_a_person_does_not_play_the_matches_of_a_submission(cup: Cup) -> None:
+    """Ada seeks the match of her own submission, which would hold up the queue."""
+    with RawClient("127.0.0.1", cup.server_port) as ada:
         ada.hello("Ada", guest=False, token=cup.tokens["Ada"])
         ada.ask("seek", game="nim", opponent="House")
-        numbers = {name: cup.hand_in(name, bot()) for name in ("Ada", "Bob")}
-        assert "no match against House began" in cup.ended("Ada", numbers["Ada"])["reason"]
-        assert cup.ended("Bob", numbers["Bob"])["state"] == "accepted"
+        done = cup.ended("Ada", cup.hand_in("Ada", bot()))
+        assert done["state"] == "accepted", done
 
 
 def test_after_the_deadline_nothing_is_accepted(tmp_path: Path) -> None:
@@ -261,6 +312,17 @@ def test_after_the_deadline_nothing_is_accepted(tmp_path: Path) -> None:
         status, text = cup.ask("PUT", "submissions/bot.py", "Ada", PLAYER)
         assert status == 403
         assert "the deadline of The cup was on 2020-01-01 at 00:00 UTC" in text
+
+
+def test_the_final_waits_for_uploads_that_began_before_the_deadline(tmp_path: Path) -> None:
+    cup = Cup(tmp_path, deadline=datetime.now(UTC).isoformat())
+    code, output = run("playout-competition", "final", str(cup.file))
+    assert code == 2
+    assert "for 5 minutes after the deadline" in output
+    code, output = run("playout-competition", "close", str(cup.file))
+    assert "no submission was accepted" in output
+    code, output = run("playout-competition", "final", str(cup.file))
+    assert "no submission was accepted" in output
 
 
 def test_without_a_sandbox_the_server_says_so_and_refuses(tmp_path: Path) -> None:

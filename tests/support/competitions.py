@@ -31,7 +31,7 @@ from testbed.machine import reserve_port, runs
 FILE = """\
 title = "The cup"
 game = "nim"
-clock = "3+1"
+clock = "{clock}"
 deadline = {deadline}
 {more}
 pause_s = 0.2
@@ -88,6 +88,7 @@ class Cup:
     folder: Path
     more: str = ""
     deadline: str = FUTURE
+    clock: str = "20+5"
     name: str = "cup"
     changed: dict[str, Any] = field(default_factory=dict)
     port: int = field(default_factory=reserve_port)
@@ -98,7 +99,8 @@ class Cup:
     def __post_init__(self) -> None:
         self.file = self.folder / f"{self.name}.toml"
         if not self.file.exists():
-            self.file.write_text(FILE.format(deadline=self.deadline, more=self.more))
+            text = FILE.format(deadline=self.deadline, clock=self.clock, more=self.more)
+            self.file.write_text(text)
         self.database = f"sqlite:///{self.folder / 'playout.db'}"
 
     def account(self, name: str) -> str:

@@ -49,10 +49,14 @@ class OpenSeek:
         self.opponent_skeleton = skeleton(opponent) if opponent else None
 
     def fits(self, other: OpenSeek) -> bool:
-        """Whether the two can be paired: same game, rating, compatible clocks and seats."""
+        """Whether the two can be paired: same game, rating, compatible clocks and seats.
+
+        Sessions that an administrator has opened play with each other only.
+        """
         mine, theirs = self.request, other.request
         return (
             self.session.skeleton != other.session.skeleton
+            and self.session.opened == other.session.opened
             and mine.game == theirs.game
             and mine.rated == theirs.rated
             and (mine.clock is None or theirs.clock in (None, mine.clock))

@@ -23,6 +23,8 @@ from playout.protocol.messages import (
     OpenSession,
     Reason,
     Resign,
+    Seek,
+    Seeking,
     SessionOpened,
     Started,
     WatchLadder,
@@ -465,3 +467,21 @@ def test_a_closed_ladder_is_for_sessions_that_an_administrator_has_opened() -> N
     again = Hello(protocol_min=1, protocol_max=1, name="Ann", token=ann.account_token)
     harness.connect().ask(again, Welcome)  # opened sessions do not count
     assert harness.connect().refused(again) is Code.TOO_MANY
+
+
+def test_the_matches_of_opened_sessions_are_between_them() -> None:
+    harness = HubHarness()
+    boss = administrator(harness, "Boss", role="spectator")
+    ann = harness.client("Ann", guest=False)
+    ann.ask(Seek(game=GAME, opponent="House"), Seeking)
+    opened = boss.ask(OpenSession(name="House"), SessionOpened)
+    house = harness.connect()
+    house.ask(Hello(protocol_min=1, protocol_max=1, name="House", session=opened.session), Welcome)
+    house.ask(Seek(game=GAME, opponent="Ann"), Seeking)
+    assert not house.heard(Started)
+    opened = boss.ask(OpenSession(name="Ann"), SessionOpened)
+    bot = harness.connect()
+    bot.ask(Hello(protocol_min=1, protocol_max=1, name="Ann", session=opened.session), Welcome)
+    bot.say(Seek(game=GAME, opponent="House"))
+    assert len(house.heard(Started)) == len(bot.heard(Started)) == 1
+    assert not ann.heard(Started)

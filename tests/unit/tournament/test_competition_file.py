@@ -35,13 +35,20 @@ def test_a_short_file(tmp_path: Path) -> None:
 
 
 def test_a_roster_knows_names_that_look_alike(tmp_path: Path) -> None:
-    (tmp_path / "class.csv").write_text("account,team,name\nAda,Reds,Ada L.\nBob,,\n")
+    (tmp_path / "class.csv").write_text("account,team,name\nAda,Reds,Ada L.\nBob,,\nCyd,REDS,\n")
     found = read(file_of(tmp_path, 'roster = "class.csv"\n' + GOOD))
     ada, bob = found.contestant("ADA"), found.contestant("Bob")
     assert ada
     assert bob
     assert (ada.team, ada.name, bob.team, bob.name) == ("Reds", "Ada L.", "Bob", "Bob")
     assert found.contestant("Eve") is None
+    cyd = found.contestant("Cyd")
+    assert cyd
+    assert cyd.team == "Reds"
+
+
+def test_nobody_hands_in_as_a_house_bot(tmp_path: Path) -> None:
+    assert read(file_of(tmp_path, GOOD)).contestant("HOUSE") is None
 
 
 def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
@@ -86,6 +93,7 @@ def test_the_name_of_the_file_is_part_of_addresses(tmp_path: Path) -> None:
     ("roster", "fault"),
     [
         ("name\nAda\n", "cup.toml:1: roster: .* needs a first line with account"),
+        ("account,team\nAda,HOUSE\n", "cup.toml:1: roster: 'HOUSE' looks like the name of a house"),
         ("account\nAda\nADA\n", r"class.csv:3: 'ADA' is listed before"),
         ("account\nA\u200bda\n", "class.csv:2: "),
     ],

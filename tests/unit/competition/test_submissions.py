@@ -1,0 +1,63 @@
+"""playout.competition.submissions: the folder of a competition, and the order of its queue."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from msgspec import structs
+
+from playout.competition.submissions import DAY_S, Submission, Submissions
+from playout.server.tournament.competition_file import read
+from support.competitions import Cup
+
+
+def handed_in(submissions: Submissions, team: str, at: float | None = None) -> Submission:
+    upload = submissions.folder / "incoming" / "upload"
+    upload.write_bytes(b"x")
+    return submissions.add(upload, account=team, team=team, file="bot.py", at=at or time.time())
+
+
+def opened(folder: Path) -> Submissions:
+    found = Submissions(read(Cup(folder, more="submissions_per_day = 2").file))
+    found.lock()
+    return found
+
+
+def test_a_process_knows_what_the_one_before_has_stored_at_last(tmp_path: Path) -> None:
+    """It has read the folder while the other one still had the lock."""
+    before = opened(tmp_path)
+    after = Submissions(before.competition)
+    number = handed_in(before, "Ada").id
+    before._lock.close()
+    after.lock()
+    assert after.get(number)
+    assert handed_in(after, "Bob").id == number + 1
+
+
+def test_what_remains_of_a_failure_does_not_stop_the_next_submission(tmp_path: Path) -> None:
+    submissions = opened(tmp_path)
+    (submissions.folder / "incoming" / "000001" / "upload").mkdir(parents=True)
+    assert handed_in(submissions, "Ada").id == 1
+    assert [each.team for each in Submissions(submissions.competition)] == ["Ada"]
+
+
+def test_teams_with_fewer_submissions_come_first(tmp_path: Path) -> None:
+    submissions = opened(tmp_path)
+    order = [handed_in(submissions, team) for team in ("Ada", "Ada", "Ada", "Bob", "Bob")]
+    handled = []
+    while each := submissions.next_queued():
+        handled.append(each.id)
+        submissions.put(structs.replace(each, state="refused", ended_at=time.time()))
+    assert handled == [order[number].id for number in (0, 3, 1, 4, 2)]
+
+
+def test_the_submissions_of_a_day_are_counted_by_team(tmp_path: Path) -> None:
+    submissions, now = opened(tmp_path), time.time()
+    handed_in(submissions, "Ada", now - DAY_S - 1)
+    handed_in(submissions, "Ada", now)
+    handed_in(submissions, "Bob", now)
+    assert not submissions.is_full("Ada", now)
+    handed_in(submissions, "Ada", now)
+    assert submissions.is_full("Ada", now)
+    assert not submissions.is_full("Bob", now)
