@@ -334,6 +334,7 @@ class MNK(GridGame):
     sgf_number = 4  # that of gomoku
 
     kernels = Kernels(start, legal, play, playout, write, read, decisive, sensible)
+    sorts_sensible = False
 
     def __init__(self, m: int = 15, n: int = 15, k: int = 5, exact: bool = False) -> None:
         checked("mnk", "m", m, 1, MAX_SIDE)

@@ -196,7 +196,7 @@ class Minimax(Player):
             searches.append(NullWindowSearch(fourth, other, end, end, END_SHARE, END_AFTER))
         board = self._rules.board(state)
         max_width = MAX_WIDTH if self._rules.compiled else MAX_WIDTH_INTERPRETED
-        if self._rules.sensible:
+        if self._rules.sorts_sensible:
             max_width = core.SORTED
         for each in searches:
             core.start(each.search, board, each.attacker, self._generation, max_width)

@@ -184,6 +184,8 @@ class KernelGame(Game):
     """
 
     kernels: ClassVar[Kernels]
+    #: Whether the kernel `sensible` writes the most promising action first.
+    sorts_sensible: ClassVar[bool] = True
     #: The first words of a board: all but those about earlier positions.
     position_words: int
     #: For each number that the kernel `observe` writes behind a state, what 1 more is worth in the

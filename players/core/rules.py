@@ -65,6 +65,7 @@ class Rules(NamedTuple):
     heavy: Callable[..., int] | None = None
     prior: Callable[..., None] | None = None
     observe: Callable[..., None] | None = None
+    sorts_sensible: bool = False
 
 
 def rules_of(game: Game) -> Rules:
@@ -84,6 +85,7 @@ def rules_of(game: Game) -> Rules:
             heavy=kernels.heavy,
             prior=kernels.prior,
             observe=kernels.observe,
+            sorts_sensible=game.sorts_sensible and kernels.sensible is not None,
         )
     return interpreted_rules(game)
 

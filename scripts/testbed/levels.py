@@ -26,8 +26,9 @@ from testbed.local_matches import run_on_cores
 FILE = Path(__file__).parents[2] / "players" / "levels.json"
 #: Pairs of matches, with colours swapped, for each score, and random moves before each.
 PAIRS, OPENING = 30, 2
-#: The scores of Easy against random moves, and of a level against the next one.
-AGAINST_RANDOM, AGAINST_NEXT = (0.80, 0.95), (0.10, 0.25)
+#: The scores of Easy against random moves, and of a level against the next one: of those that are
+#: wanted, 0.80 to 0.95 and 0.10 to 0.25, the part that makes the levels strong.
+AGAINST_RANDOM, AGAINST_NEXT = (0.87, 0.95), (0.10, 0.17)
 #: Strengths with random moves, and careful ones without, each list in rising order.
 FEWEST = 32
 CARELESS = [Strength(FEWEST, share / 100) for share in range(90, 0, -10)]

@@ -25,7 +25,7 @@ COLOURS = ("b", "w")
 def engines(request: pytest.FixtureRequest) -> Iterator[list[GtpController]]:
     """Two engines for a small board, on which random matches have passes."""
     words = ("--game", "othello(size=4)", "--forced-passes", request.param)
-    both = [GtpController("random", *words) for _ in range(2)]
+    both = [GtpController(f"random(seed={seed})", *words) for seed in (1, 2)]
     yield both
     for each in both:
         each.good("quit")
