@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import click
 
@@ -27,6 +27,7 @@ from playout.commands.connect_options import (
 )
 from playout.commands.progress import doing
 from playout.competition.archive import SUFFIXES
+from playout.protocol.endpoints import is_loopback
 
 #: Seconds in which the server must answer, and between two questions.
 _ANSWER_S, _ASK_S = 60.0, 0.3
@@ -63,15 +64,22 @@ the submission goes on without you.
     metavar="URL",
     help="Address of the competitions of the server.",
 )
+@click.option("--insecure", is_flag=True, help="Send the token over plain HTTP to another machine.")
 @server_options
 @account_options
 @click.version_option(version("playout"), prog_name="playout-submit")
 def main(
-    path: Path, competition: str, site: str, server: ServerAddress, account: AccountChoice
+    path: Path,
+    competition: str,
+    site: str,
+    insecure: bool,
+    server: ServerAddress,
+    account: AccountChoice,
 ) -> None:
     """Hand in a Python file or a folder, and wait until it is accepted or refused."""
     if account.name is None or account.guest:
         raise click.UsageError("handing in needs an account: --name NAME")
+    _require_secret(site, insecure)
     saved = account.saved(server)
     token = saved.token() if saved else None
     if token is None:
@@ -91,6 +99,18 @@ def main(
         click.echo(f"Refused at the stage {last['stage']}: {last['reason']}")
         sys.exit(1)
     click.echo(f"Accepted as version {last['version']}: it plays on the ladder now.")
+
+
+def _require_secret(site: str, insecure: bool) -> None:
+    """Check that nobody can read the token on its way to a site. Raises UsageError."""
+    parts = urlsplit(site)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise click.UsageError(f"--site: write an address such as https://play.example, not {site}")
+    if parts.scheme == "http" and not (insecure or is_loopback(parts.hostname)):
+        raise click.UsageError(
+            f"--site: over plain HTTP, others could read the token on its way to {parts.hostname}; "
+            "use https, or allow it by --insecure"
+        )
 
 
 class Client:
