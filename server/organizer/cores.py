@@ -59,8 +59,11 @@ class Cores:
 
 def assign(process: int, cores: Iterable[int]) -> None:
     """Move all threads of a process to some cores, which later threads inherit."""
+    threads: list[str] = []
     with contextlib.suppress(OSError):  # it may have exited, and its id may be reused
-        for thread in os.listdir(f"/proc/{process}/task"):
+        threads = os.listdir(f"/proc/{process}/task")
+    for thread in threads:
+        with contextlib.suppress(OSError):  # it may have ended, and the others have not
             os.sched_setaffinity(int(thread), cores)
 
 

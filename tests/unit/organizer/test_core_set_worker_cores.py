@@ -87,3 +87,20 @@ def test_a_worker_on_this_machine_is_kept_to_the_core_of_its_number(
         assert threads[0].submit(os.sched_getaffinity, 0).result() == {sorted(CORES)[1]}
     finally:
         assign(os.getpid(), CORES)
+
+
+@needs_two_cores
+def test_a_thread_that_ends_meanwhile_keeps_no_other_from_being_moved(
+    threads: list[ThreadPoolExecutor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads[0].submit(os.sched_getaffinity, 0).result()  # it has begun
+    ended = threading.Thread(target=lambda: None)
+    ended.start()
+    ended.join()
+    listed = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda path: [str(ended.native_id), *listed(path)])
+    try:
+        assign(os.getpid(), {sorted(CORES)[1]})
+        assert threads[0].submit(os.sched_getaffinity, 0).result() == {sorted(CORES)[1]}
+    finally:
+        assign(os.getpid(), CORES)
