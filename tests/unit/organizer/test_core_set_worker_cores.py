@@ -20,6 +20,7 @@ from distributed import Worker
 
 from playout.server.organizer.cluster.core_set import keep_to_one, kept_to_cores
 from playout.server.organizer.cores import assign
+from support.waiting import wait_until
 
 CORES = os.sched_getaffinity(0)
 needs_two_cores = pytest.mark.skipif(len(CORES) < 2, reason="it needs two cores")
@@ -98,6 +99,7 @@ def test_a_thread_that_ends_meanwhile_keeps_no_other_from_being_moved(
     ended.start()
     ended.join()
     listed = os.listdir
+    wait_until(lambda: str(ended.native_id) not in listed("/proc/self/task"))
     monkeypatch.setattr(os, "listdir", lambda path: [str(ended.native_id), *listed(path)])
     try:
         assign(os.getpid(), {sorted(CORES)[1]})
