@@ -48,7 +48,7 @@ def write_file(submissions: Submissions) -> Path:
     competition = submissions.competition
     entered = list(submissions.accepted().values())
     if not entered:
-        raise ValueError("no submission was accepted, so that there is no final")
+        raise ValueError("no submission was accepted: there is no final")
     spec = tournament_spec(submissions, entered)
     top = {
         "name": f"{competition.title}: final",

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from playout import games
+from playout.games.core.plugins import classes_of
 from playout.players.core.player import Limit, Player
 
 
@@ -50,14 +51,7 @@ def _class_of(file: Path) -> type[Player]:
     module = importlib.util.module_from_spec(found)
     sys.modules[file.stem] = module
     found.loader.exec_module(module)
-    classes = [
-        each
-        for each in vars(module).values()
-        if isinstance(each, type)
-        and issubclass(each, Player)
-        and each.__module__ == module.__name__
-        and not inspect.isabstract(each)
-    ]
+    classes = [each for each in classes_of(module, Player) if not inspect.isabstract(each)]
     if len(classes) != 1:
         names = ", ".join(each.__name__ for each in classes) or "none"
         sys.exit(f"{file.name} must have exactly one class of playout.players.Player, not {names}")

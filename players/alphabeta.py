@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time as clock
 from collections.abc import Iterator, Sequence
@@ -106,16 +107,8 @@ class AlphaBeta(Player):
         self._set_root(states)
         if limit.simulations is not None:
             self._first.state[qs.LAST] = limit.simulations
-        seconds = limit.seconds or 0.0
-        stop = threading.Timer(seconds - min(self._report_s, seconds / 4), self._stop)
-        if limit.seconds is not None:
-            stop.start()
-        try:
+        with self._stopped_after(limit.seconds):
             reached = self._search(started, limit)
-        finally:
-            if limit.seconds is not None:
-                stop.cancel()
-                stop.join()
         searched = clock.perf_counter()
         info = self._info(states[-1], reached, searched - started)
         self._report_s = clock.perf_counter() - searched
@@ -141,6 +134,20 @@ class AlphaBeta(Player):
             search.actions[0, : len(legal)] = self._random.permutation(legal)
             search.scores[0, : len(legal)] = 0
         self._count = len(legal)
+
+    @contextlib.contextmanager
+    def _stopped_after(self, seconds: float | None) -> Iterator[None]:
+        """Stop the searches after some seconds, less those that the report will take."""
+        if seconds is None or seconds > threading.TIMEOUT_MAX:
+            yield
+            return
+        timer = threading.Timer(seconds - min(self._report_s, seconds / 4), self._stop)
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
 
     def _stop(self) -> None:
         for search in self._searches:

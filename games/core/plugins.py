@@ -116,15 +116,20 @@ def create(make: type[T], *arguments: object, **options: object) -> T:
         raise spec.SpecError(f"{make.__name__} cannot be created{purpose}: {error!r}") from error
 
 
-def only_class(module: ModuleType, base: type[T]) -> type[T]:
-    """The one subclass of `base` that `module` defines. Raises TypeError for none or several."""
-    here = [
+def classes_of(module: ModuleType, base: type[T]) -> list[type[T]]:
+    """Return the subclasses of `base` that `module` defines."""
+    return [
         value
         for value in vars(module).values()
         if isinstance(value, type)
         and issubclass(value, base)
         and value.__module__ == module.__name__
     ]
+
+
+def only_class(module: ModuleType, base: type[T]) -> type[T]:
+    """The one subclass of `base` that `module` defines. Raises TypeError for none or several."""
+    here = classes_of(module, base)
     if len(here) != 1:
         raise TypeError(
             f"{module.__name__} must define one subclass of {base.__name__}, not {len(here)}"

@@ -136,9 +136,8 @@ def search_root(
 ) -> int:
     """Search the first `n` actions of the root, and return the number of those that were searched.
 
-    They and their scores are then in order, the best first. The values of the first `wanted` ones
-    are exact, those of others bounds from above. Actions that were not searched before the limit
-    keep their places behind the others.
+    These are then in order, the best first. The scores of the first `wanted` are exact, the others
+    are upper bounds. Actions that the limit left out stay behind them.
     """
     actions, scores, state = search.actions[0], search.scores[0], search.state
     player = search.boards[0, 0]

@@ -22,7 +22,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from playout.games import Game, KernelGame, SpecError, State
-from playout.games.core.kernels import LEVEL, compiled
+from playout.games.core.kernels import LEVEL, helper
 from playout.players.nets.planes import random_positions
 
 Ints = NDArray[np.int64]
@@ -95,7 +95,7 @@ def new_leaf(game: Game, tables: Tables | None) -> Leaf:
     return Leaf(tables, np.zeros(words, np.int64), np.zeros(len(tables.groups), np.int64))
 
 
-@compiled(types.int64(TABLES, _V), allocates=False)
+@helper
 def occupied(tables: Tables, state: Ints) -> int:
     """Return the number of cells of a state that are not 0."""
     n = 0
@@ -104,7 +104,7 @@ def occupied(tables: Tables, state: Ints) -> int:
     return n
 
 
-@compiled(types.int64(TABLES, _V), allocates=False)
+@helper
 def phase_of(tables: Tables, state: Ints) -> int:
     """Return the phase of a state, from 0."""
     filled = occupied(tables, state)
@@ -114,13 +114,13 @@ def phase_of(tables: Tables, state: Ints) -> int:
     return phase
 
 
-@compiled(types.int64(TABLES, types.int64), allocates=False)
+@helper
 def code_of(tables: Tables, value: int) -> int:
     """Return the code of a value; for values beyond all that were seen, that of the nearest."""
     return tables.codes[min(max(0, value - tables.numbers[0]), len(tables.codes) - 1)]
 
 
-@compiled(types.void(TABLES, _V, _V), allocates=False)
+@helper
 def find_numbers(tables: Tables, state: Ints, numbers: Ints) -> None:
     """Write the place of the weight of each group, in a part of the weights, into `numbers`."""
     values = tables.numbers[1]
@@ -131,7 +131,7 @@ def find_numbers(tables: Tables, state: Ints, numbers: Ints) -> None:
         numbers[group] = tables.offsets[group] + number
 
 
-@compiled(types.void(TABLES, _V, _V), allocates=False)
+@helper
 def find_weights(tables: Tables, state: Ints, indices: Ints) -> None:
     """Write the index of the weight of each group into `indices`."""
     find_numbers(tables, state, indices)
@@ -140,7 +140,7 @@ def find_weights(tables: Tables, state: Ints, indices: Ints) -> None:
         indices[group] += part * tables.numbers[2]
 
 
-@compiled(types.float64(TABLES, _V), allocates=False)
+@helper
 def expected(tables: Tables, indices: Ints) -> float:
     """Return the expected result of player 1, between -1 and 1, from the weights at `indices`."""
     total = np.float32(0)

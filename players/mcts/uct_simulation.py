@@ -15,7 +15,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from playout.games import Game
-from playout.games.core.kernels import compiled, inlined
+from playout.games.core.kernels import compiled, helper, inlined
 from playout.games.core.random import Rng, draw, seeded
 from playout.players.core.rules import Rules, type_of
 from playout.players.evaluations.tables import LEAF, Leaf, expected, find_weights
@@ -339,7 +339,7 @@ def all_moves_as_first(tree: Tree, buffers: Buffers, depth: int, plies: int, out
                 amaf.average += (result - amaf.average) / np.float32(amaf.visits)
 
 
-@compiled(types.int64(LEAF, _VECTOR, SEARCH_KERNELS, types.uint64[::1]), allocates=False)
+@helper
 def drawn_result(leaf: Leaf, board: Any, kernels: SearchKernels, rng: Rng) -> int:
     """Return a random winner whose mean result is what the evaluation expects."""
     kernels.observe(board, leaf.state)

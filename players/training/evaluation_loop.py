@@ -8,6 +8,7 @@ checkpoint has all that the next game depends on.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -20,7 +21,8 @@ from numpy.typing import NDArray
 from playout.commands.subprocesses import usable_cores
 from playout.games import KernelGame, SpecError
 from playout.players.evaluations import files
-from playout.players.evaluations.tables import Tables, expected, find_weights, new_tables
+from playout.players.evaluations.lines import new_line, set_first, sum_at
+from playout.players.evaluations.tables import Tables, new_tables
 from playout.players.training import TrainingError, record
 from playout.players.training.display import TrainingDisplay
 from playout.players.training.record import EvaluationRound, RoundRecord, Used
@@ -177,11 +179,12 @@ class EvaluationLoop:
 
     def _value_of_start(self) -> float:
         """Return the evaluation of the first position for the player to move, from -1 to 1."""
-        game = self._settings.game
+        game = cast(KernelGame, self._settings.game)
         state = game.initial_state()
-        indices = np.zeros(len(self._tables.groups), dtype=np.int64)
-        find_weights(self._tables, cast(KernelGame, game).observed(state), indices)
-        value = float(expected(self._tables, indices))
+        line = new_line(self._tables, game.observed_words, plies=1)
+        line.states[0] = game.observed(state)
+        set_first(self._tables, line, 0)
+        value = math.tanh(sum_at(line, 0))
         return value if game.current_player(state) == 1 else -value
 
 

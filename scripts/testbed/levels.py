@@ -7,25 +7,26 @@ between, *Strong* and *Master* never do. A level is found by bisection of a list
 
 from __future__ import annotations
 
-import random
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 import msgspec
 
-from playout import games, players
+from playout import games
 from playout.commands import interrupts, progress
-from playout.games import Game
-from playout.players import Limit, Player
+from playout.players import Limit
 from playout.players.best import LEVELS, Strength, levels
-from testbed.local_matches import run_on_cores
+from testbed.local_matches import pairings, play_pair, run_on_cores
 
 FILE = Path(__file__).parents[2] / "players" / "levels.json"
 #: Pairs of matches, with colours swapped, for each score, and random moves before each.
 PAIRS, OPENING = 30, 2
+#: The players limit themselves.
+UNLIMITED = Limit(simulations=1 << 40)
 #: The scores of Easy against random moves, and of a level against the next one: of those that are
 #: wanted, 0.80 to 0.95 and 0.10 to 0.25, the part that makes the levels strong.
 AGAINST_RANDOM, AGAINST_NEXT = (0.87, 0.95), (0.10, 0.17)
@@ -45,63 +46,37 @@ class LevelScore(NamedTuple):
     score: float
 
 
-def score_of(game: Game, first: str, second: str, seed: int) -> float:
+def score_of(game: str, first: str, second: str, seed: int) -> float:
     """Return the share of the points that the first player gets in `PAIRS` pairs of matches."""
     points = 0.0
-    for pair in range(PAIRS):
-        opening = _opening(game, random.Random(seed * PAIRS + pair))
-        for seat in (1, 2):
-            texts = (first, second) if seat == 1 else (second, first)
-            seated = [players.load(text.replace("SEED", str(pair)), game) for text in texts]
-            winner = _play(game, seated, list(opening))
-            points += 1 if winner == seat else 0.5 if winner not in (1, 2) else 0
-            for player in seated:
-                player.close()
+    for pair in pairings(game, (first, second), UNLIMITED, count=PAIRS, plies=OPENING, seed=seed):
+        one, two = (text.replace("SEED", str(pair.seed)) for text in pair.players)
+        points += sum(play_pair(replace(pair, players=(one, two))).points)
     return points / (2 * PAIRS)
 
 
-def _opening(game: Game, draw: random.Random) -> list[tuple[int, ...]]:
-    while True:
-        states = [game.initial_state()]
-        while len(states) <= OPENING and not game.winner(states[-1]):
-            action = draw.choice(game.legal_actions(states[-1]))
-            states.append(game.next_state(states[-1], action))
-        if not game.winner(states[-1]):
-            return states
-
-
-def _play(game: Game, seated: list[Player], states: list[tuple[int, ...]]) -> int:
-    """Play on, and return the winner; a match of more than 1,000 moves is a tie."""
-    while not game.winner(states[-1]) and len(states) <= 1000:
-        player = seated[game.current_player(states[-1]) - 1]
-        action = player.choose(states, Limit(simulations=1 << 40)).action
-        states.append(game.next_state(states[-1], action))
-    return game.winner(states[-1])
-
-
 def spelled(strength: Strength) -> str:
-    """Return the player of a strength; SEED stands for the number of the match."""
+    """Return the player of a strength; SEED stands for the seed of a pair."""
     limits = f"simulations={strength.simulations},mistakes={strength.mistakes}"
     return f"best({limits},seed=SEED)"
 
 
 def found_levels(name: str) -> list[LevelScore]:
     """Return the levels of a game, the easiest first."""
-    game = games.load(name)
-    strength, score = _bisected(game, RISING, AGAINST_RANDOM, "random(seed=SEED)", is_above=True)
+    strength, score = _bisected(name, RISING, AGAINST_RANDOM, "random(seed=SEED)", is_above=True)
     found = [LevelScore(LEVELS[0], strength, score)]
     for level in LEVELS[1:]:
         among = RISING if level == "medium" else CAREFUL
         if strength in among:
             among = among[among.index(strength) + 1 :] or among[-1:]
         before = spelled(strength)
-        strength, score = _bisected(game, among, AGAINST_NEXT, before, is_above=False)
+        strength, score = _bisected(name, among, AGAINST_NEXT, before, is_above=False)
         found.append(LevelScore(level, strength, score))
     return found
 
 
 def _bisected(
-    game: Game, among: list[Strength], bounds: tuple[float, float], other: str, *, is_above: bool
+    game: str, among: list[Strength], bounds: tuple[float, float], other: str, *, is_above: bool
 ) -> tuple[Strength, float]:
     """Return the strength whose score is nearest to the middle of the bounds, and the score.
 

@@ -98,7 +98,7 @@ def test_a_skipped_pass_needs_no_word_and_may_be_said(skipping: GtpController) -
 
 
 def test_grhino_and_a_skipping_engine_play_a_match_to_the_end(skipping: GtpController) -> None:
-    """GRhino refuses passes of others, and plays forced ones itself."""
+    """GRhino refuses a pass of its opponent, and makes its own forced passes without a command."""
     rhino = GRhino()
     to_a_pass(skipping, rhino)
     assert not rhino.ask("play b pass").good

@@ -453,6 +453,16 @@ def test_it_keeps_to_its_limits(file: Path) -> None:
             assert result.info.simulations <= 60
 
 
+@pytest.mark.parametrize("seconds", [math.inf, 1e12])
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_limit_that_no_timer_can_keep_is_no_limit(file: Path, seconds: float) -> None:
+    game = games.load(SMALL)
+    player = players.load(f"alphabeta(evaluation={file},depth=2)", game)
+    result = player.choose([game.initial_state()], Limit(seconds=seconds))
+    assert result.info
+    assert result.info.depth == 2
+
+
 def test_a_search_that_is_cancelled_ends_soon(file: Path) -> None:
     game = games.load("mnk(m=3,n=3,k=3)")
     player = players.load(f"alphabeta(evaluation={file})", game)
