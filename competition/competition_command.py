@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 import click
+from msgspec import structs
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -47,6 +48,7 @@ Examples:
   playout-competition accounts autumn.toml > tokens.csv     of the roster
   playout-server --competition autumn.toml          serves it
   playout-competition status autumn.toml
+  playout-competition ban autumn.toml Reds
   playout-competition close autumn.toml             accepts nothing more
   playout-competition final autumn.toml             plays the final
   playout-competition export autumn.toml --csv grades.csv
@@ -216,9 +218,9 @@ def close(file: Path) -> None:
     The file of the final is written then. After the deadline, this does not change what counts.
     """
     submissions = Submissions(_read(file))
-    submissions.close()
+    submissions.change(lambda changes: structs.replace(changes, closed=True))
     with doing("Waiting for the queue"):
-        while waiting := _waiting(Submissions(submissions.competition)):
+        while waiting := Submissions(submissions.competition).unfinished():
             if not _is_served(submissions.competition):
                 raise click.ClickException(
                     f"closed; but {waiting} submissions are in the queue, and no server handles "
@@ -227,6 +229,65 @@ def close(file: Path) -> None:
             time.sleep(_LOOK_S)
     path = _final_file(Submissions(submissions.competition))
     click.echo(f"Closed. The final is {path}: playout-competition final {file}")
+
+
+@main.command()
+@_file
+@click.argument("until", metavar="TIME")
+def extend(file: Path, until: str) -> None:
+    """Extend the deadline of FILE to TIME, such as 2026-12-18T20:00+01:00; also after a close.
+
+    A running server notices it.
+    """
+    submissions = Submissions(_read(file))
+    try:
+        deadline = datetime.fromisoformat(until)
+    except ValueError as error:
+        raise click.UsageError(f"TIME: {error}") from error
+    if deadline.tzinfo is None:
+        raise click.UsageError("TIME needs an offset from UTC, as in 2026-12-18T20:00+01:00")
+    at = deadline.timestamp()
+    if at < max(submissions.deadline, time.time()):
+        raise click.UsageError(f"TIME is not later than now and the deadline: use close {file}")
+    if _has_final(submissions):
+        raise click.ClickException("the final has begun: there is nothing to extend")
+    submissions.change(lambda changes: structs.replace(changes, deadline=at, closed=False))
+    click.echo(_period(submissions))
+
+
+@main.command()
+@_file
+@click.argument("numbers", metavar="[NUMBER]...", nargs=-1, type=int)
+def retry(file: Path, numbers: tuple[int, ...]) -> None:
+    """Put submissions of FILE that met a fault of the server into the queue again.
+
+    Without a NUMBER, all of them.
+    """
+    submissions = Submissions(_read(file))
+    failed = {each.id for each in submissions if each.state == "failed"}
+    if other := sorted(set(numbers) - failed):
+        raise click.UsageError(f"submission {other[0]} has not failed by a fault of the server")
+    chosen = set(numbers) or failed
+    submissions.change(lambda changes: changes.with_retried(chosen))
+    click.echo(f"{len(chosen)} submissions are in the queue again.")
+
+
+@main.command()
+@_file
+@click.argument("team", metavar="TEAM")
+@click.option("--no", "never", is_flag=True, help="Lift the ban.")
+def ban(file: Path, team: str, never: bool) -> None:
+    """Ban TEAM: it hands in nothing, and its bot leaves the ladder and the final of FILE.
+
+    A match that it plays goes on.
+    """
+    submissions = Submissions(_read(file))
+    teams = {each.team for each in submissions}
+    teams |= {each.team for each in (submissions.competition.roster or {}).values()}
+    if team not in teams:
+        raise click.UsageError(f"no team {team!r} is on the roster, or has handed in")
+    submissions.change(lambda changes: changes.with_ban(team, banned=not never))
+    click.echo(f"{team} is {'not banned' if never else 'banned'}.")
 
 
 @main.command()
@@ -242,7 +303,7 @@ def final(file: Path) -> None:
             f"it is still open, and for {REQUEST_S / 60:g} minutes after the deadline for uploads "
             f"that began before: playout-competition close {file}"
         )
-    if waiting := _waiting(submissions):
+    if waiting := submissions.unfinished():
         raise click.ClickException(f"{waiting} submissions are still in the queue")
     path = submissions.folder / "final.toml"
     url, report = _final_database(submissions), path.with_suffix(".html")
@@ -302,18 +363,14 @@ def _make_account(stored: Database, known: Directory, name: str, its_digest: str
 
 def _period(submissions: Submissions) -> str:
     """Return a sentence about when submissions are taken."""
-    competition = submissions.competition
-    if submissions.is_closed:
+    opens, deadline = utc(submissions.competition.opens), utc(submissions.deadline)
+    if submissions.changes.closed:
         return "Closed."
     if submissions.is_open(time.time()):
-        return f"Open until {utc(competition.deadline):%Y-%m-%d %H:%M UTC}."
-    if time.time() < competition.opens:
-        return f"Opens on {utc(competition.opens):%Y-%m-%d %H:%M UTC}."
-    return f"The deadline was on {utc(competition.deadline):%Y-%m-%d %H:%M UTC}."
-
-
-def _waiting(submissions: Submissions) -> int:
-    return sum(each.state in ("queued", "running") for each in submissions)
+        return f"Open until {deadline:%Y-%m-%d %H:%M UTC}."
+    if time.time() < opens.timestamp():
+        return f"Opens on {opens:%Y-%m-%d %H:%M UTC}."
+    return f"The deadline was on {deadline:%Y-%m-%d %H:%M UTC}."
 
 
 def _is_served(competition: Competition) -> bool:

@@ -22,6 +22,7 @@ from urllib.parse import unquote
 
 import msgspec
 from twisted.internet.threads import deferToThread
+from twisted.logger import Logger
 from twisted.web import http
 
 from playout.commands.text import utc
@@ -42,6 +43,8 @@ _MB = 2**20
 #: The status for too many requests (RFC 6585).
 _TOO_MANY = 429
 
+_log = Logger(namespace="server")
+
 
 class Pages:
     """Answers the requests of browsers and of `playout-submit`."""
@@ -58,7 +61,7 @@ class Pages:
 
     def __call__(self, request: UploadRequest) -> HttpResponse | None:
         """Answer a request, or return None and answer it later. Raises HttpError."""
-        path = [unquote(each.decode("latin-1")) for each in request.path.split(b"/")[1:]]
+        path = _parts(request.path)
         if path == [""]:
             return self._index()
         if len(path) == 1 and path[0] in _FILES:
@@ -79,9 +82,13 @@ class Pages:
                 return self._put(request, submissions, file)
         raise HttpError(http.NOT_FOUND, "there is no such page, or not for this method")
 
-    def most_bytes(self, account: Account, at: float) -> int:
-        """Return the most bytes that an account may hand in to one of them at a time."""
-        return max((_most_bytes(each, account, at) for each in self._all.values()), default=0)
+    def room(self, account: Account, path: bytes, at: float) -> tuple[Path, int]:
+        """Return the folder and the most bytes for what an account uploads at a time."""
+        match _parts(path):
+            case [name, "submissions", _] if name in self._all:
+                submissions = self._all[name]
+                return submissions.incoming, _most_bytes(submissions, account, at)
+        return Path(), 0
 
     def _index(self) -> HttpResponse:
         links = "".join(
@@ -102,7 +109,7 @@ class Pages:
         self._standings[name] = math.inf, rows  # for requests until it is computed
 
         def failed(failure: Any) -> Sequence[LadderStanding]:
-            failure.printTraceback()
+            _log.failure("the standings cannot be computed", failure)
             return rows
 
         def computed(rows: Sequence[LadderStanding]) -> None:
@@ -123,14 +130,14 @@ class Pages:
             "game": competition.game,
             "clock": competition.clock,
             "opens": competition.opens,
-            "deadline": competition.deadline,
+            "deadline": submissions.deadline,
             "now": time.time(),
             "open": submissions.is_open(time.time()),
             "refusal": self._refusals.get(competition.name, ""),
             "protocols": competition.protocols,
             "submission_mb": competition.submission_mb,
             "submissions_per_day": competition.submissions_per_day,
-            "queued": sum(each.state in ("queued", "running") for each in submissions),
+            "queued": submissions.unfinished(),
             "house": [each.name for each in competition.house],
             "standings": rows if competition.visible else (),
         }
@@ -152,6 +159,8 @@ class Pages:
         competition = submissions.competition
         author = _contestant(request, submissions)
         _require_open(submissions, request.begun_at)
+        if author.team in submissions.changes.banned:
+            raise HttpError(http.FORBIDDEN, f"the operator has banned {author.team}")
         if submissions.is_full(author.team, request.begun_at):
             text = f"{author.team} has handed in {competition.submissions_per_day} times in a day"
             raise HttpError(_TOO_MANY, f"{text}, which is the limit: try again later")
@@ -178,10 +187,17 @@ class Pages:
         return _json(_told(new), http.CREATED)
 
 
+def _parts(path: bytes) -> list[str]:
+    """Return the parts of the path of an address."""
+    return [unquote(each.decode("latin-1")) for each in path.partition(b"?")[0].split(b"/")[1:]]
+
+
 def _most_bytes(submissions: Submissions, account: Account, at: float) -> int:
     """Return the most bytes that an account may hand in at a time, 0 if it may not."""
     author = submissions.competition.contestant(account.name)
-    if author is None or not submissions.is_open(at) or submissions.is_full(author.team, at):
+    if author is None or author.team in submissions.changes.banned:
+        return 0
+    if not submissions.is_open(at) or submissions.is_full(author.team, at):
         return 0
     return submissions.competition.submission_mb * _MB
 
@@ -205,12 +221,12 @@ def _require_open(submissions: Submissions, at: float) -> None:
         text = f"{competition.title} opens on {utc(competition.opens):%Y-%m-%d at %H:%M UTC}"
     elif submissions.is_open(at):
         return
-    elif submissions.is_closed:
+    elif submissions.changes.closed:
         text = f"{competition.title} is closed: nothing more is accepted"
     else:
         text = (
             f"the deadline of {competition.title} was on "
-            f"{utc(competition.deadline):%Y-%m-%d at %H:%M UTC}: nothing more is accepted"
+            f"{utc(submissions.deadline):%Y-%m-%d at %H:%M UTC}: nothing more is accepted"
         )
     raise HttpError(http.FORBIDDEN, text)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, expect
 
 from support.browser import PATIENCE_S
+from support.commands import run
 from support.competitions import Cup, bot, packed, require_sandbox
 
 #: A text of a bot that must be shown as text.
@@ -47,6 +48,6 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
         assert page.evaluate("typeof hacked") == "undefined"
         expect(page.locator("#standings")).to_contain_text("Ada")
         assert not faults
-        (tmp_path / "cup" / "closed").touch()
+        assert run("playout-competition", "close", str(cup.file))[0] == 0
         expect(page.get_by_role("status")).to_contain_text("Closed")
     page.close()

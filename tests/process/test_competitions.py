@@ -7,8 +7,11 @@ import contextlib
 import os
 import re
 import resource
+import select
 import signal
 import socket
+import tempfile
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -253,6 +256,61 @@ def test_the_body_of_an_account_that_may_hand_in_nothing_is_discarded(tmp_path: 
         status, text = cup.ask("PUT", "submissions/bot.py", "Eve", b"x")
         assert (status, text) == (403, "Eve is not on the roster of this competition\n")
         assert len(list(incoming.iterdir())) == 1
+
+
+def test_a_disk_without_room_for_logs_and_states_stops_nothing(cup: Cup) -> None:
+    """No file of the process may be larger than the log is at that time."""
+    wait_until(lambda: cup.ask("GET", "state")[1]["queued"] == 0, "an empty queue")
+    host = cup.host()
+    number = cup.hand_in("Ada", bot(LATER.format("import time; time.sleep(0.5)")))
+    log = cup.folder / "cup" / "submissions" / f"{number:06}" / "log.txt"
+    before = resource.prlimit(host, resource.RLIMIT_FSIZE)
+    wait_until(lambda: log.exists() and "== matches" in log.read_text(), "the last stage")
+    resource.prlimit(host, resource.RLIMIT_FSIZE, (log.stat().st_size, before[1]))
+    told = wait_until(
+        lambda: (
+            (found := cup.ask("GET", f"submissions/{number}", "Ada")[1])
+            and "== accepted" in found["log"]
+            and found
+        ),
+        "an end that is not written",
+    )
+    assert told["state"] == "running"
+    assert "== accepted" not in log.read_text()
+    resource.prlimit(host, resource.RLIMIT_FSIZE, before)
+    done = cup.ended("Ada", number)
+    assert (done["state"], cup.host()) == ("accepted", host)
+    assert done["log"].count("== accepted") == 1
+    wait_until(lambda: log.read_text() == done["log"], "the log in its file")
+
+
+def test_competitions_on_several_disks_with_names_of_their_own(tmp_path: Path) -> None:
+    """The second one is in memory; the first one has a house bot with somebody's name."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
+        other = Cup(Path(memory), name="other", game="tic_tac_toe", more='roster = "class.csv"')
+        (Path(memory) / "class.csv").write_text("account,team\nAda,Reds\nBob,Reds\nCyd,\n")
+        cup = Cup(tmp_path, also=other.file, changed={"playout.competition.uploads.SILENT_S": 2})
+        cup.account("Ada")
+        cup.account("House")
+        with cup.running() as server, contextlib.ExitStack() as sockets:
+            slow = socket.create_connection(("127.0.0.1", cup.port))
+            sockets.enter_context(slow)
+            other.port, other.tokens = cup.port, cup.tokens
+            assert other.ask("PUT", "submissions/bot.py", "Ada", b"x")[0] == 201
+            status, text = cup.ask("PUT", "submissions/bot.py", "Ada", b"x")
+            assert status == 503
+            assert "the house bot 'House' is an account" in text
+            for name in ("house", "Reds", "Bob", "Cyd"):
+                with RawClient("127.0.0.1", cup.server_port) as stranger:
+                    told = stranger.hello(name)
+                    assert told["code"] == "name_taken", told
+            began = time.monotonic()
+            with contextlib.suppress(OSError):
+                while not select.select([slow], [], [], 0.1)[0]:
+                    slow.sendall(b"x")
+                    assert time.monotonic() < began + 30
+            _, log = server.stop()
+        assert "submissions are refused: the name of the house bot" in log
 
 
 def test_others_cannot_enter_the_ladder(cup: Cup) -> None:

@@ -30,7 +30,7 @@ from testbed.machine import reserve_port, runs
 
 FILE = """\
 title = "The cup"
-game = "nim"
+game = "{game}"
 clock = "{clock}"
 deadline = {deadline}
 {more}
@@ -90,6 +90,9 @@ class Cup:
     deadline: str = FUTURE
     clock: str = "20+5"
     name: str = "cup"
+    game: str = "nim"
+    #: The file of another competition of the same server.
+    also: Path | None = None
     changed: dict[str, Any] = field(default_factory=dict)
     port: int = field(default_factory=reserve_port)
     server_port: int = field(default_factory=reserve_port)
@@ -99,7 +102,8 @@ class Cup:
     def __post_init__(self) -> None:
         self.file = self.folder / f"{self.name}.toml"
         if not self.file.exists():
-            text = FILE.format(deadline=self.deadline, clock=self.clock, more=self.more)
+            dates = {"deadline": self.deadline, "clock": self.clock}
+            text = FILE.format(game=self.game, more=self.more, **dates)
             self.file.write_text(text)
         self.database = f"sqlite:///{self.folder / 'playout.db'}"
 
@@ -121,6 +125,7 @@ class Cup:
             *("--database", self.database, "--competition", str(self.file)),
             *("--competition-http", f"127.0.0.1:{self.port}", "--port", str(self.server_port)),
             *("--warm", "nim"),
+            *(("--competition", str(self.also)) if self.also else ()),
         )
         changed = {
             "playout.server.net.competition_process.BACK_OFF": BackOff(0.1, 0.1),
