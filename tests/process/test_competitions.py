@@ -267,16 +267,13 @@ def test_a_disk_without_room_for_logs_and_states_stops_nothing(cup: Cup) -> None
     before = resource.prlimit(host, resource.RLIMIT_FSIZE)
     wait_until(lambda: log.exists() and "== matches" in log.read_text(), "the last stage")
     resource.prlimit(host, resource.RLIMIT_FSIZE, (log.stat().st_size, before[1]))
-    told = wait_until(
-        lambda: (
-            (found := cup.ask("GET", f"submissions/{number}", "Ada")[1])
-            and "== accepted" in found["log"]
-            and found
-        ),
-        "an end that is not written",
-    )
-    assert told["state"] == "running"
-    assert "== accepted" not in log.read_text()
+    state = log.with_name("submission.json").read_text()
+    waiting = log.with_name("submission.new")
+    wait_until(lambda: waiting.exists() and waiting.stat().st_size == log.stat().st_size)
+    told = cup.ask("GET", f"submissions/{number}", "Ada")[1]
+    assert told["log"].count(" won (") == 2
+    assert " won (" not in log.read_text()
+    assert (told["state"], log.with_name("submission.json").read_text()) == ("running", state)
     resource.prlimit(host, resource.RLIMIT_FSIZE, before)
     done = cup.ended("Ada", number)
     assert (done["state"], cup.host()) == ("accepted", host)
@@ -288,6 +285,7 @@ def test_competitions_on_several_disks_with_names_of_their_own(tmp_path: Path) -
     """The second one is in memory; the first one has a house bot with somebody's name."""
     with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
         other = Cup(Path(memory), name="other", game="tic_tac_toe", more='roster = "class.csv"')
+        other.file.write_text(other.file.read_text().replace('"House"', '"Yardstick"'))
         (Path(memory) / "class.csv").write_text("account,team\nAda,Reds\nBob,Reds\nCyd,\n")
         cup = Cup(tmp_path, also=other.file, changed={"playout.competition.uploads.SILENT_S": 2})
         cup.account("Ada")
@@ -300,7 +298,7 @@ def test_competitions_on_several_disks_with_names_of_their_own(tmp_path: Path) -
             status, text = cup.ask("PUT", "submissions/bot.py", "Ada", b"x")
             assert status == 503
             assert "the house bot 'House' is an account" in text
-            for name in ("house", "Reds", "Bob", "Cyd"):
+            for name in ("yardstick", "Reds", "Bob", "Cyd"):
                 with RawClient("127.0.0.1", cup.server_port) as stranger:
                     told = stranger.hello(name)
                     assert told["code"] == "name_taken", told
