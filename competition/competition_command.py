@@ -345,7 +345,7 @@ def export(file: Path, output: IO[str], database: str) -> None:
             pass  # it exists
         rows = standings(database, competition.game)
         grades = finals.grades_of_ladder(rows, competition)
-    finals.write_grades(output, grades, competition)
+    finals.write_grades(output, grades, submissions)
 
 
 def _read(file: Path) -> Competition:

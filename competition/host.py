@@ -37,7 +37,7 @@ from playout.competition.contestants import (
 )
 from playout.competition.site import Pages
 from playout.competition.stages import StageFault, Stages, for_author
-from playout.competition.submissions import FolderInUse, Submission, Submissions
+from playout.competition.submissions import FolderInUse, MatchUse, Submission, Submissions
 from playout.competition.uploads import MOST_CONNECTIONS, Accounts, UploadSite
 from playout.games.core import spec
 from playout.players.client.player_cache import PlayerCache
@@ -179,7 +179,7 @@ class CompetitionRun:
                 del self._entered[team]
         for team in accepted.keys() - self._entered.keys():
             submission = accepted[team]
-            player_of = submission_player(self._engines(submission))
+            player_of = self._player_of(submission)
             show = partial(self._log, submission)
             bot = self._enter(team, submission.version, player_of, show)
             self._entered[team] = submission.id, bot
@@ -195,7 +195,7 @@ class CompetitionRun:
     async def _play_house(self, submission: Submission) -> Submission:
         """Play a match from each side against the first house bot. Raises StageFault."""
         house, _ = self._house[0]
-        player_of = submission_player(self._engines(submission))
+        player_of = self._player_of(submission)
         played: list[str] = []
         for seat in (1, 2):
             seek = Seek(
@@ -214,8 +214,12 @@ class CompetitionRun:
             played.append(match)
         return structs.replace(submission, matches=tuple(played))
 
-    def _engines(self, submission: Submission) -> str:
-        return str(self.submissions.place(submission, "engines.toml"))
+    def _player_of(self, submission: Submission) -> PlayerOf:
+        def used(use: MatchUse) -> None:  # in a thread
+            use = structs.replace(use, end=for_author(use.end))
+            self._reactor.callFromThread(self.submissions.record, submission, use)
+
+        return submission_player(str(self.submissions.place(submission, "engines.toml")), used)
 
     def _log(self, submission: Submission, text: str) -> None:
         self.submissions.log(submission, for_author(text))
@@ -245,7 +249,8 @@ def taken_name(competition: Competition, accounts: Accounts) -> str:
 
 def _house_player(bot: HouseBot) -> PlayerOf:
     """Return the function that makes a house bot. Raises SpecError."""
-    return PlayerCache(spec.parse(bot.player))
+    players = PlayerCache(spec.parse(bot.player))
+    return lambda game, match: players(game)
 
 
 def _run(reactor: Any, coroutine: Coroutine[Any, Any, None]) -> None:

@@ -40,6 +40,8 @@ _FILES = {"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; ch
 #: Seconds for which standings are shown before they are computed again.
 STANDINGS_S = 5.0
 _MB = 2**20
+#: The last matches whose use of resources is shown, and the bytes that are read for them.
+_LAST_MATCHES, _LAST_BYTES = 10, 2**13
 #: The status for too many requests (RFC 6585).
 _TOO_MANY = 429
 
@@ -149,11 +151,14 @@ class Pages:
         return [_told(each) for each in submissions if each.team == team]
 
     def _one(self, request: UploadRequest, submissions: Submissions, number: str) -> dict[str, Any]:
-        team = _contestant(request, submissions).team
         found = submissions.get(int(number)) if number.isdecimal() and len(number) < 9 else None
-        if found is None or found.team != team:
+        if not _is_staff(request):
+            team = _contestant(request, submissions).team
+            found = found if found and found.team == team else None
+        if found is None:
             raise HttpError(http.NOT_FOUND, "you have no such submission")
-        return _told(found) | {"log": submissions.log_of(found)}
+        uses = submissions.uses(found, _LAST_BYTES)[-_LAST_MATCHES:]
+        return _told(found) | {"log": submissions.log_of(found), "uses": uses}
 
     def _put(self, request: UploadRequest, submissions: Submissions, file: str) -> HttpResponse:
         competition = submissions.competition
@@ -200,6 +205,11 @@ def _most_bytes(submissions: Submissions, account: Account, at: float) -> int:
     if not submissions.is_open(at) or submissions.is_full(author.team, at):
         return 0
     return submissions.competition.submission_mb * _MB
+
+
+def _is_staff(request: UploadRequest) -> bool:
+    """Return whether a request is one of an administrator of the server."""
+    return request.account is not None and request.account.administrator
 
 
 def _contestant(request: UploadRequest, submissions: Submissions) -> Contestant:

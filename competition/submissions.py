@@ -5,6 +5,7 @@
                             code/             the unpacked files, or
                             built/            the files after the build, if there is one
                             log.txt           what its author may read about its stages
+                            matches.jsonl     what it has used in each match
     NAME/incoming/                            uploads that have not ended
     NAME/changes.json                         what the operator has changed since it was opened
 
@@ -42,7 +43,9 @@ REQUEST_S = 300.0
 MOST_LOG = 2**18
 #: The most characters that are added to a log at once.
 _MOST_ADDED = 8000
-_CHANGES = "changes.json"
+_CHANGES, _MATCHES = "changes.json", "matches.jsonl"
+#: The most bytes of the records of matches, and characters of the reason in one.
+_MOST_MATCHES, _MOST_END = 2**22, 300
 
 
 class Submission(msgspec.Struct, frozen=True):
@@ -72,6 +75,18 @@ class Submission(msgspec.Struct, frozen=True):
     def version(self) -> str:
         """Its version on the ladder."""
         return self.digest[:12]
+
+
+class MatchUse(msgspec.Struct, frozen=True):
+    """What a submission has used in a match: seconds of processor time, and MiB of memory.
+
+    `end` is the reason of the end of its program.
+    """
+
+    match: str
+    cpu_s: float
+    memory_mb: int
+    end: str
 
 
 class Changes(msgspec.Struct, frozen=True):
@@ -202,7 +217,14 @@ class Submissions:
         """Add lines to the log of a submission, without control characters, unless it is full."""
         lines = (plain(each) for each in text[-_MOST_ADDED:].rstrip().splitlines())
         added = "".join(f"{each}\n" for each in lines).encode(errors="replace")
-        path = self.place(submission, "log.txt")
+        self._add(self.place(submission, "log.txt"), added)
+
+    def record(self, submission: Submission, use: MatchUse) -> None:
+        """Store what a submission has used in a match."""
+        use = structs.replace(use, end=plain(use.end)[:_MOST_END])
+        self._add(self.place(submission, _MATCHES), msgspec.json.encode(use) + b"\n")
+
+    def _add(self, path: Path, added: bytes) -> None:
         self._unwritten[path] = self._unwritten.get(path, b"") + added
         self.write()
 
@@ -212,7 +234,8 @@ class Submissions:
             left = self._unwritten[path]
             try:
                 with path.open("ab", buffering=0) as file:
-                    left = left[: max(0, MOST_LOG - file.tell())]
+                    most = _MOST_MATCHES if path.name == _MATCHES else MOST_LOG
+                    left = left[: max(0, most - file.tell())]
                     while left:
                         left = left[file.write(left) :]
             except OSError as error:
@@ -227,6 +250,19 @@ class Submissions:
         path = self.place(submission, "log.txt")
         written = path.read_bytes() if path.exists() else b""
         return (written + self._unwritten.get(path, b"")).decode(errors="replace")
+
+    def uses(self, submission: Submission, last_bytes: int = 2**32) -> list[MatchUse]:
+        """Return what a submission has used in its matches, those at the end of the file."""
+        found = []
+        with (
+            contextlib.suppress(FileNotFoundError),
+            self.place(submission, _MATCHES).open("rb") as file,
+        ):
+            file.seek(max(0, file.seek(0, os.SEEK_END) - last_bytes))
+            for line in file:
+                with contextlib.suppress(msgspec.DecodeError):  # a part of a line
+                    found.append(msgspec.json.decode(line, type=MatchUse))
+        return found
 
     # Questions about all of them.
 
