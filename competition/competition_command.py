@@ -24,6 +24,7 @@ from playout.commands.progress import doing
 from playout.commands.subprocesses import own, own_environment
 from playout.commands.text import utc
 from playout.competition import final as finals
+from playout.competition.changes import CHANGES
 from playout.competition.standings import standings
 from playout.competition.submissions import REQUEST_S, FolderInUse, Submissions
 from playout.games.core import spec
@@ -235,40 +236,24 @@ def close(file: Path) -> None:
 @_file
 @click.argument("until", metavar="TIME")
 def extend(file: Path, until: str) -> None:
-    """Extend the deadline of FILE to TIME, such as 2026-12-18T20:00+01:00; also after a close.
-
-    A running server notices it.
-    """
+    """Extend the deadline of FILE to TIME, such as 2026-12-18T20:00+01:00; also after a close."""
     submissions = Submissions(_read(file))
-    try:
-        deadline = datetime.fromisoformat(until)
-    except ValueError as error:
-        raise click.UsageError(f"TIME: {error}") from error
-    if deadline.tzinfo is None:
-        raise click.UsageError("TIME needs an offset from UTC, as in 2026-12-18T20:00+01:00")
-    at = deadline.timestamp()
-    if at < max(submissions.deadline, time.time()):
-        raise click.UsageError(f"TIME is not later than now and the deadline: use close {file}")
-    if _has_final(submissions):
-        raise click.ClickException("the final has begun: there is nothing to extend")
-    submissions.change(lambda changes: structs.replace(changes, deadline=at, closed=False))
+    _change("extend", submissions, until)
     click.echo(_period(submissions))
 
 
 @main.command()
 @_file
-@click.argument("numbers", metavar="[NUMBER]...", nargs=-1, type=int)
-def retry(file: Path, numbers: tuple[int, ...]) -> None:
+@click.argument("numbers", metavar="[NUMBER]...", nargs=-1)
+def retry(file: Path, numbers: tuple[str, ...]) -> None:
     """Put submissions of FILE that met a fault of the server into the queue again.
 
     Without a NUMBER, all of them.
     """
     submissions = Submissions(_read(file))
-    failed = {each.id for each in submissions if each.state == "failed"}
-    if other := sorted(set(numbers) - failed):
-        raise click.UsageError(f"submission {other[0]} has not failed by a fault of the server")
-    chosen = set(numbers) or failed
-    submissions.change(lambda changes: changes.with_retried(chosen))
+    chosen = numbers or [str(each.id) for each in submissions if each.state == "failed"]
+    for number in chosen:
+        _change("retry", submissions, number)
     click.echo(f"{len(chosen)} submissions are in the queue again.")
 
 
@@ -281,12 +266,7 @@ def ban(file: Path, team: str, never: bool) -> None:
 
     A match that it plays goes on.
     """
-    submissions = Submissions(_read(file))
-    teams = {each.team for each in submissions}
-    teams |= {each.team for each in (submissions.competition.roster or {}).values()}
-    if team not in teams:
-        raise click.UsageError(f"no team {team!r} is on the roster, or has handed in")
-    submissions.change(lambda changes: changes.with_ban(team, banned=not never))
+    _change("unban" if never else "ban", Submissions(_read(file)), team)
     click.echo(f"{team} is {'not banned' if never else 'banned'}.")
 
 
@@ -346,6 +326,14 @@ def export(file: Path, output: IO[str], database: str) -> None:
         rows = standings(database, competition.game)
         grades = finals.grades_of_ladder(rows, competition)
     finals.write_grades(output, grades, submissions)
+
+
+def _change(name: str, submissions: Submissions, value: str) -> None:
+    """Change something in a competition; a running server notices it. Raises UsageError."""
+    try:
+        CHANGES[name](submissions, value)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _read(file: Path) -> Competition:

@@ -6,8 +6,10 @@
     PUT /NAME/submissions/FILE        hands a file in
     GET /NAME/submissions             the own submissions
     GET /NAME/submissions/12          one of them, with its log
+    GET /NAME/staff                   all submissions, for administrators
+    PUT /NAME/staff/ACTION/VALUE      retry/12, ban/TEAM, unban/TEAM, extend/TIME
 
-The last three need the name and the token of an account (HTTP Basic, RFC 7617).
+Those below the state need the name and the token of an account (HTTP Basic, RFC 7617).
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from twisted.web import http
 
 from playout.commands.text import utc
 from playout.competition.archive import SUFFIXES
+from playout.competition.changes import CHANGES
 from playout.competition.standings import standings
 from playout.competition.submissions import Submission, Submissions
 from playout.competition.uploads import UploadRequest
@@ -44,6 +47,8 @@ _MB = 2**20
 _LAST_MATCHES, _LAST_BYTES = 10, 2**13
 #: The status for too many requests (RFC 6585).
 _TOO_MANY = 429
+
+_NO_ACCOUNT = "the name and the token of an account are needed, and these are not of one"
 
 _log = Logger(namespace="server")
 
@@ -82,6 +87,16 @@ class Pages:
                 return _json(self._one(request, submissions, number))
             case b"PUT", ["submissions", file]:
                 return self._put(request, submissions, file)
+            case b"GET", ["staff"]:
+                _require_staff(request)
+                return _json(_for_staff(submissions))
+            case b"PUT", ["staff", action, value]:
+                _require_staff(request)
+                try:
+                    CHANGES[action](submissions, value)
+                except (KeyError, ValueError) as error:
+                    raise HttpError(http.BAD_REQUEST, str(error.args[0])) from error
+                return _json(_for_staff(submissions))
         raise HttpError(http.NOT_FOUND, "there is no such page, or not for this method")
 
     def room(self, account: Account, path: bytes, at: float) -> tuple[Path, int]:
@@ -152,7 +167,7 @@ class Pages:
 
     def _one(self, request: UploadRequest, submissions: Submissions, number: str) -> dict[str, Any]:
         found = submissions.get(int(number)) if number.isdecimal() and len(number) < 9 else None
-        if not _is_staff(request):
+        if not (request.account and request.account.administrator):
             team = _contestant(request, submissions).team
             found = found if found and found.team == team else None
         if found is None:
@@ -207,16 +222,28 @@ def _most_bytes(submissions: Submissions, account: Account, at: float) -> int:
     return submissions.competition.submission_mb * _MB
 
 
-def _is_staff(request: UploadRequest) -> bool:
-    """Return whether a request is one of an administrator of the server."""
-    return request.account is not None and request.account.administrator
+def _require_staff(request: UploadRequest) -> None:
+    """Raise HttpError unless a request is one of an administrator of the server."""
+    if request.account is None:
+        raise HttpError(http.UNAUTHORIZED, _NO_ACCOUNT)
+    if not request.account.administrator:
+        raise HttpError(http.FORBIDDEN, f"{request.account.name} is no administrator")
+
+
+def _for_staff(submissions: Submissions) -> dict[str, Any]:
+    return {
+        "submissions": [
+            _told(each) | {"account": each.account, "waiting": submissions.is_waiting(each)}
+            for each in submissions
+        ],
+        "banned": submissions.changes.banned,
+    }
 
 
 def _contestant(request: UploadRequest, submissions: Submissions) -> Contestant:
     """Return the contestant of a request. Raises HttpError."""
     if request.account is None:
-        text = "the name and the token of an account are needed, and these are not of one"
-        raise HttpError(http.UNAUTHORIZED, text)
+        raise HttpError(http.UNAUTHORIZED, _NO_ACCOUNT)
     contestant = submissions.competition.contestant(request.account.name)
     if contestant is None:
         text = f"{request.account.name} is not on the roster of this competition"

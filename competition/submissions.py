@@ -22,7 +22,7 @@ import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Literal
 
@@ -100,17 +100,6 @@ class Changes(msgspec.Struct, frozen=True):
     closed: bool = False
     banned: tuple[str, ...] = ()
     retried: Mapping[int, float] = {}
-
-    def with_retried(self, numbers: Iterable[int]) -> Changes:
-        """Return it with failed submissions that are tried again from now on."""
-        return structs.replace(
-            self, retried={**self.retried, **dict.fromkeys(numbers, time.time())}
-        )
-
-    def with_ban(self, team: str, *, banned: bool) -> Changes:
-        """Return it with a team banned, or not banned."""
-        others = tuple(each for each in self.banned if each != team)
-        return structs.replace(self, banned=(*others, team) if banned else others)
 
 
 class FolderInUse(Exception):
