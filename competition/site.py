@@ -39,7 +39,8 @@ from playout.server.tournament.competition_file import Contestant
 from playout.server.web.http import HTML, JSON, HttpError, HttpResponse
 
 _PAGE = Path(__file__).parent / "page"
-_FILES = {"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8"}
+_SCRIPT = "text/javascript; charset=utf-8"
+_FILES = {"page.js": _SCRIPT, "folder.js": _SCRIPT, "page.css": "text/css; charset=utf-8"}
 #: Seconds for which standings are shown before they are computed again.
 STANDINGS_S = 5.0
 _MB = 2**20
@@ -122,7 +123,7 @@ class Pages:
         name = submissions.competition.name
         at, rows = self._standings.get(name, (0.0, ()))
         if not submissions.competition.visible or time.monotonic() - at < STANDINGS_S:
-            return _json(self._described(submissions, rows))
+            return _json(self._described(request, submissions, rows))
         self._standings[name] = math.inf, rows  # for requests until it is computed
 
         def failed(failure: Any) -> Sequence[LadderStanding]:
@@ -131,16 +132,17 @@ class Pages:
 
         def computed(rows: Sequence[LadderStanding]) -> None:
             self._standings[name] = time.monotonic(), rows
-            request.respond(_json(self._described(submissions, rows)))
+            request.respond(_json(self._described(request, submissions, rows)))
 
         computing = deferToThread(standings, self._database, submissions.competition.game)
         computing.addErrback(failed).addCallback(computed)
         return None
 
     def _described(
-        self, submissions: Submissions, rows: Sequence[LadderStanding]
+        self, request: UploadRequest, submissions: Submissions, rows: Sequence[LadderStanding]
     ) -> dict[str, Any]:
-        competition = submissions.competition
+        competition, account = submissions.competition, request.account
+        contestant = competition.contestant(account.name) if account else None
         return {
             "name": competition.name,
             "title": competition.title,
@@ -157,6 +159,11 @@ class Pages:
             "queued": submissions.unfinished(),
             "house": [each.name for each in competition.house],
             "standings": rows if competition.visible else (),
+            "you": account
+            and {
+                "staff": account.administrator,
+                "team": contestant.team if contestant else None,
+            },
         }
 
     # What needs an account.

@@ -56,6 +56,19 @@ for line in sys.stdin:
     told = json.loads(line)
     print(told["legal_actions"][0], flush=True)
 """
+#: Answers the positions of the check, and then does this.
+LATER = FIRST.replace("    print(", '    if len(told["moves"]) > 1: {}\n    print(')
+PLAYER = '''\
+"""Takes the first action."""
+from playout.players import Player, PlayResult
+
+class First(Player):
+    def choose(self, states, limit):
+        print("I think")
+        return PlayResult(self.game.legal_actions(states[-1])[0])
+'''
+#: What remains of a submission that is refused.
+KEPT = {"upload", "submission.json", "log.txt", "engines.toml", "matches.jsonl"}
 
 
 def require_sandbox() -> None:
@@ -94,6 +107,7 @@ class Cup:
     #: The file of another competition of the same server.
     also: Path | None = None
     changed: dict[str, Any] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
     port: int = field(default_factory=reserve_port)
     server_port: int = field(default_factory=reserve_port)
     tokens: dict[str, str] = field(default_factory=dict)
@@ -107,13 +121,17 @@ class Cup:
             self.file.write_text(text)
         self.database = f"sqlite:///{self.folder / 'playout.db'}"
 
-    def account(self, name: str) -> str:
+    def account(self, name: str, *, administrator: bool = False) -> str:
         """Make an account, and return its token."""
         token = self.tokens[name] = secrets.token_hex(16)
         with closing(Database(self.database)) as database:
             database.migrate()
             account = Account(
-                id=secrets.token_hex(8), name=name, digest=digest(token), created_at=time.time()
+                id=secrets.token_hex(8),
+                name=name,
+                digest=digest(token),
+                created_at=time.time(),
+                administrator=administrator,
             )
             database.put_account(account)
         return token
@@ -131,7 +149,8 @@ class Cup:
             "playout.server.net.competition_process.BACK_OFF": BackOff(0.1, 0.1),
             "playout.competition.site.STANDINGS_S": 0.1,
         }
-        with running_server(*options, changed=changed | self.changed) as server:
+        changed |= self.changed
+        with running_server(*options, changed=changed, env=self.environment) as server:
             self.server = server
             self.wait_until_ready()
             yield server
