@@ -43,6 +43,7 @@ def cup(tmp_path_factory: pytest.TempPathFactory, _sandbox: None) -> Iterator[Cu
     cup = Cup(tmp_path_factory.mktemp("competition"), more="submissions_per_day = 1000")
     for name in ("Ada", "Bob"):
         cup.account(name)
+    cup.account("Tea", administrator=True)
     with cup.running():
         yield cup
 
@@ -302,6 +303,44 @@ def test_competitions_on_several_disks_with_names_of_their_own(tmp_path: Path) -
                     assert time.monotonic() < began + 30
             _, log = server.stop()
         assert "submissions are refused: the name of the house bot" in log
+
+
+def test_the_operator_tries_a_submission_again_and_bans_a_team(cup: Cup) -> None:
+    """The output of the program that unpacks the second submission cannot be written."""
+    cup.hand_in("Bob", bot())
+    number = cup.hand_in("Ada", bot())
+    blocked = cup.folder / "cup" / "submissions" / f"{number:06}" / "unpacked.json"
+    blocked.mkdir()
+    done = cup.ended("Ada", number)
+    assert (done["state"], done["stage"]) == ("failed", "unpack"), done
+    assert str(cup.folder) not in done["reason"]
+    blocked.rmdir()
+    for name, status in (("", 401), ("Ada", 403)):
+        assert cup.ask("PUT", f"staff/retry/{number}", name)[0] == status
+        assert cup.ask("GET", "staff", name)[0] == status
+    assert cup.ended("Ada", number)["state"] == "failed"
+    assert run("playout-competition", "retry", str(cup.file))[0] == 0
+    wait_until(lambda: cup.ask("GET", f"submissions/{number}", "Ada")[1]["state"] == "accepted")
+
+    def matches(name: str) -> int:
+        rows = cup.ask("GET", "state")[1]["standings"]
+        return sum(int(each["matches"]) for each in rows if each["name"] == name)
+
+    def wait_for_matches(name: str, count: int) -> int:
+        """Wait for more matches of an account; return those that Ada has by then."""
+        more = matches(name) + count
+        wait_until(lambda: matches(name) >= more, f"{count} matches of {name}")
+        return matches("Ada")
+
+    wait_for_matches("Ada", 1)
+    assert cup.ask("PUT", "staff/ban/Nobody", "Tea")[0] == 400
+    status, told = cup.ask("PUT", "staff/ban/Ada", "Tea")
+    assert (status, told["banned"]) == (200, ["Ada"])
+    assert wait_for_matches("House", 6) == wait_for_matches("House", 4)
+    assert cup.ask("PUT", "submissions/bot.py", "Ada", PLAYER)[0] == 403
+    assert run("playout-competition", "ban", str(cup.file), "Ada", "--no")[0] == 0
+    wait_for_matches("Ada", 1)
+    assert cup.ask("GET", f"submissions/{number}", "Tea")[1]["team"] == "Ada"
 
 
 def test_others_cannot_enter_the_ladder(cup: Cup) -> None:
