@@ -91,12 +91,12 @@ class Pages:
             case b"GET", ["staff"]:
                 _require_staff(request)
                 return _json(_for_staff(submissions))
-            case b"PUT", ["staff", action, value]:
+            case b"PUT", ["staff", action, value] if action in CHANGES:
                 _require_staff(request)
                 try:
                     CHANGES[action](submissions, value)
-                except (KeyError, ValueError) as error:
-                    raise HttpError(http.BAD_REQUEST, str(error.args[0])) from error
+                except ValueError as error:
+                    raise HttpError(http.BAD_REQUEST, str(error)) from error
                 return _json(_for_staff(submissions))
         raise HttpError(http.NOT_FOUND, "there is no such page, or not for this method")
 

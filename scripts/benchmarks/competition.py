@@ -46,7 +46,7 @@ from testbed.scripted_clients import ScriptedConnection
 from testbed.server_process import killable_server
 
 GAME = "connect_four"
-SUBMISSIONS, QUEUED, ACCOUNTS = (50, 6), (500, 40), 32
+SUBMISSIONS, QUEUED, ACCOUNTS = (30, 6), (500, 40), 32
 #: Rounds of matches, each with so many, two at once.
 ROUNDS, MATCHES, AT_ONCE = (5, 1), 8, 2
 MOVE_S = 0.05
@@ -87,9 +87,11 @@ class Last(Player):
 _SCRIPT = """\
 import json, sys, time
 for line in sys.stdin:
-    told, until = json.loads(line), time.perf_counter() + {seconds}
+    until = time.perf_counter() + {seconds}
+    told = json.loads(line)
+    legal, ply = told["legal_actions"], len(told["moves"])
     while time.perf_counter() < until: pass
-    print(told["legal_actions"][len(line) % len(told["legal_actions"])], flush=True)
+    print(legal[3 * ply % len(legal)], flush=True)
 """
 _BOT_FILE = 'protocol = "lines"\ncommand = "python3 bot.py"\n'
 
@@ -255,7 +257,8 @@ def _matches(bench: Bench) -> ResultTable:
 def _engines(folder: Path, more: str) -> str:
     """Write a file with an engine; return its path."""
     path = folder / f"engines{len(more)}.toml"
-    table = {"command": "python3 bot.py", "protocol": "lines", "folder": str(folder)}
+    # The python3 in the path outside may be that of a virtual environment, which starts slowly.
+    table = {"command": "/usr/bin/python3 bot.py", "protocol": "lines", "folder": str(folder)}
     lines = (f"{key} = {json.dumps(value)}" for key, value in table.items())
     path.write_text("\n".join(["[program]", *lines, more]))
     return str(path)

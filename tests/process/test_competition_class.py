@@ -6,6 +6,7 @@ import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from playout.competition.submissions import Submissions
 from playout.server.tournament.competition_file import read
@@ -13,11 +14,15 @@ from support.competitions import KEPT, LATER, PLAYER, Cup, bot, require_sandbox
 from support.requirements import skip_without
 from support.waiting import wait_until
 
+#: It uses half a second and 64 MiB at the beginning of each match.
 IN_C = r"""
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 int main(void) {
+    volatile char *used = malloc(1 << 26);
+    while (clock() < CLOCKS_PER_SEC / 2) for (int i = 0; i < 1 << 26; i += 4096) used[i] = 1;
     static char line[1 << 16];
     while (fgets(line, sizeof line, stdin)) {
         printf("%d\n", atoi(strstr(line, "\"legal_actions\": [") + 18));
@@ -50,6 +55,11 @@ BAD = {
 }
 
 
+def use_of(cup: Cup, name: str, number: int, match: str) -> dict[str, Any] | None:
+    told = cup.ask("GET", f"submissions/{number}", name)[1]
+    return next((each for each in told["uses"] if each["match"] == match), None)
+
+
 def test_a_class_hands_in_at_once(tmp_path: Path) -> None:
     require_sandbox()
     if not (shutil.which("gcc") and shutil.which("node")):
@@ -70,6 +80,17 @@ def test_a_class_hands_in_at_once(tmp_path: Path) -> None:
             told = done[name]
             assert (told["state"], told["stage"]) == ("refused", stage), told
             assert re.search(reason, told["reason"] + told["log"]), told
+
+        for match in done["C"]["matches"]:
+            use = wait_until(lambda match=match: use_of(cup, "C", done["C"]["id"], match))  # type: ignore[misc]
+            assert 0.5 <= use["cpu_s"] < 5
+            assert 64 <= use["memory_mb"] < 200
+            assert use["end"] == "the end of the match"
+        crashed = done["crash in a match"]
+        (match,) = set(re.findall("Match ([0-9a-f]+)", crashed["log"]))
+        use = wait_until(lambda: use_of(cup, "crash in a match", crashed["id"], match))
+        assert use["cpu_s"] < 0.5
+        assert "has exited with code 7" in use["end"]
 
         def played() -> bool:
             rows = cup.ask("GET", "state")[1]["standings"]

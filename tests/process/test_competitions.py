@@ -15,7 +15,6 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -80,29 +79,6 @@ def test_a_bot_is_accepted_and_plays_on_the_ladder(cup: Cup, tmp_path: Path) -> 
     code, output = run("playout-competition", "status", str(cup.file))
     assert code == 0
     assert versions[1] in output
-
-
-def test_the_resources_of_a_match_are_stored(cup: Cup) -> None:
-    """The bot uses half a second and 64 MiB at the beginning of each match, and crashes later."""
-    busy = "import time\nx = b'x' * 2**26\nwhile time.process_time() < 0.5: pass\n"
-    done = cup.ended("Ada", cup.hand_in("Ada", bot(busy + FIRST)))
-    assert done["state"] == "accepted", done
-    for each in done["matches"]:
-        use = wait_until(lambda match=each: use_of(cup, "Ada", done["id"], match))  # type: ignore[misc]
-        assert 0.5 <= use["cpu_s"] < 5
-        assert 64 <= use["memory_mb"] < 200
-        assert use["end"] == "the end of the match"
-    crash = LATER.format("sys.exit(7)")
-    done = cup.ended("Bob", cup.hand_in("Bob", bot(crash)))
-    match = re.findall("Match ([0-9a-f]+)", done["log"])[0]
-    use = wait_until(lambda: use_of(cup, "Bob", done["id"], match))
-    assert use["cpu_s"] < 0.5
-    assert "has exited with code 7" in use["end"]
-
-
-def use_of(cup: Cup, name: str, number: int, match: str) -> dict[str, Any] | None:
-    told = cup.ask("GET", f"submissions/{number}", name)[1]
-    return next((each for each in told["uses"] if each["match"] == match), None)
 
 
 def test_a_command_builds_the_bot(cup: Cup) -> None:
