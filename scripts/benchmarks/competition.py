@@ -9,7 +9,8 @@ program started for its match, outside and inside the sandbox. Memory is that of
 one program (PSS).
 
 *A full queue*: bots are handed in at once, by 32 accounts. Meanwhile a client of the server sends
-pings; the time until the answer is the longest work of its event loop, plus what the system adds.
+pings; the time until the answer is the longest work of its event loop, plus what other work on the
+machine adds.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ from playout.players.core.player import Limit
 from playout.players.engine import Engine
 from playout.sandbox import machine
 from testbed.bench import Bench, Column, ResultTable, Target
-from testbed.machine import children, reserve_port
+from testbed.machine import children, processor_seconds, reserve_port
 from testbed.measure import Sample, alternate, percentile
 from testbed.scripted_clients import ScriptedConnection
-from testbed.server_process import killable_server
+from testbed.server_process import KillableServer, killable_server
 
 GAME = "connect_four"
 SUBMISSIONS, QUEUED, ACCOUNTS = (30, 6), (500, 40), 32
@@ -73,6 +74,7 @@ COSTS = (
 QUEUE = (
     Column("state", "state"),
     Column("seconds", "s", ".1f"),
+    Column("loop_ms", "loop: processor ms a second", ".0f"),
     Column("pings", "pings"),
     Column("p99_ms", "99 % answered, ms", ".1f"),
     Column("worst_ms", "worst, ms", ".1f"),
@@ -154,14 +156,14 @@ def _run(*words: str) -> str:
 
 
 @contextlib.contextmanager
-def _served(accounts: int) -> Iterator[tuple[ServedCompetition, int]]:
-    """Serve a competition until the end of the block; yield it, and the server's port."""
+def _served(accounts: int) -> Iterator[tuple[ServedCompetition, KillableServer]]:
+    """Serve a competition until the end of the block; yield it and its server."""
     with tempfile.TemporaryDirectory() as name:
         served = ServedCompetition(Path(name), accounts)
         with killable_server(served.options, Path(name) / "server.log") as server:
             try:
                 served.wait()
-                yield served, server.port
+                yield served, server
             finally:
                 server.stop()
 
@@ -312,7 +314,7 @@ def _queue(bench: Bench) -> ResultTable:
     table = ResultTable("Answers of the server while bots are handed in", QUEUE)
     count = bench.pick(*QUEUED)
     name, content = _packed(_SCRIPT.format(seconds=0))
-    with _served(ACCOUNTS) as (served, port), ThreadPoolExecutor(ACCOUNTS) as students:
+    with _served(ACCOUNTS) as (served, server), ThreadPoolExecutor(ACCOUNTS) as students:
 
         def hand_in(student: int) -> None:
             for _ in range(student, count, ACCOUNTS):
@@ -322,11 +324,14 @@ def _queue(bench: Bench) -> ResultTable:
             list(students.map(hand_in, range(ACCOUNTS)))
 
         for state, during in (("idle", lambda: time.sleep(5)), (f"{count} at once", all_hand_in)):
-            seconds, waits_ms = _pinged(port, during)
+            before = processor_seconds(server.pid, loop=True)
+            seconds, waits_ms = _pinged(server.port, during)
+            used_s = processor_seconds(server.pid, loop=True) - before
             table.add(
                 LOOP if during is all_hand_in else None,
                 state=state,
                 seconds=seconds,
+                loop_ms=1000 * used_s / seconds,
                 pings=len(waits_ms),
                 p99_ms=percentile(waits_ms, 99),
                 worst_ms=max(waits_ms),

@@ -136,6 +136,12 @@ class KillableServer:
                 start_new_session=True,
             )
 
+    @property
+    def pid(self) -> int:
+        """The running process."""
+        assert self._process
+        return self._process.pid
+
     def kill(self) -> None:
         """End the process with SIGKILL, without any clean-up."""
         self._end(signal.SIGKILL)
