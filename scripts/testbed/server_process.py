@@ -138,7 +138,7 @@ class KillableServer:
 
     @property
     def pid(self) -> int:
-        """The running process."""
+        """The process that was started last."""
         assert self._process
         return self._process.pid
 
@@ -153,8 +153,7 @@ class KillableServer:
     @contextlib.contextmanager
     def paused(self, *, storage: bool) -> Iterator[None]:
         """Pause the process, or its storage process instead, until the end of the block."""
-        assert self._process
-        process = self._process.pid
+        process = self.pid
         if storage:
             process, *_ = children(process)
         os.kill(process, signal.SIGSTOP)
