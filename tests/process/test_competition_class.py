@@ -6,9 +6,8 @@ import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
-from playout.competition.submissions import Submissions
+from playout.competition.submissions import MatchUse, Submissions
 from playout.server.tournament.competition_file import read
 from support.competitions import KEPT, LATER, PLAYER, Cup, bot, require_sandbox
 from support.requirements import skip_without
@@ -55,9 +54,11 @@ BAD = {
 }
 
 
-def use_of(cup: Cup, name: str, number: int, match: str) -> dict[str, Any] | None:
-    told = cup.ask("GET", f"submissions/{number}", name)[1]
-    return next((each for each in told["uses"] if each["match"] == match), None)
+def use_of(cup: Cup, number: int, match: str) -> MatchUse | None:
+    submissions = Submissions(read(cup.file))
+    submission = submissions.get(number)
+    assert submission
+    return next((each for each in submissions.uses(submission) if each.match == match), None)
 
 
 def test_a_class_hands_in_at_once(tmp_path: Path) -> None:
@@ -82,15 +83,16 @@ def test_a_class_hands_in_at_once(tmp_path: Path) -> None:
             assert re.search(reason, told["reason"] + told["log"]), told
 
         for match in done["C"]["matches"]:
-            use = wait_until(lambda match=match: use_of(cup, "C", done["C"]["id"], match))  # type: ignore[misc]
-            assert 0.5 <= use["cpu_s"] < 5
-            assert 64 <= use["memory_mb"] < 200
-            assert use["end"] == "the end of the match"
-        crashed = done["crash in a match"]
-        (match,) = set(re.findall("Match ([0-9a-f]+)", crashed["log"]))
-        use = wait_until(lambda: use_of(cup, "crash in a match", crashed["id"], match))
-        assert use["cpu_s"] < 0.5
-        assert "has exited with code 7" in use["end"]
+            use = wait_until(lambda match=match: use_of(cup, numbers["C"], match))  # type: ignore[misc]
+            assert 0.5 <= use.cpu_s < 5
+            assert 64 <= use.memory_mb < 200
+            assert use.end == "the end of the match"
+        shown = cup.ask("GET", f"submissions/{numbers['C']}", "C")[1]["uses"]
+        assert shown[-1].keys() == {"match", "cpu_s", "memory_mb", "end"}
+        (match,) = set(re.findall("Match ([0-9a-f]+)", done["crash in a match"]["log"]))
+        use = wait_until(lambda: use_of(cup, numbers["crash in a match"], match))
+        assert use.cpu_s < 0.5
+        assert "has exited with code 7" in use.end
 
         def played() -> bool:
             rows = cup.ask("GET", "state")[1]["standings"]
