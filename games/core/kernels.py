@@ -65,6 +65,8 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numba
 import numpy as np
 from numba import types
+from numba.extending import overload
+from numba.np import arrayobj
 from numpy.typing import NDArray
 
 from playout.games.core import compilation_cache
@@ -113,6 +115,23 @@ class Kernels(NamedTuple):
     forcing: Callable[..., int] | None = None
     observe: Callable[..., None] | None = None
     blocks: Callable[..., None] | None = None
+
+
+def _raise_for_shapes(source: tuple[int, ...], target: tuple[int, ...]) -> None:
+    """Raise ValueError, in compiled code, for an assignment between slices of different shapes."""
+
+
+@overload(_raise_for_shapes)
+def _raise_for_shapes_compiled(source: object, target: object) -> Callable[..., None]:
+    def raise_(source: object, target: object) -> None:
+        raise ValueError("cannot assign slice from input of different size")
+
+    return raise_
+
+
+# Numba's own error names both shapes. To compile that text takes 2 s in each process, which is more
+# than the kernels of most games take.
+arrayobj.raise_with_shape_context = _raise_for_shapes
 
 
 def kernel(function: F) -> F:
