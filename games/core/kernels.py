@@ -123,7 +123,7 @@ def _raise_for_shapes(source: tuple[int, ...], target: tuple[int, ...]) -> None:
     """Raise ValueError, in compiled code, for an assignment between slices of different shapes."""
 
 
-@overload(_raise_for_shapes)
+@overload(_raise_for_shapes)  # type: ignore[untyped-decorator]
 def _raise_for_shapes_compiled(source: object, target: object) -> Callable[..., None]:
     def raise_(source: object, target: object) -> None:
         raise ValueError("cannot assign slice from input of different size")

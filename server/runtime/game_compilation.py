@@ -1,8 +1,8 @@
 """Compiles games at their first use on a machine, while the server runs.
 
-Processes of the lowest priority compile the games one after the other. Each has a thread of the
-server, which gives it the names of the games, and then loads them from the cache: the event loop
-never compiles. Until a game is loaded, `games.load` raises NotReady.
+Processes of lower priority compile the games one after the other. Each has a thread of the server,
+which gives it the names of the games, and then loads them from the cache: the event loop never
+compiles. Until a game is loaded, `games.load` raises NotReady.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import functools
 import hashlib
 import importlib
 import importlib.util
-import os
 import signal
 import socket
 import sys
@@ -31,6 +30,7 @@ from playout import games
 from playout.commands.subprocesses import (
     FEW_THREADS,
     LOWEST_NICENESS,
+    PLAYER_NICENESS,
     Process,
     how_it_ended,
     last_lines,
@@ -41,6 +41,8 @@ from playout.commands.subprocesses import (
 from playout.games.core import compilation_cache, plugins
 from playout.games.core.description import Description
 
+#: The game that the lobby selects: one that most people know.
+FIRST_GAME = "connect_four"
 #: The most processes that compile at once; each takes about 300 MB.
 MAX_PROCESSES = 8
 #: How often a game is compiled if its process ends, as when the system has too little memory.
@@ -56,61 +58,65 @@ _log = Logger(namespace="server")
 
 
 class GameCompiler:
-    """Compiles and loads the games of this process; its methods may be called in any thread."""
+    """Compiles and loads the games of this process; its methods may be called in any thread.
 
-    def __init__(self, ready: Callable[[str], object] = lambda name: None) -> None:
-        """`ready` is called with a game that is ready or cannot be compiled, in a thread."""
-        self._ready_call = ready
+    Games that somebody waits for have processes of their own, whose priority is higher.
+    """
+
+    def __init__(self) -> None:
+        self._ready: Callable[[str], object] = lambda name: None
         self._changed = threading.Condition()
-        #: The games that are not ready; those that are to be compiled, the next one first; and
-        #: when the compilation of others has begun.
+        #: The games that are not ready, and those among them that cannot be.
         self._left = {name for name in games.names() if not _is_loaded(name)}
-        self._queue: list[str] = []
+        self._failed: set[str] = set()
+        #: The games to be compiled by the niceness of the process, the next one first.
+        self._queues: dict[int, list[str]] = {}
+        #: When the compilation of a game has begun, and the seconds that those before it took.
         self._begun: dict[str, float] = {}
-        self._failed: dict[str, str] = {}
         self._taken_s: list[float] = []
-        self._number = len(games.names())
         self._workers: list[_Worker] = []
-        self._closed = False
+
+    def call_when_ready(self, ready: Callable[[str], object]) -> None:
+        """Call `ready` with each game that is ready or cannot be compiled, in any thread."""
+        self._ready = ready
 
     def require(self, name: str) -> None:
         """Raise NotReady if a game is not ready, SpecError if it cannot be; it is compiled next."""
         with self._changed:
             if name in self._failed:
-                raise games.SpecError(
-                    f"the game {name!r} cannot be compiled on the server, whose log says why"
-                )
+                text = f"the game {name!r} cannot be compiled on the server, whose log says why"
+                raise games.SpecError(text)
             if name in self._left:
-                self._add([name], first=True)
+                self._add([name], PLAYER_NICENESS)
                 raise games.NotReady(name, functools.partial(self._text, name))
 
     def compile(self, names: Iterable[str]) -> None:
-        """Compile these games in this order, after those that were asked for."""
+        """Compile these games in this order, while nothing else needs the processor."""
         with self._changed:
-            self._add(names, first=False)
+            self._add(names, LOWEST_NICENESS)
 
     def wait(self, names: Iterable[str]) -> None:
-        """Compile games before all others, and wait until each is ready or has failed."""
+        """Compile games, and wait until each is ready or has failed."""
         wanted = set(names)
         with self._changed:
-            self._add(sorted(wanted), first=True)
-            self._changed.wait_for(lambda: not wanted & self._left)
+            self._add(sorted(wanted), 0)
+            self._changed.wait_for(lambda: not wanted & self._left - self._failed)
 
     def progress(self) -> str | None:
         """Return how many games are ready, while others are being compiled; otherwise None."""
         with self._changed:
-            if not (self._queue or self._begun):
+            if not (self._begun or any(self._queues.values())):
                 return None
+            number = len(games.names())
             return (
-                f"{self._number - len(self._left) - len(self._failed)} of {self._number} games are "
-                "ready; the others are being compiled for this machine, once"
+                f"{number - len(self._left)} of {number} games are ready; the others are being "
+                "compiled for this machine, once"
             )
 
     def close(self) -> None:
         """End all processes, and wait for the threads."""
         with self._changed:
-            self._closed = True
-            self._queue.clear()
+            self._queues.clear()
             workers = list(self._workers)
         for each in workers:
             each.kill()
@@ -122,41 +128,44 @@ class GameCompiler:
     def next(self, worker: _Worker) -> str | None:
         """Return the game that a worker is to compile; None if there is none, so that it ends."""
         with self._changed:
-            if not self._queue:
-                self._workers.remove(worker)
-                return None
-            name = self._queue.pop(0)
-            self._begun[name] = time.monotonic()
-            return name
+            if queue := self._queues.get(worker.niceness):
+                name = queue.pop(0)
+                self._begun[name] = time.monotonic()
+                return name
+            self._workers.remove(worker)
+            return None
 
     def done(self, name: str, fault: str) -> None:
         """Note that a game is ready, or why it cannot be."""
         with self._changed:
-            if self._closed:
-                return
             seconds = time.monotonic() - self._begun.pop(name)
-            self._left.discard(name)
             if fault:
-                self._failed[name] = fault
-                _log.error("the game {name} cannot be compiled: {fault}", name=name, fault=fault)
+                self._failed.add(name)
             else:
+                self._left.discard(name)
                 self._taken_s.append(seconds)
-            text = self.progress()
             self._changed.notify_all()
-        if not fault:
-            _log.info("{name} is ready after {s:.0f} s", name=name, s=seconds, log_progress=text)
-        self._ready_call(name)
-
-    def _add(self, names: Iterable[str], *, first: bool) -> None:
-        """Add games to the queue, except those that are ready or being compiled."""
-        new = [name for name in names if name in self._left and name not in self._begun]
-        if first:
-            self._queue = [*new, *(name for name in self._queue if name not in new)]
+        if fault:
+            _log.error("the game {name} cannot be compiled: {fault}", name=name, fault=fault)
         else:
-            self._queue += [name for name in new if name not in self._queue]
-        free = min(usable_cores(), MAX_PROCESSES) - len(self._workers)
-        for _ in range(min(free, len(self._queue))):
-            worker = _Worker(self)
+            left = len(self._left)
+            _log.info("{name} is ready after {s:.0f} s; {n} to go", name=name, s=seconds, n=left)
+        self._ready(name)
+
+    def _add(self, names: Iterable[str], niceness: int) -> None:
+        """Add games to a queue, except those that are ready, being compiled or in one before it."""
+        before = [
+            name for nice, queue in self._queues.items() if nice <= niceness for name in queue
+        ]
+        done = {*before, *self._begun, *self._failed}
+        new = [name for name in names if name in self._left and name not in done]
+        for queue in self._queues.values():
+            queue[:] = [name for name in queue if name not in new]
+        queue = self._queues.setdefault(niceness, [])
+        queue += new
+        busy = sum(each.niceness == niceness for each in self._workers)
+        for _ in range(min(len(new), min(usable_cores(), MAX_PROCESSES) - busy)):
+            worker = _Worker(self, niceness)
             self._workers.append(worker)
             worker.thread.start()
 
@@ -167,12 +176,9 @@ class GameCompiler:
                 return f"{name} is ready"
             took_s = self._taken_s
             each_s = sum(took_s) / len(took_s) if took_s else _FIRST_ESTIMATE_S
-            since = self._begun.get(name)
-            if since is not None:
-                left_s = each_s - (time.monotonic() - since)
-            else:
-                before = self._queue.index(name) if name in self._queue else 0
-                left_s = each_s * (2 + before // max(1, len(self._workers)))
+            before = next((q.index(name) for q in self._queues.values() if name in q), 0)
+            left_s = each_s * (1 + before / min(usable_cores(), MAX_PROCESSES))
+            left_s -= time.monotonic() - self._begun.get(name, time.monotonic())
         return (
             f"{name} is being compiled for this machine, once: wait about {max(1, round(left_s))} s"
         )
@@ -181,13 +187,16 @@ class GameCompiler:
 class _Worker:
     """A thread that has games compiled by a process, and loads them."""
 
-    def __init__(self, compiler: GameCompiler) -> None:
+    def __init__(self, compiler: GameCompiler, niceness: int) -> None:
+        self.niceness = niceness
         self.thread = threading.Thread(target=self._run, name="game compiler", daemon=True)
         self._compiler = compiler
         self._process: _CompilingProcess | None = None
+        self._killed = False
 
     def kill(self) -> None:
-        """Kill the process."""
+        """Kill the process, after which this worker ends."""
+        self._killed = True
         if process := self._process:
             process.kill()
 
@@ -195,10 +204,13 @@ class _Worker:
         while name := self._compiler.next(self):
             try:
                 fault = self._make(name)
-            except Exception as error:
+            except Exception as error:  # the game or its class may raise anything
                 fault = repr(error)
+            if self._killed:
+                return
             self._compiler.done(name, fault)
-        self.kill()
+        if self._process:
+            self._process.end()
 
     def _make(self, name: str) -> str:
         """Compile and load a game; return why that is impossible, or an empty text."""
@@ -212,13 +224,15 @@ class _Worker:
     def _compiled(self, name: str) -> str:
         fault = ""
         for _ in range(MOST_ATTEMPTS):
-            self._process = self._process or _CompilingProcess()
+            self._process = self._process or _CompilingProcess(self.niceness)
             answer = self._process.compile(name)
             if answer is not None:
                 if not answer:
                     _note_compiled(name)
                 return answer
             fault, self._process = self._process.end(), None
+            if self._killed:
+                break
             _log.warn("a process that compiles {name} {fault}", name=name, fault=fault)
         return f"its process {fault}"
 
@@ -226,14 +240,14 @@ class _Worker:
 class _CompilingProcess:
     """A process that compiles a game for each line with a name, and answers with a line."""
 
-    def __init__(self) -> None:
+    def __init__(self, niceness: int) -> None:
         ours, its = socket.socketpair()
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - until `end`
         with its:
             self._process: Process = start_own(
                 f"{__name__}:main",
                 environment=own_environment() | FEW_THREADS,
-                niceness=LOWEST_NICENESS,
+                niceness=niceness,
                 log=self._output,
                 input_=its.fileno(),
             )
@@ -241,9 +255,7 @@ class _CompilingProcess:
         ours.close()
 
     def compile(self, name: str) -> str | None:
-        """Return why a game cannot be compiled, an empty text if it is; None if the process ends.
-
-        """
+        """Return why a game cannot be compiled, or nothing; None if the process ends."""
         try:
             self._lines.write(f"{name}\n")
             self._lines.flush()
@@ -311,7 +323,8 @@ def described_games() -> tuple[list[Description], list[str]]:
 
 def in_order(played: Sequence[str]) -> list[str]:
     """Return the names of all games: first those of `played`, then the others as in the lobby."""
-    return list(dict.fromkeys(name for name in (*played, *games.names()) if name in games.names()))
+    order = (*played, FIRST_GAME, *games.names())
+    return list(dict.fromkeys(name for name in order if name in games.names()))
 
 
 def _is_loaded(name: str) -> bool:
