@@ -178,10 +178,9 @@ class GameCompiler:
             each_s = sum(took_s) / len(took_s) if took_s else _FIRST_ESTIMATE_S
             before = next((q.index(name) for q in self._queues.values() if name in q), 0)
             left_s = each_s * (1 + before / min(usable_cores(), MAX_PROCESSES))
-            left_s -= time.monotonic() - self._begun.get(name, time.monotonic())
-        return (
-            f"{name} is being compiled for this machine, once: wait about {max(1, round(left_s))} s"
-        )
+            past_s = time.monotonic() - self._begun.get(name, time.monotonic())
+            seconds = round(max(left_s - past_s, past_s / 2, 1))
+        return f"{name} is being compiled for this machine, once: wait about {seconds} s"
 
 
 class _Worker:

@@ -38,7 +38,7 @@ POINTS = [
     ("playout-server", (), "playout.server.server_command"),
     ("playout-server", (), "numba"),
     ("playout-server", (), "sqlalchemy"),
-    ("playout-server", (), "playout.games.othello"),
+    ("playout-server", ("--warm", "othello"), "playout.games.othello"),
     ("playout-server", (), "sqlite3.connect"),
     ("playout-server", ("accounts", "create", "Ada"), "sqlite3.connect"),
     ("playout-player", ("nim", "random"), "click"),
