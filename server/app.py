@@ -92,7 +92,7 @@ _REMEMBERED_S = 24 * 3600.0
 class Settings:
     """The options of the server that are not fields of `Policy`.
 
-    `warm`: the games that are loaded before it listens; none stands for all.
+    `warm`: the games that are loaded before it listens.
     `tournaments`: a second database, whose tournaments the page shows. `http_given`: whether
     `--http` was given. `open`: show the page in a browser. `keep_analysis`: seconds after which the
     analyses of ended matches are removed, None for never. `competition`: the files of competitions,

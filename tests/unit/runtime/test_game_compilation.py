@@ -26,7 +26,6 @@ NAMES = ["chess", "go", "nim", "tic_tac_toe"]
 def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[GameCompiler]:
     """A compiler with one core, in a process that has loaded no game, on a new machine."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv("NUMBA_OPT", "0")
     monkeypatch.setattr(games, "names", lambda: NAMES)
     monkeypatch.setattr(game_compilation, "_is_loaded", lambda name: False)
     monkeypatch.setattr(game_compilation, "usable_cores", lambda: 1)
@@ -100,7 +99,7 @@ def test_a_game_that_somebody_waits_for_does_not_wait_for_others(
     assert compiler.progress() == (
         "0 of 4 games are ready; the others are being compiled for this machine, once"
     )
-    with pytest.raises(games.NotReady, match="tic_tac_toe is being compiled .* about 8 s") as why:
+    with pytest.raises(games.NotReady, match=r"tic_tac_toe is being compiled .* about 8 s") as why:
         compiler.require("tic_tac_toe")
     wait_until(lambda: steps.begun == ["chess", "tic_tac_toe"], "the second game")
     steps.release(len(NAMES))
