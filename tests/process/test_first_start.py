@@ -24,8 +24,8 @@ game_compilation.LOWEST_NICENESS = 0
 
 
 @contextlib.contextmanager
-def server_with_nim(folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """Start a server on a machine without compiled games; its output has its errors, too."""
+def server_with_nim(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """Start a server on a machine without compiled games, and yield it with its port."""
     *python, code = installed("playout-server")
     options = ["--port", "0", "--http", "none", "--database", "none"]
     server = subprocess.Popen(
@@ -36,19 +36,18 @@ def server_with_nim(folder: Path) -> Iterator[subprocess.Popen[str]]:
         text=True,
     )
     try:
-        yield server
+        assert server.stdout
+        line = next(each for each in server.stdout if "listening on" in each)
+        yield server, int(line.rpartition(":")[2])
     finally:
         server.kill()
         server.communicate()
 
 
 def test_a_server_listens_before_the_games_are_compiled(tmp_path: Path) -> None:
-    with server_with_nim(tmp_path) as server:
-        assert server.stdout
-        line = next(each for each in server.stdout if "listening on" in each)
-        host, _, port = line.split()[-1].rpartition(":")
+    with server_with_nim(tmp_path) as (server, port):
         assert not [*tmp_path.glob("playout/compiled/all-*/*")]
-        with RawClient(host, int(port)) as ada, RawClient(host, int(port)) as bob:
+        with RawClient("127.0.0.1", port) as ada, RawClient("127.0.0.1", port) as bob:
             for client in (ada, bob):
                 client.hello()
                 client.say("seek", game="nim", clock="60", id=1)
@@ -65,7 +64,7 @@ def test_a_server_listens_before_the_games_are_compiled(tmp_path: Path) -> None:
 
 
 def test_the_processes_end_with_the_server(tmp_path: Path) -> None:
-    with server_with_nim(tmp_path) as server:
+    with server_with_nim(tmp_path) as (server, _):
         compiling = wait_until(lambda: children_of(server.pid), "the process that compiles")
         server.send_signal(signal.SIGINT)
         code, _ = finish(server)

@@ -17,7 +17,7 @@ from playout.server.net.transport import ClientTransport
 GO, NIM = Seek(game="go"), Seek(game="nim")
 
 
-class Connection:
+class KeptMessages:
     """Keeps what a client is sent."""
 
     format = MessageFormat(encode, decode_request)
@@ -38,19 +38,19 @@ class Held:
         self.handled: list[Seek] = []
         self.requests = HeldRequests(self.clock, lambda _, request: self.handled.append(request))
 
-    def hold(self, connection: Connection, request: Seek) -> None:
+    def hold(self, connection: KeptMessages, request: Seek) -> None:
         """Hold a request of a connection."""
         why = NotReady(request.game, lambda: f"{request.game}: {self.left_s} s")
         self.requests.hold(cast(ClientTransport, connection), request, why)
 
 
-def texts(connection: Connection) -> list[str]:
+def texts(connection: KeptMessages) -> list[str]:
     assert all(type(each) is Notice and each.code == "game_compiling" for each in connection.sent)
     return [each.text for each in connection.sent]
 
 
 def test_a_client_is_told_again_and_again_until_its_request_is_handled() -> None:
-    held, ada, bob = Held(), Connection(), Connection()
+    held, ada, bob = Held(), KeptMessages(), KeptMessages()
     held.hold(ada, GO)
     held.hold(bob, NIM)
     held.left_s = 7
@@ -67,7 +67,7 @@ def test_a_client_is_told_again_and_again_until_its_request_is_handled() -> None
 
 
 def test_the_requests_of_a_closed_connection_are_forgotten() -> None:
-    held, ada = Held(), Connection()
+    held, ada = Held(), KeptMessages()
     held.hold(ada, GO)
     held.requests.drop(cast(ClientTransport, ada))
     held.clock.advance(NOTICE_S)
@@ -76,10 +76,10 @@ def test_the_requests_of_a_closed_connection_are_forgotten() -> None:
 
 
 def test_a_connection_has_only_some_requests_that_wait() -> None:
-    held, ada = Held(), Connection()
+    held, ada = Held(), KeptMessages()
     for _ in range(MOST):
         held.hold(ada, GO)
     with pytest.raises(Refused) as refused:
         held.hold(ada, NIM)
     assert refused.value.code is Code.TOO_MANY
-    held.hold(Connection(), NIM)
+    held.hold(KeptMessages(), NIM)
