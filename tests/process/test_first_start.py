@@ -50,7 +50,7 @@ def test_a_server_listens_before_the_games_are_compiled(tmp_path: Path) -> None:
         with RawClient("127.0.0.1", port) as ada, RawClient("127.0.0.1", port) as bob:
             for client in (ada, bob):
                 client.hello()
-                client.say("seek", game="nim", clock="60", id=1)
+                client.say("seek", game="nim", clock="60+1", id=1)
                 notice = client.hear()
                 assert (notice["type"], notice["code"]) == ("notice", "game_compiling")
                 assert "nim is being compiled for this machine" in notice["text"]
