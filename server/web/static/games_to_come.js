@@ -1,4 +1,5 @@
 // The line about games that are being compiled, and a link to the page with all when they are ready.
+// A page without any game is loaded again when the first one is ready.
 
 const INTERVAL_MS = 2000;
 
@@ -10,6 +11,8 @@ async function refresh() {
     const response = await fetch(location.href);
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const fresh = page.getElementById("to-come");
+    const isFirst = response.ok && "empty" in line.dataset && !(fresh && "empty" in fresh.dataset);
+    if (isFirst) return location.reload();
     if (response.ok && !fresh) return offerAll();
     if (fresh) line.textContent = fresh.textContent;
   } catch {
