@@ -27,7 +27,8 @@ MAX_HOUSES = MAX_SEEDS = 6
 #: and the pits of the opponent.
 STORE, OPPOSITE = 6, 8
 _ONES = 0x0101010101010101
-_PITS, _EVERY = (1 << 8 * MAX_HOUSES) - 1, (1 << MAX_HOUSES) - 1
+#: All pits of a row without the store: their bytes, and as a set.
+PITS, _EVERY = (1 << 8 * MAX_HOUSES) - 1, (1 << MAX_HOUSES) - 1
 #: The parameters of these games, for their `about_parameters`.
 PARAMETERS = {
     "houses": f"pits of each player, 1 to {MAX_HOUSES}",
@@ -65,9 +66,15 @@ def write_row(row: int, counts: Vector) -> None:
 
 
 @helper
+def sums(row: int) -> int:
+    """Return a word with the number of seeds from the first pit to each place of a row."""
+    return row * _ONES
+
+
+@helper
 def total(row: int) -> int:
     """Return the number of seeds in a row and its store."""
-    return row * _ONES >> 56
+    return sums(row) >> 56
 
 
 @helper
@@ -79,7 +86,7 @@ def every_pit(houses: int) -> int:
 @helper
 def filled(row: int) -> int:
     """Return the pits with seeds, as bits."""
-    high = (row & _PITS) + 127 * _ONES & 128 * _ONES
+    high = (row & PITS) + 127 * _ONES & 128 * _ONES
     return (high >> 7) * 0x0102040810204080 >> 56 & _EVERY
 
 
