@@ -34,7 +34,6 @@ from playout.games.core.pits import (
     STORE,
     every_pit,
     filled,
-    picked,
     pit_name,
     pits_view,
     read_counts,
@@ -45,7 +44,7 @@ from playout.games.core.pits import (
     total,
     write_row,
 )
-from playout.games.core.random import GAMMA, Rng
+from playout.games.core.random import GAMMA, Rng, one_of
 from playout.games.core.repetition import count_again, forget, remember, visits
 
 #: Moves in a row without a capture that end the game.
@@ -217,7 +216,7 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
         most = max(most, earlier)
         seen, seen_after = seen_after, seen | mark(here)
         state += GAMMA
-        pit = picked(pits, state)
+        pit = one_of(pits, state)
         trace[ply] = pit
         ply += 1
         own, other, places = sow(own, other, houses, pit)

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import itertools
 import string
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from playout.games.core.kernels import Vector, helper
-from playout.games.core.random import below
 from playout.games.core.view import BoardView
 
 MAX_HOUSES = MAX_SEEDS = 6
@@ -119,22 +118,6 @@ def sowings(*, stores: bool) -> Sowings:
             places[at] = sum(1 << place for place in path[1:] if place != STORE) | path[-1] << 16
             places[at] |= (path[-1] != STORE) << 24
     return Sowings(own, other, places)
-
-
-def _picks() -> Iterator[int]:
-    """Yield, for each set of pits and each number below 64, one of them: the number modulo all."""
-    for pits in range(1 << MAX_HOUSES):
-        there = [pit for pit in range(MAX_HOUSES) if pits >> pit & 1] or [0]
-        yield from (there[n % len(there)] for n in range(64))
-
-
-_PICKS = np.fromiter(_picks(), dtype=np.uint8)
-
-
-@helper
-def picked(pits: int, state: np.uint64) -> int:
-    """Return a random one of the pits; 60 is a multiple of every number of pits."""
-    return np.int64(_PICKS[pits << 6 | below(state, 60)])  # type: ignore[return-value]
 
 
 def pit_name(player: int, pit: int) -> str:
