@@ -27,7 +27,7 @@ from playout.games import (
 )
 from playout.games.core.bits import count, lowest
 from playout.games.core.kernels import LEVEL, insert
-from playout.games.core.random import GAMMA, Rng, below, one_of
+from playout.games.core.random import DRAWN, GAMMA, Rng, below, one_of
 
 SIZES = (6, 8, 10)
 QUEENS = 4
@@ -208,7 +208,7 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
             if queens == 0:
                 break
             state += GAMMA
-            at = _QUEENS + QUEENS * (player - 1) + one_of(queens, state)
+            at = _QUEENS + QUEENS * (player - 1) + one_of(queens, below(state, DRAWN))
             place = board[at]
             trace[ply] = cell_of(place, side)
             ply += 1

@@ -41,7 +41,7 @@ from playout.games.core.pits import (
     total,
     write_row,
 )
-from playout.games.core.random import GAMMA, Rng, one_of
+from playout.games.core.random import DRAWN, GAMMA, Rng, below, one_of
 
 # board: player, outcome, pits of each player, all seeds, the rows of player 1 and player 2
 _HOUSES, _TOTAL, _ROWS = 2, 3, 4
@@ -137,7 +137,7 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
     ply = 0
     while mine and theirs:
         state += GAMMA
-        pit = one_of(mine, state)
+        pit = one_of(mine, below(state, DRAWN))
         trace[ply] = first + pit
         ply += 1
         own, other, places = sow(own, other, houses, pit)

@@ -44,7 +44,7 @@ from playout.games.core.pits import (
     total,
     write_row,
 )
-from playout.games.core.random import GAMMA, Rng, one_of
+from playout.games.core.random import DRAWN, GAMMA, Rng, below, one_of
 from playout.games.core.repetition import count_again, forget, remember, visits
 
 #: Moves in a row without a capture that end the game.
@@ -205,6 +205,8 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
     mine, theirs = filled(own), filled(other)
     ply, earlier = 0, board[_EARLIER]
     most = earlier
+    state += GAMMA
+    drawn = below(state, DRAWN)
     while earlier < QUIET_PLIES:
         pits = mine
         if theirs == 0:
@@ -215,8 +217,9 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
         earlier += 1
         most = max(most, earlier)
         seen, seen_after = seen_after, seen | mark(here)
+        pit = one_of(pits, drawn)
         state += GAMMA
-        pit = one_of(pits, state)
+        drawn = below(state, DRAWN)
         trace[ply] = pit
         ply += 1
         own, other, places = sow(own, other, houses, pit)
