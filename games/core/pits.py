@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from playout.games.core.kernels import Vector, helper
+from playout.games.core.kernels import Vector, helper, uncompiled
 from playout.games.core.view import BoardView
 
 MAX_HOUSES = MAX_SEEDS = 6
@@ -94,13 +94,14 @@ class Sowings(NamedTuple):
 
     own: NDArray[np.int64]  # seeds in the row of the player
     other: NDArray[np.int64]  # seeds in the row of the opponent
-    #: The pits that get seeds, as the bits of their places, and from bit 16 on the last place.
+    #: The pits that get seeds, as the bits of their places; the last place, from bit 16 on; and
+    #: bit 24, unless that is the store.
     places: NDArray[np.int64]
 
 
 @helper
 def sowing_of(houses: int, pit: int, seeds: int) -> int:
-    """Return the number of a sowing from a pit, of less seeds than lead back to it."""
+    """Return the number of a sowing of so few seeds that none comes back to its pit."""
     return (houses * MAX_HOUSES + pit) * 16 + seeds
 
 
@@ -112,7 +113,7 @@ def sowings(*, stores: bool) -> Sowings:
         lap = [*row, *range(OPPOSITE, OPPOSITE + houses)]
         for pit, seeds in itertools.product(range(houses), range(len(lap))):
             path = [lap[(pit + n) % len(lap)] for n in range(seeds + 1)]
-            at = sowing_of.py_func(houses, pit, seeds)
+            at = uncompiled(sowing_of)(houses, pit, seeds)
             own[at] = sum(1 << 8 * place for place in path[1:] if place < OPPOSITE)
             other[at] = sum(1 << 8 * (place - OPPOSITE) for place in path[1:] if place >= OPPOSITE)
             places[at] = sum(1 << place for place in path[1:] if place != STORE) | path[-1] << 16
