@@ -238,9 +238,10 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
 def write(board: Board, state: Vector) -> None:
     side = board[_SIDE]
     state[:2] = board[:2]
-    for cell in range(side * side):
-        place = place_of(cell, side)
-        state[2 + cell] = (board[_ROWS + (place >> 4)] >> (place & 15) & 1) * ARROW
+    for row in range(side):
+        for column in range(side):
+            blocked = board[_ROWS + 1 + row] >> column + 1 & 1
+            state[2 + row * side + column] = ARROW * blocked
     for n in range(2 * QUEENS):
         if board[_QUEENS + n] != _NONE:
             state[2 + cell_of(board[_QUEENS + n], side)] = 1 + n // QUEENS
