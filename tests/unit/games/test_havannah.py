@@ -1,4 +1,4 @@
-"""Havannah and Y of every size against their rules as they are written: connected areas of cells."""
+"""Havannah and Y of every size, against a slow implementation of their rules."""
 
 from __future__ import annotations
 
