@@ -34,16 +34,16 @@ from playout.games.core.playouts import shuffled_playout
 from playout.games.core.random import Rng, draw
 from playout.games.core.symmetries import Triple, of_triples
 
-# board: the header below, the empty cells as bits, and marks, which are numbers of 16 bits. First,
-# for each player, the stones have the label of their chain: its highest cell, counted from 1. Other
-# cells have 0, as has a border around them. Then, each label has the sides (bits 0 to 5) and the
-# corners (bits 6 to 11) that its chain or its empty cell touches.
-_ROWS, _SWAP, _CELLS, _STONES = 2, 3, 4, 5
-# Among the marks, the place of the first player's label on cell 0; the second player's are _SPAN
-# places later, and the edges as many places after those.
-_FIRST, _SPAN = 6, 7
-_EMPTY = 8
+# board: the header below, the empty cells as bits, then marks, which are numbers of 16 bits. The
+# label of a chain is its highest cell, counted from 1. First among the marks, each label has the
+# sides (bits 0 to 5) and the corners (bits 6 to 11) that its chain or its empty cell touches. Then,
+# for each player, each cell has the label of its chain; other cells and a border around them have
+# 0. The header says where, among the marks, the edges of label 0 and the first player's cell 0 are,
+# and how many places after it the second player's cell 0 is.
+_ROWS, _SWAP, _CELLS, _STONES, _EDGES, _FIRST, _SPAN, _EMPTY = 2, 3, 4, 5, 6, 7, 8, 9
 _SIDES, _FIRST_CORNER = 6, 1 << 6
+#: Marks are compared in blocks, the last of which may go beyond the cells.
+_BLOCK = 32
 
 MAX_SIZE = 10
 
@@ -75,7 +75,7 @@ def clear(board: Board) -> None:
         if edges >= 0:
             board[_CELLS] += 1
             board[_EMPTY + (cell >> 6)] |= 1 << (cell & 63)
-            marks[board[_FIRST] + 2 * board[_SPAN] + cell + 1] = edges
+            marks[board[_EDGES] + cell + 1] = edges
 
 
 @helper
@@ -92,13 +92,18 @@ def owner(board: Board, cell: int) -> int:
 
 
 @helper
-def relabel(marks: Marks, begin: int, count: int, one: int, two: int, three: int, new: int) -> None:
-    """Replace three labels by a new one; the compiler makes one instruction for many marks."""
-    for i in range(count):
-        place = np.uint64(begin + i)
-        old = marks[place]
-        found = (old == np.int16(one)) | (old == np.int16(two)) | (old == np.int16(three))
-        marks[place] = np.int16(new) if found else old
+def relabel(marks: Marks, begin: int, cells: int, one: int, two: int, three: int, new: int) -> None:
+    """Replace three labels of a player's stones by a new one.
+
+    The compiler makes an instruction or two of a block, so that this is faster than a list of the
+    stones of each chain.
+    """
+    for block in range(begin, begin + cells, _BLOCK):
+        for i in range(_BLOCK):
+            place = np.uint64(block + i)
+            old = marks[place]
+            found = (old == np.int16(one)) | (old == np.int16(two)) | (old == np.int16(three))
+            marks[place] = np.int16(new) if found else old
 
 
 @helper
@@ -114,9 +119,9 @@ def is_filled(marks: Marks, place: int, rows: int) -> bool:
 def put(board: Board, player: int, action: int) -> bool:
     """Put a stone on an empty cell; return whether it wins.
 
-    The neighbours of the same colour form at most three groups around the stone. If two groups
-    belong to one chain, this chain becomes a ring around the cells between them, on either side. A
-    ring that is closed otherwise has a stone inside, which is a neighbour with six own neighbours.
+    Its neighbours of the same colour form at most three groups around it. If two groups belong to
+    one chain, this chain becomes a ring, and cells between the groups are inside. In any other ring
+    that the stone closes, a neighbour of the stone is inside, with six neighbours of its colour.
     """
     rows, marks = board[_ROWS], board.view(np.int16)
     board[_EMPTY + (action >> 6)] &= ~(1 << (action & 63))
@@ -128,7 +133,7 @@ def put(board: Board, player: int, action: int) -> bool:
     two = (0 if b else c) | (0 if c else d)
     three = (0 if d else e) | (0 if e else f)
     new = max(one, two, three, label)
-    edges = board[_FIRST] + 2 * board[_SPAN]
+    edges = board[_EDGES]
     touched = at(marks, edges + one) | at(marks, edges + two) | at(marks, edges + three)
     touched |= at(marks, edges + label)
     marks[np.uint64(edges + one)] = marks[np.uint64(edges + two)] = 0
@@ -160,7 +165,8 @@ def start(board: Board, params: Vector) -> None:
     board[1] = 0
     board[_ROWS], board[_SWAP] = rows, params[1]
     board[_SPAN] = rows * rows + 2 * rows + 2
-    board[_FIRST] = 4 * (_EMPTY + (rows * rows + 63) // 64) + rows + 1
+    board[_EDGES] = 4 * (_EMPTY + (rows * rows + 63) // 64)
+    board[_FIRST] = board[_EDGES] + rows * rows + rows + 2
     clear(board)
 
 
@@ -257,7 +263,7 @@ class Havannah(KernelGame):
         self.size = checked("havannah", "size", size, 2, MAX_SIZE)
         self.rows = rows = 2 * size - 1
         cells = rows * rows
-        marks = 3 * (cells + 2 * rows + 2)
+        marks = 3 * (cells + rows) + 4 + _BLOCK
         super().__init__(
             (rows, int(swap)),
             board=_EMPTY + (cells + 63) // 64 + (marks + 3) // 4,

@@ -32,8 +32,10 @@ from playout.games.havannah import Havannah
 # board: player, outcome, size, the number of words for a set of cells, then three sets as bits: the
 # empty cells, and the stones of each player. The rest is working memory, which is 0 when unused.
 _SIZE, _WORDS, _SETS = 2, 3, 4
-#: What a byte of the working memory holds for a player's stone if it was there before a playout.
+#: In a playout, the bytes of stones that were there before; MIDDLE divides those of the players.
 _FIRST, _MIDDLE, _SECOND = 0, 128, 255
+#: Bytes are reduced in blocks, the last of which may go beyond the cells.
+_BLOCK = 32
 _1, _63, _64 = np.uint64(1), np.uint64(63), np.uint64(64)
 
 MAX_SIZE = 19
@@ -66,10 +68,9 @@ def clear(board: Board) -> None:
             board[_SETS + (cell >> 6)] |= 1 << (cell & 63)
 
 
-# Both functions below reduce the board to one cell, row by row. Each step replaces three cells that
-# touch each other by one. If it has the colour of most of them, the same player has won a full
-# board before and after the step (van Rijswijck 2002, Computer Hex: Are Bees Better than
-# Fruitflies?).
+# Two functions reduce the board, a row at a time, to one cell: each step replaces three cells that
+# touch each other by one, with the colour of at least two of them. If all cells have stones, the
+# same player has won before and after a step (van Rijswijck 2002, Search and Evaluation in Hex).
 
 
 @helper
@@ -81,36 +82,34 @@ def has_won(board: Board, player: int) -> bool:
         board[work + word] = board[stones + word]
     sets, down = board.view(np.uint64), np.uint64(size)
     for row in range(size - 2, -1, -1):
-        here = sets[np.uint64(work)]
+        here, left = sets[np.uint64(work)], np.uint64(0)
         for word in range((row * size >> 6) + 1):
             place = np.uint64(work + word)
             after = sets[place + _1]
-            right = here >> _1 | after << _63
-            below_ = here >> down | after << (_64 - down)
+            right, below_ = here >> _1 | after << _63, here >> down | after << (_64 - down)
             sets[place] = here & right | below_ & (here | right)
+            left |= sets[place]
             here = after
+        if not left:
+            break
     won = board[work] & 1 != 0
-    for word in range(words):
-        board[work + word] = 0
+    board[work:] = 0
     return won
 
 
 @helper
-def first_win(cells: NDArray[np.uint8], work: int, size: int) -> int:
-    """Reduce bytes of the working memory by their medians, clear it, and return the last one.
+def last_median(cells: NDArray[np.uint8], work: int, size: int) -> int:
+    """Reduce bytes of the working memory by their medians; return the last one.
 
-    For every bound, the step keeps the winner if the cells with less than it are one player's.
+    It is below a bound if and only if the first player wins with the cells that are below it.
     """
     for row in range(size - 2, -1, -1):
-        for i in range(row * size + 1):
-            place = np.uint64(work + i)
-            one, two = cells[place], cells[place + _1]
-            three = cells[place + np.uint64(size)]
-            cells[place] = max(min(one, two), min(max(one, two), three))
-    found = np.int64(cells[work])
-    for i in range(size * size):
-        cells[np.uint64(work + i)] = 0
-    return found
+        for block in range(work, work + row * size + 1, _BLOCK):
+            for i in range(_BLOCK):
+                place = np.uint64(block + i)
+                one, two, three = cells[place], cells[place + _1], cells[place + np.uint64(size)]
+                cells[place] = max(min(one, two), min(max(one, two), three))
+    return np.int64(cells[work])  # type: ignore[return-value]
 
 
 @kernel
@@ -142,8 +141,8 @@ def play(board: Board, action: int) -> None:
 
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
-    # Fill the board. A stone's byte says when it was put: those of the first player count up from
-    # FIRST, those of the second player down from SECOND. So the last median is the winning stone's.
+    # Fill the board. The first player's stones have the number of their turn, counted from FIRST,
+    # and the second player's are counted down from SECOND. So the last median is the winning stone.
     n = legal(board, trace)
     if n == 0:
         return 0
@@ -165,12 +164,17 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
         is_first = ply & 1 == player - 1
         cells[np.uint64(work + action)] = _FIRST + turn if is_first else _SECOND - turn
     rng[0] = state
-    found = first_win(cells, work, size)
+    found = last_median(cells, work, size)
+    board[work >> 3 :] = 0
     winner = 1 if found < _MIDDLE else 2
     turns = found - _FIRST if winner == 1 else _SECOND - found
     plies = 2 * turns - (winner == player)
     for ply in range(plies):
-        put(board, player if ply & 1 == 0 else 3 - player, trace[ply])
+        action = trace[ply]
+        place = _SETS + (player if ply & 1 == 0 else 3 - player) * words + (action >> 6)
+        board[np.uint64(place)] |= 1 << (action & 63)
+    for word in range(_SETS, _SETS + words):
+        board[word] &= ~(board[word + words] | board[word + 2 * words])
     board[0] = 3 - winner
     board[1] = winner
     return plies
@@ -221,7 +225,7 @@ class Y(Havannah):
         KernelGame.__init__(
             self,
             (size,),
-            board=_SETS + 3 * ((cells + 63) // 64) + (cells + 7) // 8 + 1,
+            board=_SETS + 3 * ((cells + 63) // 64) + (cells + 7 + _BLOCK) // 8,
             state=2 + cells,
             actions=cells,
             plies=len(self.triples),

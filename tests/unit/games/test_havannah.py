@@ -83,7 +83,7 @@ def test_a_player_wins_as_soon_as_the_rules_say(
 ) -> None:
     game, choose = games.load(spec), random.Random(spec)
     assert isinstance(game, Havannah)
-    for _ in range(repetitions(300, short=3)):
+    for _ in range(repetitions(50, short=3)):
         state, rank = game.initial_state(), prefer(game, choose)
         while actions := game.legal_actions(state):
             player = game.current_player(state)
