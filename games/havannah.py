@@ -29,7 +29,7 @@ from playout.games import (
     square_name,
 )
 from playout.games.core.bits import write_bits
-from playout.games.core.kernels import at, inlined, insert
+from playout.games.core.kernels import at, insert
 from playout.games.core.playouts import shuffled_playout
 from playout.games.core.random import Rng, draw
 from playout.games.core.symmetries import Triple, of_triples
@@ -115,7 +115,7 @@ def is_filled(marks: Marks, place: int, rows: int) -> bool:
     return marks[place] != 0
 
 
-@inlined
+@helper
 def put(board: Board, player: int, action: int) -> bool:
     """Put a stone on an empty cell; return whether it wins.
 
