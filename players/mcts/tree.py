@@ -185,9 +185,15 @@ def interpreted(tree: Tree) -> Tree:
 
 
 @inlined
+def at(tree: Tree, row: int) -> Any:
+    """Return the node in a row, without the test whether its number is negative."""
+    return tree.nodes[np.uint64(row)]
+
+
+@inlined
 def clear_node(tree: Tree, row: int) -> None:
     """Set a node to one without visits, children and proof."""
-    node = tree.nodes[row]
+    node = at(tree, row)
     node.visits = 0
     node.value = 0
     node.average = np.float32(0.0)

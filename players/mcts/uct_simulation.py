@@ -30,6 +30,7 @@ from playout.players.mcts.tree import (
     WIN,
     Tree,
     apart,
+    at,
     clear_node,
     look_up,
     new_proofs,
@@ -130,7 +131,7 @@ def new_buffers(
 @inlined
 def wants_rows(tree: Tree, node: int) -> bool:
     """Return whether a node needs more rows before another child can be visited."""
-    each = tree.nodes[node]
+    each = at(tree, node)
     return each.tried == each.width and (each.width < each.children or each.children == 0)
 
 
@@ -230,7 +231,8 @@ def assume(tree: Tree, node: int, assumed: NDArray[np.int64], weight: float) -> 
 def visit(tree: Tree, node: int, child: int) -> int:
     """Move the child to visit to the rows of the visited ones, and return its row."""
     nodes = tree.nodes
-    place = np.int64(nodes[node].first_child) + nodes[node].tried
+    parent = at(tree, node)
+    place = np.int64(parent.first_child) + parent.tried
     if child < place:
         return child
     if child > place:  # both are untried: only action and all-moves-as-first differ
@@ -239,7 +241,7 @@ def visit(tree: Tree, node: int, child: int) -> int:
         visits, mean = here.visits, here.average
         here.visits, here.average = there.visits, there.average
         there.visits, there.average = visits, mean
-    nodes[node].tried += 1
+    parent.tried += 1
     return place
 
 
@@ -247,7 +249,7 @@ def visit(tree: Tree, node: int, child: int) -> int:
 def set_proven(tree: Tree, node: int, proof: int) -> None:
     """Set the proof of a node, unless it is UNKNOWN, and its mean accordingly."""
     if proof != UNKNOWN:
-        each = tree.nodes[node]
+        each = at(tree, node)
         each.proof = proof
         each.inverse_sqrt_visits = np.float32(0.0)
         if proof == TIE:
@@ -262,11 +264,11 @@ def proof_by_children(tree: Tree, node: int, again: bool) -> int:
 
     `again` says that the player to move also moved into the node.
     """
-    each = tree.nodes[node]
+    each = at(tree, node)
     first = np.int64(each.first_child)
     best = UNKNOWN if each.tried < each.children else LOSS
     for child in range(first, first + each.tried):
-        proof = tree.nodes[child].proof
+        proof = at(tree, child).proof
         if proof == WIN:
             return WIN if again else LOSS
         if proof == UNKNOWN:
@@ -291,7 +293,7 @@ def backpropagate(
     proven = tree.nodes[path[depth]].proof != UNKNOWN
     for i in range(depth, -1, -1):
         node = path[i]
-        each = tree.nodes[node]
+        each = at(tree, node)
         if proven and i < depth:
             set_proven(tree, node, proof_by_children(tree, node, movers[i] == movers[i + 1]))
             proven = each.proof != UNKNOWN
@@ -376,13 +378,13 @@ def run_simulations(
         node, depth = ROOT, 0
 
         # Select, and expand a node at its second visit.
-        while board[1] == 0 and tree.nodes[node].proof == UNKNOWN:
+        while board[1] == 0 and at(tree, node).proof == UNKNOWN:
             if wants_rows(tree, node):
-                if tree.nodes[node].visits == 0 or depth == config.max_depth:
+                if at(tree, node).visits == 0 or depth == config.max_depth:
                     break
                 n = kernels.legal(board, buffers.actions)
                 expand(tree, node, buffers, n, selection.rule)
-                if tree.nodes[node].width == 0:
+                if at(tree, node).width == 0:
                     break
                 if selection.prior > 0.0:
                     kernels.prior(board, buffers.assumed)
@@ -391,12 +393,12 @@ def run_simulations(
             depth += 1
             path[depth] = node
             movers[depth] = board[0]
-            kernels.play(board, tree.nodes[node].action)
+            kernels.play(board, at(tree, node).action)
 
         # Play out, unless the result is known.
         plies, proof = 0, UNKNOWN
-        if tree.nodes[node].proof != UNKNOWN:
-            outcome = outcome_of(tree.nodes[node].proof, movers[depth])
+        if at(tree, node).proof != UNKNOWN:
+            outcome = outcome_of(at(tree, node).proof, movers[depth])
         else:
             to_move, outcome = board[0], board[1]
             if outcome == 0 and config.solver and len(buffers.proofs) > 0:
@@ -430,9 +432,9 @@ def run_simulations(
                 board[i] = root[i]
             for i in range(depth + 1):
                 if i > 0:
-                    kernels.play(board, tree.nodes[path[i]].action)
+                    kernels.play(board, at(tree, path[i]).action)
                 if i >= first_proven and board[1] == 0:
-                    found = outcome_of(tree.nodes[path[i]].proof, movers[i])
+                    found = outcome_of(at(tree, path[i]).proof, movers[i])
                     remember(buffers.proofs, kernels.key(board), found)
         if selection.rule == RAVE:
             all_moves_as_first(tree, buffers, depth, plies, outcome)
