@@ -52,9 +52,15 @@ SELECTION = types.NamedTuple(
 
 
 @inlined
-def sqrt_log(n: int) -> np.float32:
-    """Return the square root of the natural logarithm of a number of visits."""
-    return _TABLE[(np.float32(n).view(np.int32) >> _SHIFT) - _ONE]
+def place_in_table(visits: np.float32) -> np.uint16:
+    """Return the place of a number of visits in the table of logarithms."""
+    return np.uint16((visits.view(np.int32) >> _SHIFT) - _ONE)
+
+
+@inlined
+def sqrt_log(place: np.uint16) -> np.float32:
+    """Return the square root of the natural logarithm of the visits with this place."""
+    return _TABLE[place]
 
 
 @inlined
@@ -62,7 +68,7 @@ def by_ucb1(tree: Tree, node: int, c: float) -> Any:
     """Select by UCB1 (Auer, Cesa-Bianchi & Fischer 2002; in trees: Kocsis & Szepesvári 2006)."""
     parent = at(tree, node)
     first = parent.first_child
-    scale = np.float32(c) * sqrt_log(parent.visits)
+    scale = np.float32(c) * sqrt_log(parent.log_visits)
     best, best_score = first, np.float32(-np.inf)
     for child in range(first, first + parent.tried):
         each = at(tree, child)
@@ -80,7 +86,7 @@ def by_ucb1_tuned(tree: Tree, node: int, c: float) -> Any:
     """
     parent = at(tree, node)
     first = parent.first_child
-    root_log = sqrt_log(parent.visits)
+    root_log = sqrt_log(parent.log_visits)
     best, best_score = first, np.float32(-np.inf)
     for child in range(first, first + parent.tried):
         each = at(tree, child)
@@ -116,7 +122,7 @@ def by_rave(tree: Tree, node: int, selection: Selection) -> int:
     """
     parent = at(tree, node)
     first, tried = parent.first_child, parent.tried
-    scale = np.float32(selection.c) * sqrt_log(parent.visits)
+    scale = np.float32(selection.c) * sqrt_log(parent.log_visits)
     beta = np.float32(math.sqrt(selection.k / (3.0 * parent.visits + selection.k)))
     bias = np.float32(4.0 * selection.bias * selection.bias)
     best, best_score = first, np.float32(-np.inf)
@@ -131,7 +137,8 @@ def by_rave(tree: Tree, node: int, selection: Selection) -> int:
         if score > best_score:
             best, best_score = child, score
     # Of the untried children, those near a stone come first.
-    last = parent.near if tried < parent.near else parent.width
+    near = tree.amaf[np.uint64(node)].near
+    last = near if tried < near else parent.width
     urgency = np.float32(selection.fpu)
     for child in range(first + tried, first + last):
         amaf = tree.amaf[np.uint64(child)]

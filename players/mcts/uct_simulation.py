@@ -19,7 +19,7 @@ from playout.games.core.kernels import compiled, helper, inlined
 from playout.games.core.random import Rng, draw, seeded
 from playout.players.core.rules import Rules, type_of
 from playout.players.evaluations.tables import LEAF, Leaf, expected, find_weights
-from playout.players.mcts.selection import RAVE, SELECTION, Selection, select
+from playout.players.mcts.selection import RAVE, SELECTION, Selection, place_in_table, select
 from playout.players.mcts.tree import (
     LOSS,
     LOST_MEAN,
@@ -211,7 +211,8 @@ def expand(tree: Tree, node: int, buffers: Buffers, n: int, rule: int) -> None:
     nodes[node].first_child = first
     nodes[node].children = n
     nodes[node].width = width
-    nodes[node].near = near
+    if rule == RAVE:
+        tree.amaf[node].near = near
     tree.used[0] = first + width
 
 
@@ -302,12 +303,11 @@ def backpropagate(
         if proven:
             first_proven = i
         each.visits += 1
-        if movers[i] == outcome:
-            each.value += 2
-        elif outcome < 1:
-            each.value += 1
+        each.value += 2 * (movers[i] == outcome) + (outcome < 1)
+        visits = np.float32(each.visits)
+        each.log_visits = place_in_table(visits)
         if not proven:
-            share = np.float32(1.0) / np.float32(each.visits)
+            share = np.float32(1.0) / visits
             each.average = np.float32(0.5) * np.float32(each.value) * share
             each.inverse_sqrt_visits = math.sqrt(share)
     return first_proven
