@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from llvmlite import binding, ir
 from numba import types
-from numba.extending import intrinsic
 from numba.cpython.unsafe.numbers import trailing_zeros
+from numba.extending import intrinsic
 
 from playout.games.core.kernels import Vector, helper
 

@@ -52,9 +52,9 @@ SELECTION = types.NamedTuple(
 
 
 @inlined
-def place_in_table(visits: np.float32) -> np.uint16:
+def place_in_table(visits: int) -> np.uint16:
     """Return the place of a number of visits in the table of logarithms."""
-    return np.uint16((visits.view(np.int32) >> _SHIFT) - _ONE)
+    return np.uint16((np.float32(visits).view(np.int32) >> _SHIFT) - _ONE)
 
 
 @inlined

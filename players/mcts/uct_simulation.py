@@ -304,10 +304,9 @@ def backpropagate(
             first_proven = i
         each.visits += 1
         each.value += 2 * (movers[i] == outcome) + (outcome < 1)
-        visits = np.float32(each.visits)
-        each.log_visits = place_in_table(visits)
+        each.log_visits = place_in_table(each.visits)
         if not proven:
-            share = np.float32(1.0) / visits
+            share = np.float32(1.0) / np.float32(each.visits)
             each.average = np.float32(0.5) * np.float32(each.value) * share
             each.inverse_sqrt_visits = math.sqrt(share)
     return first_proven
