@@ -109,7 +109,7 @@ def split(pick: int, counts: np.uint64) -> tuple[int, int]:
     above = (sums | _TOP_BITS) - np.uint64(pick + 1) * _EACH_BYTE & _TOP_BITS
     inner = 8 - count(above)
     before = sums << _8 if inner < 8 else sums
-    return inner, pick - np.int64(before >> np.uint64(8 * min(inner, 7)) & np.uint64(255))
+    return inner, pick - int(before >> np.uint64(8 * min(inner, 7)) & np.uint64(255))
 
 
 @kernel
@@ -126,18 +126,15 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
     ply, state = 0, rng[0]
     while True:
         state += GAMMA
-        if finished >> target & 1:
+        inner, pick, anywhere = target, 0, finished >> target & 1
+        if anywhere:
             inner, pick = split(below(state, total), counts)
-            mine = _CELLS + 9 * player - 9 + inner
-            other = _CELLS + 18 - 9 * player + inner
-            empty = FULL & ~(at(board, mine) | at(board, other))
-        else:
-            inner = target
-            mine = _CELLS + 9 * player - 9 + inner
-            other = _CELLS + 18 - 9 * player + inner
-            empty = FULL & ~(at(board, mine) | at(board, other))
+        mine = _CELLS + 9 * player - 9 + inner
+        other = _CELLS + 18 - 9 * player + inner
+        empty = FULL & ~(at(board, mine) | at(board, other))
+        if not anywhere:
             pick = below(state, count(empty))
-        target = np.int64(at(NTH, 16 * empty + pick))
+        target = int(NTH[np.uint64(16 * empty + pick)])
         trace[ply] = 9 * inner + target
         ply += 1
         own = at(board, mine) | 1 << target

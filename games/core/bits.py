@@ -49,7 +49,7 @@ SPREADS = bool(binding.get_host_cpu_features().get("bmi2")) and (
 )
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def _spread_bits(typing: Any, bits: Any, places: Any) -> Any:
     """Return the lowest bits of a word at the places of the bits of another one (pdep)."""
 

@@ -6,6 +6,7 @@ import ast
 import importlib
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -91,26 +92,27 @@ def main(
     document = described("scripts/bench") | {"quick": quick}
     out = output()
     out.print(headline(document), markup=False, soft_wrap=True)
-    try:
-        with interrupts.as_exception():
-            tables = {
-                each: _run(Bench(each, quick, Selected(**selected)), out, markdown)
-                for each in _wanted(name)
-            }
-    except KeyboardInterrupt:
-        click.echo("\nInterrupted; no results were written.", err=True)
-        sys.exit(130)
-    if path:
-        document["benchmarks"] = {
-            each: [table.as_json() for table in measured] for each, measured in tables.items()
-        }
-        path.write_text(json.dumps(document, indent=2) + "\n")
-    missed = [
-        f"  {each}: {text}"
-        for each, measured in tables.items()
-        for table in measured
-        for text in table.missed()
-    ]
+    document["benchmarks"] = measured = dict[str, Any]()
+    missed = []
+    for each in _wanted(name):
+        started = time.monotonic()
+        try:
+            with interrupts.as_exception():
+                tables = _run(Bench(each, quick, Selected(**selected)), out, markdown)
+        except KeyboardInterrupt:
+            click.echo("\nInterrupted.", err=True)
+            sys.exit(130)
+        except click.ClickException as error:
+            if name != ALL:
+                raise
+            missed.append(f"  {each}: {error.format_message()}")
+            continue
+        seconds = time.monotonic() - started
+        click.echo(f"{each} took {seconds:.0f} s.", err=True)
+        missed += [f"  {each}: {text}" for table in tables for text in table.missed()]
+        measured[each] = {"seconds": seconds, "tables": [table.as_json() for table in tables]}
+        if path:
+            path.write_text(json.dumps(document, indent=2) + "\n")
     if missed:
         click.echo("\n".join(["Missed:", *missed]), err=True)
         sys.exit(1)
