@@ -14,11 +14,12 @@ import click
 from rich.console import Console
 
 from playout.commands import interrupts
+from testbed import performance
 from testbed.bench import Bench, ResultTable, Selected, in_writable_folder, output
 from testbed.machine import described, headline
 
 FOLDER = Path(__file__).parent
-ALL = "all"
+ALL, WRITE = "all", "document"
 
 
 def found() -> dict[str, str]:
@@ -34,7 +35,10 @@ def _first_line(path: Path) -> str:
 def _listing() -> str:
     lines = [f"  {name:<10} {about}" for name, about in found().items()]
     return "\n".join(
-        ["\b", "Benchmarks:", *lines, f"  {ALL:<10} All of them, one after the other."]
+        [
+            *("\b", "Benchmarks:", *lines, f"  {ALL:<10} All of them, one after the other."),
+            f"  {WRITE:<10} Writes the results in FILES, of --json, into docs/performance.md.",
+        ]
     )
 
 
@@ -42,6 +46,8 @@ EXAMPLES = """
 \b
 Examples:
   scripts/bench search --quick
+  scripts/bench all --json results.json
+  scripts/bench document results.json
   scripts/bench truth --games "othello chess" --players "uct minimax" --seconds 0.02
 """
 
@@ -53,7 +59,8 @@ def _words(context: click.Context, parameter: click.Parameter, text: str | None)
 @click.command(
     epilog=_listing() + "\n" + EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]}
 )
-@click.argument("name", required=False, type=click.Choice([*found(), ALL]), metavar="NAME")
+@click.argument("name", required=False, type=click.Choice([*found(), ALL, WRITE]), metavar="NAME")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path, dir_okay=False, exists=True))
 @click.option("--quick", is_flag=True, help="Measure roughly: all benchmarks take a few minutes.")
 @click.option("--markdown", is_flag=True, help="Print the tables as Markdown.")
 @click.option(
@@ -75,6 +82,7 @@ def main(
     context: click.Context,
     /,
     name: str | None,
+    files: tuple[Path, ...],
     quick: bool,
     markdown: bool,
     path: Path | None,
@@ -86,6 +94,11 @@ def main(
     """
     if name is None:
         click.echo(context.get_help())
+        return
+    if bool(files) is not (name == WRITE):
+        raise click.UsageError(f"{WRITE}, and nothing else, needs files")
+    if name == WRITE:
+        performance.write(files)
         return
     if name != "truth" and any(selected.values()):
         raise click.UsageError("--games, --players and --seconds are options of truth only")

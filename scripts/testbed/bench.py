@@ -147,29 +147,25 @@ class ResultTable:
             table.add(Target(**target) if target else None, **cells)
         return table
 
-    def nearest(self, most: int) -> list[dict[str, str]]:
-        """Return at most `most` rows as texts: those nearest to their targets, or the first.
+    def nearest(self, most: int) -> list[tuple[str, str, str]]:
+        """Return at most `most` rows: those nearest to their targets, or the first ones.
 
-        Each has its label, its numbers and its target.
+        Each is its label, its numbers with their titles, and its target.
         """
-        order = sorted(self.rows, key=lambda row: row.slack) if self._has_targets() else self.rows
-        chosen = [row for row in self.rows if any(row is each for each in order[:most])]
-        return [self._described(row) for row in chosen]
+        rows = sorted(self.rows, key=lambda row: row.slack)[:most]
+        return [self._described(row) for row in rows]
 
-    def _described(self, row: ResultRow) -> dict[str, str]:
+    def _described(self, row: ResultRow) -> tuple[str, str, str]:
         cells = [row.cells[column.key] for column in self.columns]
-        texts = {0, *(i for i, cell in enumerate(cells) if isinstance(cell, str))}
+        texts = [i for i, cell in enumerate(cells) if i == 0 or isinstance(cell, str)]
         shown = self._shown(row)
         numbers = [
             f"{column.title} {shown[i]}"
             for i, column in enumerate(self.columns)
             if i not in texts and cells[i] is not None
         ]
-        return {
-            "label": ", ".join(shown[i] for i in sorted(texts)),
-            "numbers": "; ".join(numbers),
-            "target": shown[-1] if row.target else NOTHING,
-        }
+        target = shown[-1] if row.target else NOTHING
+        return ", ".join(shown[i] for i in texts), "; ".join(numbers), target
 
     def _headings(self) -> list[str]:
         titles = [column.title for column in self.columns]
