@@ -247,6 +247,16 @@ def visit(tree: Tree, node: int, child: int) -> int:
 
 
 @inlined
+def add_visit(tree: Tree, node: int) -> None:
+    """Count a visit of a node."""
+    each = at(tree, node)
+    each.visits += 1
+    each.log_visits = place_in_table(each.visits)
+    if each.proof == UNKNOWN:
+        each.inverse_sqrt_visits = math.sqrt(np.float32(1.0) / np.float32(each.visits))
+
+
+@inlined
 def set_proven(tree: Tree, node: int, proof: int) -> None:
     """Set the proof of a node, unless it is UNKNOWN, and its mean accordingly."""
     if proof != UNKNOWN:
@@ -302,13 +312,10 @@ def backpropagate(
                 outcome = outcome_of(each.proof, movers[i])
         if proven:
             first_proven = i
-        each.visits += 1
         each.value += 2 * (movers[i] == outcome) + (outcome < 1)
-        each.log_visits = place_in_table(each.visits)
         if not proven:
             share = np.float32(1.0) / np.float32(each.visits)
             each.average = np.float32(0.5) * np.float32(each.value) * share
-            each.inverse_sqrt_visits = math.sqrt(share)
     return first_proven
 
 
@@ -388,11 +395,15 @@ def run_simulations(
                 if selection.prior > 0.0:
                     kernels.prior(board, buffers.assumed)
                     assume(tree, node, buffers.assumed, selection.prior)
-            node = visit(tree, node, select(tree, node, selection))
+            child = visit(tree, node, select(tree, node, selection))
+            add_visit(tree, node)
+            node = child
             depth += 1
             path[depth] = node
             movers[depth] = board[0]
             kernels.play(board, at(tree, node).action)
+
+        add_visit(tree, node)
 
         # Play out, unless the result is known.
         plies, proof = 0, UNKNOWN
