@@ -33,11 +33,15 @@ _FORCED, _WON, _FINISHED, _CELLS = 2, 3, 5, 6
 
 
 @helper
+def unmarked(board: Board, inner: int) -> int:
+    """Return the cells of one small board without a mark."""
+    return FULL & ~(at(board, _CELLS + inner) | at(board, _CELLS + 9 + inner))
+
+
+@helper
 def empty_cells(board: Board, inner: int) -> int:
     """Return the cells of one small board that may be played."""
-    if board[_FINISHED] >> inner & 1:
-        return 0
-    return FULL & ~(board[_CELLS + inner] | board[_CELLS + 9 + inner])
+    return 0 if board[_FINISHED] >> inner & 1 else unmarked(board, inner)
 
 
 @helper
@@ -126,23 +130,24 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
     ply, state = 0, rng[0]
     while True:
         state += GAMMA
-        inner, pick, anywhere = target, 0, finished >> target & 1
-        if anywhere:
+        if finished >> target & 1:
             inner, pick = split(below(state, total), counts)
-        mine = _CELLS + 9 * player - 9 + inner
-        other = _CELLS + 18 - 9 * player + inner
-        empty = FULL & ~(at(board, mine) | at(board, other))
-        if not anywhere:
-            pick = below(state, count(empty))
-        target = int(NTH[np.uint64(16 * empty + pick)])
+            cells = unmarked(board, inner)
+        else:
+            inner = target
+            cells = unmarked(board, inner)
+            pick = below(state, count(cells))
+        target = int(NTH[np.uint64(16 * cells + pick)])
         trace[ply] = 9 * inner + target
         ply += 1
-        own = at(board, mine) | 1 << target
-        board[mine] = own
+        place = _CELLS + 9 * player - 9 + inner
+        own = at(board, place) | 1 << target
+        board[place] = own
+        cells ^= 1 << target
         counts -= first_bit(inner)
         total -= 1
-        if at(WINS, own) or own | at(board, other) == FULL:
-            left = 9 - count(own | at(board, other))
+        if at(WINS, own) or cells == 0:
+            left = count(cells)
             counts -= np.uint64(left) * first_bit(inner)
             total -= left
             finished |= 1 << inner
