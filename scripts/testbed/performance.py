@@ -1,7 +1,8 @@
 """The tables of docs/performance.md, written from the results of `scripts/bench --json`.
 
 A chapter lists its benchmarks, each with what its numbers mean. Below a marker it has their
-results: of a single benchmark all tables, otherwise the rows that decide in one table.
+results: of a single benchmark all tables, otherwise in one table the rows of each that are nearest
+to their targets, or its first ones.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ import click
 from testbed.bench import NOTHING, ResultTable
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "performance.md"
-#: Of each table in a shared one: the rows nearest to their targets, or the first ones.
-MOST_ROWS = 2
+#: Rows of each table in a shared one, and of each if a benchmark has more than two tables.
+ROWS, ROWS_OF_MANY = 2, 1
 MARKER = "<!-- results of scripts/bench, written by scripts/bench document -->"
 HEADINGS = ("benchmark", "row", "measured", "target")
 _LISTED = re.compile(r"^\* `(\w+)`: ", re.MULTILINE)
@@ -80,7 +81,9 @@ def _rewritten_chapter(chapter: str, head: str, results: Results) -> str:
 def _shared(names: Sequence[str], results: Results) -> str:
     lines = [HEADINGS, ("---",) * len(HEADINGS)]
     for name in names:
-        rows = [row for table in results.get(name, []) for row in table.nearest(MOST_ROWS)]
+        tables = results.get(name, [])
+        most = ROWS if len(tables) <= 2 else ROWS_OF_MANY
+        rows = [row for table in tables for row in table.nearest(most)]
         lines += [(f"`{name}`", *row) for row in rows or [("no results", NOTHING, NOTHING)]]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
