@@ -15,7 +15,7 @@ from playout import games
 from playout.games import BoardView, Description, Game, State
 from playout.games.core.description import Variant
 from playout.server.core.view import board_of, position_view_of
-from playout.server.runtime.game_compilation import all_descriptions
+from playout.server.runtime.game_compilation import described_games
 from playout.server.web.http import (
     JSON,
     HttpError,
@@ -55,7 +55,8 @@ class _GameEntry:
 
 async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     """The games, each with its variants."""
-    return await source.render("games.html", games=await source.archive.run_in_thread(_entries))
+    entries, missing = await source.archive.run_in_thread(_entries)
+    return await source.render("games.html", games=entries, missing=missing)
 
 
 async def positions(source: PageSource, request: HttpRequest) -> HttpResponse:
@@ -64,18 +65,20 @@ async def positions(source: PageSource, request: HttpRequest) -> HttpResponse:
         raise HttpError(http.NOT_FOUND, "not found")
 
     def encoded() -> bytes:
-        drawings = {each.description.name: each.example.drawing for each in _entries()}
+        entries, _ = _entries()
+        drawings = {each.description.name: each.example.drawing for each in entries}
         return msgspec.json.encode(drawings)
 
     return cacheable_response(await source.archive.run_in_thread(encoded), JSON)
 
 
+def _entries() -> tuple[list[_GameEntry], list[str]]:
+    """The games that are ready, and the names of those that are being compiled."""
+    described, missing = described_games()
+    return [entry for each in described if (entry := _entry(each.name))], missing
+
+
 @functools.cache
-def _entries() -> list[_GameEntry]:
-    all_descriptions()  # compiles the games first
-    return [each for name in games.names() if (each := _entry(name))]
-
-
 def _entry(name: str) -> _GameEntry | None:
     """A game with its examples; None for a plug-in game that fails."""
     try:
