@@ -39,7 +39,7 @@ pieces are found by playing all moves.
 
 | kernel | does |
 | --- | --- |
-| `forcing(board, actions) -> n` | writes all that capture or promote, and few other legal actions |
+| `forcing(board, actions) -> n` | writes captures, promotions, threats to win, and few others |
 
 What is learned of positions are weights for what is on the cells. A game whose cells say too little
 can add numbers of its own, such as the lead in space, from 0 to 63. They are LEVEL where no player
@@ -185,8 +185,8 @@ def _helper(function: F, **options: bool) -> F:
 
 
 @inlined_helper
-def at(board: Board, index: int) -> int:
-    """Return the word at an index that is not negative, without the test whether it is."""
+def at(board: NDArray[Any], index: int) -> int:
+    """Return the number at an index that is not negative, without the test whether it is."""
     return board[np.uint64(index)]
 
 
