@@ -6,6 +6,7 @@ stages               brings a submission from the queue to its end
 contestants          the bots on the server, and the matches against house bots
 python_bot           plays a Python class over lines, within the sandbox
 uploads, site, page  HTTP: handing in, the state, the page
+changes              what an operator changes: deadline, bans, new attempts
 standings, final     the ladder's table, the final, grades
 host                 the process that the server starts
 competition_command, submit_command

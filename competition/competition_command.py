@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 import click
+from msgspec import structs
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -23,6 +24,7 @@ from playout.commands.progress import doing
 from playout.commands.subprocesses import own, own_environment
 from playout.commands.text import utc
 from playout.competition import final as finals
+from playout.competition.changes import CHANGES
 from playout.competition.standings import standings
 from playout.competition.submissions import REQUEST_S, FolderInUse, Submissions
 from playout.games.core import spec
@@ -47,6 +49,7 @@ Examples:
   playout-competition accounts autumn.toml > tokens.csv     of the roster
   playout-server --competition autumn.toml          serves it
   playout-competition status autumn.toml
+  playout-competition ban autumn.toml Reds
   playout-competition close autumn.toml             accepts nothing more
   playout-competition final autumn.toml             plays the final
   playout-competition export autumn.toml --csv grades.csv
@@ -216,9 +219,9 @@ def close(file: Path) -> None:
     The file of the final is written then. After the deadline, this does not change what counts.
     """
     submissions = Submissions(_read(file))
-    submissions.close()
+    submissions.change(lambda changes: structs.replace(changes, closed=True))
     with doing("Waiting for the queue"):
-        while waiting := _waiting(Submissions(submissions.competition)):
+        while waiting := Submissions(submissions.competition).unfinished():
             if not _is_served(submissions.competition):
                 raise click.ClickException(
                     f"closed; but {waiting} submissions are in the queue, and no server handles "
@@ -227,6 +230,44 @@ def close(file: Path) -> None:
             time.sleep(_LOOK_S)
     path = _final_file(Submissions(submissions.competition))
     click.echo(f"Closed. The final is {path}: playout-competition final {file}")
+
+
+@main.command()
+@_file
+@click.argument("until", metavar="TIME")
+def extend(file: Path, until: str) -> None:
+    """Extend the deadline of FILE to TIME, such as 2026-12-18T20:00+01:00; also after a close."""
+    submissions = Submissions(_read(file))
+    _change("extend", submissions, until)
+    click.echo(_period(submissions))
+
+
+@main.command()
+@_file
+@click.argument("numbers", metavar="[NUMBER]...", nargs=-1)
+def retry(file: Path, numbers: tuple[str, ...]) -> None:
+    """Put submissions of FILE that met a fault of the server into the queue again.
+
+    Without a NUMBER, all of them.
+    """
+    submissions = Submissions(_read(file))
+    chosen = numbers or [str(each.id) for each in submissions if each.state == "failed"]
+    for number in chosen:
+        _change("retry", submissions, number)
+    click.echo(f"{len(chosen)} submissions are in the queue again.")
+
+
+@main.command()
+@_file
+@click.argument("team", metavar="TEAM")
+@click.option("--no", "never", is_flag=True, help="Lift the ban.")
+def ban(file: Path, team: str, never: bool) -> None:
+    """Ban TEAM: it hands in nothing, and its bot leaves the ladder and the final of FILE.
+
+    A match that it plays goes on.
+    """
+    _change("unban" if never else "ban", Submissions(_read(file)), team)
+    click.echo(f"{team} is {'not banned' if never else 'banned'}.")
 
 
 @main.command()
@@ -242,7 +283,7 @@ def final(file: Path) -> None:
             f"it is still open, and for {REQUEST_S / 60:g} minutes after the deadline for uploads "
             f"that began before: playout-competition close {file}"
         )
-    if waiting := _waiting(submissions):
+    if waiting := submissions.unfinished():
         raise click.ClickException(f"{waiting} submissions are still in the queue")
     path = submissions.folder / "final.toml"
     url, report = _final_database(submissions), path.with_suffix(".html")
@@ -284,7 +325,15 @@ def export(file: Path, output: IO[str], database: str) -> None:
             pass  # it exists
         rows = standings(database, competition.game)
         grades = finals.grades_of_ladder(rows, competition)
-    finals.write_grades(output, grades, competition)
+    finals.write_grades(output, grades, submissions)
+
+
+def _change(name: str, submissions: Submissions, value: str) -> None:
+    """Change something in a competition; a running server notices it. Raises UsageError."""
+    try:
+        CHANGES[name](submissions, value)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _read(file: Path) -> Competition:
@@ -302,18 +351,14 @@ def _make_account(stored: Database, known: Directory, name: str, its_digest: str
 
 def _period(submissions: Submissions) -> str:
     """Return a sentence about when submissions are taken."""
-    competition = submissions.competition
-    if submissions.is_closed:
+    opens, deadline = utc(submissions.competition.opens), utc(submissions.deadline)
+    if submissions.changes.closed:
         return "Closed."
     if submissions.is_open(time.time()):
-        return f"Open until {utc(competition.deadline):%Y-%m-%d %H:%M UTC}."
-    if time.time() < competition.opens:
-        return f"Opens on {utc(competition.opens):%Y-%m-%d %H:%M UTC}."
-    return f"The deadline was on {utc(competition.deadline):%Y-%m-%d %H:%M UTC}."
-
-
-def _waiting(submissions: Submissions) -> int:
-    return sum(each.state in ("queued", "running") for each in submissions)
+        return f"Open until {deadline:%Y-%m-%d %H:%M UTC}."
+    if time.time() < opens.timestamp():
+        return f"Opens on {opens:%Y-%m-%d %H:%M UTC}."
+    return f"The deadline was on {deadline:%Y-%m-%d %H:%M UTC}."
 
 
 def _is_served(competition: Competition) -> bool:

@@ -19,6 +19,7 @@ from twisted.internet.task import deferLater
 from playout import games
 from playout.commands.identity import Identity, hello, software
 from playout.commands.restarts import BackOff, Restarts
+from playout.competition.submissions import MatchUse
 from playout.games import Game, SpecError, State
 from playout.players.client.agent import Agent
 from playout.players.client.play_request import PlayRequest
@@ -51,17 +52,23 @@ _FAULTS = (Reason.TIME, Reason.ILLEGAL_MOVES, Reason.ABANDONMENT)
 #: The threads in which programs are started and ended, which takes up to half a minute.
 _pool = ThreadPoolExecutor(64, thread_name_prefix="programs")
 
-PlayerOf = Callable[[str], Player]
+#: Returns the player of a game for a match.
+PlayerOf = Callable[[str, str], Player]
 Show = Callable[[str], None]
+#: Gets what a submission has used in a match, in any thread.
+Used = Callable[[MatchUse], None]
 
 
 class MatchPlayer(Player):
     """A submission in its sandbox, which is started for a match and ended after it."""
 
-    def __init__(self, game: Game, engines: str) -> None:
+    def __init__(self, game: Game, match: str, engines: str, used: Used) -> None:
         """`engines` is the file that describes it, as the engine `program`."""
         super().__init__(game)
+        self._match = match
         self._engines = engines
+        self._used = used
+        self._fault = ""
         self._engine: Future[Engine] | None = None
 
     def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
@@ -75,7 +82,11 @@ class MatchPlayer(Player):
             raise PlayerError(str(error)) from error
         if self.cancelled.is_set():
             raise Cancelled
-        return engine.choose(states, limit)
+        try:
+            return engine.choose(states, limit)
+        except PlayerError as error:
+            self._fault = str(error)
+            raise
 
     def cancel(self) -> None:
         super().cancel()
@@ -98,12 +109,15 @@ class MatchPlayer(Player):
     def close(self) -> None:
         engine, self._engine = self._engine, None
         if engine:
-            engine.add_done_callback(lambda done: _pool.submit(_end, done))
+            engine.add_done_callback(lambda done: _pool.submit(self._end, done))
 
-
-def _end(engine: Future[Engine]) -> None:
-    if not engine.exception():
-        engine.result().close()
+    def _end(self, started: Future[Engine]) -> None:
+        if not started.exception():
+            engine = started.result()
+            engine.close()
+            used = engine.usage
+            reason = self._fault or "the end of the match"
+            self._used(MatchUse(self._match, round(used.cpu_s, 2), used.memory_mb, reason))
 
 
 class _Console(PlayerConsole):
@@ -113,7 +127,7 @@ class _Console(PlayerConsole):
         super().__init__(Console(quiet=True), quiet=True)
         self._show = show
         self._ladder = ladder
-        self.began = False
+        self.match = ""
         self.ends: list[Ended] = []
 
     def show(self, text: str) -> None:
@@ -127,7 +141,7 @@ class _Console(PlayerConsole):
         pass
 
     def started(self, event: Started) -> None:
-        self.began = True
+        self.match = event.match
         if not self._ladder:
             super().started(event)
 
@@ -210,7 +224,11 @@ def _play(
     """Let a bot log in and play; return it, and its end with its exit code."""
     ended: Deferred[int] = Deferred()
     identity = Identity(opened.name, "bot", software("playout-competition"), session=opened.session)
-    agent = Agent(operator.reactor, player_of, request, identity, console, ended.callback)
+
+    def player(game: str) -> Player:
+        return player_of(game, console.match)
+
+    agent = Agent(operator.reactor, player, request, identity, console, ended.callback)
     connection = ServerConnection(
         operator.reactor,
         operator.address,
@@ -302,7 +320,7 @@ async def play_match(
     later = operator.reactor.callLater
     timers = (
         later(MATCH_S, agent.leave, 1),
-        later(START_S, lambda: None if console.began else agent.leave(1)),
+        later(START_S, lambda: None if console.match else agent.leave(1)),
     )
     await ended
     for timer in timers:
@@ -310,7 +328,7 @@ async def play_match(
             timer.cancel()
     house.leave(0)
     await house_ended
-    if not console.began:
+    if not console.match:
         raise MatchFault(f"no match against {seek.opponent} has begun in {START_S:g} s")
     if not console.ends:
         raise MatchFault(f"the match against {seek.opponent} has not ended in {MATCH_S:g} s")
@@ -321,6 +339,6 @@ async def play_match(
     return end.match
 
 
-def submission_player(engines: str) -> PlayerOf:
+def submission_player(engines: str, used: Used) -> PlayerOf:
     """Return the function that makes the player of a submission for each match."""
-    return lambda game: MatchPlayer(games.load(game), engines)
+    return lambda game, match: MatchPlayer(games.load(game), match, engines, used)

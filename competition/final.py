@@ -17,7 +17,7 @@ import msgspec
 
 from playout.commands.text import plain
 from playout.competition.stages import tournament_spec
-from playout.competition.submissions import Submissions
+from playout.competition.submissions import MatchUse, Submissions
 from playout.protocol.messages import Reason
 from playout.protocol.names import skeleton
 from playout.protocol.tournament_spec import Entrant, SandboxSettings
@@ -28,7 +28,7 @@ from playout.server.tournament.report import Report
 #: The endings of lost matches that are failures of a bot, not of its play.
 _FAILURES = (Reason.TIME, Reason.ILLEGAL_MOVES, Reason.ABANDONMENT, Reason.RESIGNATION)
 _COLUMNS = ("place", "team", "accounts", "names", "version", "points", "matches", "rating",
-            "error", "failures")  # fmt: skip
+            "error", "failures", "cpu_s", "memory_mb")  # fmt: skip
 
 
 class Grade(msgspec.Struct, frozen=True):
@@ -135,8 +135,13 @@ def grades_of_ladder(rows: Sequence[LadderStanding], competition: Competition) -
     ]
 
 
-def write_grades(file: IO[str], grades: Sequence[Grade], competition: Competition) -> None:
-    """Write the ranking as CSV, with the names of the roster; also teams without a bot."""
+def write_grades(file: IO[str], grades: Sequence[Grade], submissions: Submissions) -> None:
+    """Write the ranking as CSV, with the names of the roster; also teams without a bot.
+
+    `cpu_s` is the mean of the processor time in the matches on the ladder, `memory_mb` the most.
+    """
+    competition, accepted = submissions.competition, submissions.accepted()
+    uses = {team: submissions.uses(each) for team, each in accepted.items()}
     people = competition.roster.values() if competition.roster else ()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(_COLUMNS)
@@ -146,12 +151,20 @@ def write_grades(file: IO[str], grades: Sequence[Grade], competition: Competitio
         names = "; ".join(one.name for one in mine) or each.team
         numbers = (_number(each.rating), _number(each.error), _number(each.failures))
         row = (place, each.team, accounts, names, each.version, each.points, each.matches)
-        writer.writerow([_safe(value) for value in (*row, *numbers)])
+        writer.writerow([_safe(value) for value in (*row, *numbers, *_used(uses.get(each.team)))])
     graded = {skeleton(each.team) for each in grades}
     for one in people:
         if skeleton(one.team) not in graded:
-            none = ("", one.team, one.account, one.name, "", 0, 0, "", "", "")
+            none = ("", one.team, one.account, one.name, "", 0, 0, "", "", "", "", "")
             writer.writerow([_safe(value) for value in none])
+
+
+def _used(uses: Sequence[MatchUse] | None) -> tuple[str, str]:
+    """Return the mean of the processor time, and the most memory, in some matches."""
+    if not uses:
+        return "", ""
+    mean_s = sum(each.cpu_s for each in uses) / len(uses)
+    return f"{mean_s:.2f}", f"{max(each.memory_mb for each in uses)}"
 
 
 def _number(value: float | None) -> str:

@@ -22,6 +22,7 @@ from msgspec import structs
 from twisted.internet.defer import Deferred
 from twisted.internet.error import ReactorNotRunning
 from twisted.internet.task import deferLater
+from twisted.logger import Logger
 from twisted.protocols.policies import ThrottlingFactory
 
 from playout import games
@@ -36,7 +37,7 @@ from playout.competition.contestants import (
 )
 from playout.competition.site import Pages
 from playout.competition.stages import StageFault, Stages, for_author
-from playout.competition.submissions import FolderInUse, Submission, Submissions
+from playout.competition.submissions import FolderInUse, MatchUse, Submission, Submissions
 from playout.competition.uploads import MOST_CONNECTIONS, Accounts, UploadSite
 from playout.games.core import spec
 from playout.players.client.player_cache import PlayerCache
@@ -44,6 +45,7 @@ from playout.protocol.endpoints import page_address
 from playout.protocol.messages import EnterLadder, Seek
 from playout.sandbox import machine
 from playout.server.net.competition_process import CompetitionOrders
+from playout.server.runtime import process
 from playout.server.tournament.competition_file import (
     Competition,
     CompetitionFileError,
@@ -52,22 +54,25 @@ from playout.server.tournament.competition_file import (
 )
 
 _HOST = "127.0.0.1"
-#: Seconds between two looks at an empty queue; a submission is noticed at once.
+#: Seconds between two looks at an empty queue, and at what belongs on the ladder.
 _IDLE_S = 0.2
 #: The most threads in which bots think or are waited for.
 _THREADS = 128
+
+_log = Logger(namespace="server")
 
 
 def main() -> int:
     """Run the competitions of the orders on the standard input, until SIGTERM."""
     reactor: Any = importlib.import_module("twisted.internet.reactor")
     orders = msgspec.json.decode(sys.stdin.readline(), type=CompetitionOrders)
+    process.begin(as_json=orders.log_json)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: reactor.callFromThread(reactor.stop))
     try:
         host = CompetitionHost(reactor, orders)
     except (CompetitionFileError, FolderInUse, games.SpecError) as error:
-        _say(str(error))
+        _fail(str(error))
         return 1
     reactor.suggestThreadPoolSize(_THREADS)
     reactor.callWhenRunning(host.start)
@@ -85,23 +90,23 @@ class CompetitionHost:
         address = (_HOST, orders.port)
         self._operator = Operator(reactor, address, orders.name, orders.token)
         self._runs = {}
+        accounts = Accounts(orders.database, orders.token_days)
         refusals = {}
         for file in orders.files:
-            submissions = Submissions(read(Path(file)))
+            submissions = Submissions(read(Path(file)), _fail)
             submissions.lock()
-            name = submissions.competition.name
-            self._runs[name] = CompetitionRun(reactor, self._operator, submissions)
-            if refusal := refusal_of(submissions.competition):
-                refusals[name] = refusal
-                _say(f"{file}: submissions are refused: {refusal}")
-        every = {name: each.submissions for name, each in self._runs.items()}
-        pages = Pages(every, orders.database, refusals)
-        site = UploadSite(
-            pages,
-            pages.most_bytes,
-            Accounts(orders.database, orders.token_days),
-            next(iter(every.values())).folder / "incoming",
+            competition = submissions.competition
+            if refusal := taken_name(competition, accounts) or refusal_of(competition):
+                refusals[competition.name] = refusal
+                _fail(f"{file}: submissions are refused: {refusal}")
+            run = CompetitionRun(reactor, self._operator, submissions, bool(refusal))
+            self._runs[competition.name] = run
+        pages = Pages(
+            {name: each.submissions for name, each in self._runs.items()},
+            orders.database,
+            refusals,
         )
+        site = UploadSite(pages, pages.room, accounts)
         self._site = ThrottlingFactory(site, MOST_CONNECTIONS)
 
     def start(self) -> None:
@@ -110,78 +115,87 @@ class CompetitionHost:
         try:
             listener = self._reactor.listenTCP(port, self._site, interface=host)
         except Exception as error:
-            _say(f"cannot listen for HTTP: {error}")
+            _fail(f"cannot listen for HTTP: {error}")
             self._reactor.stop()
             return
         at = listener.getHost()
-        _say(f"competitions at {page_address(at.host, at.port)}")
+        _log.info("competitions at {address}", address=page_address(at.host, at.port))
         self._operator.open()
-        Deferred.fromCoroutine(self._play()).addErrback(self._failed)
+        _run(self._reactor, self._play())
 
     async def _play(self) -> None:
         await self._operator.ready
         for each in self._runs.values():
             each.begin()
 
-    def _failed(self, failure: Any) -> None:
-        failure.printTraceback()
-        self._reactor.stop()
-
 
 class CompetitionRun:
     """One competition: its bots on the ladder, and its queue."""
 
-    def __init__(self, reactor: Any, operator: Operator, submissions: Submissions) -> None:
-        """Raises SpecError if there is no player of a house bot."""
+    def __init__(
+        self, reactor: Any, operator: Operator, submissions: Submissions, is_refused: bool
+    ) -> None:
+        """`is_refused`: no submission is run. Raises SpecError without a player of a house bot."""
         self.submissions = submissions
+        self._is_refused = is_refused
         self._reactor = reactor
         self._operator = operator
         self._competition = submissions.competition
-        self._stages = Stages(reactor, submissions, self._play_house, _say)
+        self._stages = Stages(reactor, submissions, self._play_house, _fail)
         self._house = [(each, _house_player(each)) for each in self._competition.house]
-        #: The bot on the ladder of each team.
-        self._bots: dict[str, LadderBot] = {}
+        #: The bot on the ladder of each team, and the number of its submission.
+        self._entered: dict[str, tuple[int, LadderBot]] = {}
 
     def begin(self) -> None:
         """Let all bots enter the ladder, and handle the queue."""
+        if self._is_refused:
+            return
         for bot, player_of in self._house:
             self._enter(bot.name, bot.player[:64], player_of, lambda text: None)
-        if not refusal_of(self._competition):
-            for each in self.submissions.accepted().values():
-                self._enter_submission(each)
         _run(self._reactor, self._handle_queue())
+        _run(self._reactor, self._keep_ladder())
+
+    async def _keep_ladder(self) -> None:
+        """Keep the ladder and the logs up to date, as long as this process runs."""
+        while True:
+            self._update_ladder()
+            self.submissions.write()
+            await deferLater(self._reactor, _IDLE_S, lambda: None)
 
     async def _handle_queue(self) -> None:
         """Handle submissions, one after the other, as long as this process runs."""
         while True:
-            submission = self.submissions.next_queued()
-            if submission is None or refusal_of(self._competition):
+            if submission := self.submissions.next_queued():
+                await self._stages.handle(submission)
+            else:
                 await deferLater(self._reactor, _IDLE_S, lambda: None)
-                continue
-            done = await self._stages.handle(submission)
-            last = self.submissions.accepted().get(done.team)
-            if last == done:
-                self._enter_submission(done)
 
-    def _enter_submission(self, submission: Submission) -> None:
-        player_of = submission_player(self._engines(submission))
-        show = partial(self._log, submission)
-        self._enter(submission.team, submission.version, player_of, show)
+    def _update_ladder(self) -> None:
+        """Let the last accepted submissions play on the ladder, and no others."""
+        accepted = self.submissions.accepted()
+        for team, (number, bot) in list(self._entered.items()):
+            if team not in accepted or accepted[team].id != number:
+                bot.leave()
+                del self._entered[team]
+        for team in accepted.keys() - self._entered.keys():
+            submission = accepted[team]
+            player_of = self._player_of(submission)
+            show = partial(self._log, submission)
+            bot = self._enter(team, submission.version, player_of, show)
+            self._entered[team] = submission.id, bot
 
-    def _enter(self, name: str, version: str, player_of: PlayerOf, show: Any) -> None:
-        """Let a bot enter the ladder, in place of the one before of that name."""
-        if before := self._bots.get(name):
-            before.leave()
+    def _enter(self, name: str, version: str, player_of: PlayerOf, show: Any) -> LadderBot:
+        """Let a bot enter the ladder."""
         request = EnterLadder(game=self._competition.game, version=version)
         pause_s = self._competition.pause_s
         bot = LadderBot(self._operator, name, request, player_of, show, pause_s)
-        self._bots[name] = bot
         _run(self._reactor, bot.run())
+        return bot
 
     async def _play_house(self, submission: Submission) -> Submission:
         """Play a match from each side against the first house bot. Raises StageFault."""
         house, _ = self._house[0]
-        player_of = submission_player(self._engines(submission))
+        player_of = self._player_of(submission)
         played: list[str] = []
         for seat in (1, 2):
             seek = Seek(
@@ -200,8 +214,12 @@ class CompetitionRun:
             played.append(match)
         return structs.replace(submission, matches=tuple(played))
 
-    def _engines(self, submission: Submission) -> str:
-        return str(self.submissions.place(submission, "engines.toml"))
+    def _player_of(self, submission: Submission) -> PlayerOf:
+        def used(use: MatchUse) -> None:  # in a thread
+            use = structs.replace(use, end=for_author(use.end))
+            self._reactor.callFromThread(self.submissions.record, submission, use)
+
+        return submission_player(str(self.submissions.place(submission, "engines.toml")), used)
 
     def _log(self, submission: Submission, text: str) -> None:
         self.submissions.log(submission, for_author(text))
@@ -216,21 +234,36 @@ def refusal_of(competition: Competition) -> str:
     return ""
 
 
+def taken_name(competition: Competition, accounts: Accounts) -> str:
+    """Return in words which name of a bot is the account of somebody else; empty if none."""
+    for name in (each.name for each in competition.house):
+        if (account := accounts.like(name)) and account.digest:
+            return f"the name of the house bot {name!r} is an account: choose another name"
+    for team in {each.team for each in (competition.roster or {}).values()}:
+        account = accounts.like(team)
+        owner = competition.contestant(account.name) if account else None
+        if account and account.digest and (owner is None or owner.team != team):
+            return f"the name of the team {team!r} is an account that is not in this team"
+    return ""
+
+
 def _house_player(bot: HouseBot) -> PlayerOf:
     """Return the function that makes a house bot. Raises SpecError."""
-    return PlayerCache(spec.parse(bot.player))
+    players = PlayerCache(spec.parse(bot.player))
+    return lambda game, match: players(game)
 
 
 def _run(reactor: Any, coroutine: Coroutine[Any, Any, None]) -> None:
     """Run a coroutine, and end this process if it fails: the server starts another."""
 
     def failed(failure: Any) -> None:
-        failure.printTraceback()
+        _log.failure("the process of the competitions ends", failure)
         with contextlib.suppress(ReactorNotRunning):
             reactor.stop()
 
     Deferred.fromCoroutine(coroutine).addErrback(failed)
 
 
-def _say(text: str) -> None:
-    print(f"playout-server: {text}", file=sys.stderr, flush=True)
+def _fail(text: str) -> None:
+    """Tell the operator a fault."""
+    _log.error("{text}", text=text)

@@ -6,8 +6,10 @@
     PUT /NAME/submissions/FILE        hands a file in
     GET /NAME/submissions             the own submissions
     GET /NAME/submissions/12          one of them, with its log
+    GET /NAME/staff                   all submissions, for administrators
+    PUT /NAME/staff/ACTION/VALUE      retry/12, ban/TEAM, unban/TEAM, extend/TIME
 
-The last three need the name and the token of an account (HTTP Basic, RFC 7617).
+Those below the state need the name and the token of an account (HTTP Basic, RFC 7617).
 """
 
 from __future__ import annotations
@@ -22,10 +24,12 @@ from urllib.parse import unquote
 
 import msgspec
 from twisted.internet.threads import deferToThread
+from twisted.logger import Logger
 from twisted.web import http
 
 from playout.commands.text import utc
 from playout.competition.archive import SUFFIXES
+from playout.competition.changes import CHANGES
 from playout.competition.standings import standings
 from playout.competition.submissions import Submission, Submissions
 from playout.competition.uploads import UploadRequest
@@ -35,12 +39,19 @@ from playout.server.tournament.competition_file import Contestant
 from playout.server.web.http import HTML, JSON, HttpError, HttpResponse
 
 _PAGE = Path(__file__).parent / "page"
-_FILES = {"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8"}
+_SCRIPT = "text/javascript; charset=utf-8"
+_FILES = {"page.js": _SCRIPT, "folder.js": _SCRIPT, "page.css": "text/css; charset=utf-8"}
 #: Seconds for which standings are shown before they are computed again.
 STANDINGS_S = 5.0
 _MB = 2**20
+#: The last matches whose use of resources is shown, and the bytes that are read for them.
+_LAST_MATCHES, _LAST_BYTES = 10, 2**13
 #: The status for too many requests (RFC 6585).
 _TOO_MANY = 429
+
+_NO_ACCOUNT = "the name and the token of an account are needed, and these are not of one"
+
+_log = Logger(namespace="server")
 
 
 class Pages:
@@ -58,7 +69,7 @@ class Pages:
 
     def __call__(self, request: UploadRequest) -> HttpResponse | None:
         """Answer a request, or return None and answer it later. Raises HttpError."""
-        path = [unquote(each.decode("latin-1")) for each in request.path.split(b"/")[1:]]
+        path = _parts(request.path)
         if path == [""]:
             return self._index()
         if len(path) == 1 and path[0] in _FILES:
@@ -77,11 +88,25 @@ class Pages:
                 return _json(self._one(request, submissions, number))
             case b"PUT", ["submissions", file]:
                 return self._put(request, submissions, file)
+            case b"GET", ["staff"]:
+                _require_staff(request)
+                return _json(_for_staff(submissions))
+            case b"PUT", ["staff", action, value] if action in CHANGES:
+                _require_staff(request)
+                try:
+                    CHANGES[action](submissions, value)
+                except ValueError as error:
+                    raise HttpError(http.BAD_REQUEST, str(error)) from error
+                return _json(_for_staff(submissions))
         raise HttpError(http.NOT_FOUND, "there is no such page, or not for this method")
 
-    def most_bytes(self, account: Account, at: float) -> int:
-        """Return the most bytes that an account may hand in to one of them at a time."""
-        return max((_most_bytes(each, account, at) for each in self._all.values()), default=0)
+    def room(self, account: Account, path: bytes, at: float) -> tuple[Path, int]:
+        """Return the folder and the most bytes for what an account uploads at a time."""
+        match _parts(path):
+            case [name, "submissions", _] if name in self._all:
+                submissions = self._all[name]
+                return submissions.incoming, _most_bytes(submissions, account, at)
+        return Path(), 0
 
     def _index(self) -> HttpResponse:
         links = "".join(
@@ -98,41 +123,47 @@ class Pages:
         name = submissions.competition.name
         at, rows = self._standings.get(name, (0.0, ()))
         if not submissions.competition.visible or time.monotonic() - at < STANDINGS_S:
-            return _json(self._described(submissions, rows))
+            return _json(self._described(request, submissions, rows))
         self._standings[name] = math.inf, rows  # for requests until it is computed
 
         def failed(failure: Any) -> Sequence[LadderStanding]:
-            failure.printTraceback()
+            _log.failure("the standings cannot be computed", failure)
             return rows
 
         def computed(rows: Sequence[LadderStanding]) -> None:
             self._standings[name] = time.monotonic(), rows
-            request.respond(_json(self._described(submissions, rows)))
+            request.respond(_json(self._described(request, submissions, rows)))
 
         computing = deferToThread(standings, self._database, submissions.competition.game)
         computing.addErrback(failed).addCallback(computed)
         return None
 
     def _described(
-        self, submissions: Submissions, rows: Sequence[LadderStanding]
+        self, request: UploadRequest, submissions: Submissions, rows: Sequence[LadderStanding]
     ) -> dict[str, Any]:
-        competition = submissions.competition
+        competition, account = submissions.competition, request.account
+        contestant = competition.contestant(account.name) if account else None
         return {
             "name": competition.name,
             "title": competition.title,
             "game": competition.game,
             "clock": competition.clock,
             "opens": competition.opens,
-            "deadline": competition.deadline,
+            "deadline": submissions.deadline,
             "now": time.time(),
             "open": submissions.is_open(time.time()),
             "refusal": self._refusals.get(competition.name, ""),
             "protocols": competition.protocols,
             "submission_mb": competition.submission_mb,
             "submissions_per_day": competition.submissions_per_day,
-            "queued": sum(each.state in ("queued", "running") for each in submissions),
+            "queued": submissions.unfinished(),
             "house": [each.name for each in competition.house],
             "standings": rows if competition.visible else (),
+            "you": account
+            and {
+                "staff": account.administrator,
+                "team": contestant.team if contestant else None,
+            },
         }
 
     # What needs an account.
@@ -142,16 +173,21 @@ class Pages:
         return [_told(each) for each in submissions if each.team == team]
 
     def _one(self, request: UploadRequest, submissions: Submissions, number: str) -> dict[str, Any]:
-        team = _contestant(request, submissions).team
         found = submissions.get(int(number)) if number.isdecimal() and len(number) < 9 else None
-        if found is None or found.team != team:
+        if not (request.account and request.account.administrator):
+            team = _contestant(request, submissions).team
+            found = found if found and found.team == team else None
+        if found is None:
             raise HttpError(http.NOT_FOUND, "you have no such submission")
-        return _told(found) | {"log": submissions.log_of(found)}
+        uses = submissions.uses(found, _LAST_BYTES)[-_LAST_MATCHES:]
+        return _told(found) | {"log": submissions.log_of(found), "uses": uses}
 
     def _put(self, request: UploadRequest, submissions: Submissions, file: str) -> HttpResponse:
         competition = submissions.competition
         author = _contestant(request, submissions)
         _require_open(submissions, request.begun_at)
+        if author.team in submissions.changes.banned:
+            raise HttpError(http.FORBIDDEN, f"the operator has banned {author.team}")
         if submissions.is_full(author.team, request.begun_at):
             text = f"{author.team} has handed in {competition.submissions_per_day} times in a day"
             raise HttpError(_TOO_MANY, f"{text}, which is the limit: try again later")
@@ -178,19 +214,43 @@ class Pages:
         return _json(_told(new), http.CREATED)
 
 
+def _parts(path: bytes) -> list[str]:
+    """Return the parts of the path of an address."""
+    return [unquote(each.decode("latin-1")) for each in path.partition(b"?")[0].split(b"/")[1:]]
+
+
 def _most_bytes(submissions: Submissions, account: Account, at: float) -> int:
     """Return the most bytes that an account may hand in at a time, 0 if it may not."""
     author = submissions.competition.contestant(account.name)
-    if author is None or not submissions.is_open(at) or submissions.is_full(author.team, at):
+    if author is None or author.team in submissions.changes.banned:
+        return 0
+    if not submissions.is_open(at) or submissions.is_full(author.team, at):
         return 0
     return submissions.competition.submission_mb * _MB
+
+
+def _require_staff(request: UploadRequest) -> None:
+    """Raise HttpError unless a request is one of an administrator of the server."""
+    if request.account is None:
+        raise HttpError(http.UNAUTHORIZED, _NO_ACCOUNT)
+    if not request.account.administrator:
+        raise HttpError(http.FORBIDDEN, f"{request.account.name} is no administrator")
+
+
+def _for_staff(submissions: Submissions) -> dict[str, Any]:
+    return {
+        "submissions": [
+            _told(each) | {"account": each.account, "waiting": submissions.is_waiting(each)}
+            for each in submissions
+        ],
+        "banned": submissions.changes.banned,
+    }
 
 
 def _contestant(request: UploadRequest, submissions: Submissions) -> Contestant:
     """Return the contestant of a request. Raises HttpError."""
     if request.account is None:
-        text = "the name and the token of an account are needed, and these are not of one"
-        raise HttpError(http.UNAUTHORIZED, text)
+        raise HttpError(http.UNAUTHORIZED, _NO_ACCOUNT)
     contestant = submissions.competition.contestant(request.account.name)
     if contestant is None:
         text = f"{request.account.name} is not on the roster of this competition"
@@ -205,12 +265,12 @@ def _require_open(submissions: Submissions, at: float) -> None:
         text = f"{competition.title} opens on {utc(competition.opens):%Y-%m-%d at %H:%M UTC}"
     elif submissions.is_open(at):
         return
-    elif submissions.is_closed:
+    elif submissions.changes.closed:
         text = f"{competition.title} is closed: nothing more is accepted"
     else:
         text = (
             f"the deadline of {competition.title} was on "
-            f"{utc(competition.deadline):%Y-%m-%d at %H:%M UTC}: nothing more is accepted"
+            f"{utc(submissions.deadline):%Y-%m-%d at %H:%M UTC}: nothing more is accepted"
         )
     raise HttpError(http.FORBIDDEN, text)
 

@@ -44,6 +44,8 @@ LONGEST_S: Mapping[Stage, float] = {"unpack": 60.0, "build": 300.0, "check": 120
 #: How many times larger than an archive its files may be.
 UNPACKED = 8
 _POLL_S = 0.05
+#: Seconds between two attempts to store the state of a submission.
+_RETRY_S = 1.0
 #: The most characters of a reason.
 _MOST_REASON = 1000
 _MB = 2**20
@@ -84,33 +86,49 @@ class Stages:
 
     async def handle(self, submission: Submission) -> Submission:
         """Run all stages; return the submission, which is accepted or refused."""
-        put = self._submissions.put
         self._remove_code(submission)  # of a process that was killed
         try:
             for stage in STAGES:
-                submission = put(structs.replace(submission, state="running", stage=stage))
+                if submission.team in self._submissions.changes.banned:
+                    raise StageFault(f"the operator has banned {submission.team}")
+                submission = structs.replace(submission, state="running", stage=stage)
+                await self._put(submission)
                 self._submissions.log(submission, f"== {stage}")
-                submission = put(await self._runners[stage](submission))
+                submission = await self._runners[stage](submission)
+                await self._put(submission)
         except StageFault as fault:
-            return self._end(submission, "refused", str(fault))
+            return await self._end(submission, "refused", str(fault))
         except Exception as fault:  # nothing may block the queue
             self._log(f"submission {submission.id} has met a fault of this program: {fault!r}")
-            return self._end(submission, "refused", "the server has failed: ask its operator")
-        return self._end(submission, "accepted", "")
+            reason = "a fault of the server: its operator can try again"
+            return await self._end(submission, "failed", reason)
+        return await self._end(submission, "accepted", "")
+
+    async def _put(self, submission: Submission) -> None:
+        """Store the state of a submission, as soon as the disk allows it."""
+        while True:
+            try:
+                self._submissions.put(submission)
+            except OSError as fault:
+                self._submissions.tell(fault)
+                await deferLater(self._reactor, _RETRY_S, lambda: None)
+            else:
+                self._submissions.tell(None)
+                return
 
     def _remove_code(self, submission: Submission) -> None:
         for each in ("code", "built"):
             shutil.rmtree(self._submissions.place(submission, each), ignore_errors=True)
         self._submissions.place(submission, _BUILT).unlink(missing_ok=True)
 
-    def _end(self, submission: Submission, state: State, reason: str) -> Submission:
+    async def _end(self, submission: Submission, state: State, reason: str) -> Submission:
         reason = plain(reason)[:_MOST_REASON]
-        if state == "refused":  # its upload stays
+        if state != "accepted":  # its upload stays
             self._remove_code(submission)
         self._submissions.log(submission, f"== {state}{': ' if reason else ''}{reason}")
-        return self._submissions.put(
-            structs.replace(submission, state=state, reason=reason, ended_at=time.time())
-        )
+        submission = structs.replace(submission, state=state, reason=reason, ended_at=time.time())
+        await self._put(submission)
+        return submission
 
     # The stages.
 

@@ -5,11 +5,13 @@
                             code/             the unpacked files, or
                             built/            the files after the build, if there is one
                             log.txt           what its author may read about its stages
+                            matches.jsonl     what it has used in each match
     NAME/incoming/                            uploads that have not ended
-    NAME/closed                               there if the operator has closed the competition
+    NAME/changes.json                         what the operator has changed since it was opened
 
-Only one process changes a folder, which it locks; others may read it at any time. A submission is
-complete before its folder has its name, and nothing of it is replaced except its state.
+Only one process changes the submissions, and locks the folder; others may read them at any time. A
+submission is complete before its folder has its name, and nothing of it is replaced except its
+state. A log that cannot be written at a time, such as on a full disk, is written later.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Literal
 
@@ -33,7 +35,7 @@ from playout.server.tournament.competition_file import Competition
 
 Stage = Literal["unpack", "build", "check", "matches"]
 STAGES: tuple[Stage, ...] = ("unpack", "build", "check", "matches")
-State = Literal["queued", "running", "accepted", "refused"]
+State = Literal["queued", "running", "accepted", "refused", "failed"]
 DAY_S = 86_400.0
 #: Seconds in which an upload must arrive completely.
 REQUEST_S = 300.0
@@ -41,14 +43,17 @@ REQUEST_S = 300.0
 MOST_LOG = 2**18
 #: The most characters that are added to a log at once.
 _MOST_ADDED = 8000
+_CHANGES, _MATCHES = "changes.json", "matches.jsonl"
+#: The most bytes of the records of matches, and characters of the reason in one.
+_MOST_MATCHES, _MOST_END = 2**22, 300
 
 
 class Submission(msgspec.Struct, frozen=True):
     """A submission: its author, its file, and how far it has come.
 
-    `at` is when its upload began, `ended_at` when it was accepted or refused, in seconds since
-    1970. `stage` is the present one, or the one that failed, for `reason`. `root` is the folder in
-    which the bot starts, relative to that of the submission.
+    `at` is when its upload began, `ended_at` when it was accepted or refused, or met a fault of the
+    host (`failed`), in seconds since 1970. `stage` is the present one, or the one that failed, for
+    `reason`. `root` is the folder in which the bot starts, relative to that of the submission.
     """
 
     id: int
@@ -72,6 +77,31 @@ class Submission(msgspec.Struct, frozen=True):
         return self.digest[:12]
 
 
+class MatchUse(msgspec.Struct, frozen=True):
+    """What a submission has used in a match: seconds of processor time, and MiB of memory.
+
+    `end` is the reason of the end of its program.
+    """
+
+    match: str
+    cpu_s: float
+    memory_mb: int
+    end: str
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """What the operator has changed: the deadline, if it is later than that of the file.
+
+    `banned` are teams. `retried` is when failed submissions were put into the queue again, in
+    seconds since 1970, by their numbers.
+    """
+
+    deadline: float = 0.0
+    closed: bool = False
+    banned: tuple[str, ...] = ()
+    retried: Mapping[int, float] = {}
+
+
 class FolderInUse(Exception):
     """Another process changes the folder of the competition; the message names it."""
 
@@ -79,10 +109,18 @@ class FolderInUse(Exception):
 class Submissions:
     """The submissions in the folder of a competition."""
 
-    def __init__(self, competition: Competition) -> None:
-        """Read what is there, without changing it."""
+    def __init__(
+        self, competition: Competition, say: Callable[[str], None] = lambda text: None
+    ) -> None:
+        """Read what is there, without changing it; `say` gets faults of the disk, once each."""
         self.competition = competition
         self.folder = competition.folder
+        self.incoming = self.folder / "incoming"
+        self._say = say
+        self._fault = ""
+        #: The ends of the logs and records that could not be written yet.
+        self._unwritten: dict[Path, bytes] = {}
+        self._changes = ((0, 0), Changes())
         self._all = self._stored()
 
     def lock(self) -> None:
@@ -90,16 +128,19 @@ class Submissions:
 
         Raises FolderInUse.
         """
-        for name in ("submissions", "incoming"):
-            (self.folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+        for each in (self.folder / "submissions", self.incoming):
+            each.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder.chmod(0o700)
         self._lock = self.locked(self.folder)
-        shutil.rmtree(self.folder / "incoming")
-        (self.folder / "incoming").mkdir(mode=0o700)
-        self._all = self._stored()  # the process before may have changed something until now
-        for each in self._all.values():
-            if each.state == "running":  # it was interrupted: from the first stage on
-                self.put(structs.replace(each, state="queued", stage="unpack"))
+        shutil.rmtree(self.incoming)
+        self.incoming.mkdir(mode=0o700)
+        stored = self._stored()  # the process before may have changed something until now
+        self._all = {
+            number: structs.replace(one, state="queued", stage="unpack")
+            if one.state == "running"  # it was interrupted: from the first stage on
+            else one
+            for number, one in stored.items()
+        }
 
     def _stored(self) -> dict[int, Submission]:
         folder = self.folder / "submissions"
@@ -138,40 +179,96 @@ class Submissions:
         """Add a file in `incoming`, which is moved; it is stored when this returns."""
         number = max(self._all, default=0) + 1
         new = Submission(number, account, team, file, upload.stat().st_size, at)
-        making = self.folder / "incoming" / f"{number:06}"
+        making = self.incoming / f"{number:06}"
         shutil.rmtree(making, ignore_errors=True)  # the disk was full before
         making.mkdir(mode=0o700)
         upload.rename(making / "upload")
-        _write(making / "submission.json", new)
+        _replace(making / "submission.json", new)
         making.rename(self.place(new))
         self._all[number] = new
         _sync(self.folder / "submissions")
         return new
 
     def put(self, submission: Submission) -> Submission:
-        """Replace the state of a submission; it is stored when this returns."""
-        _write(self.place(submission, "submission.json"), submission)
+        """Replace the state of a submission; it is stored when this returns. Raises OSError."""
+        _replace(self.place(submission, "submission.json"), submission)
         self._all[submission.id] = submission
         return submission
+
+    def tell(self, fault: OSError | None) -> None:
+        """Tell the operator once that the disk has a fault, or has no fault again."""
+        text = f"{self.folder} cannot be written: {fault.strerror}; trying again" if fault else ""
+        if text != self._fault:
+            self._say(text or f"{self.folder} can be written again")
+        self._fault = text
 
     def log(self, submission: Submission, text: str) -> None:
         """Add lines to the log of a submission, without control characters, unless it is full."""
         lines = (plain(each) for each in text[-_MOST_ADDED:].rstrip().splitlines())
-        with self.place(submission, "log.txt").open("ab") as file:
-            if file.tell() < MOST_LOG:
-                file.writelines(f"{each}\n".encode(errors="replace") for each in lines)
+        added = "".join(f"{each}\n" for each in lines).encode(errors="replace")
+        self._add(self.place(submission, "log.txt"), added)
+
+    def record(self, submission: Submission, use: MatchUse) -> None:
+        """Store what a submission has used in a match."""
+        use = structs.replace(use, end=plain(use.end)[:_MOST_END])
+        self._add(self.place(submission, _MATCHES), msgspec.json.encode(use) + b"\n")
+
+    def _add(self, path: Path, added: bytes) -> None:
+        self._unwritten[path] = self._unwritten.get(path, b"") + added
+        self.write()
+
+    def write(self) -> None:
+        """Write the ends of the logs that could not be written before, if that is possible now."""
+        for path in list(self._unwritten):
+            left = self._unwritten[path]
+            try:
+                with path.open("ab", buffering=0) as file:
+                    most = _MOST_MATCHES if path.name == _MATCHES else MOST_LOG
+                    left = left[: max(0, most - file.tell())]
+                    while left:
+                        left = left[file.write(left) :]
+            except OSError as error:
+                self._unwritten[path] = left
+                self.tell(error)
+                return
+            del self._unwritten[path]
+            self.tell(None)
 
     def log_of(self, submission: Submission) -> str:
         """Return the log of a submission."""
-        with contextlib.suppress(FileNotFoundError):
-            return self.place(submission, "log.txt").read_text(errors="replace")
-        return ""
+        path = self.place(submission, "log.txt")
+        written = path.read_bytes() if path.exists() else b""
+        return (written + self._unwritten.get(path, b"")).decode(errors="replace")
+
+    def uses(self, submission: Submission, last_bytes: int = 2**32) -> list[MatchUse]:
+        """Return what a submission has used in its matches, those at the end of the file."""
+        found = []
+        with (
+            contextlib.suppress(FileNotFoundError),
+            self.place(submission, _MATCHES).open("rb") as file,
+        ):
+            file.seek(max(0, file.seek(0, os.SEEK_END) - last_bytes))
+            for line in file:
+                with contextlib.suppress(msgspec.DecodeError):  # a part of a line
+                    found.append(msgspec.json.decode(line, type=MatchUse))
+        return found
 
     # Questions about all of them.
 
+    def is_waiting(self, submission: Submission) -> bool:
+        """Return whether a submission is in the queue: also a failed one that is tried again."""
+        retried_at = self.changes.retried.get(submission.id, 0.0)
+        return submission.state == "queued" or (
+            submission.state == "failed" and retried_at > (submission.ended_at or 0.0)
+        )
+
+    def unfinished(self) -> int:
+        """Return the number of submissions that wait or are handled."""
+        return sum(each.state == "running" or self.is_waiting(each) for each in self)
+
     def next_queued(self) -> Submission | None:
         """Return the submission to handle next: of the team that had the fewest in a day."""
-        queued = [each for each in self if each.state == "queued"]
+        queued = [each for each in self if self.is_waiting(each)]
         since = time.time() - DAY_S
         handled = Counter(each.team for each in self if (each.ended_at or 0) > since)
         return min(queued, key=lambda each: (handled[each.team], each.id), default=None)
@@ -182,33 +279,52 @@ class Submissions:
         return found >= self.competition.submissions_per_day
 
     def accepted(self) -> dict[str, Submission]:
-        """Return the last accepted submission of each team."""
-        return {each.team: each for each in self if each.state == "accepted"}
+        """Return the last accepted submission of each team that is not banned."""
+        banned = self.changes.banned
+        found = (each for each in self if each.state == "accepted")
+        return {each.team: each for each in found if each.team not in banned}
 
     def is_open(self, at: float) -> bool:
         """Return whether submissions that begin at a time are taken."""
-        inside = self.competition.opens <= at < self.competition.deadline
-        return inside and not self.is_closed
+        return self.competition.opens <= at < self.deadline and not self.changes.closed
 
     @property
-    def is_closed(self) -> bool:
-        """Whether the operator has closed the competition before its deadline."""
-        return (self.folder / "closed").exists()
+    def deadline(self) -> float:
+        """When the last submission is taken, unless the operator closes the competition."""
+        return max(self.competition.deadline, self.changes.deadline)
 
-    def close(self) -> None:
-        """Take no more submissions; the running process notices it."""
+    # What the operator changes; the running process notices it.
+
+    @property
+    def changes(self) -> Changes:
+        """What the operator has changed until now."""
+        path = self.folder / _CHANGES
+        with contextlib.suppress(FileNotFoundError):
+            found = path.stat()
+            version = found.st_ino, found.st_mtime_ns
+            if version != self._changes[0]:
+                self._changes = version, msgspec.json.decode(path.read_bytes(), type=Changes)
+        return self._changes[1]
+
+    def change(self, changed: Callable[[Changes], Changes]) -> Changes:
+        """Replace what the operator has changed, also while another process does that."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (self.folder / "closed").touch()
+        with (self.folder / f"{_CHANGES}.lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            new = changed(self.changes)
+            _replace(self.folder / _CHANGES, new)
+        return new
 
 
 def _read(path: Path) -> Submission:
     return msgspec.json.decode(path.read_bytes(), type=Submission)
 
 
-def _write(path: Path, submission: Submission) -> None:
-    new = path.with_name("submission.new")
+def _replace(path: Path, value: Submission | Changes) -> None:
+    """Replace a file as a whole; it is stored when this returns. Raises OSError."""
+    new = path.with_suffix(".new")
     with new.open("wb") as file:
-        file.write(msgspec.json.format(msgspec.json.encode(submission)))
+        file.write(msgspec.json.format(msgspec.json.encode(value)))
         file.flush()
         os.fsync(file.fileno())
     new.replace(path)

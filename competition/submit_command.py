@@ -92,11 +92,12 @@ def main(
     with doing("Handing in"):
         sent = client.put(*packed(path))
     click.echo(f"Submission {sent['id']}: {sent['file']}, {sent['size']:,} bytes")
-    for line in client.followed(sent["id"]):
-        click.echo(line)
+    with doing("Waiting"):
+        for line in client.followed(sent["id"]):
+            click.echo(line)
     last = client.last
-    if last["state"] == "refused":
-        click.echo(f"Refused at the stage {last['stage']}: {last['reason']}")
+    if last["state"] != "accepted":
+        click.echo(f"{last['state'].capitalize()} at the stage {last['stage']}: {last['reason']}")
         sys.exit(1)
     click.echo(f"Accepted as version {last['version']}: it plays on the ladder now.")
 
@@ -130,15 +131,14 @@ class Client:
     def followed(self, number: int) -> Iterator[str]:
         """Yield the lines of a submission's log, until it has ended; `last` is its last state."""
         shown = 0
-        with doing("Waiting"):
-            while True:
-                self.last = self._ask(f"{self._where}/{number}")
-                lines = self.last["log"].splitlines()
-                yield from lines[shown:]
-                shown = len(lines)
-                if self.last["ended_at"] is not None:
-                    return
-                time.sleep(_ASK_S)
+        while True:
+            self.last = self._ask(f"{self._where}/{number}")
+            lines = self.last["log"].splitlines()
+            yield from lines[shown:]
+            shown = len(lines)
+            if self.last["ended_at"] is not None:
+                return
+            time.sleep(_ASK_S)
 
     def _ask(self, url: str, content: bytes | None = None) -> dict[str, Any]:
         method = "GET" if content is None else "PUT"

@@ -17,8 +17,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from twisted.logger import Logger
 from twisted.python.failure import Failure
 from twisted.web import http
+from twisted.web.http import HTTPChannel
 from twisted.web.server import Request, Site
 
 from playout.competition.submissions import REQUEST_S
@@ -27,12 +29,14 @@ from playout.server.model.records import Account
 from playout.server.storage import Database
 from playout.server.web.http import HttpError, HttpResponse, error_as_text, send_response
 
-#: Seconds without a byte of a request.
-_SILENT_S = 30
+#: Seconds in which the head of a request must arrive, and between two bytes of its body.
+SILENT_S = 30
 #: The most connections, and uploads at once: of all accounts, and of one.
 MOST_CONNECTIONS, MOST_UPLOADS, MOST_OF_ACCOUNT = 400, 32, 2
 #: Seconds between two readings of the accounts.
 _READ_S = 1.0
+
+_log = Logger(namespace="server")
 
 
 class Accounts:
@@ -44,13 +48,17 @@ class Accounts:
         self._known = Directory()
         self._read_at = -_READ_S
 
-    def of_token(self, name: str, token: str) -> Account | None:
-        """Return the account of a name, if the token is its own."""
+    def like(self, name: str) -> Account | None:
+        """Return the account of a name, or of one that looks like it."""
         if time.monotonic() >= self._read_at + _READ_S:
             self._read_at = time.monotonic()
             with closing(Database(self._url, only_read=True)) as database:
                 self._known = Directory(database.accounts()[0])
-        account = self._known.like(name)
+        return self._known.like(name)
+
+    def of_token(self, name: str, token: str) -> Account | None:
+        """Return the account of a name, if the token is its own."""
+        account = self.like(name)
         now = time.time()
         if account is None or not account.digest or used(account, token, now) is None:
             return None
@@ -59,24 +67,32 @@ class Accounts:
 
 #: Answers a request; raises HttpError, or answers later and returns None.
 Answer = Callable[["UploadRequest"], HttpResponse | None]
-#: The most bytes that an account may hand in with a request that began at a time, 0 for none.
-MostBytes = Callable[[Account, float], int]
+#: The folder for what an account uploads by a request to a path that began at a time, and its most
+#: bytes, 0 for none.
+Room = Callable[[Account, bytes, float], tuple[Path, int]]
+
+
+class UploadChannel(HTTPChannel):
+    """A connection, on which bytes of a head do not extend the time for it."""
+
+    def resetTimeout(self) -> None:
+        """Called by Twisted when bytes have arrived."""
+        if not self.line_mode:
+            super().resetTimeout()  # type: ignore[no-untyped-call]
 
 
 class UploadSite(Site):
     """Answers requests by one function, within the limits of uploads."""
 
     noisy = False
+    protocol = UploadChannel  # type: ignore[assignment]
 
-    def __init__(
-        self, answer: Answer, most_bytes: MostBytes, accounts: Accounts, incoming: Path
-    ) -> None:
-        """`incoming` is the folder for uploads."""
-        super().__init__(None, UploadRequest, timeout=_SILENT_S)  # type: ignore[no-untyped-call]
+    def __init__(self, answer: Answer, room: Room, accounts: Accounts) -> None:
+        """`answer` and `room` decide about requests."""
+        super().__init__(None, UploadRequest, timeout=SILENT_S)  # type: ignore[no-untyped-call]
         self.answer = answer
         self.accounts = accounts
-        self.incoming = incoming
-        self.most_bytes = most_bytes
+        self.room = room
         #: The account of each upload that has begun.
         self.uploading: list[str] = []
 
@@ -118,11 +134,11 @@ class UploadRequest(Request):
             return
         if self.getHeader("Content-Length") is None and self.getHeader("Transfer-Encoding") is None:
             return
-        self._left = self.site.most_bytes(self.account, self.begun_at)
+        folder, self._left = self.site.room(self.account, channel._path, self.begun_at)
         self.too_large = length is not None and length > self._left
         self.too_many = not self.site.has_room(self.account)
         if self._left and not (self.too_large or self.too_many):
-            self._open(self.account)
+            self._open(self.account, folder)
 
     def handleContentChunk(self, data: bytes) -> None:
         """Called by Twisted: write a part of the body, unless it is discarded."""
@@ -152,7 +168,7 @@ class UploadRequest(Request):
         except HttpError as error:
             response = error_as_text(error)
         except Exception:  # no fault of a request may end the process
-            Failure().printTraceback()
+            _log.failure("a request has met a fault of this program")
             text = "the server failed to answer this request"
             response = error_as_text(HttpError(http.INTERNAL_SERVER_ERROR, text))
         self._forget()
@@ -180,10 +196,10 @@ class UploadRequest(Request):
             return None
         return self.site.accounts.of_token(name, token)
 
-    def _open(self, account: Account) -> None:
+    def _open(self, account: Account, folder: Path) -> None:
         """Begin a file for the body, and count the upload."""
         try:
-            number, name = tempfile.mkstemp(dir=self.site.incoming)
+            number, name = tempfile.mkstemp(dir=folder)
         except OSError as fault:
             self._fault = fault
             return

@@ -18,7 +18,7 @@ from playout.players.engines.gomocup_client import GomocupClient
 from playout.players.engines.gtp_client import GtpClient
 from playout.players.engines.lines_client import LinesClient
 from playout.players.engines.original_client import OriginalEngineClient
-from playout.players.engines.process import EngineError
+from playout.players.engines.process import EngineError, EngineUsage
 from playout.players.engines.uci_client import UciClient
 from playout.players.engines.xboard_client import XboardClient
 
@@ -54,6 +54,8 @@ class Engine(Player):
         self._config.require_game(game)
         self._config.require_program()
         self._client: EngineClient | None = None
+        #: What the engine has used until its last end.
+        self.usage = EngineUsage()
         #: Whether the engine was sent no position of this match, and whether it is ready for one.
         self._is_new_match = self._is_prepared = True
         self._has_warned = False
@@ -111,7 +113,7 @@ class Engine(Player):
             raise
         except Cancelled:  # some of its answers are pending
             client.process.close()
-            self._client = None
+            self.close()
             raise
         self._is_prepared = True
         return client
@@ -168,6 +170,7 @@ class Engine(Player):
         client, self._client = self._client, None
         if client:
             client.close()
+            self.usage += client.process.usage
 
     def check(self) -> Iterator[str]:
         client = self._ready()

@@ -266,6 +266,7 @@ class _Server:
             settings.competition_http,
             settings.database,
             self._hub.policy.token_days,
+            settings.log_json,
         )
         running = CompetitionProcess(reactor(), connections, orders)
         reactor().addSystemEventTrigger("after", "shutdown", running.close)

@@ -116,10 +116,10 @@ def main(context: click.Context, /, **options: Any) -> None:
     default = context.get_parameter_source("database") is click.core.ParameterSource.DEFAULT
     shown = shown_tournaments(settings, by_default=default)
     stored, offered = settings["database"] != "none", options.pop("bot")
-    ladders, closed = with_competitions(options.pop("ladder"), settings, insecure=insecure)
+    ladders = with_competitions(options.pop("ladder"), settings, insecure=insecure)
     serve(
         Settings(**settings, http_given=given, tournaments=shown),
-        Policy(**options, offered=offered, ladders=ladders, closed_ladders=closed, stored=stored),
+        Policy(**options, **ladders, offered=offered, stored=stored),
     )
 
 

@@ -1,8 +1,11 @@
-// The page of a competition: its standings, and the submissions of one account.
+// The page of a competition: its standings, the submissions of one account, and those of all.
+
+import { dropped, packed } from "/folder.js";
 
 const at = (id) => document.getElementById(id);
 const time = (seconds) => new Date(seconds * 1000).toLocaleString();
 let authorization = null;
+let you = null;
 let shown = null;
 
 async function ask(path, options = {}) {
@@ -50,15 +53,63 @@ function showState(state) {
   );
 }
 
+function action(text, act) {
+  const button = document.createElement("button");
+  button.textContent = text;
+  button.addEventListener("click", act);
+  return button;
+}
+
+function choice(submission) {
+  return action(`${submission.id}`, () => { shown = submission.id; refresh(); });
+}
+
 function showOwn(submissions) {
-  at("own").hidden = false;
   at("submissions").replaceChildren(
+    ...submissions.reverse().map((each) => row(
+      [choice(each), each.file, time(each.at), each.state, each.stage, each.reason], each.state,
+    )),
+  );
+}
+
+function showOne(submission) {
+  at("which").textContent = `Submission ${submission.id}: ${submission.state}`;
+  at("log").textContent = submission.log;
+  at("uses").replaceChildren(
+    ...submission.uses.reverse().map((each) => row(
+      [each.match, `${each.cpu_s.toFixed(2)} s`, `${each.memory_mb} MiB`, each.end], "",
+    )),
+  );
+}
+
+async function change(name, value) {
+  try {
+    showAll(await ask(`staff/${name}/${encodeURIComponent(value)}`, { method: "PUT" }));
+    at("message").textContent = "";
+  } catch (error) {
+    at("message").textContent = error.message;
+  }
+}
+
+function showAll({ submissions, banned }) {
+  at("staff").hidden = false;
+  const waiting = submissions.filter((each) => each.waiting).length;
+  const running = submissions.find((each) => each.state === "running");
+  at("queue").textContent =
+    `${waiting} in the queue; ` +
+    (running ? `submission ${running.id} is at the stage ${running.stage}.` : "none is handled.");
+  at("all").replaceChildren(
     ...submissions.reverse().map((each) => {
-      const button = document.createElement("button");
-      button.textContent = `${each.id}`;
-      button.addEventListener("click", () => { shown = each.id; refresh(); });
-      const cells = [button, each.file, time(each.at), each.state, each.stage, each.reason];
-      return row(cells, each.state);
+      const actions = document.createElement("span");
+      const ban = banned.includes(each.team) ? "unban" : "ban";
+      actions.append(action(ban, () => change(ban, each.team)));
+      if (each.state === "failed" && !each.waiting) {
+        actions.append(action("retry", () => change("retry", each.id)));
+      }
+      const { team, account, file, state, stage, reason } = each;
+      return row(
+        [choice(each), team, account, file, time(each.at), state, stage, reason, actions], state,
+      );
     }),
   );
 }
@@ -66,12 +117,10 @@ function showOwn(submissions) {
 async function refresh() {
   try {
     showState(await ask("state"));
-    if (!authorization) return;
-    showOwn(await ask("submissions"));
-    if (shown === null) return;
-    const one = await ask(`submissions/${shown}`);
-    at("which").textContent = `Submission ${one.id}: ${one.state}`;
-    at("log").textContent = one.log;
+    if (!you) return;
+    if (you.team) showOwn(await ask("submissions"));
+    if (you.staff) showAll(await ask("staff"));
+    if (shown !== null) showOne(await ask(`submissions/${shown}`));
   } catch (error) {
     at("message").textContent = error.message;
   }
@@ -82,28 +131,47 @@ at("account").addEventListener("submit", async (event) => {
   const bytes = new TextEncoder().encode(`${at("name").value}:${at("token").value}`);
   authorization = `Basic ${btoa(String.fromCharCode(...bytes))}`;
   try {
-    await ask("submissions");
+    you = (await ask("state")).you;
+    if (!you?.staff) await ask("submissions");
     at("message").textContent = "";
     at("account").hidden = true;
-    at("upload").hidden = false;
+    at("own").hidden = false;
+    at("upload").hidden = !you.team;
   } catch (error) {
-    authorization = null;
+    authorization = you = null;
     at("message").textContent = error.message;
   }
   refresh();
 });
 
-at("upload").addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const file = at("file").files[0];
+// Hands in what `found` promises: a file, or the files of a folder with their paths.
+async function handIn(found) {
   try {
-    const path = `submissions/${encodeURIComponent(file.name)}`;
-    shown = (await ask(path, { method: "PUT", body: file })).id;
+    const { name, body } = await packed(await found);
+    const path = `submissions/${encodeURIComponent(name)}`;
+    shown = (await ask(path, { method: "PUT", body })).id;
     at("message").textContent = "";
   } catch (error) {
     at("message").textContent = error.message;
   }
   refresh();
+}
+
+at("upload").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const chosen = at("file").files.length ? at("file").files : at("folder").files;
+  handIn([...chosen].map((file) => ({ path: file.webkitRelativePath || file.name, file })));
+});
+
+document.addEventListener("dragover", (event) => event.preventDefault());
+document.addEventListener("drop", (event) => {
+  event.preventDefault();
+  if (you?.team) handIn(dropped(event.dataTransfer));
+});
+
+at("extend").addEventListener("submit", (event) => {
+  event.preventDefault();
+  change("extend", new Date(at("until").value).toISOString());
 });
 
 refresh();

@@ -2,10 +2,11 @@
 
     python -I -S guard.py CONTROL LOG MAX_BYTES COMMAND...
 
-CONTROL is the reading end of a pipe. When its writing end is closed, also by the death of the
-player's process, the engine and its descendants are killed. When the engine exits, its descendants
-are killed. The engine has this program's standard input and output. Its errors are written to LOG,
-the descriptor of a file, up to MAX_BYTES.
+CONTROL is a socket. When its other end is shut down, also by the death of the player's process, the
+engine and its descendants are killed. When the engine exits, its descendants are killed. Then the
+seconds of processor time of all of them, and the most kilobytes of memory that one of them had, are
+written to CONTROL. The engine has this program's standard input and output. Its errors are written
+to LOG, the descriptor of a file, up to MAX_BYTES.
 
 The exit code is the engine's: 128 plus the number of a signal that ended it, 127 if it cannot be
 started. The program imports little, so that it starts in 20 ms.
@@ -16,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import resource
 import select
 import signal
 import sys
@@ -47,7 +49,11 @@ def main(control: int, log: int, max_bytes: int, command: list[str]) -> int:
     try:
         return _watch(engine, control, wake, Drain(errors, log, max_bytes))
     finally:
+        used = _used()
         _kill_descendants(engine)
+        cpu_s, kilobytes = map(max, zip(used, _used(), strict=True))
+        with contextlib.suppress(OSError):  # the player has exited
+            os.write(control, f"{cpu_s} {kilobytes}".encode())
 
 
 class Drain:
@@ -132,6 +138,23 @@ def _reap(engine: int) -> int | None:
                 status = os.waitstatus_to_exitcode(ended[1])
                 code = status if status >= 0 else 128 - status
     return code
+
+
+def _used() -> tuple[float, int]:
+    """Return the seconds of processor time of all descendants, and the most kilobytes of one.
+
+    The kernel adds to a process what its children have used, but not in a namespace that is killed.
+    """
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    ticks, kilobytes = 0, ended.ru_maxrss
+    for each in _descendants():
+        with contextlib.suppress(OSError, LookupError, ValueError):
+            with open(f"/proc/{each}/stat", "rb") as file:
+                ticks += sum(map(int, file.read().rpartition(b")")[2].split()[11:15]))
+            with open(f"/proc/{each}/status", "rb") as file:
+                peak = file.read().partition(b"VmHWM:")[2].split()[0]
+            kilobytes = max(kilobytes, int(peak))
+    return ended.ru_utime + ended.ru_stime + ticks / os.sysconf("SC_CLK_TCK"), kilobytes
 
 
 def _kill_descendants(engine: int) -> None:

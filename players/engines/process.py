@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -44,6 +44,18 @@ _MOST_SHOWN = 400
 _LOOPBACK = "127.0.0.1"
 
 
+@dataclass(frozen=True)
+class EngineUsage:
+    """Seconds of processor time of an engine, and the most MiB of memory of a process of it."""
+
+    cpu_s: float = 0.0
+    memory_mb: int = 0
+
+    def __add__(self, other: EngineUsage) -> EngineUsage:
+        """Return the usage of two engines, one after the other."""
+        return EngineUsage(self.cpu_s + other.cpu_s, max(self.memory_mb, other.memory_mb))
+
+
 class EngineError(PlayerError):
     """An engine can no longer be used, for the reason in the message; it must be started again."""
 
@@ -64,10 +76,12 @@ class EngineProcess:
         self._command = ""
         self._pending = bytearray()
         self._answered = 0
+        #: What it has used, after its end.
+        self.usage = EngineUsage()
         self._log, self._log_path = _open_log(config.name)
-        control, self._control = os.pipe()
+        self._control, control = socket.socketpair()
         words = [sys.executable, "-I", "-S", guard.__file__]
-        numbers = map(str, (control, self._log.fileno(), MAX_LOG))
+        numbers = map(str, (control.fileno(), self._log.fileno(), MAX_LOG))
         try:
             self._process = subprocess.Popen(
                 [*words, *numbers, *config.words],
@@ -77,14 +91,14 @@ class EngineProcess:
                 cwd=config.folder,
                 env=others_environment() | {"PATH": search_path()},
                 process_group=0,
-                pass_fds=(control, self._log.fileno()),
+                pass_fds=(control.fileno(), self._log.fileno()),
                 bufsize=0,
             )
         except OSError as error:
-            os.close(self._control)
+            self._control.close()
             raise EngineError(f"the engine {self._name} cannot be started: {error}") from error
         finally:
-            os.close(control)
+            control.close()
         assert self._process.stdin
         assert self._process.stdout
         self._input, self._output = self._process.stdin.fileno(), self._process.stdout.fileno()
@@ -148,7 +162,7 @@ class EngineProcess:
 
         The engine has `QUIT_S` to exit after the command, or if it is leaving without one.
         """
-        if self._control < 0:
+        if self._control.fileno() < 0:
             return
         with contextlib.suppress(EngineError, subprocess.TimeoutExpired):
             if farewell and self._process.poll() is None:
@@ -158,8 +172,11 @@ class EngineProcess:
         self._end()
 
     def _end(self) -> None:
-        os.close(self._control)  # the guard then kills the engine, unless it has exited
-        self._control = -1
+        with self._control, contextlib.suppress(OSError, ValueError):
+            self._control.settimeout(PING_S)
+            self._control.shutdown(socket.SHUT_WR)  # the guard kills the engine, unless it exited
+            cpu_s, kilobytes = self._control.recv(_CHUNK).split()
+            self.usage = EngineUsage(float(cpu_s), int(kilobytes) // 1024)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(PING_S)
         for stream in (self._process.stdin, self._process.stdout, self._log):

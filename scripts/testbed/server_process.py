@@ -136,6 +136,12 @@ class KillableServer:
                 start_new_session=True,
             )
 
+    @property
+    def pid(self) -> int:
+        """The process that was started last."""
+        assert self._process
+        return self._process.pid
+
     def kill(self) -> None:
         """End the process with SIGKILL, without any clean-up."""
         self._end(signal.SIGKILL)
@@ -147,8 +153,7 @@ class KillableServer:
     @contextlib.contextmanager
     def paused(self, *, storage: bool) -> Iterator[None]:
         """Pause the process, or its storage process instead, until the end of the block."""
-        assert self._process
-        process = self._process.pid
+        process = self.pid
         if storage:
             process, *_ = children(process)
         os.kill(process, signal.SIGSTOP)

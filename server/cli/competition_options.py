@@ -38,15 +38,15 @@ def competition_options(command: F) -> F:
 
 def with_competitions(
     ladders: Mapping[str, str | None] | None, settings: Mapping[str, Any], *, insecure: bool
-) -> tuple[Mapping[str, str | None] | None, frozenset[str]]:
-    """Return the ladders with those of the competitions, and the games of these.
+) -> dict[str, Any]:
+    """Return the fields of a policy about ladders, with those of the competitions, and their names.
 
     Raises UsageError for files with faults, for two competitions of one game, and for options that
     do not fit.
     """
     files, http = settings["competition"], settings["competition_http"]
     if not files:
-        return ladders, frozenset()
+        return {"ladders": ladders}
     if settings["database"] == "none":
         raise click.UsageError("--competition needs a database")
     if http is None or not (is_loopback(http[0]) or insecure or settings["http_proxied"]):
@@ -57,6 +57,7 @@ def with_competitions(
             "--insecure"
         )
     clocks: dict[str, str | None] = {}
+    reserved: frozenset[str] = frozenset()
     for file in files:
         try:
             competition = read(file)
@@ -65,4 +66,6 @@ def with_competitions(
         if competition.game in clocks:
             raise click.UsageError(f"{file}: another competition has the ladder of its game")
         clocks[competition.game] = competition.clock
-    return {**(ladders or {}), **clocks}, frozenset(clocks)
+        reserved |= competition.names
+    merged = {**(ladders or {}), **clocks}
+    return {"ladders": merged, "closed_ladders": frozenset(clocks), "reserved": reserved}

@@ -69,6 +69,8 @@ class Policy:
     ladders: Mapping[str, str | None] | None = None
     #: The games whose ladders belong to competitions, for sessions that administrators have opened.
     closed_ladders: frozenset[str] = frozenset()
+    #: The skeletons of the names in competitions, which nobody registers and no guest has.
+    reserved: frozenset[str] = frozenset()
     #: When ladders pair matches; None for always.
     ladder_hours: LadderHours | None = None
 

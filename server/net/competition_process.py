@@ -43,7 +43,7 @@ class CompetitionOrders(msgspec.Struct, frozen=True):
 
     `files` are those of the competitions. `port` is that of its own listener, `name` and `token`
     those of its account there. `http` is the address of its pages. `database` and `token_days` are
-    those of the server.
+    those of the server, and so is `log_json`.
     """
 
     files: tuple[str, ...]
@@ -53,6 +53,7 @@ class CompetitionOrders(msgspec.Struct, frozen=True):
     http: tuple[str, int]
     database: str
     token_days: float
+    log_json: bool
 
 
 def administrator(known: Sequence[Account]) -> tuple[Account, str]:

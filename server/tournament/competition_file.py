@@ -88,6 +88,13 @@ class Competition:
         """Return whether a name is, or looks like, that of a house bot."""
         return skeleton(name) in {skeleton(each.name) for each in self.house}
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The skeletons of the names of its house bots, and of its roster's teams and accounts."""
+        people = (self.roster or {}).values()
+        named = (name for each in people for name in (each.team, each.account))
+        return frozenset(map(skeleton, (*named, *(each.name for each in self.house))))
+
 
 class CompetitionFileError(ValueError):
     """A competition's file has faults; the message has a line for each, `NAME.toml:7: ...`."""

@@ -8,16 +8,26 @@ from pathlib import Path
 from playwright.sync_api import Browser, expect
 
 from support.browser import PATIENCE_S
+from support.commands import run
 from support.competitions import Cup, bot, packed, require_sandbox
 
 #: A text of a bot that must be shown as text.
 HOSTILE = "raise SystemExit('<img src=x onerror=hacked=1>')"
 
+#: Drops a file that is no bot.
+DROP = """
+const transfer = new DataTransfer();
+transfer.items.add(new File(["x = 1"], "dropped.py"));
+document.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, cancelable: true }));
+"""
+
 
 def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Path) -> None:
     require_sandbox()
-    cup = Cup(tmp_path)
+    cup = Cup(tmp_path, more='roster = "class.csv"')
     cup.account("Ada")
+    cup.account("Tea", administrator=True)
+    (tmp_path / "class.csv").write_text("account\nAda\n")
     page = chromium.new_page()
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))
@@ -42,11 +52,40 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
             heading = page.get_by_role("heading", name=re.compile(rf"Submission \d: {state}"))
             expect(heading).to_be_visible(timeout=PATIENCE_S * 1000)
         expect(page.locator("#log")).to_contain_text("== accepted")
+        expect(page.locator("#uses")).to_contain_text("the end of the match")
         page.get_by_role("button", name="1", exact=True).click()
         expect(page.locator("#log")).to_contain_text("<img src=x")
         assert page.evaluate("typeof hacked") == "undefined"
         expect(page.locator("#standings")).to_contain_text("Ada")
+        folder = tmp_path / "mine"
+        (folder / "below").mkdir(parents=True)
+        (folder / ".git").mkdir()
+        (folder / ".git" / "x").write_text("x")
+        files = bot(command="python3 below/bot.py")
+        (folder / "bot.toml").write_text(files["bot.toml"])
+        (folder / "below" / "bot.py").write_text(files["bot.py"])
+        page.get_by_label("or a folder", exact=True).set_input_files(folder)
+        page.get_by_label("A Python file").set_input_files([])
+        page.get_by_role("button", name="Hand in").click()
+        heading = page.get_by_role("heading", name="Submission 3: accepted")
+        expect(heading).to_be_visible(timeout=PATIENCE_S * 1000)
+        page.evaluate(DROP)
+        heading = page.get_by_role("heading", name="Submission 4: refused")
+        expect(heading).to_be_visible(timeout=PATIENCE_S * 1000)
         assert not faults
-        (tmp_path / "cup" / "closed").touch()
+        page.reload()
+        page.get_by_label("Account").fill("Tea")
+        page.get_by_label("Token").fill(cup.tokens["Tea"])
+        page.get_by_role("button", name="Log in").click()
+        page.get_by_role("row", name="4 Ada Ada").get_by_role("button", name="ban").click()
+        expect(page.get_by_role("button", name="unban")).to_have_count(4)
+        assert not page.get_by_role("button", name="Hand in").is_visible()
+        page.get_by_role("button", name="2", exact=True).click()
+        expect(page.locator("#log")).to_contain_text("== accepted")
+        page.get_by_label("New deadline").fill("2101-02-03T04:05")
+        page.get_by_role("button", name="Extend").click()
+        expect(page.get_by_role("status")).to_contain_text("2101")
+        assert not faults
+        run("playout-competition", "close", str(cup.file))
         expect(page.get_by_role("status")).to_contain_text("Closed")
     page.close()

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from playout.commands.restarts import BackOff
+from playout.competition.submissions import Submission, Submissions
 from playout.sandbox import machine
 from playout.server.core.accounts import digest
 from playout.server.model.records import Account
@@ -30,7 +31,7 @@ from testbed.machine import reserve_port, runs
 
 FILE = """\
 title = "The cup"
-game = "nim"
+game = "{game}"
 clock = "{clock}"
 deadline = {deadline}
 {more}
@@ -56,6 +57,19 @@ for line in sys.stdin:
     told = json.loads(line)
     print(told["legal_actions"][0], flush=True)
 """
+#: Answers the positions of the check, and then does this.
+LATER = FIRST.replace("    print(", '    if len(told["moves"]) > 1: {}\n    print(')
+PLAYER = '''\
+"""Takes the first action."""
+from playout.players import Player, PlayResult
+
+class First(Player):
+    def choose(self, states, limit):
+        print("I think")
+        return PlayResult(self.game.legal_actions(states[-1])[0])
+'''
+#: What remains of a submission that is refused.
+KEPT = {"upload", "submission.json", "log.txt", "engines.toml", "matches.jsonl"}
 
 
 def require_sandbox() -> None:
@@ -81,6 +95,13 @@ def packed(files: Mapping[str, str]) -> bytes:
     return buffer.getvalue()
 
 
+def handed_in(submissions: Submissions, team: str, at: float | None = None) -> Submission:
+    """Add a submission, without a server."""
+    upload = submissions.folder / "incoming" / "upload"
+    upload.write_bytes(b"x")
+    return submissions.add(upload, account=team, team=team, file="bot.py", at=at or time.time())
+
+
 @dataclass
 class Cup:
     """A competition, its database with accounts, and the port of its pages."""
@@ -90,7 +111,11 @@ class Cup:
     deadline: str = FUTURE
     clock: str = "20+5"
     name: str = "cup"
+    game: str = "nim"
+    #: The file of another competition of the same server.
+    also: Path | None = None
     changed: dict[str, Any] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
     port: int = field(default_factory=reserve_port)
     server_port: int = field(default_factory=reserve_port)
     tokens: dict[str, str] = field(default_factory=dict)
@@ -99,17 +124,22 @@ class Cup:
     def __post_init__(self) -> None:
         self.file = self.folder / f"{self.name}.toml"
         if not self.file.exists():
-            text = FILE.format(deadline=self.deadline, clock=self.clock, more=self.more)
+            dates = {"deadline": self.deadline, "clock": self.clock}
+            text = FILE.format(game=self.game, more=self.more, **dates)
             self.file.write_text(text)
         self.database = f"sqlite:///{self.folder / 'playout.db'}"
 
-    def account(self, name: str) -> str:
+    def account(self, name: str, *, administrator: bool = False) -> str:
         """Make an account, and return its token."""
         token = self.tokens[name] = secrets.token_hex(16)
         with closing(Database(self.database)) as database:
             database.migrate()
             account = Account(
-                id=secrets.token_hex(8), name=name, digest=digest(token), created_at=time.time()
+                id=secrets.token_hex(8),
+                name=name,
+                digest=digest(token),
+                created_at=time.time(),
+                administrator=administrator,
             )
             database.put_account(account)
         return token
@@ -121,12 +151,15 @@ class Cup:
             *("--database", self.database, "--competition", str(self.file)),
             *("--competition-http", f"127.0.0.1:{self.port}", "--port", str(self.server_port)),
             *("--warm", "nim"),
+            *(("--competition", str(self.also)) if self.also else ()),
         )
         changed = {
             "playout.server.net.competition_process.BACK_OFF": BackOff(0.1, 0.1),
             "playout.competition.site.STANDINGS_S": 0.1,
+            "playout.competition.contestants._BACK_OFF": BackOff(0.1, 1.0),
         }
-        with running_server(*options, changed=changed | self.changed) as server:
+        changed |= self.changed
+        with running_server(*options, changed=changed, env=self.environment) as server:
             self.server = server
             self.wait_until_ready()
             yield server

@@ -189,6 +189,9 @@ class Greeting:
             owner = self._proven(owner, name, request.token, origin.now)
             return owner, self._renewed_token(owner, origin.now) if request.renew_token else None
         self._require_free(owner, name, origin.now)
+        if skeleton(name) in self._context.policy.reserved:
+            text = f"{name!r} is, or looks like, a name of a competition of this server"
+            raise Refused(Code.NAME_TAKEN, f"{text}. Take another name, one that looks different")
         registration = self._context.policy.registration
         if request.guest or request.role == "spectator":
             if registration == "closed":
