@@ -41,7 +41,6 @@ GOOD = {
 }
 #: The tests of the sandbox have a program that forks without end.
 MANY = "import os, time\nfor _ in range(40):\n    if not os.fork(): break\ntime.sleep(60)\n"
-CHILD = "import os, time\nif not os.fork(): os.setsid(); time.sleep(600)\n"
 #: For each bad bot, the stage that it fails and the reason.
 BAD = {
     "no build": (bot(**BUILT) | {"bot.c": "int main(void) { retur"}, "build", "exit code 1"),
