@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 
 from playout.games.core import plugins, spec
 from playout.games.core.compilation_cache import announce_compilation
-from playout.games.core.description import Description, described
+from playout.games.core.description import Description, described, title_of, with_parameters
 from playout.games.core.game import (
     RETURNS,
     TIE,
@@ -62,6 +62,7 @@ __all__ = [
     "names",
     "register",
     "square_name",
+    "title",
 ]
 
 _GROUP = "playout.games"
@@ -135,6 +136,19 @@ def load(text: str) -> Game:
 def describe(name: str) -> Description:
     """Return the description of the game of that name, for people. Raises SpecError."""
     return described(name, _class_of(name))
+
+
+def title(text: str) -> str:
+    """Return what people call the game of a specification, as in "Go (size 9)".
+
+    Stored matches may be of games that are not installed any more: they have their names.
+    """
+    wanted = spec.parse(text)
+    try:
+        known = describe(wanted.name).title
+    except SpecError:
+        known = title_of(wanted.name)
+    return with_parameters(known, wanted.options)
 
 
 def _class_of(name: str) -> type[Game]:

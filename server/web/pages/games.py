@@ -1,4 +1,7 @@
-"""`/games`: the rules, parameters and variants of each game, with an example position of each."""
+"""`/games`: the rules, parameters and variants of each game, with an example position of each.
+
+`/games/NAME`: those of one game; `/games/positions.json`: the example positions.
+"""
 
 from __future__ import annotations
 
@@ -55,19 +58,22 @@ class _GameEntry:
 
 async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     """The games, each with its variants."""
-    return await source.render("games.html", games=await source.archive.run_in_thread(_entries))
+    entries = await source.archive.run_in_thread(_entries)
+    return await source.render("games.html", games=entries, alone=False)
 
 
-async def positions(source: PageSource, request: HttpRequest) -> HttpResponse:
-    """The example positions in JSON, by the names of the games."""
-    if request.path != (_POSITIONS,):
-        raise HttpError(http.NOT_FOUND, "not found")
-
-    def encoded() -> bytes:
-        drawings = {each.description.name: each.example.drawing for each in _entries()}
-        return msgspec.json.encode(drawings)
-
-    return cacheable_response(await source.archive.run_in_thread(encoded), JSON)
+async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """One game, or the example positions in JSON, by the names of the games."""
+    entries = await source.archive.run_in_thread(_entries)
+    if request.path == (_POSITIONS,):
+        drawings = {each.description.name: each.example.drawing for each in entries}
+        return await source.archive.run_in_thread(
+            lambda: cacheable_response(msgspec.json.encode(drawings), JSON)
+        )
+    found = [each for each in entries if request.path == (each.description.name,)]
+    if not found:
+        raise HttpError(http.NOT_FOUND, "there is no such game")
+    return await source.render("games.html", games=found, alone=True)
 
 
 @functools.cache

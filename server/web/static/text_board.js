@@ -9,9 +9,10 @@ export function newBoard(container, board, options) {
   return new Kind(container, board, options);
 }
 
-/** Has the methods and the options of BoardView. */
+/** Has the methods and the options of BoardView; all moves have buttons, below the text. */
 class TextBoard {
   flippable = false;
+  aspect = 1;
   #options;
   #text;
   #buttons = html("div", { class: "board-choices" });

@@ -1,0 +1,40 @@
+// Drags pieces of a board with the mouse or a finger, beside clicks on their cells.
+
+/** How far the pointer moves, in pixels, before a press becomes a drag. */
+const FROM_PX = 6;
+
+/** `grab(cell)` returns the element of the piece that is dragged from a cell, null for none; it
+ * follows the pointer until `drop(cell)` is called, with -1 beside the cells. */
+export function dragPieces(svg, grab, drop) {
+  let press = null; // {x, y, cell, piece}
+  let isDropped = false;
+
+  svg.addEventListener("pointerdown", (event) => {
+    isDropped = false;
+    press = event.isPrimary && event.button === 0 ? { x: event.clientX, y: event.clientY, cell: cellAt(event), piece: null } : null;
+  });
+  svg.addEventListener("pointermove", (event) => {
+    if (!press) return;
+    const [x, y] = [event.clientX - press.x, event.clientY - press.y];
+    if (!press.piece && Math.hypot(x, y) < FROM_PX) return;
+    press.piece ??= press.cell < 0 ? null : grab(press.cell);
+    if (!press.piece) return (press = null);
+    svg.setPointerCapture(event.pointerId);
+    const scale = svg.getScreenCTM().a;
+    press.piece.style.transform = `translate(${x / scale}px, ${y / scale}px)`;
+  });
+  const end = (cell) => {
+    const isDragged = press?.piece;
+    press = null;
+    if (isDragged) drop(cell);
+    return Boolean(isDragged);
+  };
+  svg.addEventListener("pointerup", (event) => (isDropped = end(cellAt(event))));
+  svg.addEventListener("pointercancel", () => end(-1));
+  // The click that follows a drop is not one on a cell.
+  svg.addEventListener("click", (event) => isDropped && event.stopImmediatePropagation(), true);
+}
+
+function cellAt({ clientX, clientY }) {
+  return Number(document.elementFromPoint(clientX, clientY)?.dataset.cell ?? -1);
+}
