@@ -92,7 +92,10 @@ def title_of(name: str) -> str:
 
 def with_parameters(title: str, options: Mapping[str, str]) -> str:
     """Return a title and the parameters of a game in words, as in "Go (size 9)"."""
-    words = (_FORMS.get(value, "{key} {value}").format(key=key, value=value) for key, value in options.items())
+    words = (
+        _FORMS.get(value, "{key} {value}").format(key=key, value=value)
+        for key, value in options.items()
+    )
     text = ", ".join(words).replace("_", " ")
     return f"{title} ({text})" if text else title
 

@@ -98,7 +98,11 @@ def _time_in_words(time: TimeControl) -> str:
     main, period = _seconds(time.main_s), _seconds(time.period_s)
     if not time.periods:
         return f"{main} + {_seconds(time.increment_s)}" if time.increment_s else main
-    periods = f"{period} a move" if time.periods == 1 else f"{time.periods} × {period}"
+    periods = (
+        f"{period} a move"
+        if time.periods == 1
+        else f"{time.periods} \N{MULTIPLICATION SIGN} {period}"
+    )
     return f"{main}, then {periods}" if time.main_s else periods
 
 

@@ -32,7 +32,7 @@ import { WinRateGraph } from "./win_rate_graph.js";
 
 const TICK_MS = 100;
 /** The width of boards, in heights, that need the room of a column beside them. */
-const WIDE = 1.3;
+const WIDE = 1.15;
 /** The wait before the second attempt to reload a match; before the third it is twice that. */
 const RELOAD_AGAIN_MS = 700;
 const ATTEMPTS = 5;

@@ -87,6 +87,6 @@ export class OfferButtons {
     this.#part("offer-text").textContent = text;
     offer.hidden = !text;
     // For the keyboard, which goes on from there.
-    if (hadFocus && !text) this.#part(this.#record.over ? "rematch-play" : "draw").focus();
+    if (hadFocus && !text) this.#part(this.#record.over ? "rematch-play" : "draw").focus({ preventScroll: true });
   }
 }
