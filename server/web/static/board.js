@@ -51,6 +51,9 @@ export class BoardView {
   #targets = new Set();
   /** The target that was tapped once and needs a second tap, -1 for none. */
   #tapped = -1;
+  /** The player who may choose a move in advance, 0 for nobody, and the cells that were chosen. */
+  #planner = 0;
+  #planned = [];
   /** The element of a piece that was dragged to its new cell, until the next position is shown. */
   #dragged = null;
   #focused = 0;
@@ -82,8 +85,10 @@ export class BoardView {
     return width / height;
   }
 
-  /** Show a position. `legalMoves` can be chosen by clicks, as moves of player `mover`. */
-  show(view, legalMoves = [], mover = 1) {
+  /** Show a position. `legalMoves` can be chosen by clicks, as moves of player `mover`. While it is
+   * not their turn, player `planner` can choose a move in advance, which is played with the first
+   * position that has legal moves. */
+  show(view, legalMoves = [], mover = 1, planner = 0) {
     const before = this.#view;
     const isWaiting = this.#dragged && view === before && !legalMoves.length;
     this.#dialog?.close();
@@ -92,6 +97,9 @@ export class BoardView {
     this.#heat = new Map();
     this.#legalMoves = legalMoves;
     this.#mover = mover;
+    this.#planner = planner;
+    const planned = this.#planned;
+    if (!planner) this.#planned = [];
     this.#picked = commonStart(legalMoves);
     this.#tapped = -1;
     this.#draw();
@@ -99,6 +107,12 @@ export class BoardView {
     if (this.#board.geometry === "columns" && isNext(before, view)) this.#animateFall(view.last[0]);
     else if (!this.#dragged) this.#animateSlides(before, view);
     this.#putBack();
+    if (legalMoves.length) this.#playPlanned(planned);
+  }
+
+  /** Take back the move that was chosen in advance. */
+  forgetPlan() {
+    this.#planned = [];
   }
 
   /** Show the board from the other side. */
@@ -288,6 +302,7 @@ export class BoardView {
       dots: (kind) => svg("circle", { class: kind, r: kind === "ring" ? 17 : 5 }),
       ghost: (key) => pieceOf(style, key),
       picked: circle(17),
+      planned: circle(17),
       hint: circle(17),
     };
     const marksBelow = ["grid", "pits"].includes(geometry) && style !== "stone" && surface !== "green";
@@ -354,8 +369,9 @@ export class BoardView {
     const dot = (cell) => (cells[cell] && this.#board.geometry !== "pits" ? "ring" : "dot");
     layers.dots.show(new Map([...this.#targets].map((cell) => [cell, dot(cell)])));
     layers.picked.show(new Map(this.#picked.map((cell) => [cell, "picked"])));
+    layers.planned.show(new Map(this.#planned.map((cell) => [cell, "planned"])));
     layers.ghost.show(new Map());
-    const held = grips(this.#legalMoves, cells);
+    const held = this.#held();
     for (const [cell, element] of this.#cells) {
       const name = this.#describe(cell);
       if (element.getAttribute("aria-label") !== name) element.setAttribute("aria-label", name);
@@ -385,6 +401,7 @@ export class BoardView {
     const owner = this.#view.blocks?.[blockOf(this.#board, cell)];
     if (owner) words.push(`block of ${pieceName(this.#board, owner, this.#options.players)}`);
     if (this.#picked.includes(cell)) words.push("picked");
+    if (this.#planned.includes(cell)) words.push("chosen in advance");
     if (this.#targets.has(cell)) words.push("can be played");
     return words.join(", ");
   }
@@ -471,9 +488,21 @@ export class BoardView {
     dragPieces(this.#svg, (cell) => this.#grab(cell), (cell) => this.#drop(cell));
   }
 
+  /** The cells whose pieces can be dragged. */
+  #held() {
+    if (!this.#planner) return grips(this.#legalMoves, this.#view.cells);
+    return new Set([...this.#view.cells.keys()].filter((cell) => this.#isPlanners(cell)));
+  }
+
+  /** Has a cell a piece that the planner may move? */
+  #isPlanners(cell) {
+    return this.#view.cells[cell] === this.#planner && this.#board.geometry !== "pits";
+  }
+
   /** Pick the piece on a cell, and return its element; null if no move begins with it. */
   #grab(cell) {
-    if (!grips(this.#legalMoves, this.#view.cells).has(cell)) return null;
+    if (!this.#held().has(cell)) return null;
+    if (this.#planner) this.#planned = [];
     if (this.#picked.at(-1) !== cell) this.#click(cell);
     const element = this.#layers.pieces.at(cell);
     element.parentElement.append(element); // above the other pieces
@@ -482,10 +511,10 @@ export class BoardView {
 
   /** Play the move to a cell; on another one, or if further cells are needed, put the piece back. */
   #drop(cell) {
-    const before = this.#picked;
-    const isTarget = this.#targets.has(cell);
+    const before = this.#planner ? this.#planned : this.#picked;
+    const isTarget = !this.#planner && this.#targets.has(cell);
     if (isTarget) this.#click(cell);
-    else if (cell !== before.at(-1)) this.#click(-1);
+    else if (cell !== before.at(-1)) this.#click(this.#planner ? cell : -1);
     const isPlayed = isTarget && this.#picked.length <= before.length;
     if (!isPlayed || this.#dialog) this.#putBack();
   }
@@ -529,7 +558,26 @@ export class BoardView {
     return true;
   }
 
+  /** Choose a move in advance: a cell, or a piece and its target. Another click takes it back. */
+  #plan(cell) {
+    const [from, to] = this.#planned;
+    const isBegun = to === undefined && this.#isPlanners(from);
+    if (cell < 0 || cell === from || (from !== undefined && !isBegun)) this.#planned = [];
+    else this.#planned = isBegun && !this.#isPlanners(cell) ? [from, cell] : [cell];
+    this.#draw();
+  }
+
+  /** Play the move that was chosen in advance, as far as it is legal. */
+  #playPlanned(cells) {
+    for (const cell of cells) {
+      if (cell === this.#picked.at(-1)) continue;
+      if (targetOf(this.#board, this.#targets, cell) < 0) return this.#click(-1);
+      this.#click(cell);
+    }
+  }
+
   #click(cell) {
+    if (this.#planner) return this.#plan(cell);
     const target = cell < 0 ? -1 : targetOf(this.#board, this.#targets, cell);
     if (target < 0 && this.#picked.length === 0) return;
     const { action, picked } = pick(this.#legalMoves, this.#picked, target < 0 ? cell : target);
@@ -555,6 +603,7 @@ export class BoardView {
 
   /** Has the user picked cells, beside those with which all moves begin? */
   #canUnpick() {
+    if (this.#planned.length) return true;
     return this.#picked.length > 0 && this.#picked.length > commonStart(this.#legalMoves).length;
   }
 

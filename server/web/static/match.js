@@ -303,6 +303,7 @@ class MatchPage {
   }
 
   #takenBack(event) {
+    this.#board.forgetPlan();
     if (!this.#record.takeBack(event)) this.#catchUp();
     this.#browser.extend(this.#record.last);
     this.#setClocks();
@@ -386,7 +387,11 @@ class MatchPage {
     const mine = record.seat !== null && record.seat === record.toMove;
     const mayPlay = mine && this.#isConnected && this.#sent < 0;
     if (mayPlay && live) this.#board.show(position.view, record.legalMoves, record.toMove);
-    else this.#board.show(position.view, this.#study.legalMoves, this.#study.mover);
+    else {
+      const mayPlan = live && this.#isConnected && record.seat !== null && !mine && !record.over;
+      const planner = mayPlan ? record.seat : 0;
+      this.#board.show(position.view, this.#study.legalMoves, this.#study.mover, planner);
+    }
     this.#moves.show(record, ply);
     this.#showAnalysis(position);
     this.#study.draw();

@@ -47,6 +47,9 @@ class TextBoard {
   /** There are no cells. */
   point() {}
 
+  /** There are no cells. */
+  forgetPlan() {}
+
   #button({ action, name }) {
     const button = html("button", { type: "button", class: "button small" }, name);
     button.addEventListener("click", () => this.#options.onChoose?.(action));
