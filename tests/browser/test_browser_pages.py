@@ -382,7 +382,7 @@ def test_a_player_is_found_by_its_rating(people: BrowserUsers) -> None:
     name = best.get_by_role("link").inner_text()
     best.get_by_role("link").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
-    expect(page.get_by_role("region", name="connect four")).to_contain_text("4 matches")
+    expect(page.get_by_role("region", name="Connect Four")).to_contain_text("4 matches")
 
 
 def test_the_theme_that_was_chosen_stays(people: BrowserUsers) -> None:

@@ -499,9 +499,8 @@ export class BoardView {
     return this.#view.cells[cell] === this.#planner && this.#board.geometry !== "pits";
   }
 
-  /** Pick the piece on a cell, and return its element; null if no move begins with it. */
+  /** Pick the piece on a cell, and return its element. */
   #grab(cell) {
-    if (!this.#held().has(cell)) return null;
     if (this.#planner) this.#planned = [];
     if (this.#picked.at(-1) !== cell) this.#click(cell);
     const element = this.#layers.pieces.at(cell);

@@ -3,26 +3,28 @@
 /** How far the pointer moves, in pixels, before a press becomes a drag. */
 const FROM_PX = 6;
 
-/** `grab(cell)` returns the element of the piece that is dragged from a cell, null for none; it
- * follows the pointer until `drop(cell)` is called, with -1 beside the cells. */
+/** The cells of the class "grip" have pieces that can be dragged. `grab(cell)` returns the element of
+ * a piece, which follows the pointer until `drop(cell)` is called, with -1 beside the cells. */
 export function dragPieces(svg, grab, drop) {
   let press = null; // {x, y, cell, piece}
   let isDropped = false;
 
   svg.addEventListener("pointerdown", (event) => {
     isDropped = false;
-    press = event.isPrimary && event.button === 0 ? { x: event.clientX, y: event.clientY, cell: cellAt(event), piece: null } : null;
+    const isGrip = event.isPrimary && event.button === 0 && event.target.classList.contains("grip");
+    press = isGrip ? { x: event.clientX, y: event.clientY, cell: cellAt(event), piece: null } : null;
   });
   svg.addEventListener("pointermove", (event) => {
     if (!press) return;
     const [x, y] = [event.clientX - press.x, event.clientY - press.y];
     if (!press.piece && Math.hypot(x, y) < FROM_PX) return;
-    press.piece ??= press.cell < 0 ? null : grab(press.cell);
-    if (!press.piece) return (press = null);
+    press.piece ??= grab(press.cell);
     svg.setPointerCapture(event.pointerId);
     const scale = svg.getScreenCTM().a;
     press.piece.style.transform = `translate(${x / scale}px, ${y / scale}px)`;
   });
+  // `touch-action` of a part of a drawing is not respected everywhere: the page would be scrolled.
+  svg.addEventListener("touchmove", (event) => press && event.preventDefault(), { passive: false });
   const end = (cell) => {
     const isDragged = press?.piece;
     press = null;
