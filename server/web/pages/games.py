@@ -72,7 +72,7 @@ async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
         )
     found = [each for each in entries if request.path == (each.description.name,)]
     if not found:
-        raise HttpError(http.NOT_FOUND, "there is no such game")
+        raise HttpError(http.NOT_FOUND, "not found")
     return await source.render("games.html", games=found, alone=True)
 
 

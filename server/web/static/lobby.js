@@ -5,10 +5,9 @@ import { showConnectionStatus } from "./connection_status.js";
 import { html } from "./elements.js";
 import { updateKeyedList } from "./keyed_list.js";
 import { LiveBoards } from "./live_boards.js";
-import { matchAddress, openMatch } from "./navigation.js";
+import { matchAddress, openMatch, opensDialog } from "./navigation.js";
 import { NewMatchForm } from "./new_match.js";
 import { Overview } from "./overview.js";
-import { RulesDialog } from "./rules.js";
 import { ServerConnection } from "./server_connection.js";
 import { clockText, gameText, titles } from "./wording.js";
 
@@ -38,7 +37,7 @@ const boards = new LiveBoards(find("matches"), connection, (number) => {
   find("no-matches").hidden = number > 0;
 });
 const newMatch = new NewMatchForm(connection, data);
-new RulesDialog(find("new-rules"));
+opensDialog(find("new-rules"));
 
 function receive(event) {
   boards.receive(event);

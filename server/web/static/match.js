@@ -20,10 +20,10 @@ import {
   triedText,
 } from "./match_text.js";
 import { MoveList } from "./move_list.js";
+import { opensDialog } from "./navigation.js";
 import { OfferButtons } from "./offers.js";
 import { PositionBrowser, plyAfter, plyOf } from "./position_browser.js";
 import { Rematch } from "./rematch.js";
-import { RulesDialog } from "./rules.js";
 import { ServerConnection } from "./server_connection.js";
 import { switchClass } from "./settings.js";
 import { Study } from "./study.js";
@@ -93,7 +93,7 @@ class MatchPage {
     page.classList.toggle("is-wide", this.#board.aspect > WIDE);
     switchClass(part("hints"), page, "no-hints");
     switchClass(part("coordinates"), page, "no-coordinates");
-    new RulesDialog(part("rules"));
+    opensDialog(part("rules"));
     const request = (message) => this.#request(message);
     this.#offers = new OfferButtons(part, this.#record, request, (text) => this.#announce(text));
     this.#setClocks();
