@@ -13,6 +13,8 @@ const CELL = 40;
 const EDGE = 2;
 /** The width of what shows whose edge it is, half of it outside of the cells. */
 const OWNED_EDGE = 10;
+/** The geometries of boards on which pieces can move to another cell. */
+const MOVING = ["grid", "hex"];
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const [FALL_MS, SLIDE_MS] = [60, 160];
 /** Steps of the opacity of a tint, and the greatest, at which pieces still stand out. */
@@ -453,7 +455,7 @@ export class BoardView {
 
   /** Slide the pieces that have moved to another cell. */
   #animateSlides(before, after) {
-    if (this.#board.geometry === "pits") return;
+    if (!MOVING.includes(this.#board.geometry)) return;
     for (const [from, to] of slides(before, after, keyOf)) {
       const [[x, y], [toX, toY]] = [this.#centre(from), this.#centre(to)];
       this.#animate(to, [x - toX, y - toY], SLIDE_MS, "ease-out");
@@ -496,7 +498,7 @@ export class BoardView {
 
   /** Has a cell a piece that the planner may move? */
   #isPlanners(cell) {
-    return this.#view.cells[cell] === this.#planner && this.#board.geometry !== "pits";
+    return this.#view.cells[cell] === this.#planner && MOVING.includes(this.#board.geometry);
   }
 
   /** Pick the piece on a cell, and return its element. */
