@@ -121,8 +121,10 @@ CONTROLS = ["#resign", "#takeback", "#draw", "#entry-play", "#browse", "#board .
 def test_nothing_moves_when_an_offer_comes_over_the_edge_of_the_board(
     people: BrowserUsers, width: int, height: int, least: int
 ) -> None:
-    (ann, _), (bob, bobs_name) = people.guest(), people.guest()
-    ann.set_viewport_size({"width": width, "height": height})
+    # Without motion, an offer can be answered at once.
+    viewport = {"width": width, "height": height}
+    ann, _ = people.guest(viewport=viewport, reduced_motion="reduce")
+    bob, bobs_name = people.guest()
     choose(ann, "go", "A player")
     ann.get_by_label("Player", exact=True).select_option(label=bobs_name)
     ann.get_by_role("radio", name="first").check(force=True)
