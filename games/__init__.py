@@ -49,16 +49,19 @@ __all__ = [
     "IllegalAction",
     "KernelGame",
     "Kernels",
+    "NotReady",
     "SpecError",
     "State",
     "Symmetry",
     "Vector",
     "announce_compilation",
+    "check_before_loading",
     "checked",
     "describe",
     "helper",
     "kernel",
     "load",
+    "load_class",
     "names",
     "register",
     "square_name",
@@ -66,6 +69,30 @@ __all__ = [
 ]
 
 _GROUP = "playout.games"
+
+
+class NotReady(Exception):
+    """A game cannot be loaded yet, because another process compiles it; the text says how long.
+
+    `text` is called for each `str`, so that it is true later, too.
+    """
+
+    def __init__(self, game: str, text: Callable[[], str]) -> None:
+        super().__init__(game)
+        self.game = game
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text()
+
+
+#: Called with the name of each game that is loaded or described for the first time.
+_checks: list[Callable[[str], object]] = []
+
+
+def check_before_loading(check: Callable[[str], object]) -> None:
+    """Call `check` with the name of a game before this process loads it; it may raise NotReady."""
+    _checks[:] = [check]
 
 
 def names() -> list[str]:
@@ -123,7 +150,7 @@ _NEEDS: Mapping[str, Callable[[], bool]] = {
 def load(text: str) -> Game:
     """Return the game that `text` names, as in `othello(size=6)`. Raises SpecError."""
     wanted = spec.parse(text)
-    make = _class_of(wanted.name)
+    make = _checked_class_of(wanted.name)
     arguments = spec.bind(make, wanted)
     game = plugins.create(make, **arguments)
     chosen = {key: value for key, value in arguments.items() if value != game.defaults.get(key)}
@@ -135,18 +162,29 @@ def load(text: str) -> Game:
 @functools.lru_cache(maxsize=256)
 def describe(name: str) -> Description:
     """Return the description of the game of that name, for people. Raises SpecError."""
-    return described(name, _class_of(name))
+    return described(name, _checked_class_of(name))
+
+
+def load_class(name: str) -> None:
+    """Import a game, which compiles it if no cache has it, without a check. Raises SpecError."""
+    _class_of(name)
+
+
+def _checked_class_of(name: str) -> type[Game]:
+    for check in _checks:
+        check(name)
+    return _class_of(name)
 
 
 def title(text: str) -> str:
     """Return what people call the game of a specification, as in "Go (size 9)".
 
-    Stored matches may be of games that are not installed any more: they have their names.
+    A game that is not installed any more, or not ready yet, has its name in words.
     """
     wanted = spec.parse(text)
     try:
         known = describe(wanted.name).title
-    except SpecError:
+    except (SpecError, NotReady):
         known = title_of(wanted.name)
     return with_parameters(known, wanted.options)
 

@@ -985,6 +985,7 @@ class Notice(Event, frozen=True, kw_only=True):
         "bot_failed",
         "seeks_closed",
         "game_failed",
+        "game_compiling",
         "tournament_failed",
         "ladder_unplayed",
         "ladder_left",

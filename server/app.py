@@ -8,12 +8,12 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import DecodeError
 from sqlalchemy.exc import SQLAlchemyError
 from twisted.internet import error
 from twisted.internet.defer import Deferred
@@ -33,6 +33,7 @@ from playout.protocol.endpoints import (
     spelled,
     why_not_listening,
 )
+from playout.protocol.tournament_spec import loads
 from playout.server.core.effects import (
     Effect,
     EndAnalysis,
@@ -57,7 +58,7 @@ from playout.server.net.loop_delays import DelayMeter
 from playout.server.net.rating_updates import LadderRatings, RatingUpdates
 from playout.server.net.tcp import TcpConnectionFactory
 from playout.server.runtime import process
-from playout.server.runtime.game_compilation import compile_games
+from playout.server.runtime.game_compilation import GameCompiler, all_are_compiled, in_order
 from playout.server.runtime.process import ConnectionRoom, TooFewFiles, connection_room, raise_limit
 from playout.server.runtime.reactor import LoopTime
 from playout.server.runtime.reactor import install as install_reactor
@@ -65,6 +66,7 @@ from playout.server.runtime.scheduler import LoopScheduler
 from playout.server.storage import Database, StorageError
 from playout.server.storage.client import StorageClient
 from playout.server.storage.engine import first_line
+from playout.server.storage.queries import Reader
 from playout.server.storage.stored_ladders import stored_ladders
 from playout.server.web.api import Api, error_as_json
 from playout.server.web.archive import Archive
@@ -90,7 +92,7 @@ _REMEMBERED_S = 24 * 3600.0
 class Settings:
     """The options of the server that are not fields of `Policy`.
 
-    `warm`: the games that are loaded before it listens; none stands for all.
+    `warm`: the games that are loaded before it listens.
     `tournaments`: a second database, whose tournaments the page shows. `http_given`: whether
     `--http` was given. `open`: show the page in a browser. `keep_analysis`: seconds after which the
     analyses of ended matches are removed, None for never. `competition`: the files of competitions,
@@ -137,13 +139,15 @@ def serve(settings: Settings, policy: Policy) -> None:
         keep_s = settings.keep_analysis
         storage = StorageClient(settings.database, reactor(), scheduler, keep_analysis_s=keep_s)
         storage.start()
+    compiler = GameCompiler()
+    games.check_before_loading(compiler.require)
     with doing("Loading the games"):
-        _warm_up(settings.warm)
+        _warm_up(settings.warm, compiler)
     try:
         if storage:
             with doing("Opening the database"):
                 storage.wait()
-        _Server(settings, policy, storage, scheduler, loop_time, room.http).run()
+        _Server(settings, policy, storage, scheduler, loop_time, room.http, compiler).run()
     except (StorageError, error.CannotListenError) as fault:
         click.echo(f"playout-server: {fault}", err=True)
         sys.exit(1)
@@ -164,6 +168,7 @@ class _Server:
         scheduler: LoopScheduler,
         loop_time: LoopTime,
         most_http: int,
+        compiler: GameCompiler,
     ) -> None:
         """Restore what is stored, if there is `storage`. Raises StorageError, CannotListenError.
 
@@ -173,6 +178,7 @@ class _Server:
         self._storage = storage
         self._scheduler = scheduler
         self._most_http = most_http
+        self._compiler = compiler
         self._code = 0
         self._listeners: list[Any] = []  # of IListeningPort
         self._stopping = False
@@ -182,6 +188,8 @@ class _Server:
         found = _Stored()
         if storage:
             found = _read_stored(settings.database, started_at - policy.reconnect_s)
+            with doing("Loading the games of matches that continue"):
+                compiler.wait(found.games)
         self._administrator, self._token = administrator(found.accounts)
         accounts = [*found.accounts, *([self._administrator] if settings.competition else [])]
         self._hub = Hub(
@@ -190,6 +198,10 @@ class _Server:
         self._driver = Driver(
             self._hub, reactor(), scheduler, self._finish, self._workers, storage, loop_time
         )
+        compiler.call_when_ready(lambda name: reactor().callFromThread(self._game_ready, name))
+        reactor().addSystemEventTrigger("after", "shutdown", compiler.close)
+        if not settings.warm:
+            compiler.compile(in_order(found.most_played))
         if storage:
             storage.attach(self._driver)
             reactor().addSystemEventTrigger("before", "shutdown", storage.stop_restarting)
@@ -210,6 +222,11 @@ class _Server:
                        "announced yet are lost", err=True)  # fmt: skip
             self._code = 1
         sys.exit(self._code)
+
+    def _game_ready(self, name: str) -> None:
+        self._driver.game_ready(name)
+        if not self._compiler.progress():
+            process.exclude_existing_objects()
 
     def _workers(self, driver: Driver) -> EffectWorkers:
         """The processes and threads that the settings ask for. Raises CannotListenError."""
@@ -320,7 +337,7 @@ class _Server:
                 names=settings.http_name,
                 metrics_password=settings.metrics_password,
             ),
-            warning=self._driver.warning,
+            warning=lambda: self._driver.warning() or self._compiler.progress(),
         )
         where = endpoint(reactor(), host, port, proxied=False)
         text, free = "cannot listen for HTTP", f"--http {spelled(host, 0)}"
@@ -375,6 +392,17 @@ class _Stored:
     matches: Sequence[StoredMatch] = ()
     tournaments: Sequence[StoredTournament] = ()
     ladders: Sequence[StoredLadder] = ()
+    most_played: Sequence[str] = ()
+
+    @property
+    def games(self) -> set[str]:
+        """The names of the games that are needed to continue."""
+        texts = [
+            *(each.started.game for each in self.matches),
+            *(game for each in self.tournaments for game in _games_of(each)),
+            *(each.game for each in self.ladders),
+        ]
+        return set(map(_name_of, texts))
 
 
 def _read_stored(url: str, since: float) -> _Stored:
@@ -382,7 +410,7 @@ def _read_stored(url: str, since: float) -> _Stored:
 
     Raises StorageError.
     """
-    database = Database(url)
+    database, reader = Database(url), Reader(url)
     try:
         known, _ = database.accounts()
         return _Stored(
@@ -395,11 +423,25 @@ def _read_stored(url: str, since: float) -> _Stored:
                 if (stored := database.tournament(each.created.tournament))
             ],
             stored_ladders(database, since - _REMEMBERED_S),
+            list(map(_name_of, reader.most_played())),
         )
     except SQLAlchemyError as error:
         raise StorageError(f"cannot read {database.shown}: {first_line(error)}") from error
     finally:
         database.close()
+        reader.close()
+
+
+def _games_of(stored: StoredTournament) -> Sequence[str]:
+    """The games of a tournament; none if an older version has stored what this one cannot read."""
+    with contextlib.suppress(games.SpecError, DecodeError):
+        return loads(stored.created.spec).games
+    return ()
+
+
+def _name_of(game: str) -> str:
+    """The name of a game, without its parameters."""
+    return game.partition("(")[0]
 
 
 def _room(settings: Settings, policy: Policy) -> ConnectionRoom:
@@ -443,16 +485,13 @@ def _stop_reactor() -> None:
         reactor().stop()
 
 
-def _warm_up(chosen: Sequence[str]) -> None:
-    """Load games now: the first load on a machine compiles the game, which takes seconds."""
-    games.announce_compilation(partial(doing, at_once=True))
-    if not chosen:
-        compile_games(progress.say)
-    for name in chosen or games.names():
+def _warm_up(chosen: Sequence[str], compiler: GameCompiler) -> None:
+    """Load games now: those that were chosen, or all if they were compiled before."""
+    if chosen or all_are_compiled():
+        compiler.wait(map(_name_of, chosen or games.names()))
+    for text in chosen:
         try:
-            # Others are games of libraries, which are not compiled.
-            if chosen or games.describe(name).example == name:
-                games.load(name)
+            games.load(text)
         except games.SpecError as fault:
             _log.warn("a game cannot be loaded: {fault}", fault=str(fault))
     process.exclude_existing_objects()

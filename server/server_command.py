@@ -59,8 +59,8 @@ Then connect players: playout-player connect_four uct
     "--warm",
     metavar="GAME",
     multiple=True,
-    help="A game to load before the server listens, when clients need no other; repeatable.  "
-    "[default: all games]",
+    help="A game that is ready before the server listens; others are then compiled when they are "
+    "asked for.  Repeatable.",
 )
 @bot_options
 @ladder_options

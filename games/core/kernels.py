@@ -58,6 +58,7 @@ The last one is for games whose views have blocks with winners, which nets are s
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NamedTuple, TypeVar, cast
@@ -65,6 +66,9 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numba
 import numpy as np
 from numba import types
+from numba.core.registry import CPUDispatcher
+from numba.extending import overload
+from numba.np import arrayobj
 from numpy.typing import NDArray
 
 from playout.games.core import compilation_cache
@@ -115,6 +119,23 @@ class Kernels(NamedTuple):
     blocks: Callable[..., None] | None = None
 
 
+def _raise_for_shapes(source: tuple[int, ...], target: tuple[int, ...]) -> None:
+    """Raise ValueError, in compiled code, for an assignment between slices of different shapes."""
+
+
+@overload(_raise_for_shapes)  # type: ignore[untyped-decorator]
+def _raise_for_shapes_compiled(source: object, target: object) -> Callable[..., None]:
+    def raise_(source: object, target: object) -> None:
+        raise ValueError("cannot assign slice from input of different size")
+
+    return raise_
+
+
+# Numba's own error names both shapes. To compile that text takes 2 s in each process, which is more
+# than the kernels of most games take.
+arrayobj.raise_with_shape_context = _raise_for_shapes
+
+
 def kernel(function: F) -> F:
     """Compile a kernel at once; its name determines its signature."""
     name = function.__name__
@@ -125,12 +146,42 @@ def kernel(function: F) -> F:
 
 def helper(function: F) -> F:
     """Compile a function that kernels call; it becomes part of each kernel that calls it."""
-    return numba.njit(nogil=True, error_model="numpy")(function)
+    return _helper(function)
 
 
 def inlined_helper(function: F) -> F:
     """Compile a function that kernels call, and put its code in the place of each call."""
-    return numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
+    return _helper(function, forceinline=True)
+
+
+class _Helper(CPUDispatcher):  # type: ignore[misc]
+    """Compiles a helper for kernels, without what Python needs to call it.
+
+    By default numba also compiles it again for each constant that it is called with. Without both,
+    all games are compiled in two thirds of the time.
+    """
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        return super().get_call_template(tuple(map(types.unliteral, args)), kws)
+
+    def _insert(self, *overload: object) -> None:
+        """Keep what is compiled for kernels from calls of Python."""
+
+    def _compile_for_args(self, *args: object, **kws: object) -> object:
+        """Return what Python calls, which is compiled for it at its first call."""
+        return self._for_python
+
+    @functools.cached_property
+    def _for_python(self) -> object:
+        return numba.njit(nogil=True, error_model="numpy")(self.py_func)
+
+
+def _helper(function: F, **options: bool) -> F:
+    if numba.config.DISABLE_JIT:
+        return function
+    given = {"nopython": True, "nogil": True, "error_model": "numpy"} | options
+    alone = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return cast(F, _Helper(function, targetoptions=given | alone))
 
 
 @inlined_helper

@@ -18,8 +18,8 @@ from playout.games.core import spec
 from playout.players import Limit, Player, Resigned
 from playout.players.training.record import NetScore
 from playout.protocol.tournament_spec import Openings
+from playout.ratings.book import Book
 from playout.ratings.evidence import evidence, pentanomial
-from playout.ratings.openings import Book
 from playout.ratings.pairs import Pair, PairScore
 
 #: The player that uses a file, and its option for the file, by the suffix.

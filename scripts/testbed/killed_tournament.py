@@ -18,7 +18,7 @@ import click
 
 from playout import games
 from playout.protocol.tournament_spec import TournamentSpec, loads
-from playout.ratings.openings import Book
+from playout.ratings.book import Book
 from playout.server.model.records import StoredMatch, StoredTournament
 from playout.server.storage import Database
 from playout.server.tournament import formats

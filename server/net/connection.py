@@ -35,7 +35,7 @@ _KEEPALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
 
 
 class StreamConnection(ABC):
-    """A `driver.ClientTransport` over a stream of bytes; subclasses separate the messages."""
+    """A `transport.ClientTransport` over a stream of bytes; subclasses separate the messages."""
 
     format: MessageFormat
     transport: Any  # ITCPTransport, whose methods, being declared by zope, have no `self`

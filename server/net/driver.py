@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, Protocol
 
 from twisted.logger import Logger
 
+from playout.games import NotReady
 from playout.protocol.codec import ADMINISTRATORS_FRAME, MAX_FRAME, MessageFormat, Unreadable
-from playout.protocol.messages import Code, Error, Event, Move
+from playout.protocol.messages import Code, Error, Event, Move, Request
 from playout.server.core.effects import (
     CallWhenIdle,
     Close,
@@ -34,9 +35,12 @@ from playout.server.core.effects import (
     WakeAt,
 )
 from playout.server.core.hub import Hub
+from playout.server.core.match import Refused
 from playout.server.core.policy import Policy
 from playout.server.model.records import Account, MatchEnded, MovePlayed, Record
+from playout.server.net.held_requests import HeldRequests
 from playout.server.net.loop_delays import StallLog
+from playout.server.net.transport import ClientTransport
 from playout.server.runtime.metrics import Metrics
 from playout.server.runtime.reactor import LoopTime
 from playout.server.runtime.scheduler import CallScheduler, DelayedCall, LoopScheduler
@@ -47,40 +51,6 @@ LONGEST_SLEEP_S = 1.0
 _WARNING_SHARE = 0.9
 
 _log = Logger(namespace="server")
-
-
-class ClientTransport(Protocol):
-    """A connection to one client, over TCP or WebSocket."""
-
-    #: A unique number: see `Driver.new_number`.
-    number: int
-    #: The encoding of its messages.
-    format: MessageFormat
-
-    def address(self) -> str | None:
-        """Return the client's IP address; None until a proxy has announced it."""
-
-    def send(self, data: bytes, *, when_idle: bool = False) -> None:
-        """Send encoded messages; with `when_idle`, when nothing else is to be done."""
-
-    def close(self, *, at_once: bool = False) -> None:
-        """Close it when all output was sent, at the latest after some seconds.
-
-        With `at_once`, drop output that the system does not accept now. Then, as at any other end,
-        `Driver.disconnected` is called.
-        """
-
-    def set_frame_limit(self, most: int) -> None:
-        """Allow frames of up to `most` bytes, now that the client has said hello."""
-
-    def pause_reading(self) -> None:
-        """Stop reading from the peer until `resume_reading`."""
-
-    def resume_reading(self) -> None:
-        """Read from the peer again, after `pause_reading`."""
-
-    def lag_s(self) -> float:
-        """Return the round-trip time in seconds; 0 if it is unknown."""
 
 
 class Storage(Protocol):
@@ -144,6 +114,7 @@ class Driver:
         self._now = self._time.now
         self._stall_log = StallLog(self._time.monotonic)
         self._connections: dict[int, ClientTransport] = {}
+        self._held = HeldRequests(timer, self._handle)
         self._administrators: set[int] = set()
         self._next_wake: DelayedCall | None = None
         #: The numbers of the last record of the hub, and of the last one of a match's end.
@@ -174,21 +145,39 @@ class Driver:
 
     def received(self, connection: ClientTransport, frame: bytes) -> None:
         """Handle a frame from a client; a frame that cannot be decoded is refused."""
-        now, number = self._time.arrived(), connection.number
         try:
             request = connection.format.decode(frame)
         except Unreadable as error:
-            text, re = str(error), error.request_id
-            self._carry_out(self._hub.refuse(number, error.code, text, now, re))
+            now, text, re = self._time.arrived(), str(error), error.request_id
+            self._carry_out(self._hub.refuse(connection.number, error.code, text, now, re))
             return
+        self._handle(connection, request)
+
+    def _handle(self, connection: ClientTransport, request: Request) -> None:
+        now, number = self._time.arrived(), connection.number
         lag_s = connection.lag_s() if type(request) is Move else 0.0
         try:
             effects = self._hub.receive(number, request, now, lag_s)
+        except NotReady as why:
+            effects = self._hold(connection, request, why)
         except Exception:  # a fault here or in a game of a third party must not end the connection
             _log.failure("cannot handle {kind}", kind=type(request).__name__)
             text = "the server failed to handle this request; the operator finds why in the log"
             effects = self._hub.refuse(number, Code.INTERNAL, text, now, request.id)
         self._carry_out(effects)
+
+    def _hold(self, connection: ClientTransport, request: Request, why: NotReady) -> list[Effect]:
+        """Keep a request until its game is ready; return the effects of what it did before."""
+        try:
+            self._held.hold(connection, request, why)
+        except Refused as refused:
+            now, number = self._now(), connection.number
+            return self._hub.refuse(number, refused.code, str(refused), now, request.id)
+        return self._hub.wake(self._now())
+
+    def game_ready(self, name: str) -> None:
+        """Handle the requests that wait for a game, which is ready or has failed."""
+        self._held.release(name)
 
     def refused(self, connection: ClientTransport, code: Code, text: str) -> None:
         """Answer bytes that are no frame with an error."""
@@ -198,6 +187,7 @@ class Driver:
         """Remove a connection whose file is closed; `left` is that of `Hub.disconnect`."""
         self._connections.pop(connection.number, None)
         self._administrators.discard(connection.number)
+        self._held.drop(connection)
         self._carry_out(self._hub.disconnect(connection.number, self._now(), left=left))
 
     def caller(self, method: Callable[..., list[Effect]]) -> Callable[..., None]:

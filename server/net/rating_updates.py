@@ -16,6 +16,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from twisted.python.threadpool import ThreadPool
 
+from playout.games import NotReady
 from playout.ratings.bradley_terry import Ratings, solve
 from playout.server.core.effects import RateLadder
 from playout.server.model.records import Record
@@ -105,7 +106,9 @@ class RatingUpdates:
     def _failed(self, failure: Failure) -> None:
         """Log a new reason of failure, and try again after the pause."""
         reason = first_line(failure.value or Exception())
-        if reason != self._fault and failure.check(SQLAlchemyError):
+        if failure.check(NotReady):
+            pass  # the game of a tournament is being compiled
+        elif reason != self._fault and failure.check(SQLAlchemyError):
             _log.warn("the ratings cannot be updated: {reason}", reason=reason)
         elif reason != self._fault:
             _log.failure("the ratings cannot be updated", failure)

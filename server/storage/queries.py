@@ -100,6 +100,14 @@ class Reader:
                 found.append(game)
         return found
 
+    def most_played(self) -> list[str]:
+        """Return the names of the games of ended matches, the most frequent first."""
+        t = player_totals.c
+        ended = sa.func.sum(t.won + t.tied + t.lost)
+        chosen = sa.select(t.game).group_by(t.game).order_by(ended.desc(), t.game)
+        with self._database.connect() as connection:
+            return list(connection.scalars(chosen))
+
     def latest_players(self, most: int) -> list[str]:
         """Return the names of the players that played last, except guests."""
         t = player_totals.c

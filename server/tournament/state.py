@@ -15,7 +15,8 @@ from playout.protocol.messages import Fixture
 from playout.protocol.names import skeleton
 from playout.protocol.tournament_spec import Sprt, TournamentSpec, loads
 from playout.ratings import sprt
-from playout.ratings.openings import Book, Opening
+from playout.ratings.book import Book
+from playout.ratings.openings import Opening
 from playout.ratings.pairs import Key, Pair, PairScore
 from playout.server.model.records import MatchEnded, MatchStarted, StoredTournament
 from playout.server.tournament import formats, spec_validation

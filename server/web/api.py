@@ -17,7 +17,7 @@ from playout.ratings.leaderboard import LeaderboardEntry, RatingPoint
 from playout.server.core.hub import Hub
 from playout.server.ladder.standings import LadderTable
 from playout.server.model.offered_bots import for_game
-from playout.server.runtime.game_compilation import all_descriptions
+from playout.server.runtime.game_compilation import described_games
 from playout.server.storage.results import (
     MatchFilter,
     MatchRow,
@@ -241,7 +241,7 @@ class Api:
 
     async def _games(self, request: HttpRequest) -> ResultPage[Description]:
         parameters = Parameters(request, ("page", "per_page"))
-        descriptions = await self._archive.run_in_thread(all_descriptions)
+        descriptions, _ = await self._archive.run_in_thread(described_games)
         return page_of(descriptions, parameters.page, parameters.per_page)
 
     async def _bots(self, request: HttpRequest) -> ResultPage[BotResponse]:

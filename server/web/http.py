@@ -17,6 +17,8 @@ from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request
 from zope.interface import implementer
 
+from playout.games import NotReady
+
 TEXT = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"
 JSON = "application/json"
@@ -121,6 +123,9 @@ class HandlerResource(Resource):
     def _failed(self, failure: Failure) -> HttpResponse:
         if isinstance(failure.value, HttpError):
             return self._render_error(failure.value)
+        if isinstance(failure.value, NotReady):
+            text = str(failure.value)
+            return self._render_error(HttpError(http.SERVICE_UNAVAILABLE, text))
         _log.failure("an HTTP request failed", failure)
         error = HttpError(http.INTERNAL_SERVER_ERROR, "the server failed to answer this request")
         return self._render_error(error)

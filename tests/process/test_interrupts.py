@@ -7,12 +7,11 @@ import signal
 import socket
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 
-from support.commands import PATIENCE_S, finish, start
+from support.commands import PATIENCE_S, finish, installed, start
 
 ROOT = Path(__file__).parents[2]
 #: Found by Python at its start. Sends the process SIGINT when it imports a certain module, or at
@@ -38,7 +37,7 @@ POINTS = [
     ("playout-server", (), "playout.server.server_command"),
     ("playout-server", (), "numba"),
     ("playout-server", (), "sqlalchemy"),
-    ("playout-server", (), "playout.games.othello"),
+    ("playout-server", ("--warm", "othello"), "playout.games.othello"),
     ("playout-server", (), "sqlite3.connect"),
     ("playout-server", ("accounts", "create", "Ada"), "sqlite3.connect"),
     ("playout-player", ("nim", "random"), "click"),
@@ -49,14 +48,6 @@ POINTS = [
     ("playout-train", ("status", "."), "playout.players.training.training_command"),
     ("playout-train", ("new", "nim"), "playout.games.nim"),
 ]
-
-
-def installed(command: str) -> list[str]:
-    """The words that run a command as its installed script does."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    module, _, function = project["scripts"][command].partition(":")
-    code = f"import sys; from {module} import {function}; sys.exit({function}())"
-    return [sys.executable, "-P", "-c", code]
 
 
 def interrupted(folder: Path, words: list[str], at: str) -> subprocess.CompletedProcess[str]:

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from playout.server.storage import Database
 from support.commands import RunningServer, run, running_server
-from support.processes import is_gone
+from support.processes import children_of, is_gone
 from support.raw_client import RawClient
 from support.two_clients import WON, TwoClients
 from support.waiting import wait_until
@@ -30,20 +30,9 @@ def url(tmp_path: Path) -> str:
     return f"{SQLITE}{tmp_path / 'playout.db'}"
 
 
-def storing(parent: int) -> list[int]:
-    """Return the storage processes among the children of a process."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):  # it has just ended
-            state, its_parent = path.read_text().rpartition(")")[2].split()[:2]
-            if its_parent == str(parent) and state != "Z":
-                found.append(int(path.parent.name))
-    return found
-
-
 def the_process(server: RunningServer) -> int:
     """Return the storage process of a server."""
-    (process,) = wait_until(lambda: storing(server.process.pid), "the storage process")
+    (process,) = wait_until(lambda: children_of(server.process.pid), "the storage process")
     return process
 
 

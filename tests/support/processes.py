@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
+
+
+def children_of(parent: int) -> list[int]:
+    """Return the running children of a process."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has just ended
+            state, its_parent = path.read_text().rpartition(")")[2].split()[:2]
+            if its_parent == str(parent) and state != "Z":
+                found.append(int(path.parent.name))
+    return found
 
 
 def is_gone(process: int) -> bool:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
+
 from msgspec import structs
 
+from playout import games
+from playout.games.core import spec
 from playout.protocol.messages import (
     Code,
     CreateTournament,
@@ -51,6 +56,7 @@ class TournamentRequests:
     def create_tournament(self, request: CreateTournament, origin: RequestContext) -> None:
         """Begin a tournament, and send it."""
         session = origin.session
+        _require_ready(request.spec.games)  # the specification is checked later, in steps
 
         def refused(error: Refused) -> None:
             if session.connection is not None:
@@ -94,3 +100,10 @@ class TournamentRequests:
         if session.connection is not None:  # it may have been lost since the request
             self._context.send_to(session, structs.replace(to_message(tournament), re=request.id))
             self._feed.watch(session, tournament, now, from_now=from_now)
+
+
+def _require_ready(texts: Sequence[str]) -> None:
+    """Raise NotReady if one of these games is being compiled."""
+    for text in texts:
+        with contextlib.suppress(games.SpecError):  # checked with the specification
+            games.describe(spec.parse(text).name)

@@ -18,7 +18,7 @@ from playout import games
 from playout.games import BoardView, Description, Game, State
 from playout.games.core.description import Variant
 from playout.server.core.view import board_of, position_view_of
-from playout.server.runtime.game_compilation import all_descriptions
+from playout.server.runtime.game_compilation import described_games
 from playout.server.web.http import (
     JSON,
     HttpError,
@@ -58,30 +58,35 @@ class _GameEntry:
 
 async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     """The games, each with its variants."""
-    entries = await source.archive.run_in_thread(_entries)
-    return await source.render("games.html", games=entries, alone=False)
+    entries, missing = await source.archive.run_in_thread(_entries)
+    return await source.render("games.html", games=entries, missing=missing, alone=False)
 
 
 async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
     """One game, or the example positions in JSON, by the names of the games."""
-    entries = await source.archive.run_in_thread(_entries)
+    entries, missing = await source.archive.run_in_thread(_entries)
     if request.path == (_POSITIONS,):
         drawings = {each.description.name: each.example.drawing for each in entries}
         return await source.archive.run_in_thread(
             lambda: cacheable_response(msgspec.json.encode(drawings), JSON)
         )
-    found = [each for each in entries if request.path == (each.description.name,)]
+    (name, *below) = request.path
+    if name in missing and not below:
+        text = "this game is being compiled for this machine; try again in a moment"
+        raise HttpError(http.SERVICE_UNAVAILABLE, text)
+    found = [each for each in entries if each.description.name == name and not below]
     if not found:
         raise HttpError(http.NOT_FOUND, "not found")
-    return await source.render("games.html", games=found, alone=True)
+    return await source.render("games.html", games=found, missing=[], alone=True)
+
+
+def _entries() -> tuple[list[_GameEntry], list[str]]:
+    """The games that are ready, and the names of those that are being compiled."""
+    described, missing = described_games()
+    return [entry for each in described if (entry := _entry(each.name))], missing
 
 
 @functools.cache
-def _entries() -> list[_GameEntry]:
-    all_descriptions()  # compiles the games first
-    return [each for name in games.names() if (each := _entry(name))]
-
-
 def _entry(name: str) -> _GameEntry | None:
     """A game with its examples; None for a plug-in game that fails."""
     try:

@@ -9,22 +9,22 @@ from typing import Any
 
 from msgspec import to_builtins
 
+from playout.games import Description
 from playout.protocol.messages import Outcome, Overview
-from playout.server.runtime.game_compilation import all_descriptions
+from playout.server.runtime.game_compilation import FIRST_GAME, described_games
 from playout.server.storage.results import MatchRow
 from playout.server.web.http import HttpRequest, HttpResponse
 from playout.server.web.pages.source import PageSource
 from playout.server.web.worker_pool import WorkUnavailable
 
-#: The game that is selected by default: one that most people know.
-FIRST_GAME = "connect_four"
 #: The number of results on the page.
 RESULTS = 10
 
 
 async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     """The page, which its script keeps up to date."""
-    descriptions = await source.archive.run_in_thread(_descriptions)
+    described, missing = await source.archive.run_in_thread(described_games)
+    descriptions = _as_data(tuple(described))
     try:
         stored = await source.archive.latest_matches(RESULTS)
     except WorkUnavailable:  # people can still play
@@ -37,14 +37,15 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
         seeks=[seek for seek in overview.seeks if not seek.opponent],
         results=_results(overview, stored),
         games=descriptions,
+        missing=missing,
         first_game=FIRST_GAME if FIRST_GAME in names else next(iter(names), None),
         data={"games": descriptions, "bots": to_builtins(source.hub.bots.offered)},
     )
 
 
-@functools.cache
-def _descriptions() -> list[dict[str, Any]]:
-    return list(map(asdict, all_descriptions()))
+@functools.lru_cache(1)
+def _as_data(descriptions: tuple[Description, ...]) -> list[dict[str, Any]]:
+    return list(map(asdict, descriptions))
 
 
 def _results(overview: Overview, stored: Sequence[MatchRow]) -> Sequence[Outcome | MatchRow]:

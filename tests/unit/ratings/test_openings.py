@@ -9,7 +9,9 @@ import pytest
 from playout import games
 from playout.games import Game, State
 from playout.protocol.tournament_spec import Openings
-from playout.ratings.openings import Book, Opening, OpeningError, generated, is_open
+from playout.ratings.book import Book
+from playout.ratings.opening_generator import generated, is_open
+from playout.ratings.openings import Opening, OpeningError
 
 GAMES = ["connect_four", "gomoku", "mnk(m=8,n=8,k=5)", "nim", "othello", "ultimate_tic_tac_toe"]
 

@@ -9,7 +9,7 @@ import pytest
 from playout import games
 from playout.games import Game, State
 from playout.games.core.random import seeded
-from playout.ratings.openings import mean_return, wins_within
+from playout.ratings.opening_generator import mean_return, wins_within
 from support.plain import Plain
 
 GAMES = ["connect_four", "tic_tac_toe", "mnk(m=4,n=4,k=3)", "nim(chips=9)", "othello"]

@@ -1,0 +1,35 @@
+// The line about games that are being compiled, and a link to the page with all when they are ready.
+// A page without any game is loaded again when the first one is ready.
+
+const INTERVAL_MS = 2000;
+
+const line = document.getElementById("to-come");
+
+async function refresh() {
+  if (document.hidden) return later();
+  try {
+    const response = await fetch(location.href);
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const fresh = page.getElementById("to-come");
+    const isFirst = response.ok && "empty" in line.dataset && !(fresh && "empty" in fresh.dataset);
+    if (isFirst) return location.reload();
+    if (response.ok && !fresh) return offerAll();
+    if (fresh) line.textContent = fresh.textContent;
+  } catch {
+    // The server cannot be reached at the moment.
+  }
+  later();
+}
+
+function later() {
+  setTimeout(refresh, INTERVAL_MS);
+}
+
+function offerAll() {
+  const link = document.createElement("a");
+  link.href = location.href;
+  link.textContent = "show them";
+  line.replaceChildren("All games are ready: ", link);
+}
+
+later();
