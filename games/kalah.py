@@ -22,52 +22,73 @@ from playout.games import (
     helper,
     kernel,
 )
-from playout.games.core.kernels import inlined_helper, outcome_of
+from playout.games.core.bits import write_bits
+from playout.games.core.kernels import outcome_of
 from playout.games.core.pits import (
     MAX_HOUSES,
     MAX_SEEDS,
+    OPPOSITE,
     PARAMETERS,
+    STORE,
+    every_pit,
+    filled,
     pit_name,
     pits_view,
     read_counts,
+    row_of,
+    sowing_of,
+    sowings,
+    total,
+    write_row,
 )
-from playout.games.core.playouts import random_playout
-from playout.games.core.random import Rng, below
+from playout.games.core.random import DRAWN, GAMMA, Rng, below, one_of
 
-# board: player, outcome, pits of each player, all seeds, then those in each pit and store
-_HOUSES, _TOTAL, _PITS = 2, 3, 4
+# board: player, outcome, pits of each player, all seeds, the rows of player 1 and player 2
+_HOUSES, _TOTAL, _ROWS = 2, 3, 4
 
-
-@helper
-def store_of(board: Board, player: int) -> int:
-    """Return the index of a player's store; the pits of player 2 follow the store of player 1."""
-    return _PITS + (board[_HOUSES] + 1) * (2 - player)
+_OWN, _OTHER, _PLACES = sowings(stores=True)
 
 
 @helper
-def first_pit(board: Board, player: int) -> int:
-    """Return the place of a player's first pit."""
-    return store_of(board, 3 - player) + 1
+def first_action(player: int, houses: int) -> int:
+    """Return the action of a player's first pit."""
+    return 1 if player == 1 else houses + 2
 
 
 @helper
-def playable(board: Board, player: int) -> int:
-    """Return the number of a player's pits that have seeds."""
-    first = first_pit(board, player)
-    n = 0
-    for place in range(first, first + board[_HOUSES]):
-        n += board[place] > 0
-    return n
+def sow(own: int, other: int, houses: int, pit: int) -> tuple[int, int, int]:
+    """Sow the seeds of a pit; return both rows, and the places of the sowing."""
+    seeds, places = own >> 8 * pit & 0xFF, 0
+    own ^= seeds << 8 * pit
+    while seeds > 2 * houses:
+        seeds -= 2 * houses + 1
+        own += every_pit(houses) | 1 << 8 * STORE
+        other += every_pit(houses)
+        places = (1 << houses) - 1 << OPPOSITE | (1 << houses) - 1
+    n = np.uint64(sowing_of(houses, pit, seeds))
+    return own + _OWN[n], other + _OTHER[n], places | _PLACES[n]
 
 
 @helper
-def set_outcome(board: Board) -> None:
-    """Count all seeds of each side for its player."""
-    lead = 0
-    for place in range(_PITS, len(board)):
-        is_first = _PITS < place <= store_of(board, 1)
-        lead += board[place] if is_first else -board[place]
-    board[1] = outcome_of(lead)
+def captured(own: int, other: int, houses: int, last: int) -> int:
+    """Return how many seeds of the opponent the player captures with the last seed."""
+    pit = last if last < STORE else 7  # a byte without seeds
+    seeds = own >> 8 * pit & 0xFF
+    is_alone = (seeds ^ 1) - 1 >> 8  # as a mask
+    return is_alone & other >> (8 * (houses - 1 - pit) & 63) & 0xFF
+
+
+@helper
+def capture(own: int, other: int, houses: int, last: int, seeds: int) -> tuple[int, int]:
+    """Move the last seed and those opposite into the store; return both rows."""
+    own += (seeds + 1 << 8 * STORE) - (1 << 8 * last)
+    return own, other - (seeds << 8 * (houses - 1 - last))
+
+
+@helper
+def finish(board: Board) -> None:
+    """Set the outcome: all seeds of each side are its player's."""
+    board[1] = outcome_of(total(board[_ROWS]) - total(board[_ROWS + 1]))
 
 
 @kernel
@@ -77,71 +98,86 @@ def start(board: Board, params: Vector) -> None:
     board[1] = 0
     board[_HOUSES] = houses
     board[_TOTAL] = 2 * houses * seeds
-    board[_PITS:] = seeds
-    board[store_of(board, 1)] = board[store_of(board, 2)] = 0
+    board[_ROWS] = board[_ROWS + 1] = seeds * every_pit(houses)
 
 
 @kernel
 def legal(board: Board, actions: Vector) -> int:
-    n = 0
-    first = first_pit(board, board[0])
-    for place in range(first, first + board[_HOUSES]):
-        if board[1] == 0 and board[place] > 0:
-            actions[n] = place - _PITS
-            n += 1
-    return n
+    if board[1]:
+        return 0
+    pits = filled(board[_ROWS + board[0] - 1])
+    return write_bits(pits, first_action(board[0], board[_HOUSES]), actions, 0)
 
 
 @kernel
 def play(board: Board, action: int) -> None:
-    player = board[0]
-    store, skipped = store_of(board, player), store_of(board, 3 - player)
-    first, end = skipped + 1, _PITS + 2 * (board[_HOUSES] + 1)
-    place = _PITS + action
-    seeds = board[place]
-    board[place] = 0
-    while seeds > 0:
-        place = place + 1 if place + 1 < end else _PITS
-        if place != skipped:
-            board[place] += 1
-            seeds -= 1
-    if first <= place < first + board[_HOUSES] and board[place] == 1:
-        opposite = _PITS + end - place
-        if board[opposite] > 0:
-            board[store] += 1 + board[opposite]
-            board[place] = board[opposite] = 0
-    if place != store:
+    player, houses = board[0], board[_HOUSES]
+    mine, theirs = _ROWS + player - 1, _ROWS + 2 - player
+    pit = action - first_action(player, houses)
+    own, other, places = sow(board[mine], board[theirs], houses, pit)
+    last = places >> 16 & 0xFF
+    seeds = captured(own, other, houses, last)
+    if seeds:
+        own, other = capture(own, other, houses, last, seeds)
+    board[mine], board[theirs] = own, other
+    if last != STORE:
         board[0] = 3 - player
-    if playable(board, 1) == 0 or playable(board, 2) == 0:
-        set_outcome(board)
-
-
-@inlined_helper
-def choose(board: Board, state: np.uint64) -> int:
-    """Return a random pit with seeds of the player to move."""
-    pick = below(state, playable(board, board[0]))
-    place = first_pit(board, board[0])
-    while pick > 0 or board[place] == 0:
-        pick -= board[place] > 0
-        place += 1
-    return place - _PITS
+    if filled(own) == 0 or filled(other) == 0:
+        finish(board)
 
 
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
-    return random_playout(board, rng, trace, choose, play)
+    player, houses, state = board[0], board[_HOUSES], rng[0]
+    if board[1]:
+        return 0
+    own, other = board[_ROWS + player - 1], board[_ROWS + 2 - player]
+    mine, theirs = filled(own), filled(other)
+    first = first_action(player, houses)
+    ply = 0
+    while mine and theirs:
+        state += GAMMA
+        pit = one_of(mine, below(state, DRAWN))
+        trace[ply] = first + pit
+        ply += 1
+        own, other, places = sow(own, other, houses, pit)
+        mine = mine & ~(1 << pit) | places & 0xFF
+        theirs |= places >> OPPOSITE & 0xFF
+        last = places >> 16 & 0xFF
+        seeds = captured(own, other, houses, last)
+        if seeds:
+            own, other = capture(own, other, houses, last, seeds)
+            mine, theirs = filled(own), filled(other)
+        # The players change places without a branch, which would be hard to predict.
+        turn = -(places >> 24)
+        first ^= (1 ^ houses + 2) & turn
+        rows, pits = (own ^ other) & turn, (mine ^ theirs) & turn
+        own, other, mine, theirs = own ^ rows, other ^ rows, mine ^ pits, theirs ^ pits
+    rng[0] = state
+    board[0] = 1 if first == 1 else 2
+    board[_ROWS + board[0] - 1], board[_ROWS + 2 - board[0]] = own, other
+    finish(board)
+    return ply
 
 
 @kernel
 def write(board: Board, state: Vector) -> None:
+    houses = board[_HOUSES]
+    first, second = board[_ROWS], board[_ROWS + 1]
     state[:2] = board[:2]
-    state[2:] = board[_PITS:]
+    state[2], state[3 + houses] = second >> 8 * STORE, first >> 8 * STORE
+    write_row(first, state[3 : 3 + houses])
+    write_row(second, state[4 + houses :])
 
 
 @kernel
 def read(state: Vector, board: Board) -> None:
+    houses = board[_HOUSES]
+    counts = np.empty(len(state) - 2, dtype=np.int64)
+    read_counts(state[2:], counts, board[_TOTAL])
     board[:2] = state[:2]
-    read_counts(state[2:], board[_PITS:], board[_TOTAL])
+    board[_ROWS] = row_of(counts[1 : 1 + houses]) | counts[1 + houses] << 8 * STORE
+    board[_ROWS + 1] = row_of(counts[2 + houses :]) | counts[0] << 8 * STORE
 
 
 class Kalah(KernelGame):
@@ -180,7 +216,7 @@ class Kalah(KernelGame):
         moves_of_both = 2 * (2 ** (houses - 1) - 1) + 1
         super().__init__(
             (houses, seeds),
-            board=_PITS + places,
+            board=_ROWS + 2,
             state=2 + places,
             actions=places,
             plies=2 * houses * seeds * moves_of_both,

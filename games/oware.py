@@ -23,127 +23,126 @@ from playout.games import (
     helper,
     kernel,
 )
-from playout.games.core.bits import count, nth, write_bits
+from playout.games.core.bits import write_bits
 from playout.games.core.kernels import inlined_helper, outcome_of
 from playout.games.core.pits import (
     MAX_HOUSES,
     MAX_SEEDS,
+    OPPOSITE,
     PARAMETERS,
+    PITS,
+    STORE,
+    every_pit,
+    filled,
     pit_name,
     pits_view,
     read_counts,
+    row_of,
+    sowing_of,
+    sowings,
+    sums,
+    total,
+    write_row,
 )
-from playout.games.core.playouts import random_playout
-from playout.games.core.random import Rng, below
+from playout.games.core.random import DRAWN, GAMMA, Rng, below, one_of
 from playout.games.core.repetition import count_again, forget, remember, visits
 
 #: Moves in a row without a capture that end the game.
 QUIET_PLIES = 300
 
 # board: player, outcome, pits of each player, seeds at the start, earlier positions since the last
-# capture; the seeds in the pits of player 1 and player 2, then those that both have captured, and
-# the numbers of these positions, filled up with 0. The player to move in a position follows from
-# its index.
-_HOUSES, _TOTAL, _EARLIER, _PITS = 2, 3, 4, 5
+# capture, the number of the position, the rows of player 1 and player 2, with the seeds that they
+# have captured in the stores, and the numbers of the earlier positions, filled up with 0. The
+# player to move in a position follows from its index.
+_HOUSES, _TOTAL, _EARLIER, _NUMBER, _ROWS, _HISTORY = 2, 3, 4, 5, 6, 8
 
-_MOST = 2 * MAX_HOUSES * (MAX_SEEDS + 1)
-#: _CHOICES[n, k]: the number of ways to choose k of n things.
-_CHOICES = np.array([[math.comb(n, k) for k in range(2 * MAX_HOUSES)] for n in range(_MOST)])
+_OWN, _OTHER, _PLACES = sowings(stores=False)
+
+#: For bar k and place n at k * _MOST + n, the number of ways to choose k + 1 of n + k things.
+_MOST = 2 * MAX_HOUSES * MAX_SEEDS + 1
+_CHOICES = np.array([math.comb(n + k, k + 1) for k in range(2 * MAX_HOUSES) for n in range(_MOST)])
+#: A multiplier that distributes the numbers of positions evenly.
+_SPREAD = 0x5851F42D4C957F2D
 
 
 @helper
-def number(board: Board) -> int:
+def number(first: int, second: int, houses: int) -> int:
     """Return a number, 1 or greater, that no other position with as many seeds has.
 
     Written as a row of seeds with a bar between two pits, a position is a choice of places for the
-    bars: its number in the combinatorial number system.
+    bars: its number in the combinatorial number system. A place is the number of seeds before it.
     """
-    total, place = 1, 0
-    for bar in range(2 * board[_HOUSES] - 1):
-        place += board[_PITS + bar]
-        total += _CHOICES[place + bar, bar + 1]
-    return total
-
-
-@helper
-def seeds_of(board: Board, player: int) -> int:
-    """Return the number of seeds in a player's row."""
-    first = _PITS + (player - 1) * board[_HOUSES]
-    n = 0
-    for place in range(first, first + board[_HOUSES]):
-        n += board[place]
+    places = sums(first) & (1 << 8 * houses) - 1
+    later = sums(second) + every_pit(houses) * total(first & PITS) & (1 << 8 * (houses - 1)) - 1
+    n = 1
+    for bar in range(MAX_HOUSES):
+        n += _CHOICES[np.uint64(bar * _MOST + (places >> 8 * bar & 0xFF))]
+        n += _CHOICES[np.uint64((houses + bar) * _MOST + (later >> 8 * bar & 0xFF))]
     return n
 
 
 @helper
-def scores_at(board: Board) -> int:
-    """Return where the seeds that player 1 has captured are; those of player 2 follow."""
-    return _PITS + 2 * board[_HOUSES]
-
-
-@helper
-def fewest(board: Board, pit: int) -> int:
-    """Return how many seeds a pit must have so that the player to move can sow from it.
+def movable(own: int, other: int, houses: int) -> int:
+    """Return the pits from which the player to move can sow, as bits.
 
     A player must not leave the opponent without seeds.
     """
-    return 1 if seeds_of(board, 3 - board[0]) else board[_HOUSES] - pit
-
-
-@helper
-def movable(board: Board) -> int:
-    """Return the pits from which the player to move can sow, as bits."""
-    first = _PITS + (board[0] - 1) * board[_HOUSES]
-    pits = 0
-    for pit in range(board[_HOUSES]):
-        if board[first + pit] >= fewest(board, pit):
-            pits |= 1 << pit
+    pits = filled(own)
+    if other & PITS == 0:
+        for pit in range(houses):
+            if own >> 8 * pit & 0xFF < houses - pit:
+                pits &= ~(1 << pit)
     return pits
 
 
 @helper
-def history_at(board: Board) -> int:
-    """Return where the earlier positions are."""
-    return _PITS + 2 * board[_HOUSES] + 2
+def sow(own: int, other: int, houses: int, pit: int) -> tuple[int, int, int]:
+    """Sow the seeds of a pit, not into the pit; return both rows, and the places of the sowing."""
+    seeds, places = own >> 8 * pit & 0xFF, 0
+    own ^= seeds << 8 * pit
+    while seeds >= 2 * houses:
+        seeds -= 2 * houses - 1
+        own += every_pit(houses) ^ 1 << 8 * pit
+        other += every_pit(houses)
+        places = (1 << houses) - 1 << OPPOSITE | (1 << houses) - 1 & ~(1 << pit)
+    n = np.uint64(sowing_of(houses, pit, seeds))
+    return own + _OWN[n], other + _OTHER[n], places | _PLACES[n]
 
 
 @helper
-def sow(board: Board, pit: int) -> int:
-    """Sow the seeds of a pit, not into the pit itself; return the last pit."""
-    seeds, place = board[_PITS + pit], pit
-    board[_PITS + pit] = 0
-    while seeds > 0:
-        place = place + 1 if place + 1 < 2 * board[_HOUSES] else 0
-        if place != pit:
-            board[_PITS + place] += 1
-            seeds -= 1
-    return place
+def captures(other: int, last: int) -> bool:
+    """Return whether the last pit is the opponent's, and has two or three seeds."""
+    pit = last - OPPOSITE if last >= OPPOSITE else 7  # a byte without seeds
+    return other >> 8 * pit & 0xFE == 2
 
 
 @helper
-def capture(board: Board, last: int) -> int:
-    """Capture twos and threes from the last pit backwards, but not all seeds; return how many."""
-    first = (2 - board[0]) * board[_HOUSES]
-    captured, place = 0, last
-    while first <= place < first + board[_HOUSES] and 2 <= board[_PITS + place] <= 3:
-        captured += board[_PITS + place]
-        place -= 1
-    if captured == seeds_of(board, 3 - board[0]):
-        return 0
-    board[_PITS + place + 1 : _PITS + last + 1] = 0
-    board[scores_at(board) + board[0] - 1] += captured
-    return captured
+def capture(own: int, other: int, last: int) -> tuple[int, int]:
+    """Capture twos and threes from the last pit backwards, but not all seeds; return both rows."""
+    taken, pit = 0, last - OPPOSITE
+    while pit >= 0 and other >> 8 * pit & 0xFE == 2:
+        taken |= other & 0xFF << 8 * pit
+        pit -= 1
+    if taken == other & PITS:
+        taken = 0
+    return own + (total(taken) << 8 * STORE), other - taken
+
+
+@helper
+def is_decided(own: int, other: int, half: int) -> bool:
+    """Return whether a player has captured more than half of the seeds, or both have half."""
+    mine, theirs = own >> 8 * STORE, other >> 8 * STORE
+    return mine > half or theirs > half or mine == theirs == half
 
 
 @helper
 def finish(board: Board) -> None:
     """Give each player the seeds of their row, and set the outcome."""
-    scores = scores_at(board)
-    for player in (1, 2):
-        board[scores + player - 1] += seeds_of(board, player)
-    board[_PITS:scores] = 0
-    forget(board, _EARLIER, history_at(board))
-    board[1] = outcome_of(board[scores] - board[scores + 1])
+    first, second = total(board[_ROWS]), total(board[_ROWS + 1])
+    board[_ROWS], board[_ROWS + 1] = first << 8 * STORE, second << 8 * STORE
+    board[_NUMBER] = 1
+    forget(board, _EARLIER, _HISTORY)
+    board[1] = outcome_of(first - second)
 
 
 @kernel
@@ -153,55 +152,124 @@ def start(board: Board, params: Vector) -> None:
     board[0] = 1
     board[_HOUSES] = houses
     board[_TOTAL] = 2 * houses * seeds
-    board[_PITS : scores_at(board)] = seeds
+    board[_ROWS] = board[_ROWS + 1] = seeds * every_pit(houses)
+    board[_NUMBER] = number(board[_ROWS], board[_ROWS + 1], houses)
 
 
 @kernel
 def legal(board: Board, actions: Vector) -> int:
     if board[1]:
         return 0
-    return write_bits(movable(board), 0, actions, 0)
+    own, other = board[_ROWS + board[0] - 1], board[_ROWS + 2 - board[0]]
+    return write_bits(movable(own, other, board[_HOUSES]), 0, actions, 0)
 
 
 @kernel
 def play(board: Board, action: int) -> None:
-    scores, history, half = scores_at(board), history_at(board), board[_TOTAL] // 2
-    remember(board, _EARLIER, history, number(board))
-    if capture(board, sow(board, (board[0] - 1) * board[_HOUSES] + action)):
-        forget(board, _EARLIER, history)
-    board[0] = 3 - board[0]
-    first, second = board[scores], board[scores + 1]
-    decided = first > half or second > half or first == second == half
-    repeated = visits(board, _EARLIER, history, number(board), 2) > 0
-    if decided or repeated or board[_EARLIER] >= QUIET_PLIES or movable(board) == 0:
+    player, houses = board[0], board[_HOUSES]
+    remember(board, _EARLIER, _HISTORY, board[_NUMBER])
+    mine, theirs = _ROWS + player - 1, _ROWS + 2 - player
+    own, other, places = sow(board[mine], board[theirs], houses, action)
+    last = places >> 16 & 0xFF
+    if captures(other, last):
+        before = own
+        own, other = capture(own, other, last)
+        if own != before:
+            forget(board, _EARLIER, _HISTORY)
+    board[mine], board[theirs] = own, other
+    board[_NUMBER] = number(board[_ROWS], board[_ROWS + 1], houses)
+    board[0] = 3 - player
+    decided = is_decided(own, other, board[_TOTAL] // 2)
+    repeated = visits(board, _EARLIER, _HISTORY, board[_NUMBER], 2) > 0
+    if decided or repeated or board[_EARLIER] >= QUIET_PLIES or movable(other, own, houses) == 0:
         finish(board)
 
 
 @inlined_helper
-def choose(board: Board, state: np.uint64) -> int:
-    """Return a random pit from which the player to move can sow."""
-    pits = movable(board)
-    return nth(pits, below(state, count(pits)))
+def mark(position: int) -> int:
+    """Return a word with one bit, for a set of positions that may also have others."""
+    return 1 << (position * _SPREAD >> 58 & 63)
 
 
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
-    return random_playout(board, rng, trace, choose, play)
+    if board[1]:
+        return 0
+    player, houses, half, state = board[0], board[_HOUSES], board[_TOTAL] // 2, rng[0]
+    own, other = board[_ROWS + player - 1], board[_ROWS + 2 - player]
+    here = board[_NUMBER]
+    # Marks of the earlier positions with this player to move, and with the other.
+    seen = seen_after = 0
+    for i in range(board[_EARLIER]):
+        seen, seen_after = seen_after, seen | mark(board[_HISTORY + i])
+    mine, theirs = filled(own), filled(other)
+    ply, earlier = 0, board[_EARLIER]
+    most = earlier
+    state += GAMMA
+    drawn = below(state, DRAWN)
+    while earlier < QUIET_PLIES:
+        pits = mine
+        if theirs == 0:
+            pits = movable(own, other, houses)
+        if pits == 0:
+            break
+        board[_HISTORY + earlier] = here
+        earlier += 1
+        most = max(most, earlier)
+        seen, seen_after = seen_after, seen | mark(here)
+        pit = one_of(pits, drawn)
+        state += GAMMA
+        drawn = below(state, DRAWN)
+        trace[ply] = pit
+        ply += 1
+        own, other, places = sow(own, other, houses, pit)
+        mine = mine & ~(1 << pit) | places & 0xFF
+        theirs |= places >> OPPOSITE & 0xFF
+        last = places >> 16 & 0xFF
+        if captures(other, last):
+            before = own
+            own, other = capture(own, other, last)
+            theirs = filled(other)
+            if own != before:
+                earlier = seen = seen_after = 0
+        own, other, mine, theirs, player = other, own, theirs, mine, 3 - player
+        if earlier == 0 and is_decided(own, other, half):
+            break
+        first = own if player == 1 else other
+        here = number(first, own ^ other ^ first, houses)
+        if seen & mark(here):
+            board[_EARLIER] = earlier
+            if visits(board, _EARLIER, _HISTORY, here, 2):
+                break
+    rng[0] = state
+    board[0], board[_EARLIER] = player, most
+    board[_ROWS + player - 1], board[_ROWS + 2 - player] = own, other
+    finish(board)
+    return ply
 
 
 @kernel
 def write(board: Board, state: Vector) -> None:
+    houses = board[_HOUSES]
+    first, second, scores = board[_ROWS], board[_ROWS + 1], 2 + 2 * houses
     state[:2] = board[:2]
-    state[2:] = board[_PITS:]
+    write_row(first, state[2 : 2 + houses])
+    write_row(second, state[2 + houses : scores])
+    state[scores], state[scores + 1] = first >> 8 * STORE, second >> 8 * STORE
+    state[scores + 2 :] = board[_HISTORY:]
 
 
 @kernel
 def read(state: Vector, board: Board) -> None:
+    houses, rest = board[_HOUSES], state[2:]
+    counts = np.empty(2 * houses + 2, dtype=np.int64)
+    read_counts(rest, counts, board[_TOTAL])
     board[:2] = state[:2]
-    history = history_at(board)
-    board[history:] = state[2 + history - _PITS :]
-    read_counts(state[2:], board[_PITS:history], board[_TOTAL])
-    count_again(board, _EARLIER, history, QUIET_PLIES - 1)
+    board[_ROWS] = row_of(counts[:houses]) | counts[-2] << 8 * STORE
+    board[_ROWS + 1] = row_of(counts[houses:-2]) | counts[-1] << 8 * STORE
+    board[_NUMBER] = number(board[_ROWS], board[_ROWS + 1], houses)
+    board[_HISTORY:] = rest[2 * houses + 2 :]
+    count_again(board, _EARLIER, _HISTORY, QUIET_PLIES - 1)
 
 
 class Oware(KernelGame):
@@ -233,12 +301,11 @@ class Oware(KernelGame):
     def __init__(self, houses: int = 6, seeds: int = 4) -> None:
         self.houses = checked("oware", "houses", houses, 1, MAX_HOUSES)
         checked("oware", "seeds", seeds, 1, MAX_SEEDS)
-        words = 2 * houses + 2 + QUIET_PLIES
         # A capture takes two seeds or more.
         super().__init__(
             (houses, seeds),
-            board=_PITS + words,
-            state=2 + words,
+            board=_HISTORY + QUIET_PLIES,
+            state=2 + 2 * houses + 2 + QUIET_PLIES,
             actions=houses,
             plies=QUIET_PLIES * (houses * seeds + 1),
             earlier=QUIET_PLIES,

@@ -12,10 +12,8 @@ from typing import ClassVar
 import numpy as np
 
 from playout.games import Board, GridGame, Kernels, Vector, helper, kernel
-from playout.games.core.bits import count, nth
-from playout.games.core.kernels import inlined_helper
-from playout.games.core.playouts import random_playout
-from playout.games.core.random import Rng, below
+from playout.games.core.bits import write_bits
+from playout.games.core.random import GAMMA, Rng, below
 
 SIDE = 6
 CELLS = SIDE * SIDE
@@ -25,15 +23,10 @@ TURNS = 8
 # its ring clockwise, beginning with a corner, then its middle. To turn it is to rotate its ring by
 # two bits.
 _RING = ((0, 0), (0, 1), (0, 2), (1, 2), (2, 2), (2, 1), (2, 0), (1, 0), (1, 1))
+_QUARTERS = ((0, 0), (0, 3), (3, 3), (3, 0))
+_PATTERNS = 1 << len(_RING)
 
-
-def _places() -> list[int]:
-    """Return the cell of each bit."""
-    corners = ((0, 0), (0, 3), (3, 3), (3, 0))
-    return [(top + row) * SIDE + left + column for top, left in corners for row, column in _RING]
-
-
-_CELL_OF = np.array(_places())
+_CELL_OF = np.array([(r + i) * SIDE + c + j for r, c in _QUARTERS for i, j in _RING])
 _BIT_OF = np.argsort(_CELL_OF)
 _ALL = (1 << CELLS) - 1
 
@@ -50,40 +43,61 @@ def _lines() -> list[int]:
     return found
 
 
-_LINES = np.array(_lines())
+def _complete() -> Vector:
+    """Return for each quarter and each pattern of stones in it the lines that lack no stone there.
+
+    Lines are bits.
+    """
+    patterns, found = np.arange(_PATTERNS), np.zeros((len(_QUARTERS), _PATTERNS), dtype=np.int64)
+    for quarter, complete in enumerate(found):
+        for n, line in enumerate(_lines()):
+            part = line >> quarter * len(_RING) & _PATTERNS - 1
+            complete |= (patterns & part == part).astype(np.int64) << n
+    return found.ravel()
+
+
+_COMPLETE = _complete()
+#: For each rotation of the rings by 0 to 7 bits, to which bit it moves each bit.
+_ROTATED = np.array(
+    [
+        bit // 9 * 9 + (bit % 9 + up) % 8 if bit % 9 < 8 else bit
+        for up in range(8)
+        for bit in range(CELLS)
+    ]
+)
 
 
 @helper
-def has_line(stones: int) -> bool:
-    """Return whether there are five stones in a row."""
-    found = False
-    for line in _LINES:
-        found |= stones & line == line
+def lines(stones: int) -> int:
+    """Return the lines of five stones, as bits."""
+    found = -1
+    for quarter in range(4):
+        found &= _COMPLETE[quarter * _PATTERNS + (stones >> 9 * quarter & _PATTERNS - 1)]
     return found
+
+
+@helper
+def rotation(turn: int) -> int:
+    """Return by how many bits a turn rotates the ring of its quarter."""
+    return 2 if turn & 1 else 6
 
 
 @helper
 def turned(stones: int, turn: int) -> int:
     """Return the stones after a turn: twice the number of a quarter, and 1 more for clockwise."""
     first = 9 * (turn >> 1)
-    ring = stones >> first & 0xFF
-    up = 2 if turn & 1 else 6
+    ring, up = stones >> first & 0xFF, rotation(turn)
     rotated = (ring << up | ring >> (8 - up)) & 0xFF
     return stones & ~(0xFF << first) | rotated << first
 
 
 @helper
-def move(board: Board, bit: int, turn: int) -> None:
-    """Put a stone, turn a quarter, and set the outcome if the game is over."""
-    player = board[0]
-    board[1 + player] |= 1 << bit
-    board[2], board[3] = turned(board[2], turn), turned(board[3], turn)
-    board[0] = 3 - player
-    first, second = has_line(board[2]), has_line(board[3])
-    if first != second:
-        board[1] = 1 if first else 2
-    elif first or board[2] | board[3] == _ALL:
-        board[1] = -1
+def outcome(first: int, second: int) -> int:
+    """Return the outcome of a position with these stones."""
+    one, two = lines(first) != 0, lines(second) != 0
+    if one != two:
+        return 1 if one else 2
+    return -1 if one or first | second == _ALL else 0
 
 
 @kernel
@@ -94,31 +108,54 @@ def start(board: Board, params: Vector) -> None:
 
 @kernel
 def legal(board: Board, actions: Vector) -> int:
+    if board[1]:
+        return 0
     n = 0
     for cell in range(CELLS):
-        if board[1] == 0 and (board[2] | board[3]) >> _BIT_OF[cell] & 1 == 0:
+        if (board[2] | board[3]) >> _BIT_OF[cell] & 1 == 0:
             for turn in range(TURNS):
-                actions[n] = cell * TURNS + turn
-                n += 1
+                actions[n + turn] = cell * TURNS + turn
+            n += TURNS
     return n
 
 
 @kernel
 def play(board: Board, action: int) -> None:
-    move(board, _BIT_OF[action // TURNS], action % TURNS)
-
-
-@inlined_helper
-def choose(board: Board, state: np.uint64) -> int:
-    """Return a random empty cell with a random turn."""
-    empty = _ALL & ~(board[2] | board[3])
-    pick = below(state, count(empty) * TURNS)
-    return _CELL_OF[nth(empty, pick // TURNS)] * TURNS + pick % TURNS
+    turn = action % TURNS
+    board[1 + board[0]] |= 1 << _BIT_OF[action // TURNS]
+    board[2], board[3] = turned(board[2], turn), turned(board[3], turn)
+    board[0] = 3 - board[0]
+    board[1] = outcome(board[2], board[3])
 
 
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
-    return random_playout(board, rng, trace, choose, play)
+    if board[1]:
+        return 0
+    player, state = board[0], rng[0]
+    own, other = board[1 + player], board[4 - player]
+    # The rest of the trace has the empty cells, as their bits before the first turn; `angles` has
+    # a byte for each quarter, by how many bits its ring is rotated.
+    end = write_bits(_ALL & ~(own | other), 0, trace, 0)
+    ply = angles = 0
+    while ply < end:
+        state += GAMMA
+        pick = below(state, (end - ply) * TURNS)
+        turn, place = pick % TURNS, ply + pick // TURNS
+        bit = trace[place]
+        trace[place] = trace[ply]
+        bit = _ROTATED[(angles >> 8 * (bit // 9) & 7) * CELLS + bit]
+        trace[ply] = _CELL_OF[bit] * TURNS + turn
+        ply += 1
+        own, other = turned(other, turn), turned(own | 1 << bit, turn)
+        angles += rotation(turn) << 8 * (turn >> 1)
+        if lines(own) | lines(other):
+            break
+    rng[0] = state
+    board[0] = player if ply % 2 == 0 else 3 - player
+    board[1 + board[0]], board[4 - board[0]] = own, other
+    board[1] = outcome(board[2], board[3])
+    return ply
 
 
 @kernel

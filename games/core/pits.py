@@ -2,17 +2,32 @@
 
 Player 1 has the lower row, whose pits are A, B, ... from the left, and player 2 the upper one,
 whose pits are a, b, ... from the right. Seeds are sown in this order, anticlockwise.
+
+In compiled code, the *row* of a player is a word: a byte for the seeds in each pit, from the first
+pit on, and the byte STORE for the store. Sets of pits are bits. Tables have what a sowing adds to
+both, so that a playout never looks at one pit after the other.
 """
 
 from __future__ import annotations
 
+import itertools
 import string
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from playout.games.core.kernels import Vector, helper
+import numpy as np
+from numpy.typing import NDArray
+
+from playout.games.core.kernels import Vector, helper, uncompiled
 from playout.games.core.view import BoardView
 
 MAX_HOUSES = MAX_SEEDS = 6
+#: The places in which a player sows: the pits of the player from 0 on, the store of the player,
+#: and the pits of the opponent.
+STORE, OPPOSITE = 6, 8
+_ONES = 0x0101010101010101
+#: All pits of a row without the store: their bytes, and as a set.
+PITS, _EVERY = (1 << 8 * MAX_HOUSES) - 1, (1 << MAX_HOUSES) - 1
 #: The parameters of these games, for their `about_parameters`.
 PARAMETERS = {
     "houses": f"pits of each player, 1 to {MAX_HOUSES}",
@@ -31,6 +46,79 @@ def read_counts(numbers: Vector, counts: Vector, most: int) -> None:
     for i in range(len(counts)):
         counts[i] = min(max(0, numbers[i]), left)
         left -= counts[i]
+
+
+@helper
+def row_of(counts: Vector) -> int:
+    """Return the row with these seeds in the pits."""
+    row = 0
+    for pit in range(len(counts)):
+        row |= counts[pit] << 8 * pit
+    return row
+
+
+@helper
+def write_row(row: int, counts: Vector) -> None:
+    """Write the seeds in the pits of a row."""
+    for pit in range(len(counts)):
+        counts[pit] = row >> 8 * pit & 0xFF
+
+
+@helper
+def sums(row: int) -> int:
+    """Return a word with the number of seeds from the first pit to each place of a row."""
+    return row * _ONES
+
+
+@helper
+def total(row: int) -> int:
+    """Return the number of seeds in a row and its store."""
+    return sums(row) >> 56
+
+
+@helper
+def every_pit(houses: int) -> int:
+    """Return the row with a seed in each pit."""
+    return _ONES & (1 << 8 * houses) - 1
+
+
+@helper
+def filled(row: int) -> int:
+    """Return the pits with seeds, as bits."""
+    high = (row & PITS) + 127 * _ONES & 128 * _ONES
+    return (high >> 7) * 0x0102040810204080 >> 56 & _EVERY
+
+
+class Sowings(NamedTuple):
+    """What sowings add to the rows, each array by the number of `sowing_of`."""
+
+    own: NDArray[np.int64]  # seeds in the row of the player
+    other: NDArray[np.int64]  # seeds in the row of the opponent
+    #: The pits that get seeds, as the bits of their places; the last place, from bit 16 on; and
+    #: bit 24, unless that is the store.
+    places: NDArray[np.int64]
+
+
+@helper
+def sowing_of(houses: int, pit: int, seeds: int) -> int:
+    """Return the number of a sowing of so few seeds that none comes back to its pit."""
+    return (houses * MAX_HOUSES + pit) * 16 + seeds
+
+
+def sowings(*, stores: bool) -> Sowings:
+    """Return the sowings on boards of every size, into the pits or also into the player's store."""
+    own, other, places = np.zeros((3, (MAX_HOUSES + 1) * MAX_HOUSES * 16), dtype=np.int64)
+    for houses in range(1, MAX_HOUSES + 1):
+        row = [*range(houses), *([STORE] if stores else [])]
+        lap = [*row, *range(OPPOSITE, OPPOSITE + houses)]
+        for pit, seeds in itertools.product(range(houses), range(len(lap))):
+            path = [lap[(pit + n) % len(lap)] for n in range(seeds + 1)]
+            at = uncompiled(sowing_of)(houses, pit, seeds)
+            own[at] = sum(1 << 8 * place for place in path[1:] if place < OPPOSITE)
+            other[at] = sum(1 << 8 * (place - OPPOSITE) for place in path[1:] if place >= OPPOSITE)
+            places[at] = sum(1 << place for place in path[1:] if place != STORE) | path[-1] << 16
+            places[at] |= (path[-1] != STORE) << 24
+    return Sowings(own, other, places)
 
 
 def pit_name(player: int, pit: int) -> str:

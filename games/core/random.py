@@ -7,6 +7,9 @@ and stores it once, at the end.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,6 +38,30 @@ def below(state: np.uint64, n: int) -> int:
     z = (z ^ (z >> _27)) * _M2
     z = z ^ (z >> _31)
     return np.int64(((z >> _32) * np.uint64(n)) >> _32)  # type: ignore[return-value]
+
+
+#: A multiple of every number up to 6.
+DRAWN = 60
+
+
+def _bits() -> Iterator[int]:
+    """Yield for each number below DRAWN and each set of up to six bits one of them."""
+    for number, cells in itertools.product(range(DRAWN), range(64)):
+        there = [bit for bit in range(6) if cells >> bit & 1] or [0]
+        yield there[number % len(there)]
+
+
+_BITS = np.fromiter(_bits(), dtype=np.uint8)
+
+
+@helper
+def one_of(cells: int, drawn: int) -> int:
+    """Return the number of a random bit that is set, from 0 to 5.
+
+    `drawn` is a random number below DRAWN, whatever the number of bits: a playout can draw it
+    before it knows them.
+    """
+    return np.int64(_BITS[drawn << 6 | cells])  # type: ignore[return-value]
 
 
 @compiled("int64(uint64[::1], int64)")

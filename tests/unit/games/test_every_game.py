@@ -219,15 +219,36 @@ def test_a_playout_is_a_match_that_ends_as_it_says(spec: str) -> None:
 
 @every_compiled_game
 def test_playouts_choose_evenly(spec: str) -> None:
+    choose_evenly(spec, [])
+
+
+@pytest.mark.parametrize(
+    ("spec", "moves"),
+    [
+        ("amazons", [93]),
+        ("amazons(size=6)", [24, 12]),
+        ("kalah", [3, 1]),
+        ("oware", [0, 5, 3]),
+        ("pentago", [8, 9]),
+    ],
+)
+def test_playouts_choose_evenly_after_some_moves(spec: str, moves: list[int]) -> None:
+    choose_evenly(spec, moves)
+
+
+def choose_evenly(spec: str, moves: list[int]) -> None:
     game = games.load(spec)
     assert isinstance(game, KernelGame)
+    state = game.initial_state()
+    for move in moves:
+        state = game.next_state(state, move)
     rng, trace = seeded(7), np.empty(game.max_plies + game.num_actions, dtype=np.int64)
-    clicks = game.view(game.initial_state()).clicks
+    clicks = game.view(state).clicks
     legal = [action for action, cells in clicks.items() if cells]  # a playout may never pass
     seen = dict.fromkeys(legal, 0)
     mean = repetitions(200, short=50)
     for _ in range(mean * len(legal)):
-        game.kernels.playout(game.board(), rng, trace)
+        game.kernels.playout(game.board(state), rng, trace)
         seen[int(trace[0])] += 1
     # Five standard deviations of a binomial with that mean.
     assert max(abs(count - mean) for count in seen.values()) <= 5 * mean**0.5
