@@ -77,12 +77,34 @@ def add(board: Board, player: int, place: int) -> None:
 
 
 @helper
-def total(moves: Moves) -> int:
-    """Return the number of moves."""
-    n = 0
+def can_move(board: Board, player: int) -> bool:
+    """Return whether a player has a move."""
+    moves, found = moves_on(board, player), 0
     for which in range(8):
-        n += count(moves[which])
-    return n
+        found |= moves[which]
+    return found != 0
+
+
+@helper
+def total(up: int, right: int, down: int, left: int) -> int:
+    """Return the number of moves of a half."""
+    return count(up) + count(right) + count(down) + count(left)
+
+
+@helper
+def nth_move(up: int, right: int, down: int, left: int, n: int) -> tuple[int, int]:
+    """Return the place in a half and the direction of its n-th move, counted from 0."""
+    direction, pieces = 0, up
+    if n >= count(up):
+        n -= count(up)
+        direction, pieces = 1, right
+        if n >= count(right):
+            n -= count(right)
+            direction, pieces = 2, down
+            if n >= count(down):
+                n -= count(down)
+                direction, pieces = 3, left
+    return nth(pieces, n), direction
 
 
 @kernel
@@ -126,7 +148,7 @@ def play(board: Board, action: int) -> None:
     add(board, player, target)
     add(board, 3 - player, target)
     board[0] = 3 - player
-    if total(moves_on(board, 3 - player)) == 0:
+    if not can_move(board, 3 - player):
         board[1] = player
 
 
@@ -142,16 +164,17 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
     ply = 0
     while True:
         moves = moves_of(own, own_below, other, other_below)
-        n = total(moves)
-        if n == 0:
+        n = total(moves[0], moves[1], moves[2], moves[3])
+        below_n = total(moves[4], moves[5], moves[6], moves[7])
+        if n + below_n == 0:
             break
         state += GAMMA
-        pick = below(state, n)
-        which = 0
-        while pick >= count(moves[which]):
-            pick -= count(moves[which])
-            which += 1
-        place, direction = (which >> 2) * _HALF + nth(moves[which], pick), which & 3
+        pick = below(state, n + below_n)
+        if pick < n:
+            place, direction = nth_move(moves[0], moves[1], moves[2], moves[3], pick)
+        else:
+            place, direction = nth_move(moves[4], moves[5], moves[6], moves[7], pick - n)
+            place += _HALF
         trace[ply] = (place // _STRIDE * columns + place % _STRIDE) * 4 + direction
         ply += 1
         upper, lower = words_of(place)

@@ -1,8 +1,8 @@
-"""Havannah: connect two corners or three sides, or close a ring. Also the kernels of Y.
+"""Havannah: connect two corners or three sides, or close a ring.
 
 Action y * (2 * size - 1) + x puts a stone, as in OpenSpiel; with swap=true, the cell of the first
 stone is the swap. The neighbours of (x, y) are
-(x + 1, y), (x, y + 1), (x + 1, y + 1) and the opposite ones. In Y, the third one is (x - 1, y + 1).
+(x + 1, y), (x, y + 1), (x + 1, y + 1) and the opposite ones.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ import functools
 import string
 from collections.abc import Mapping
 from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from playout.games import (
     Board,
@@ -25,221 +28,207 @@ from playout.games import (
     kernel,
     square_name,
 )
-from playout.games.core.bits import count
-from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.bits import write_bits
+from playout.games.core.kernels import at, insert
+from playout.games.core.playouts import shuffled_playout
+from playout.games.core.random import Rng, draw
 from playout.games.core.symmetries import Triple, of_triples
 
-# board: player, outcome, rows (as many as columns), 1 if rings win, the distance of a cell from its
-# third neighbour, the number of empty cells, and if there is a swap the number of all cells. Then
-# the cells, with a border around them: 0 empty, 1 and 2 stones, OUTSIDE for other places; for each
-# place the sides (bits 0 to 5) and the corners (bits 6 to 11) to which it belongs; and the stack of
-# a flood fill, which is 0 when unused.
-_ROWS, _RINGS, _THIRD, _EMPTY, _SWAP, _CELLS = 2, 3, 4, 5, 6, 7
-OUTSIDE = 3
-#: Added to the cells that a flood fill has visited.
-_VISITED = 4
-_SIDES, _FIRST_CORNER = 63, 64
-#: The two sides that meet at each corner.
-_CORNERS = ((0, 2), (2, 4), (1, 4), (1, 3), (3, 5), (0, 5))
+# board: the header below, the empty cells as bits, then marks, which are numbers of 16 bits. The
+# label of a chain is its highest cell, counted from 1. First among the marks, each label has the
+# sides (bits 0 to 5) and the corners (bits 6 to 11) that its chain or its empty cell touches. Then,
+# for each player, each cell has the label of its chain; other cells and a border around them have
+# 0. The header says where, among the marks, the edges of label 0 and the first player's cell 0 are,
+# and how many places after it the second player's cell 0 is.
+_ROWS, _SWAP, _CELLS, _STONES, _EDGES, _FIRST, _SPAN, _EMPTY = 2, 3, 4, 5, 6, 7, 8, 9
+_SIDES, _FIRST_CORNER = 6, 1 << 6
+#: Marks are compared in blocks, the last of which may go beyond the cells.
+_BLOCK = 32
 
 MAX_SIZE = 10
 
-
-@helper
-def place_of(board: Board, cell: int) -> int:
-    """Return where a cell is in the board."""
-    rows = board[_ROWS]
-    return _CELLS + (cell // rows + 1) * (rows + 2) + cell % rows + 1
+Marks = NDArray[np.int16]
 
 
 @helper
-def neighbour(board: Board, place: int, direction: int) -> int:
-    """Return the place beside another one, in one of six directions."""
-    which = direction >> 1
-    step = 1 if which == 0 else board[_ROWS] + 2 if which == 1 else board[_THIRD]
-    return place + step if direction & 1 else place - step
+def edges_of(rows: int, cell: int) -> int:
+    """Return the sides and the corners to which a place belongs, -1 if it is not a cell."""
+    last = rows >> 1
+    row, column = cell // rows, cell % rows
+    x, y, z = column - last, row - last, row - column  # from the middle, along three axes
+    if abs(z) > last:
+        return -1
+    sides = (x == -last) | (y == -last) << 1 | (z == -last) << 2
+    sides |= (x == last) << 3 | (y == last) << 4 | (z == last) << 5
+    corner = sides & (sides >> 1 | sides << 5)  # each side meets the next one
+    return corner << 6 if corner else sides
 
 
 @helper
-def flood(board: Board, first: int, player: int, own: bool) -> int:
-    """Visit all cells that are connected with the first one; return their sides and corners.
+def clear(board: Board) -> None:
+    """Remove all stones from the board."""
+    rows, marks = board[_ROWS], board.view(np.int16)
+    board[_STONES] = board[_CELLS] = 0
+    board[_EMPTY:] = 0
+    for cell in range(rows * rows):
+        edges = edges_of(rows, cell)
+        if edges >= 0:
+            board[_CELLS] += 1
+            board[_EMPTY + (cell >> 6)] |= 1 << (cell & 63)
+            marks[board[_EDGES] + cell + 1] = edges
 
-    They have stones of the player or, if not `own`, everything else.
+
+@helper
+def is_empty(board: Board, cell: int) -> bool:
+    """Return whether a place is a cell without a stone."""
+    return (board[_EMPTY + (cell >> 6)] >> (cell & 63)) & 1 != 0
+
+
+@helper
+def owner(board: Board, cell: int) -> int:
+    """Return the player whose stone is on a cell, or 0."""
+    marks, place = board.view(np.int16), board[_FIRST] + cell
+    return (marks[place] != 0) + 2 * (marks[place + board[_SPAN]] != 0)
+
+
+@helper
+def relabel(marks: Marks, begin: int, cells: int, one: int, two: int, three: int, new: int) -> None:
+    """Replace three labels of a player's stones by a new one.
+
+    The compiler makes an instruction or two of a block, so that this is faster than a list of the
+    stones of each chain.
     """
-    places = (board[_ROWS] + 2) ** 2
-    stack = _CELLS + 2 * places
-    board[stack] = first
-    board[first] += _VISITED
-    top, edges = 1, 0
-    while top > 0:
-        top -= 1
-        place = board[stack + top]
-        board[stack + top] = 0
-        edges |= board[place + places]
-        for direction in range(6):
-            other = neighbour(board, place, direction)
-            if board[other] < OUTSIDE and (board[other] == player) == own:
-                board[other] += _VISITED
-                board[stack + top] = other
-                top += 1
-    return edges
+    for block in range(begin, begin + cells, _BLOCK):
+        for i in range(_BLOCK):
+            place = np.uint64(block + i)
+            old = marks[place]
+            found = (old == np.int16(one)) | (old == np.int16(two)) | (old == np.int16(three))
+            marks[place] = np.int16(new) if found else old
 
 
 @helper
-def unvisit(board: Board) -> None:
-    """Remove the marks of the flood fills."""
-    for place in range(_CELLS, _CELLS + (board[_ROWS] + 2) ** 2):
-        board[place] &= _VISITED - 1
+def is_filled(marks: Marks, place: int, rows: int) -> bool:
+    """Return whether there is a stone with six neighbours of its own colour."""
+    for step in (1, rows, rows + 1):
+        if marks[place - step] == 0 or marks[place + step] == 0:
+            return False
+    return marks[place] != 0
 
 
 @helper
-def has_ring(board: Board, player: int) -> bool:
-    """Return whether stones of a player surround a cell.
+def put(board: Board, player: int, action: int) -> bool:
+    """Put a stone on an empty cell; return whether it wins.
 
-    If so, a cell without such a stone is not connected with the edge of the board, or a stone has
-    six neighbours of its own colour.
+    Its neighbours of the same colour form at most three groups around it. If two groups belong to
+    one chain, this chain becomes a ring, and cells between the groups are inside. In any other ring
+    that the stone closes, a neighbour of the stone is inside, with six neighbours of its colour.
     """
-    places = (board[_ROWS] + 2) ** 2
-    found = False
-    for place in range(_CELLS, _CELLS + places):
-        if board[place] < OUTSIDE and board[place] != player and board[place + places]:
-            flood(board, place, player, False)
-    for place in range(_CELLS, _CELLS + places):
-        if board[place] == player:
-            around = 0
-            for direction in range(6):
-                around += board[neighbour(board, place, direction)] == player
-            found |= around == 6
-        elif board[place] < OUTSIDE:
-            found = True
-    unvisit(board)
-    return found
-
-
-@helper
-def has_won(board: Board, player: int) -> bool:
-    """Return whether a player has connected three sides or two corners, or closed a ring."""
-    won = False
-    for place in range(_CELLS, _CELLS + (board[_ROWS] + 2) ** 2):
-        if board[place] == player:
-            edges = flood(board, place, player, True)
-            won |= count(edges & _SIDES) >= 3 or count(edges & ~_SIDES) >= 2
-    unvisit(board)
-    if board[_RINGS] and not won:
-        won = has_ring(board, player)
+    rows, marks = board[_ROWS], board.view(np.int16)
+    board[_EMPTY + (action >> 6)] &= ~(1 << (action & 63))
+    here, label = board[_FIRST] + (player - 1) * board[_SPAN] + action, action + 1
+    a, b, c = at(marks, here - rows - 1), at(marks, here - rows), at(marks, here + 1)
+    d, e, f = at(marks, here + rows + 1), at(marks, here + rows), at(marks, here - 1)
+    # A group begins after a place without a stone of the player.
+    one = (0 if f else a) | (0 if a else b)
+    two = (0 if b else c) | (0 if c else d)
+    three = (0 if d else e) | (0 if e else f)
+    new = max(one, two, three, label)
+    edges = board[_EDGES]
+    touched = at(marks, edges + one) | at(marks, edges + two) | at(marks, edges + three)
+    touched |= at(marks, edges + label)
+    marks[np.uint64(edges + one)] = marks[np.uint64(edges + two)] = 0
+    marks[np.uint64(edges + three)] = marks[np.uint64(edges + label)] = 0
+    marks[np.uint64(edges + new)] = touched
+    first, second, third = one if one else new, two if two else new, three if three else new
+    relabel(marks, here - action, rows * rows, first, second, third, new)
+    marks[np.uint64(here)] = new
+    sides, corners = touched & _FIRST_CORNER - 1, touched >> _SIDES
+    sides &= sides - 1
+    won = (sides & (sides - 1) | corners & (corners - 1)) != 0
+    won |= (one != 0) & ((one == two) | (one == three)) | (two != 0) & (two == three)
+    if f & a & b | a & b & c | b & c & d | c & d & e | d & e & f | e & f & a:
+        for step in (1, rows, rows + 1):
+            won |= is_filled(marks, here - step, rows) | is_filled(marks, here + step, rows)
     return won
 
 
 @helper
 def can_swap(board: Board) -> bool:
     """Return whether the player to move may take over the only stone, which is the opponent's."""
-    return board[0] == 2 and board[_EMPTY] + 1 == board[_SWAP] and board[1] == 0
+    return board[_SWAP] == 1 and board[_STONES] == 1 and board[0] == 2
 
 
 @kernel
 def start(board: Board, params: Vector) -> None:
     rows = params[0]
-    board[:] = 0
     board[0] = 1
-    board[_ROWS], board[_RINGS] = rows, params[1]
-    board[_THIRD] = rows + 2 + params[2]
-    places = (rows + 2) ** 2
-    board[_CELLS : _CELLS + places] = OUTSIDE
-    for cell in range(rows * rows):
-        edges = params[4 + cell]
-        if edges >= 0:
-            place = place_of(board, cell)
-            board[place] = 0
-            board[place + places] = edges
-            board[_EMPTY] += 1
-    board[_SWAP] = board[_EMPTY] if params[3] else 0
+    board[1] = 0
+    board[_ROWS], board[_SWAP] = rows, params[1]
+    board[_SPAN] = rows * rows + 2 * rows + 2
+    board[_EDGES] = 4 * (_EMPTY + (rows * rows + 63) // 64)
+    board[_FIRST] = board[_EDGES] + rows * rows + rows + 2
+    clear(board)
 
 
 @kernel
 def legal(board: Board, actions: Vector) -> int:
-    n, stone = 0, 1 if can_swap(board) else 0
-    for cell in range(board[_ROWS] ** 2):
-        if board[1] == 0 and board[place_of(board, cell)] <= stone:
-            actions[n] = cell
-            n += 1
+    if board[1]:
+        return 0
+    n, cells = 0, board[_ROWS] ** 2
+    for word in range((cells + 63) >> 6):
+        n = write_bits(board[_EMPTY + word], 64 * word, actions, n)
+    if can_swap(board):
+        for cell in range(cells):
+            if owner(board, cell):
+                insert(actions, n, cell)
+        n += 1
     return n
 
 
 @kernel
 def play(board: Board, action: int) -> None:
-    player, place = board[0], place_of(board, action)
-    board[_EMPTY] -= board[place] == 0  # the swap changes the colour of a stone
-    board[place] = player
+    player = board[0]
     board[0] = 3 - player
-    if has_won(board, player):
+    if is_empty(board, action):
+        board[_STONES] += 1
+    else:  # the swap
+        board.view(np.int16)[board[_FIRST] + action] = 0
+    if put(board, player, action):
         board[1] = player
-    elif board[_EMPTY] == 0:
+    elif board[_STONES] == board[_CELLS]:
         board[1] = -1
 
 
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
     begin, end = 0, legal(board, trace)
-    if end == 0:
-        return 0
-    state = rng[0]
-    if can_swap(board):
-        state += GAMMA
-        last = end - 1
-        while board[place_of(board, trace[last])] == 0:
-            last -= 1
-        stone, trace[last] = trace[last], trace[end - 1]
-        if below(state, end) == 0:
-            play(board, stone)
-            begin, trace[end - 1], trace[0] = 1, trace[0], stone
-        else:
-            end -= 1
-    n = end - begin
-    for i in range(begin, end - 1):
-        state += GAMMA
-        other = i + below(state, end - i)
-        trace[i], trace[other] = trace[other], trace[i]
-    rng[0] = state
-    # A won position stays won, so bisection finds the first one.
-    player = board[0]
-    played, low, high = 0, 1, n
-    while low < high or played != low:
-        middle = (low + high) // 2
-        while played < middle:
-            cell = trace[begin + played]
-            board[place_of(board, cell)] = player if played % 2 == 0 else 3 - player
-            played += 1
-        while played > middle:
-            played -= 1
-            board[place_of(board, trace[begin + played])] = 0
-        if low < high:
-            if has_won(board, 1) or has_won(board, 2):
-                high = middle
-            else:
-                low = middle + 1
-    board[_EMPTY] -= played
-    last = player if played % 2 else 3 - player
-    board[0] = 3 - last
-    board[1] = last if has_won(board, last) else -1
-    return begin + played
+    if end and can_swap(board):
+        trace[0] = trace[draw(rng, end)]
+        play(board, trace[0])
+        begin, end = 1, 1 + legal(board, trace[1:])
+    ply = shuffled_playout(board, rng, trace, begin, end, put)
+    board[_STONES] += ply - begin
+    if board[1] == 0:
+        board[1] = -1
+    return ply
 
 
 @kernel
 def write(board: Board, state: Vector) -> None:
     state[:2] = board[:2]
     for cell in range(board[_ROWS] ** 2):
-        state[2 + cell] = board[place_of(board, cell)] % OUTSIDE
+        state[2 + cell] = owner(board, cell)
 
 
 @kernel
 def read(state: Vector, board: Board) -> None:
+    clear(board)
     board[:2] = state[:2]
-    board[_EMPTY] = 0
     for cell in range(board[_ROWS] ** 2):
-        place = place_of(board, cell)
-        if board[place] != OUTSIDE:
-            board[place] = state[2 + cell] if 1 <= state[2 + cell] <= 2 else 0
-            board[_EMPTY] += board[place] == 0
+        stone = state[2 + cell]
+        if (stone == 1 or stone == 2) and is_empty(board, cell):
+            board[_STONES] += 1
+            put(board, stone, cell)
 
 
 class Havannah(KernelGame):
@@ -272,31 +261,16 @@ class Havannah(KernelGame):
 
     def __init__(self, size: int = 6, swap: bool = False) -> None:
         self.size = checked("havannah", "size", size, 2, MAX_SIZE)
-        self.set_up(2 * size - 1, rings=True, third=1, swap=swap)
-
-    def set_up(self, rows: int, *, rings: bool, third: int, swap: bool = False) -> None:
-        """Make the board; `third` is 1 or -1, the column of the third neighbour in the next row."""
-        self.rows = rows
-        places = (rows + 2) ** 2
-        edges = (self.edges_of(*divmod(cell, rows)) for cell in range(rows * rows))
+        self.rows = rows = 2 * size - 1
+        cells = rows * rows
+        marks = 3 * (cells + rows) + 4 + _BLOCK
         super().__init__(
-            (rows, int(rings), third, int(swap), *edges),
-            board=_CELLS + 3 * places,
-            state=2 + rows * rows,
-            actions=rows * rows,
+            (rows, int(swap)),
+            board=_EMPTY + (cells + 63) // 64 + (marks + 3) // 4,
+            state=2 + cells,
+            actions=cells,
             plies=len(self.triples) + int(swap),
         )
-
-    def edges_of(self, row: int, column: int) -> int:
-        """Return the sides and the corners to which a place belongs, -1 if it is not a cell."""
-        last = self.size - 1
-        away = (column - last, row - last, row - column)  # from the middle, along three axes
-        if abs(away[2]) > last:
-            return -1
-        sides = [2 * axis + (each > 0) for axis, each in enumerate(away) if abs(each) == last]
-        if len(sides) == 2:
-            return _FIRST_CORNER << _CORNERS.index((sides[0], sides[1]))
-        return 1 << sides[0] if sides else 0
 
     @functools.cached_property
     def triples(self) -> Mapping[int, Triple]:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
 from playout.games import (
     Board,
     BoardView,
@@ -22,14 +20,10 @@ from playout.games import (
     helper,
     kernel,
 )
-from playout.games.core.kernels import inlined_helper
-from playout.games.core.pits import read_counts
-from playout.games.core.playouts import random_playout
-from playout.games.core.random import Rng, below
+from playout.games.core.random import GAMMA, Rng, below
 
-# board: player, outcome, max_take, 1 if the last chip loses, all chips at the start, then the chips
-# of each heap
-_MAX_TAKE, _MISERE, _CHIPS, _HEAPS = 2, 3, 4, 5
+# board: the header below, then the heaps in one word: the chips of each take _WIDTH bits
+_MAX_TAKE, _MISERE, _CHIPS, _COUNT, _WIDTH, _RECIPROCAL, _HEAPS = range(2, 9)
 
 MOST_CHIPS = 1000
 MOST_HEAPS = 10
@@ -38,75 +32,97 @@ MOST_IN_HEAP = 20
 
 
 @helper
-def choices(board: Board) -> int:
-    """Return the number of legal actions."""
-    n = 0
-    for place in range(_HEAPS, len(board)):
-        n += min(board[place], board[_MAX_TAKE])
-    return n
+def set_heaps(board: Board, numbers: Vector) -> None:
+    """Set the chips of each heap; the excess in an invalid state is left out."""
+    left = board[_CHIPS]
+    largest = left if board[_COUNT] == 1 else board[_MAX_TAKE]
+    board[_HEAPS] = 0
+    for heap in range(board[_COUNT]):
+        chips = min(max(0, numbers[heap]), largest, left)
+        board[_HEAPS] |= chips << heap * board[_WIDTH]
+        left -= chips
 
 
 @helper
-def nth_action(board: Board, n: int) -> int:
-    """Return the n-th legal action, counted from 0."""
-    heaps = len(board) - _HEAPS
-    action = 0
-    while True:
-        if board[_HEAPS + action % heaps] > action // heaps:
-            if n == 0:
-                return action
-            n -= 1
-        action += 1
+def chips_of(board: Board, heap: int) -> int:
+    """Return the chips that are left in a heap."""
+    return board[_HEAPS] >> heap * board[_WIDTH] & (1 << board[_WIDTH]) - 1
 
 
 @kernel
 def start(board: Board, params: Vector) -> None:
+    heaps = len(params) - 3
     board[0] = 1
     board[1] = 0
-    board[_MAX_TAKE:] = params
+    board[_MAX_TAKE : _CHIPS + 1] = params[:3]
+    board[_COUNT] = heaps
+    board[_WIDTH] = 10 if heaps == 1 else 6
+    board[_RECIPROCAL] = (1 << 16) // heaps + 1
+    set_heaps(board, params[3:])
 
 
 @kernel
 def legal(board: Board, actions: Vector) -> int:
-    heaps = len(board) - _HEAPS
+    heaps = board[_COUNT]
     n = 0
-    for action in range(board[_MAX_TAKE] * heaps):
-        if board[_HEAPS + action % heaps] > action // heaps:
-            actions[n] = action
-            n += 1
+    for take in range(board[_MAX_TAKE]):
+        for heap in range(heaps):
+            if chips_of(board, heap) > take:
+                actions[n] = take * heaps + heap
+                n += 1
     return n
 
 
 @kernel
 def play(board: Board, action: int) -> None:
-    player, heaps = board[0], len(board) - _HEAPS
-    board[_HEAPS + action % heaps] -= action // heaps + 1
+    player, heaps = board[0], board[_COUNT]
+    take = action * board[_RECIPROCAL] >> 16  # action // heaps, exact for every action
+    left = board[_HEAPS] - (take + 1 << (action - take * heaps) * board[_WIDTH])
+    board[_HEAPS] = left
     board[0] = 3 - player
-    if choices(board) == 0:
+    if left == 0:
         board[1] = 3 - player if board[_MISERE] else player
-
-
-@inlined_helper
-def choose(board: Board, state: np.uint64) -> int:
-    """Return a random legal action."""
-    return nth_action(board, below(state, choices(board)))
 
 
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
-    return random_playout(board, rng, trace, choose, play)
+    player, heaps, width = board[0], board[_COUNT], board[_WIDTH]
+    # Of several heaps, a player may take any number of chips.
+    most = board[_MAX_TAKE] if heaps == 1 else board[_CHIPS]
+    left, chips, mask = board[_HEAPS], 0, (1 << width) - 1
+    for heap in range(heaps):
+        chips += left >> heap * width & mask
+    ply, state = 0, rng[0]
+    while chips > 0:
+        state += GAMMA
+        take, heap, shift = below(state, min(chips, most)), 0, 0
+        while take >= left >> shift & mask:
+            take -= left >> shift & mask
+            shift += width
+            heap += 1
+        left -= take + 1 << shift
+        chips -= take + 1
+        trace[ply] = take * heaps + heap
+        ply += 1
+        player = 3 - player
+    rng[0] = state
+    if ply > 0:
+        board[0], board[_HEAPS] = player, 0
+        board[1] = player if board[_MISERE] else 3 - player
+    return ply
 
 
 @kernel
 def write(board: Board, state: Vector) -> None:
     state[:2] = board[:2]
-    state[2:] = board[_HEAPS:]
+    for heap in range(board[_COUNT]):
+        state[2 + heap] = chips_of(board, heap)
 
 
 @kernel
 def read(state: Vector, board: Board) -> None:
     board[:2] = state[:2]
-    read_counts(state[2:], board[_HEAPS:], board[_CHIPS])
+    set_heaps(board, state[2:])
 
 
 class Nim(KernelGame):
@@ -146,7 +162,7 @@ class Nim(KernelGame):
         take = max(self.heaps) if piles else max_take
         super().__init__(
             (take, int(misere), sum(self.heaps), *self.heaps),
-            board=_HEAPS + len(self.heaps),
+            board=_HEAPS + 1,
             state=2 + len(self.heaps),
             actions=take * len(self.heaps) + (1 if piles else 0),  # OpenSpiel has one more
             plies=sum(self.heaps),

@@ -6,14 +6,15 @@ import numpy as np
 
 from playout.games import Board, GridGame, Kernels, State, Vector, helper, kernel
 from playout.games.core.bits import read_owners, write_owners
+from playout.games.core.kernels import at
 from playout.games.core.lines import rows_of_pieces
 from playout.games.core.random import GAMMA, Rng, below
 
 LINES = (0o7, 0o70, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)
 FULL = 0o777
 
-#: For each set of cells, given as nine bits: whether it holds a line.
-WINS = np.array([any(cells & line == line for line in LINES) for cells in range(512)])
+#: For each set of cells, given as nine bits: 1 if it holds a line.
+WINS = np.array([int(any(cells & line == line for line in LINES)) for cells in range(512)])
 
 # board: player, outcome, cells of player 1, cells of player 2 (nine bits each)
 
@@ -25,8 +26,7 @@ def mark(board: Board, action: int) -> None:
     cells = board[1 + player] | 1 << action
     board[1 + player] = cells
     board[0] = 3 - player
-    if WINS[cells]:
-        board[1] = player
+    board[1] = player * at(WINS, cells)
 
 
 @kernel
@@ -50,7 +50,7 @@ def legal(board: Board, actions: Vector) -> int:
 @kernel
 def play(board: Board, action: int) -> None:
     mark(board, action)
-    if board[1] == 0 and board[2] | board[3] == FULL:
+    if board[2] | board[3] == FULL and board[1] == 0:
         board[1] = -1
 
 

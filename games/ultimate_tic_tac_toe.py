@@ -12,20 +12,20 @@ import functools
 import numpy as np
 
 from playout.games import Board, BoardView, GridGame, Kernels, State, Vector, helper, kernel
-from playout.games.core.bits import read_owners, write_bits, write_owners
-from playout.games.core.kernels import inlined_helper
-from playout.games.core.playouts import random_playout
-from playout.games.core.random import Rng, below
+from playout.games.core.bits import count, read_owners, write_bits, write_owners
+from playout.games.core.kernels import at
+from playout.games.core.random import GAMMA, Rng, below
 from playout.games.tic_tac_toe import FULL, WINS
 
 ANYWHERE = 9
 
-#: For each set of nine cells: how many it holds, and which is the first, second, ...
-COUNT = np.array([cells.bit_count() for cells in range(512)])
+#: For each set of nine cells: which is the first, second, ...; 16 numbers a set.
 NTH = np.array(
-    [([cell for cell in range(9) if cells >> cell & 1] + [0] * 9)[:9] for cells in range(512)],
+    [([cell for cell in range(9) if cells >> cell & 1] + [0] * 16)[:16] for cells in range(512)],
     dtype=np.int8,
-)
+).reshape(-1)
+_EACH_BYTE, _TOP_BITS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
+_1, _8 = np.uint64(1), np.uint64(8)
 
 # board: player, outcome, where to play (0-8 or ANYWHERE), the boards won by player 1 and by
 # player 2 and those finished (nine bits each), then nine boards of player 1, nine of player 2.
@@ -33,11 +33,15 @@ _FORCED, _WON, _FINISHED, _CELLS = 2, 3, 5, 6
 
 
 @helper
+def unmarked(board: Board, inner: int) -> int:
+    """Return the cells of one small board without a mark."""
+    return FULL & ~(at(board, _CELLS + inner) | at(board, _CELLS + 9 + inner))
+
+
+@helper
 def empty_cells(board: Board, inner: int) -> int:
     """Return the cells of one small board that may be played."""
-    if board[_FINISHED] >> inner & 1:
-        return 0
-    return FULL & ~(board[_CELLS + inner] | board[_CELLS + 9 + inner])
+    return 0 if board[_FINISHED] >> inner & 1 else unmarked(board, inner)
 
 
 @helper
@@ -47,7 +51,7 @@ def mark(board: Board, player: int, action: int) -> None:
     cell = 1 << action - inner * 9
     place = _CELLS + 9 * (player - 1) + inner
     board[place] |= cell
-    if WINS[board[place]]:
+    if at(WINS, board[place]):
         board[_WON + player - 1] |= 1 << inner
         board[_FINISHED] |= 1 << inner
     elif board[_CELLS + inner] | board[_CELLS + 9 + inner] == FULL:
@@ -59,7 +63,7 @@ def advance(board: Board, action: int) -> None:
     """Play an action: set the mark, the outcome, the player to move and the next board."""
     player = board[0]
     mark(board, player, action)
-    if WINS[board[_WON + player - 1]]:
+    if at(WINS, board[_WON + player - 1]):
         board[1] = player
     elif board[_FINISHED] == FULL:
         board[1] = -1
@@ -92,27 +96,75 @@ def play(board: Board, action: int) -> None:
     advance(board, action)
 
 
-@inlined_helper
-def choose(board: Board, state: np.uint64) -> int:
-    """Return a random empty cell of the small board to play on, or of all if any is allowed."""
-    inner = board[_FORCED]
-    if inner < ANYWHERE:
-        cells = empty_cells(board, inner)
-        return 9 * inner + NTH[cells, below(state, COUNT[cells])]
-    n = 0
-    for each in range(9):
-        n += COUNT[empty_cells(board, each)]
-    pick = below(state, n)
-    inner = 0
-    while pick >= COUNT[empty_cells(board, inner)]:
-        pick -= COUNT[empty_cells(board, inner)]
-        inner += 1
-    return 9 * inner + NTH[empty_cells(board, inner), pick]
+@helper
+def first_bit(inner: int) -> np.uint64:
+    """Return the lowest bit of a byte, the first of eight; 0 for the ninth, which no word has."""
+    half = np.uint64(4 * inner)
+    return _1 << half << half
+
+
+@helper
+def split(pick: int, counts: np.uint64) -> tuple[int, int]:
+    """Return the small board with the cell number `pick` of all, and the number of that in it.
+
+    Each byte of `counts` has the number of cells of a board, without that of the last board.
+    """
+    sums = counts * _EACH_BYTE  # of a board and those before it
+    above = (sums | _TOP_BITS) - np.uint64(pick + 1) * _EACH_BYTE & _TOP_BITS
+    inner = 8 - count(above)
+    before = sums << _8 if inner < 8 else sums
+    return inner, pick - int(before >> np.uint64(8 * min(inner, 7)) & np.uint64(255))
 
 
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
-    return random_playout(board, rng, trace, choose, advance)
+    if board[1]:
+        return 0
+    player, target = board[0], board[_FORCED]
+    finished = board[_FINISHED] | 1 << ANYWHERE
+    counts, total = np.uint64(0), 0
+    for inner in range(9):
+        cells = count(empty_cells(board, inner))
+        counts += np.uint64(cells) * first_bit(inner)
+        total += cells
+    ply, state = 0, rng[0]
+    while True:
+        state += GAMMA
+        if finished >> target & 1:
+            inner, pick = split(below(state, total), counts)
+            cells = unmarked(board, inner)
+        else:
+            inner = target
+            cells = unmarked(board, inner)
+            pick = below(state, count(cells))
+        target = int(NTH[np.uint64(16 * cells + pick)])
+        trace[ply] = 9 * inner + target
+        ply += 1
+        place = _CELLS + 9 * player - 9 + inner
+        own = at(board, place) | 1 << target
+        board[place] = own
+        cells ^= 1 << target
+        counts -= first_bit(inner)
+        total -= 1
+        if at(WINS, own) or cells == 0:
+            left = count(cells)
+            counts -= np.uint64(left) * first_bit(inner)
+            total -= left
+            finished |= 1 << inner
+            if at(WINS, own):
+                board[_WON + player - 1] |= 1 << inner
+                if at(WINS, board[_WON + player - 1]):
+                    board[1] = player
+                    break
+            if finished == FULL | 1 << ANYWHERE:
+                board[1] = -1
+                break
+        player = 3 - player
+    rng[0] = state
+    board[0] = 3 - player
+    board[_FINISHED] = finished & FULL
+    board[_FORCED] = ANYWHERE if finished >> target & 1 else target
+    return ply
 
 
 @kernel

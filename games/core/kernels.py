@@ -185,8 +185,8 @@ def _helper(function: F, **options: bool) -> F:
 
 
 @inlined_helper
-def at(board: Board, index: int) -> int:
-    """Return the word at an index that is not negative, without the test whether it is."""
+def at(board: NDArray[Any], index: int) -> int:
+    """Return the number at an index that is not negative, without the test whether it is."""
     return board[np.uint64(index)]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numba import types
 
 from playout.games.core.kernels import inlined
-from playout.players.mcts.tree import LOST_MEAN, Tree
+from playout.players.mcts.tree import LOST_MEAN, Tree, at
 
 #: The selection rules, as numbers for compiled code.
 UCB1, TUNED, RAVE, FLAT, PUCT = 0, 1, 2, 3, 4
@@ -52,20 +52,27 @@ SELECTION = types.NamedTuple(
 
 
 @inlined
-def sqrt_log(n: int) -> np.float32:
-    """Return the square root of the natural logarithm of a number of visits."""
-    return _TABLE[(np.float32(n).view(np.int32) >> _SHIFT) - _ONE]
+def place_in_table(visits: int) -> np.uint16:
+    """Return the place of a number of visits in the table of logarithms."""
+    return np.uint16((np.float32(visits).view(np.int32) >> _SHIFT) - _ONE)
+
+
+@inlined
+def sqrt_log(place: np.uint16) -> np.float32:
+    """Return the square root of the natural logarithm of the visits with this place."""
+    return _TABLE[place]
 
 
 @inlined
 def by_ucb1(tree: Tree, node: int, c: float) -> Any:
     """Select by UCB1 (Auer, Cesa-Bianchi & Fischer 2002; in trees: Kocsis & Szepesvári 2006)."""
-    parent = tree.nodes[node]
+    parent = at(tree, node)
     first = parent.first_child
-    scale = np.float32(c) * sqrt_log(parent.visits)
+    scale = np.float32(c) * sqrt_log(parent.log_visits)
     best, best_score = first, np.float32(-np.inf)
     for child in range(first, first + parent.tried):
-        score = tree.nodes[child].average + scale * tree.nodes[child].inverse_sqrt_visits
+        each = at(tree, child)
+        score = each.average + scale * each.inverse_sqrt_visits
         if score > best_score:
             best, best_score = child, score
     return best, best_score
@@ -77,12 +84,13 @@ def by_ucb1_tuned(tree: Tree, node: int, c: float) -> Any:
 
     The variance is that of results without ties; ties make it smaller.
     """
-    parent = tree.nodes[node]
+    parent = at(tree, node)
     first = parent.first_child
-    root_log = sqrt_log(parent.visits)
+    root_log = sqrt_log(parent.log_visits)
     best, best_score = first, np.float32(-np.inf)
     for child in range(first, first + parent.tried):
-        mean, width = tree.nodes[child].average, root_log * tree.nodes[child].inverse_sqrt_visits
+        each = at(tree, child)
+        mean, width = each.average, root_log * each.inverse_sqrt_visits
         variance = mean * (_1 - mean) + _SQRT_2 * width
         score = mean + np.float32(c) * width * math.sqrt(min(_QUARTER, max(variance, _0)))
         if score > best_score:
@@ -93,12 +101,12 @@ def by_ucb1_tuned(tree: Tree, node: int, c: float) -> Any:
 @inlined
 def least_visited(tree: Tree, node: int) -> Any:
     """Select the least visited child, for flat Monte Carlo."""
-    parent = tree.nodes[node]
+    parent = at(tree, node)
     first = parent.first_child
     best, fewest = first, np.float32(-np.inf)
     for child in range(first, first + parent.tried):
-        known = tree.nodes[child].proof != 0
-        score = LOST_MEAN if known else -np.float32(tree.nodes[child].visits)
+        each = at(tree, child)
+        score = LOST_MEAN if each.proof != 0 else -np.float32(each.visits)
         if score > fewest:
             best, fewest = child, score
     return best, fewest
@@ -112,14 +120,14 @@ def by_rave(tree: Tree, node: int, selection: Selection) -> int:
     and beta = m / (n + m + 4 n m b^2) with the n visits and the m all-moves-as-first visits of the
     child. The score of an unvisited child is its all-moves-as-first mean alone.
     """
-    parent = tree.nodes[node]
+    parent = at(tree, node)
     first, tried = parent.first_child, parent.tried
-    scale = np.float32(selection.c) * sqrt_log(parent.visits)
+    scale = np.float32(selection.c) * sqrt_log(parent.log_visits)
     beta = np.float32(math.sqrt(selection.k / (3.0 * parent.visits + selection.k)))
     bias = np.float32(4.0 * selection.bias * selection.bias)
     best, best_score = first, np.float32(-np.inf)
     for child in range(first, first + tried):
-        each, amaf = tree.nodes[child], tree.amaf[child]
+        each, amaf = at(tree, child), tree.amaf[np.uint64(child)]
         score = each.average
         if each.inverse_sqrt_visits > _0:
             if selection.schedule == MINIMUM_MSE:
@@ -129,10 +137,11 @@ def by_rave(tree: Tree, node: int, selection: Selection) -> int:
         if score > best_score:
             best, best_score = child, score
     # Of the untried children, those near a stone come first.
-    last = parent.near if tried < parent.near else parent.width
+    near = tree.amaf[np.uint64(node)].near
+    last = near if tried < near else parent.width
     urgency = np.float32(selection.fpu)
     for child in range(first + tried, first + last):
-        amaf = tree.amaf[child]
+        amaf = tree.amaf[np.uint64(child)]
         score = amaf.average if amaf.visits > 0 else urgency
         if score > best_score:
             best, best_score = child, score
@@ -148,7 +157,7 @@ def select(tree: Tree, node: int, selection: Selection) -> int:
     """
     if selection.rule == RAVE:
         return by_rave(tree, node, selection)
-    parent = tree.nodes[node]
+    parent = at(tree, node)
     first, tried = parent.first_child, parent.tried
     untried = tried < parent.width
     if untried and (selection.fpu > 1.0 or tried == 0):

@@ -66,13 +66,20 @@ NODE = np.dtype(
         ("children", np.uint16),  # legal actions; 0 until the node is expanded
         ("width", np.uint16),  # rows allocated for children, from first_child on
         ("tried", np.uint16),  # visited children, which are the first rows
-        ("near", np.uint16),  # children to try before the others, which are the first rows
+        ("log_visits", np.uint16),  # place of its visits in a table of logarithms, once expanded
         ("proof", np.int8),
     ],
     align=True,
 )
 #: All-moves-as-first: the results when the player chose this action here or later.
-AMAF = np.dtype([("visits", np.int32), ("average", np.float32)], align=True)
+AMAF = np.dtype(
+    [
+        ("visits", np.int32),
+        ("average", np.float32),
+        ("near", np.uint16),  # children to try before the others, which are the first rows
+    ],
+    align=True,
+)
 #: The columns beside a node of a search guided by a net.
 GUIDE = np.dtype(
     [
@@ -185,9 +192,15 @@ def interpreted(tree: Tree) -> Tree:
 
 
 @inlined
+def at(tree: Tree, row: int) -> Any:
+    """Return the node in a row, without the test whether its number is negative."""
+    return tree.nodes[np.uint64(row)]
+
+
+@inlined
 def clear_node(tree: Tree, row: int) -> None:
     """Set a node to one without visits, children and proof."""
-    node = tree.nodes[row]
+    node = at(tree, row)
     node.visits = 0
     node.value = 0
     node.average = np.float32(0.0)

@@ -19,7 +19,7 @@ from playout.games.core.kernels import compiled, helper, inlined
 from playout.games.core.random import Rng, draw, seeded
 from playout.players.core.rules import Rules, type_of
 from playout.players.evaluations.tables import LEAF, Leaf, expected, find_weights
-from playout.players.mcts.selection import RAVE, SELECTION, Selection, select
+from playout.players.mcts.selection import RAVE, SELECTION, Selection, place_in_table, select
 from playout.players.mcts.tree import (
     LOSS,
     LOST_MEAN,
@@ -30,6 +30,7 @@ from playout.players.mcts.tree import (
     WIN,
     Tree,
     apart,
+    at,
     clear_node,
     look_up,
     new_proofs,
@@ -130,7 +131,7 @@ def new_buffers(
 @inlined
 def wants_rows(tree: Tree, node: int) -> bool:
     """Return whether a node needs more rows before another child can be visited."""
-    each = tree.nodes[node]
+    each = at(tree, node)
     return each.tried == each.width and (each.width < each.children or each.children == 0)
 
 
@@ -210,7 +211,8 @@ def expand(tree: Tree, node: int, buffers: Buffers, n: int, rule: int) -> None:
     nodes[node].first_child = first
     nodes[node].children = n
     nodes[node].width = width
-    nodes[node].near = near
+    if rule == RAVE:
+        tree.amaf[node].near = near
     tree.used[0] = first + width
 
 
@@ -230,7 +232,8 @@ def assume(tree: Tree, node: int, assumed: NDArray[np.int64], weight: float) -> 
 def visit(tree: Tree, node: int, child: int) -> int:
     """Move the child to visit to the rows of the visited ones, and return its row."""
     nodes = tree.nodes
-    place = np.int64(nodes[node].first_child) + nodes[node].tried
+    parent = at(tree, node)
+    place = np.int64(parent.first_child) + parent.tried
     if child < place:
         return child
     if child > place:  # both are untried: only action and all-moves-as-first differ
@@ -239,15 +242,25 @@ def visit(tree: Tree, node: int, child: int) -> int:
         visits, mean = here.visits, here.average
         here.visits, here.average = there.visits, there.average
         there.visits, there.average = visits, mean
-    nodes[node].tried += 1
+    parent.tried += 1
     return place
+
+
+@inlined
+def add_visit(tree: Tree, node: int) -> None:
+    """Count a visit of a node."""
+    each = at(tree, node)
+    each.visits += 1
+    each.log_visits = place_in_table(each.visits)
+    if each.proof == UNKNOWN:
+        each.inverse_sqrt_visits = math.sqrt(np.float32(1.0) / np.float32(each.visits))
 
 
 @inlined
 def set_proven(tree: Tree, node: int, proof: int) -> None:
     """Set the proof of a node, unless it is UNKNOWN, and its mean accordingly."""
     if proof != UNKNOWN:
-        each = tree.nodes[node]
+        each = at(tree, node)
         each.proof = proof
         each.inverse_sqrt_visits = np.float32(0.0)
         if proof == TIE:
@@ -262,11 +275,11 @@ def proof_by_children(tree: Tree, node: int, again: bool) -> int:
 
     `again` says that the player to move also moved into the node.
     """
-    each = tree.nodes[node]
+    each = at(tree, node)
     first = np.int64(each.first_child)
     best = UNKNOWN if each.tried < each.children else LOSS
     for child in range(first, first + each.tried):
-        proof = tree.nodes[child].proof
+        proof = at(tree, child).proof
         if proof == WIN:
             return WIN if again else LOSS
         if proof == UNKNOWN:
@@ -291,7 +304,7 @@ def backpropagate(
     proven = tree.nodes[path[depth]].proof != UNKNOWN
     for i in range(depth, -1, -1):
         node = path[i]
-        each = tree.nodes[node]
+        each = at(tree, node)
         if proven and i < depth:
             set_proven(tree, node, proof_by_children(tree, node, movers[i] == movers[i + 1]))
             proven = each.proof != UNKNOWN
@@ -299,15 +312,10 @@ def backpropagate(
                 outcome = outcome_of(each.proof, movers[i])
         if proven:
             first_proven = i
-        each.visits += 1
-        if movers[i] == outcome:
-            each.value += 2
-        elif outcome < 1:
-            each.value += 1
+        each.value += 2 * (movers[i] == outcome) + (outcome < 1)
         if not proven:
             share = np.float32(1.0) / np.float32(each.visits)
             each.average = np.float32(0.5) * np.float32(each.value) * share
-            each.inverse_sqrt_visits = math.sqrt(share)
     return first_proven
 
 
@@ -376,27 +384,31 @@ def run_simulations(
         node, depth = ROOT, 0
 
         # Select, and expand a node at its second visit.
-        while board[1] == 0 and tree.nodes[node].proof == UNKNOWN:
+        while board[1] == 0 and at(tree, node).proof == UNKNOWN:
             if wants_rows(tree, node):
-                if tree.nodes[node].visits == 0 or depth == config.max_depth:
+                if at(tree, node).visits == 0 or depth == config.max_depth:
                     break
                 n = kernels.legal(board, buffers.actions)
                 expand(tree, node, buffers, n, selection.rule)
-                if tree.nodes[node].width == 0:
+                if at(tree, node).width == 0:
                     break
                 if selection.prior > 0.0:
                     kernels.prior(board, buffers.assumed)
                     assume(tree, node, buffers.assumed, selection.prior)
-            node = visit(tree, node, select(tree, node, selection))
+            child = visit(tree, node, select(tree, node, selection))
+            add_visit(tree, node)
+            node = child
             depth += 1
             path[depth] = node
             movers[depth] = board[0]
-            kernels.play(board, tree.nodes[node].action)
+            kernels.play(board, at(tree, node).action)
+
+        add_visit(tree, node)
 
         # Play out, unless the result is known.
         plies, proof = 0, UNKNOWN
-        if tree.nodes[node].proof != UNKNOWN:
-            outcome = outcome_of(tree.nodes[node].proof, movers[depth])
+        if at(tree, node).proof != UNKNOWN:
+            outcome = outcome_of(at(tree, node).proof, movers[depth])
         else:
             to_move, outcome = board[0], board[1]
             if outcome == 0 and config.solver and len(buffers.proofs) > 0:
@@ -430,9 +442,9 @@ def run_simulations(
                 board[i] = root[i]
             for i in range(depth + 1):
                 if i > 0:
-                    kernels.play(board, tree.nodes[path[i]].action)
+                    kernels.play(board, at(tree, path[i]).action)
                 if i >= first_proven and board[1] == 0:
-                    found = outcome_of(tree.nodes[path[i]].proof, movers[i])
+                    found = outcome_of(at(tree, path[i]).proof, movers[i])
                     remember(buffers.proofs, kernels.key(board), found)
         if selection.rule == RAVE:
             all_moves_as_first(tree, buffers, depth, plies, outcome)

@@ -84,6 +84,8 @@ def compact(tree: Tree, root: int, least: int, stack: NDArray[np.int64]) -> int:
     # the parent: the new row as soon as the parent has moved.
     used = tree.used[0]
     nodes[ROOT] = nodes[root]
+    if len(tree.amaf) > 0:
+        tree.amaf[ROOT] = tree.amaf[root]
     if nodes[ROOT].width > 0:
         owner[nodes[ROOT].first_child] = ROOT
     to = 1

@@ -6,6 +6,7 @@ import ast
 import importlib
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ import click
 from rich.console import Console
 
 from playout.commands import interrupts
+from testbed import performance
 from testbed.bench import Bench, ResultTable, Selected, in_writable_folder, output
 from testbed.machine import described, headline
 
 FOLDER = Path(__file__).parent
-ALL = "all"
+ALL, WRITE = "all", "document"
 
 
 def found() -> dict[str, str]:
@@ -33,7 +35,10 @@ def _first_line(path: Path) -> str:
 def _listing() -> str:
     lines = [f"  {name:<10} {about}" for name, about in found().items()]
     return "\n".join(
-        ["\b", "Benchmarks:", *lines, f"  {ALL:<10} All of them, one after the other."]
+        [
+            *("\b", "Benchmarks:", *lines, f"  {ALL:<10} All of them, one after the other."),
+            f"  {WRITE:<10} Writes the results in FILES, of --json, into docs/performance.md.",
+        ]
     )
 
 
@@ -41,6 +46,8 @@ EXAMPLES = """
 \b
 Examples:
   scripts/bench search --quick
+  scripts/bench all --json results.json
+  scripts/bench document results.json
   scripts/bench truth --games "othello chess" --players "uct minimax" --seconds 0.02
 """
 
@@ -52,7 +59,8 @@ def _words(context: click.Context, parameter: click.Parameter, text: str | None)
 @click.command(
     epilog=_listing() + "\n" + EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]}
 )
-@click.argument("name", required=False, type=click.Choice([*found(), ALL]), metavar="NAME")
+@click.argument("name", required=False, type=click.Choice([*found(), ALL, WRITE]), metavar="NAME")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path, dir_okay=False, exists=True))
 @click.option("--quick", is_flag=True, help="Measure roughly: all benchmarks take a few minutes.")
 @click.option("--markdown", is_flag=True, help="Print the tables as Markdown.")
 @click.option(
@@ -74,6 +82,7 @@ def main(
     context: click.Context,
     /,
     name: str | None,
+    files: tuple[Path, ...],
     quick: bool,
     markdown: bool,
     path: Path | None,
@@ -86,31 +95,37 @@ def main(
     if name is None:
         click.echo(context.get_help())
         return
+    if bool(files) is not (name == WRITE):
+        raise click.UsageError(f"{WRITE}, and nothing else, needs files")
+    if name == WRITE:
+        performance.write(files)
+        return
     if name != "truth" and any(selected.values()):
         raise click.UsageError("--games, --players and --seconds are options of truth only")
     document = described("scripts/bench") | {"quick": quick}
     out = output()
     out.print(headline(document), markup=False, soft_wrap=True)
-    try:
-        with interrupts.as_exception():
-            tables = {
-                each: _run(Bench(each, quick, Selected(**selected)), out, markdown)
-                for each in _wanted(name)
-            }
-    except KeyboardInterrupt:
-        click.echo("\nInterrupted; no results were written.", err=True)
-        sys.exit(130)
-    if path:
-        document["benchmarks"] = {
-            each: [table.as_json() for table in measured] for each, measured in tables.items()
-        }
-        path.write_text(json.dumps(document, indent=2) + "\n")
-    missed = [
-        f"  {each}: {text}"
-        for each, measured in tables.items()
-        for table in measured
-        for text in table.missed()
-    ]
+    document["benchmarks"] = measured = dict[str, Any]()
+    missed = []
+    for each in _wanted(name):
+        started = time.monotonic()
+        try:
+            with interrupts.as_exception():
+                tables = _run(Bench(each, quick, Selected(**selected)), out, markdown)
+        except KeyboardInterrupt:
+            click.echo("\nInterrupted.", err=True)
+            sys.exit(130)
+        except click.ClickException as error:
+            if name != ALL:
+                raise
+            missed.append(f"  {each}: {error.format_message()}")
+            continue
+        seconds = time.monotonic() - started
+        click.echo(f"{each} took {seconds:.0f} s.", err=True)
+        missed += [f"  {each}: {text}" for table in tables for text in table.missed()]
+        measured[each] = {"seconds": seconds, "tables": [table.as_json() for table in tables]}
+        if path:
+            path.write_text(json.dumps(document, indent=2) + "\n")
     if missed:
         click.echo("\n".join(["Missed:", *missed]), err=True)
         sys.exit(1)

@@ -126,7 +126,7 @@ def _sockets(bench: Bench) -> Iterator[ResultTable]:
 
 def _disk(bench: Bench) -> ResultTable:
     table = ResultTable("Two guests at their limits", DISK_COLUMNS)
-    seconds = bench.pick(600.0, 20.0)
+    seconds = bench.pick(180.0, 20.0)
     stored = store_much(seconds)
     allowed_mb = 2 * Policy().stored_mb_per_hour * (STORAGE_BURST_S + seconds) / 3600
     table.add(

@@ -52,7 +52,7 @@ class Ply(NamedTuple):
 
 def run(bench: Bench) -> list[ResultTable]:
     """Return a row per ply, then a row for memory and one for speed."""
-    seconds, most = bench.pick(5.0, 0.3), bench.pick(10**6, 12)
+    seconds, most = bench.pick(2.0, 0.3), bench.pick(10**6, 12)
     plies = _match(bench, games.load(PLAYED), seconds, most)
     each = ResultTable(f"A match of {PLAYED} at {seconds:g} s per move", PLIES)
     for number, ply in enumerate(plies, start=1):

@@ -26,7 +26,7 @@ from testbed.measure import Share
 from testbed.positions import SolvedPosition, exact
 
 PLAYERS = ("alphabeta", "alphazero", "uct", "rave", "minimax", "flat", "greedy")
-SECONDS = 0.1
+SECONDS = 0.02
 #: Seconds that a player gets for the positions of a task, at most.
 TASK_S = 2.0
 

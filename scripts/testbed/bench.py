@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -72,6 +73,16 @@ class ResultRow:
         """Whether the row meets its target; true without a target."""
         return self.target is None or self.target.met(self.cells[self.target.column])
 
+    @property
+    def slack(self) -> float:
+        """How many times better than its target the row is; below 1 if it misses the target."""
+        if self.target is None:
+            return math.inf
+        value = _number(self.cells[self.target.column])
+        if self.target.at_most is not None:
+            return self.target.at_most / value if value > 0 else math.inf
+        return value / self.target.at_least if self.target.at_least else math.inf
+
 
 @dataclass
 class ResultTable:
@@ -121,9 +132,40 @@ class ResultTable:
         """Return the table for JSON, with unrounded numbers and every round."""
         return {
             "title": self.title,
-            "columns": {column.key: column.title for column in self.columns},
+            "columns": [asdict(column) for column in self.columns],
             "rows": [_row_as_json(row) for row in self.rows],
         }
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> ResultTable:
+        """Return the table of which `as_json` returned the document."""
+        table = cls(document["title"], [Column(**each) for each in document["columns"]])
+        for row in document["rows"]:
+            target = {**row.pop("target", {})}
+            target.pop("met", None)
+            cells = {key: _cell_from_json(cell) for key, cell in row.items()}
+            table.add(Target(**target) if target else None, **cells)
+        return table
+
+    def nearest(self, most: int) -> list[tuple[str, str, str]]:
+        """Return at most `most` rows: those nearest to their targets, or the first ones.
+
+        Each is its label, its numbers with their titles, and its target.
+        """
+        rows = sorted(self.rows, key=lambda row: row.slack)[:most]
+        return [self._described(row) for row in rows]
+
+    def _described(self, row: ResultRow) -> tuple[str, str, str]:
+        cells = [row.cells[column.key] for column in self.columns]
+        texts = [i for i, cell in enumerate(cells) if i == 0 or isinstance(cell, str)]
+        shown = self._shown(row)
+        numbers = [
+            f"{column.title} {shown[i]}"
+            for i, column in enumerate(self.columns)
+            if i not in texts and cells[i] is not None
+        ]
+        target = shown[-1] if row.target else NOTHING
+        return ", ".join(shown[i] for i in texts), "; ".join(numbers), target
 
     def _headings(self) -> list[str]:
         titles = [column.title for column in self.columns]
@@ -178,6 +220,14 @@ def _cell_as_json(cell: Cell) -> Any:
     if isinstance(cell, Share):
         return {"share": cell.value, "interval": cell.interval, "trials": cell.trials}
     return cell
+
+
+def _cell_from_json(cell: Any) -> Cell:
+    if not isinstance(cell, dict):
+        return cell  # type: ignore[no-any-return]
+    if "rounds" in cell:
+        return Sample(cell["rounds"])
+    return Share(round(cell["share"] * cell["trials"]), cell["trials"])
 
 
 T = TypeVar("T")

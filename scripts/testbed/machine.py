@@ -35,7 +35,7 @@ _SCHEDULED = 2
 
 
 def described(command: str) -> dict[str, Any]:
-    """Return the head of a document of results: command, date, machine and versions.
+    """Return the head of a document of results: command, commit, date, machine and versions.
 
     The versions are those of Python and of the installed packages that affect the numbers.
     """
@@ -45,6 +45,7 @@ def described(command: str) -> dict[str, Any]:
             versions[name] = version(name)
     return {
         "command": " ".join([command, *sys.argv[1:]]),
+        "commit": _commit(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": {
             "system": f"{platform.system()} {platform.release()} {platform.machine()}",
@@ -54,6 +55,15 @@ def described(command: str) -> dict[str, Any]:
         },
         "versions": versions,
     }
+
+
+def _commit() -> str:
+    """Return the commit of the sources, with a plus if they were changed; empty if unknown."""
+    describe = ["git", "describe", "--always", "--exclude=*", "--abbrev=10", "--dirty=+"]
+    done = subprocess.run(
+        describe, cwd=Path(__file__).parent, capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip()
 
 
 def headline(document: dict[str, Any]) -> str:

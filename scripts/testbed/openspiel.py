@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import pyspiel
 
+from playout import games
 from playout.games import Game, SpecError, State
 from playout.games.core.spec import parse
 from playout.players import Limit, Player, PlayResult
@@ -31,6 +32,10 @@ DEFAULTS = {
     "nim": {"misere": "false"},
     "y": {"size": "11"},
 }
+#: The parameters with which benchmarks measure a game, where they are not its defaults: OpenSpiel's
+#: nim has several heaps, and its mnk of 15x15 cells is gomoku.
+MEASURED = {"mnk": "mnk(m=8,n=8,k=5)", "nim": "nim(piles=1;3;5;7)"}
+_KINDS = {kind.short_name: kind for kind in pyspiel.registered_games()}
 #: A limit that no search reaches.
 MOST_SIMULATIONS = 10**9
 MEMORY_MB = 4000
@@ -72,6 +77,18 @@ def spelling(text: str) -> str:
     ]
     name = GAMES.get(wanted.name, wanted.name)
     return f"{name}({','.join(given)})" if given else name
+
+
+def measured() -> list[str]:
+    """Return each game that comes with Playout, with the parameters that benchmarks measure."""
+    return [MEASURED.get(name, name) for name in games.names() if name != "open_spiel"]
+
+
+def is_shared(spec: str) -> bool:
+    """Return whether OpenSpiel has a game of this name with these parameters."""
+    theirs = parse(spelling(spec))
+    kind = _KINDS.get(theirs.name)
+    return kind is not None and theirs.options.keys() <= kind.parameter_specification.keys()
 
 
 def position(spec: str, actions: Iterable[int]) -> pyspiel.State:

@@ -270,7 +270,7 @@ def test_truth_counts_the_moves_that_preserve_the_value(tmp_path: Path) -> None:
     )
     assert code == 0, output
     assert "0.05 s a move" in output
-    (table,) = json.loads(file.read_text())["benchmarks"]["truth"]
+    (table,) = json.loads(file.read_text())["benchmarks"]["truth"]["tables"]
     (row,) = table["rows"]
     assert row["count"] == row["minimax"]["trials"] == 10
     assert row["minimax"]["share"] == 1

@@ -9,8 +9,9 @@ import pytest
 
 from playout import games
 from playout.games import TIE
+from playout.games.core.spec import parse
 from support.scale import repetitions
-from testbed.openspiel import spelling
+from testbed.openspiel import is_shared, measured, spelling
 
 GAMES = repetitions(1000, short=20)
 SAME = [
@@ -50,6 +51,8 @@ SAME = [
     "oware",
     "oware(houses=3,seeds=2)",
 ]
+#: Games that have their own tests below.
+OTHERS = {"chess", "go", "gomoku", "ultimate_tic_tac_toe"}
 #: Games of hundreds of plies are played less often.
 LARGE = {
     "amazons": 10,
@@ -68,6 +71,16 @@ def outcome(state: pyspiel.State, first_player: int = 0) -> int:
         return 0
     first = state.returns()[first_player]
     return TIE if first == 0 else 1 if first > 0 else 2
+
+
+def test_every_game_that_open_spiel_has_is_compared_and_measured() -> None:
+    shared = {parse(spec).name for spec in measured() if is_shared(spec)}
+    assert shared == {parse(spec).name for spec in SAME} | OTHERS
+    assert is_shared("go(size=5)")
+    assert not is_shared("othello(size=6)")
+    assert not is_shared("go(superko=true)")
+    for spec in filter(is_shared, measured()):
+        pyspiel.load_game(spelling(spec))
 
 
 @pytest.mark.parametrize("spec", SAME)

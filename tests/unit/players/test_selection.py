@@ -28,6 +28,7 @@ from playout.players.mcts.selection import (
     TUNED,
     UCB1,
     Selection,
+    place_in_table,
     select,
     sqrt_log,
 )
@@ -55,18 +56,22 @@ from support.scale import repetitions
 NEAR = 2e-3
 
 
+def root_of_log(visits: int) -> np.float32:
+    return sqrt_log(place_in_table(visits))
+
+
 @settings(max_examples=repetitions(1000, short=30))
 @given(n=st.integers(1, 2**31 - 1))
 def test_the_square_root_of_the_logarithm(n: int) -> None:
     exact = math.sqrt(math.log(n))
     if n <= 512:
-        assert sqrt_log(n) == pytest.approx(exact, rel=1e-6)
+        assert root_of_log(n) == pytest.approx(exact, rel=1e-6)
     else:
-        assert exact * (1 - 1e-3) < sqrt_log(n) < exact * (1 + 1e-6)
+        assert exact * (1 - 1e-3) < root_of_log(n) < exact * (1 + 1e-6)
 
 
 def test_the_square_root_of_the_logarithm_never_falls() -> None:
-    values = [sqrt_log(n) for n in range(1, 5000)]
+    values = [root_of_log(n) for n in range(1, 5000)]
     assert values == sorted(values)
 
 
@@ -80,7 +85,7 @@ def family(choose: random.Random, tree: Tree) -> None:
     root.first_child, root.width, root.visits = 1, width, 1
     root.children = width + choose.randint(0, 3)
     root.tried = width if choose.random() < 0.7 else choose.randint(0, width)
-    root.near = choose.randint(1, width)
+    tree.amaf[ROOT].near = choose.randint(1, width)
     middle, spread = choose.random(), choose.choice((0.01, 0.1, 1.0))
     for child in range(1, 1 + width):
         node, amaf = tree.nodes[child], tree.amaf[child]
@@ -98,6 +103,7 @@ def family(choose: random.Random, tree: Tree) -> None:
             node.proof = UNKNOWN
             set_proven(tree, child, choose.choice([UNKNOWN] * 8 + [TIE, LOSS]))
             root.visits += node.visits
+    root.log_visits = place_in_table(root.visits)
 
 
 def worth(node: Any) -> float:
@@ -139,7 +145,8 @@ def scores(tree: Tree, selection: Selection) -> dict[int, float]:
         else:
             found[child] = (ucb1 if selection.rule == UCB1 else ucb1_tuned)(root, node, selection)
     if selection.rule == RAVE:
-        last = root.near if root.tried < root.near else root.width
+        near = tree.amaf[ROOT].near
+        last = near if root.tried < near else root.width
         for child in range(1 + root.tried, 1 + last):
             amaf = tree.amaf[child]
             found[child] = float(amaf["average"]) if amaf.visits else selection.fpu

@@ -20,6 +20,7 @@ from playout.players.mcts.selection import (
     TUNED,
     UCB1,
     Selection,
+    place_in_table,
 )
 from playout.players.mcts.tree import LOSS, LOST_MEAN, NODE, ROOT, TIE, UNKNOWN, WIN, Tree
 from playout.players.mcts.uct_simulation import SearchConfig
@@ -139,6 +140,7 @@ def check_rows(game: Game, tree: Tree, row: int, state: State) -> None:
 def check_numbers(node: Any) -> None:
     """Check the statistics of a visited node."""
     assert 0 <= node["value"] <= 2 * node["visits"]
+    assert node["log_visits"] == place_in_table(node["visits"])
     if node["proof"] == UNKNOWN:
         assert math.isclose(node["average"], node["value"] / 2 / node["visits"], rel_tol=1e-5)
         assert math.isclose(node["inverse_sqrt_visits"], node["visits"] ** -0.5, rel_tol=1e-5)
