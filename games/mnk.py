@@ -9,7 +9,7 @@ import functools
 from typing import ClassVar
 
 from playout.games import Board, GridGame, Kernels, State, Vector, checked, helper, kernel
-from playout.games.core.bits import lowest, write_bits
+from playout.games.core.bits import count, lowest, write_bits
 from playout.games.core.kernels import inlined, inlined_helper, uncompiled
 from playout.games.core.lines import rows_of_pieces
 from playout.games.core.playouts import shuffled_playout
@@ -101,13 +101,16 @@ def completions(stones: int, k: int) -> int:
 
 
 @helper
-def note_row(board: Board, player: int, row: int, places: int) -> None:
-    """Record cells of a board row that would complete a row of k."""
+def cell_of(board: Board, line: int, place: int) -> int:
+    """Return the cell at a place of a line, -1 if it is not on the board."""
     m, n = board[_M], board[_N]
-    places &= (1 << m) - 1
-    if places:
-        board[_LINES + 2 * lines_of(m, n) + (player - 1) * n + row] |= places
-        board[_NOTED + player - 1] |= 1 << row
+    row, column = line, place
+    if line >= n + m:
+        rising = line - (n + m + m + n - 1)
+        row, column = line - n - m - (m - 1) + place if rising < 0 else rising - place, place
+    elif line >= n:
+        row, column = place, line - n
+    return row * m + column if 0 <= row < n and 0 <= column < m else -1
 
 
 @inlined_helper
@@ -116,22 +119,13 @@ def note_line(board: Board, player: int, line: int, window: int) -> None:
     m, n = board[_M], board[_N]
     stones = board[_LINES + (player - 1) * lines_of(m, n) + line] & window
     places = completions(stones, board[_K])
-    if places == 0:
-        return
-    if line < n:
-        note_row(board, player, line, places)
-        return
-    line -= n
-    if line < m:  # a column: places are rows
-        for row in range(n):
-            note_row(board, player, row, (places >> row & 1) << line)
-        return
-    line -= m  # diagonals: places are columns
-    falling = line < m + n - 1
-    for column in range(m):
-        row = line - (m - 1) + column if falling else line - (m + n - 1) - column
-        if places >> column & 1 and 0 <= row < n:
-            note_row(board, player, row, 1 << column)
+    while places:
+        cell = cell_of(board, line, lowest(places))
+        places &= places - 1
+        if cell >= 0:
+            row = cell * board[_RECIPROCAL] >> 16
+            board[_LINES + 2 * lines_of(m, n) + (player - 1) * n + row] |= 1 << (cell - row * m)
+            board[_NOTED + player - 1] |= 1 << row
 
 
 @inlined
@@ -284,6 +278,33 @@ def sensible(board: Board, actions: Vector) -> int:
 
 
 @kernel
+def forcing(board: Board, actions: Vector) -> int:
+    n = sensible(board, actions)
+    if n <= 1:  # a win, or the only answer
+        return n
+    cells, lines, k = board[_M] * board[_N], lines_of(board[_M], board[_N]), board[_K]
+    own, other = _LINES, _LINES + lines
+    if board[0] == 2:
+        own, other = other, own
+    actions[:cells] = 0
+    for line in range(lines):
+        begins = max(board[_M], board[_N]) - k + 1
+        for begin in range(begins if count(board[own + line]) >= k - 2 else 0):
+            stones = board[own + line] >> begin & (1 << k) - 1
+            if count(stones) == k - 2 and (board[other + line] >> begin & (1 << k) - 1) == 0:
+                ends = min(cell_of(board, line, begin), cell_of(board, line, begin + k - 1))
+                for place in range(begin, begin + k):
+                    if ends >= 0 and stones >> (place - begin) & 1 == 0:
+                        actions[cell_of(board, line, place)] = 1
+    n = 0
+    for cell in range(cells):
+        if actions[cell]:
+            actions[n] = cell
+            n += 1
+    return n
+
+
+@kernel
 def write(board: Board, state: Vector) -> None:
     state[:2] = board[:2]
     m, n = board[_M], board[_N]
@@ -335,7 +356,7 @@ class MNK(GridGame):
     look: ClassVar = {"piece": "stone", "surface": "wood"}
     sgf_number = 4  # that of gomoku
 
-    kernels = Kernels(start, legal, play, playout, write, read, decisive, sensible)
+    kernels = Kernels(start, legal, play, playout, write, read, decisive, sensible, forcing=forcing)
     sorts_sensible = False
 
     def __init__(self, m: int = 15, n: int = 15, k: int = 5, exact: bool = False) -> None:

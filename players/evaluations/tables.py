@@ -45,6 +45,8 @@ _LINES = ((2, 6), (4, 4), (6, 3))
 _RECTANGLES, _MOST_IN_RECTANGLES = ((2, 3), (3, 2), (3, 3)), 4
 #: Weights of a group, at most.
 _MOST_OF_GROUP = 4**6
+#: On a board with more cells, groups of one shape share their weights wherever they stand.
+_LARGE = 100
 #: There are no rectangles if there were more weights with them, too many for a file.
 _MOST_WEIGHTS = 500_000
 #: A pair of cells may be a knight's move apart where a cell has more values than this.
@@ -287,23 +289,34 @@ def _shared(
 ) -> tuple[list[tuple[int, ...]], list[int], int]:
     """Return the groups of cells of the view, the offset of each one's weights, and their number.
 
-    The images of a group under the symmetries of the game have its weights.
+    The images of a group under the symmetries of the game have its weights, and on a large board
+    all groups of its shape.
     """
     view = game.view(game.initial_state())
     symmetries = [each.cells for each in game.symmetries]
     groups, offsets, size = [], [], 0
     known: set[tuple[int, ...]] = set()
+    begins: dict[tuple[int, ...], int] = {}  # of the weights of a shape, on a large board
     for cells in _groups(view.rows, view.columns, values, rectangles):
         group = tuple(cell for cell in cells if cell in used)
         if not group or tuple(sorted(group)) in known or values ** len(group) > _MOST_OF_GROUP:
             continue
+        begin = begins.get(_shape(group), size)
         for image in (group, *(tuple(each[cell] for cell in group) for each in symmetries)):
             if tuple(sorted(image)) not in known:
                 known.add(tuple(sorted(image)))
                 groups.append(image)
-                offsets.append(size)
-        size += values ** len(group)
+                offsets.append(begin)
+                if len(used) > _LARGE and len(group) > 1:
+                    begins[_shape(image)] = begin
+        if begin == size:
+            size += values ** len(group)
     return groups, offsets, size
+
+
+def _shape(group: tuple[int, ...]) -> tuple[int, ...]:
+    """Return how far the cells of a group are from the first one, the same wherever it stands."""
+    return tuple(cell - group[0] for cell in group)
 
 
 def _groups(rows: int, columns: int, values: int, rectangles: bool) -> Iterator[tuple[int, ...]]:

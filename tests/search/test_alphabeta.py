@@ -227,6 +227,53 @@ def test_the_values_of_the_candidates_are_those_of_a_search_without_pruning() ->
     assert seen > 10
 
 
+@pytest.mark.parametrize("spec", ["gomoku", "mnk(m=4,n=9,k=3)", "mnk(m=7,n=5,k=4,exact=true)"])
+def test_forcing_moves_of_rows_win_prevent_a_win_or_threaten_one(spec: str) -> None:
+    game, draw, threats = games.load(spec), random.Random(9), 0
+    assert isinstance(game, KernelGame)
+    assert game.kernels.forcing
+    actions = np.zeros(game.num_actions, dtype=np.int64)
+
+    def wins(state: State) -> set[int]:
+        return {
+            action
+            for action in game.legal_actions(state)
+            if game.winner(game.next_state(state, action)) == state[0]
+        }
+
+    def passed(state: State) -> State:
+        return (3 - state[0], *state[1:])
+
+    state = game.initial_state()
+    for _ in range(60):
+        forcing = set(actions[: game.kernels.forcing(game.board(state), actions)].tolist())
+        legal = game.legal_actions(state)
+        if at_once := wins(state) or wins(passed(state)):
+            assert len(forcing & at_once) == len(forcing) == 1
+        elif len(legal) > 1:
+            after = {action: passed(game.next_state(state, action)) for action in legal}
+            threatening = {action for action, each in after.items() if wins(each)}
+            assert forcing >= threatening if "exact" in spec else forcing == threatening
+            threats += len(threatening)
+        state = game.next_state(state, draw.choice(legal))
+        if game.winner(state):
+            state = game.initial_state()
+    assert threats > 10
+
+
+def test_groups_of_one_shape_share_their_weights_on_a_large_board() -> None:
+    game = games.load("gomoku(size=11)")
+    tables = new_tables(game)
+    shapes: dict[tuple[int, ...], set[int]] = {}
+    for group, length, offset in zip(tables.groups, tables.lengths, tables.offsets, strict=True):
+        if length > 1:
+            steps = tuple(int(cell - group[0]) for cell in group[:length])
+            shapes.setdefault(steps, set()).add(int(offset))
+    assert len(shapes) > 10
+    assert all(len(each) == 1 for each in shapes.values())
+    assert len({*map(int, tables.offsets)}) < len(tables.groups) / 10
+
+
 def test_forcing_moves_of_chess_are_captures_and_queens() -> None:
     game = games.load("chess")
     assert isinstance(game, KernelGame)
