@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 
 from playout.games.core import plugins, spec
 from playout.games.core.compilation_cache import announce_compilation
-from playout.games.core.description import Description, described
+from playout.games.core.description import Description, described, title_of, with_parameters
 from playout.games.core.game import (
     RETURNS,
     TIE,
@@ -65,6 +65,7 @@ __all__ = [
     "names",
     "register",
     "square_name",
+    "title",
 ]
 
 _GROUP = "playout.games"
@@ -173,6 +174,19 @@ def _checked_class_of(name: str) -> type[Game]:
     for check in _checks:
         check(name)
     return _class_of(name)
+
+
+def title(text: str) -> str:
+    """Return what people call the game of a specification, as in "Go (size 9)".
+
+    A game that is not installed any more, or not ready yet, has its name in words.
+    """
+    wanted = spec.parse(text)
+    try:
+        known = describe(wanted.name).title
+    except (SpecError, NotReady):
+        known = title_of(wanted.name)
+    return with_parameters(known, wanted.options)
 
 
 def _class_of(name: str) -> type[Game]:

@@ -15,6 +15,8 @@ from playout.games.mnk import MAX_SIDE, MNK
 class Gomoku(MNK):
     """`connect` in a row on a square board."""
 
+    title = "Five in a row"
+
     about = (
         "Players take turns to put a stone on an empty cell of a square board. The first player "
         "with five or more in a row, vertically, horizontally or diagonally, wins; with `exact`, "

@@ -331,6 +331,8 @@ def read(state: Vector, board: Board) -> None:
 class MNK(GridGame):
     """k in a row on a board of m columns and n rows."""
 
+    title = "m,n,k-game"
+
     about = (
         "Players take turns to put a stone on an empty cell of a board with m columns and n rows. "
         "The first player with k or more in a row, vertically, horizontally or diagonally, wins; "

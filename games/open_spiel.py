@@ -62,6 +62,8 @@ def _bounds_of(option: str) -> list[tuple[str, int, int]]:
 class OpenSpiel(HistoryGame["pyspiel.State"]):
     """A game of OpenSpiel; player 1 moves first."""
 
+    title = "OpenSpiel"
+
     about = (
         "Games of OpenSpiel, a library of games for research: breakthrough, chess, clobber, go, "
         "hex and others. Its own documentation has the rules. Positions are shown as text, and "

@@ -71,6 +71,8 @@ class BoardPosition:
 class Original(HistoryGame[BoardPosition]):
     """A game of the original system, by its own Board."""
 
+    title = "Original system"
+
     about = (
         "Games of boardgame-socketserver, the system that Playout descends from: those whose "
         f"packages are installed, found through the entry point group {ORIGINAL_BOARDS}. Positions "

@@ -90,6 +90,8 @@ def read(state: Vector, board: Board) -> None:
 class TicTacToe(GridGame):
     """Three in a row on a board of three by three."""
 
+    title = "Tic-tac-toe"
+
     about = (
         "Two players take turns to mark one of nine squares. The first player with three marks in "
         "a row, a column or a diagonal wins; a full board without three in a row is a tie."

@@ -197,6 +197,8 @@ def blocks(state: Vector, winners: Vector) -> None:
 class UltimateTicTacToe(GridGame):
     """Nine boards of tic-tac-toe; each move decides the board of the opponent's next move."""
 
+    title = "Ultimate tic-tac-toe"
+
     about = (
         "Nine small boards of tic-tac-toe form a large one. The position of a marked cell within "
         "its small board decides on which small board the opponent must play next; if that board "

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from playout.games.core import spec
 from playout.games.core.game import Game
 
 Value = int | float | bool | str
+
+#: The words within a title that have no capital.
+_LOWER = ("and", "of")
+#: How the values of switches are written.
+_FORMS = {"true": "{key}", "false": "no {key}"}
 
 
 @dataclass(frozen=True)
@@ -36,9 +42,13 @@ class Variant:
 
 @dataclass(frozen=True)
 class Description:
-    """The name, the rules and the parameters of a game, and its `first_steps` and `variants`."""
+    """The name, the rules and the parameters of a game, and its `first_steps` and `variants`.
+
+    `title` is what people call the game.
+    """
 
     name: str
+    title: str
     about: str
     parameters: tuple[Parameter, ...]
     first_steps: str = ""
@@ -70,7 +80,24 @@ def described(name: str, make: type[Game]) -> Description:
     )
     about = make.about or _first_paragraph(make)
     variants = tuple(Variant(f"{name}({key})", text) for key, text in make.variants.items())
-    return Description(name, about, parameters, make.first_steps, variants)
+    title = vars(make).get("title") or title_of(name)
+    return Description(name, title, about, parameters, make.first_steps, variants)
+
+
+def title_of(name: str) -> str:
+    """Return the name of a game in words, as in "Lines of Action"."""
+    words = name.split("_")
+    return " ".join(word if word in _LOWER else word.capitalize() for word in words)
+
+
+def with_parameters(title: str, options: Mapping[str, str]) -> str:
+    """Return a title and the parameters of a game in words, as in "Go (size 9)"."""
+    words = (
+        _FORMS.get(value, "{key} {value}").format(key=key, value=value)
+        for key, value in options.items()
+    )
+    text = ", ".join(words).replace("_", " ")
+    return f"{title} ({text})" if text else title
 
 
 def _first_paragraph(make: type[Game]) -> str:

@@ -40,6 +40,9 @@ class Game(ABC):
     num_actions: int
     max_plies: int
 
+    #: What people call the game, if it is not its name in words, as "Connect Four" is.
+    title: ClassVar[str] = ""
+
     #: The rules in a paragraph and the meaning of each parameter, for people new to the game.
     about: ClassVar[str] = ""
     about_parameters: ClassVar[Mapping[str, str]] = {}

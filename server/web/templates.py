@@ -13,7 +13,10 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from twisted.web import http
 
+from playout import games
 from playout.commands.text import counted, utc
+from playout.protocol.messages import TimeControl
+from playout.protocol.time_control import decimal, parse_time_controls
 from playout.server.web.http import HttpError, HttpRequest, HttpResponse, cacheable_response
 
 # Scripts and styles of the pages, which are read and compressed when the server starts.
@@ -82,6 +85,35 @@ def _duration(seconds: float) -> str:
     return "less than a minute"
 
 
+def clock_in_words(text: str) -> str:
+    """A clock as people say it: "5 minutes + 3 seconds", or "no clock"."""
+    both = parse_time_controls(text)
+    if both is None:
+        return "no clock"
+    first, second = map(_time_in_words, both)
+    return first if first == second else f"{first} | {second}"
+
+
+def _time_in_words(time: TimeControl) -> str:
+    main, period = _seconds(time.main_s), _seconds(time.period_s)
+    if not time.periods:
+        return f"{main} + {_seconds(time.increment_s)}" if time.increment_s else main
+    periods = (
+        f"{period} a move"
+        if time.periods == 1
+        else f"{time.periods} \N{MULTIPLICATION SIGN} {period}"
+    )
+    return f"{main}, then {periods}" if time.main_s else periods
+
+
+def _seconds(seconds: float) -> str:
+    """A duration in the largest unit of which it is a multiple."""
+    for unit, name in ((3600, "hour"), (60, "minute")):
+        if seconds >= unit and seconds % unit == 0:
+            return counted(int(seconds // unit), name)
+    return f"{decimal(seconds)} second{'' if seconds == 1 else 's'}"
+
+
 _ENVIRONMENT = Environment(
     loader=PackageLoader("playout.server.web", "templates"),
     autoescape=True,
@@ -98,6 +130,8 @@ _ENVIRONMENT.policies["json.dumps_function"] = lambda value, **_: (
 _ENVIRONMENT.filters["utc"] = lambda at, form="%Y-%m-%d %H:%M": f"{utc(at):{form}}"
 _ENVIRONMENT.filters["about"] = _duration
 _ENVIRONMENT.filters["count"] = counted
+_ENVIRONMENT.filters["game_title"] = games.title
+_ENVIRONMENT.filters["clock"] = clock_in_words
 
 
 def render(name: str, **context: object) -> bytes:

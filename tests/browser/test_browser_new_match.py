@@ -35,16 +35,19 @@ def test_a_match_is_begun_by_a_picture_a_level_a_colour_and_one_click(
     page = people.come()
     games = page.get_by_role("group", name="Game")
     assert chosen(page, "game") == "connect_four"
-    expect(games.locator("label", has_text="hex").locator("svg")).to_be_attached()
-    games.get_by_text("clobber", exact=True).click(force=True)
+    expect(games.locator("label", has_text="Hex").locator("svg")).to_be_attached()
+    games.get_by_text("Clobber", exact=True).click(force=True)
     expect(page.locator("#parameter-rows")).to_be_visible()
     page.get_by_role("group", name="Opponent").get_by_text("Strong").click(force=True)
-    expect(page.locator("#bot-hint")).to_have_text("uct(simulations=50,time=2), up to 2 s a move")
+    hint = "Wild: for experienced players, up to 2 seconds a move, not rated at this game"
+    expect(page.locator("#bot-hint")).to_have_text(hint)
+    strong = page.locator("#new-bots label", has_text="Wild")
+    expect(strong).to_have_attribute("title", "uct(simulations=50,time=2)")
     page.get_by_role("group", name="You move").get_by_text("second").click(force=True)
     page.get_by_role("button", name="Play", exact=True).click()
     match = arrive(page)
-    shown = "Wild is uct(simulations=50,time=2)"
-    expect(page.locator(".match-head")).to_contain_text(shown)
+    named = page.locator(".match-head").get_by_text("Wild is a bot")
+    expect(named).to_have_attribute("title", "uct(simulations=50,time=2)")
     data = page.request.get(f"/api/matches/{match}").json()
     assert data["bots"] == ["uct(simulations=50,time=2)", None]
     started = site.stored(match).started
@@ -108,12 +111,12 @@ def test_the_ratings_of_the_bots_at_the_chosen_game_are_shown(
     wait_until(lambda: page.request.get("/api/players?game=nim").json()["total"])
     page.goto("/?game=nim&bot=Mild")
     expect(page.locator("#bot-hint")).to_have_text(
-        re.compile(r"^random\(seed=1\), rated \d+ ± \d+$")
+        re.compile(r"^Mild: for beginners, rated \d+ ± \d+$")
     )
     rating = page.locator("#new-bots label", has_text="Mild").locator(".rating")
     expect(rating).to_have_text(re.compile(r"^\d+$"))
-    page.get_by_role("group", name="Game").get_by_text("clobber", exact=True).click(force=True)
-    expect(page.locator("#bot-hint")).to_have_text("random(seed=1)")
+    page.get_by_role("group", name="Game").get_by_text("Clobber", exact=True).click(force=True)
+    expect(page.locator("#bot-hint")).to_have_text("Mild: for beginners, not rated at this game")
     expect(rating).to_be_empty()
 
 

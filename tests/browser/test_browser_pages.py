@@ -237,6 +237,10 @@ def test_forms_and_dialogs_are_accessible(
     page.get_by_label("Move", exact=True).fill("z9")
     page.keyboard.press("Enter")
     look(page, "playing", width, judge)
+    page.get_by_role("link", name="Rules").click()
+    expect(page.get_by_role("dialog", name="Othello")).to_be_visible()
+    look(page, "rules", width, judge)
+    page.get_by_role("button", name="Close").click()
     page.get_by_role("button", name="Resign").click()
     look(page, "resigning", width, judge)
     page.locator("#resign-dialog").get_by_role("button", name="Resign").click()
@@ -382,7 +386,7 @@ def test_a_player_is_found_by_its_rating(people: BrowserUsers) -> None:
     name = best.get_by_role("link").inner_text()
     best.get_by_role("link").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
-    expect(page.get_by_role("region", name="connect four")).to_contain_text("4 matches")
+    expect(page.get_by_role("region", name="Connect Four")).to_contain_text("4 matches")
 
 
 def test_the_theme_that_was_chosen_stays(people: BrowserUsers) -> None:

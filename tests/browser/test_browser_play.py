@@ -75,7 +75,7 @@ def test_a_whole_match_is_begun_and_played_by_keyboard_alone(
 ) -> None:
     page = people.come(f"/?game={small(game)}")
     expect(page.locator("#new-bots")).to_contain_text("random")
-    tab_to(page, page.locator("#new .primary").element_handle())
+    tab_to(page, page.locator("#start").element_handle())
     page.keyboard.press("Enter")
     match = arrive(page)
     play_on_by_keyboard(page, random.Random(1), most_plies(game))
@@ -105,18 +105,18 @@ def test_a_move_can_be_typed_and_an_illegal_one_is_explained(people: BrowserUser
     assert moves_on(page)[0] == "4"
 
 
-#: Notes where the buttons below the board are, now and after each change of the board.
+#: Notes where the buttons that browse are, now and after each change of the moves without cells.
 HEIGHTS_AT_CHANGES = """() => {
     const browse = document.getElementById("browse");
     const note = () => heights.push(browse.offsetTop);
     window.heights = [];
     note();
     const parts = { childList: true, subtree: true };
-    new MutationObserver(note).observe(document.getElementById("board"), parts);
+    new MutationObserver(note).observe(document.getElementById("choices"), parts);
 }"""
 
 
-def test_what_is_below_the_board_stays_when_the_button_of_a_pass_goes(people: BrowserUsers) -> None:
+def test_the_buttons_stay_when_the_button_of_a_pass_goes(people: BrowserUsers) -> None:
     page = people.come()
     start_match(page, "go", size=3)
     my_turn(page)
@@ -227,7 +227,7 @@ def test_one_person_challenges_another_who_accepts(people: BrowserUsers, site: B
     ann.get_by_role("radio", name="second").check(force=True)
     ann.get_by_role("button", name="Play", exact=True).click()
     challenge = bob.locator("#challenges")
-    expect(challenge).to_contain_text(f"{anns_name} challenges you to tic tac toe")
+    expect(challenge).to_contain_text(f"{anns_name} challenges you to Tic-tac-toe")
     challenge.get_by_role("button").click()
     match = arrive(bob)
     assert arrive(ann) == match
@@ -239,10 +239,12 @@ def test_one_person_challenges_another_who_accepts(people: BrowserUsers, site: B
     assert moves_in(site.stored(match)) == moves_on(ann)
 
 
-def meet(people: BrowserUsers, **options: Any) -> tuple[Page, Page, str]:
-    """Return the pages of two people who play Connect Four, the first to move first; and the id."""
+def meet(
+    people: BrowserUsers, game: str = "connect_four", **options: Any
+) -> tuple[Page, Page, str]:
+    """Return the pages of two people who play a match, the first to move first; and the id."""
     (ann, _), (bob, bobs_name) = people.guest(**options), people.guest()
-    choose(ann, "connect_four", "A player")
+    choose(ann, game, "A player")
     ann.get_by_label("Player", exact=True).select_option(label=bobs_name)
     ann.get_by_role("radio", name="first").check(force=True)
     ann.get_by_role("button", name="Play", exact=True).click()
@@ -263,7 +265,7 @@ def test_two_people_take_back_a_move_and_agree_on_a_draw(
     ann, bob, match = meet(people, viewport={"width": 360, "height": 740})
     ann.get_by_role("button", name="Offer a draw").press("Enter")
     offers = ann.locator("#offers")
-    expect(offers).to_contain_text("once both players have moved")
+    expect(ann.locator("#offer-note")).to_contain_text("once both players have moved")
     for page, move in ((ann, "4"), (bob, "1")):
         type_move(page, move)
     my_turn(ann)
@@ -274,7 +276,7 @@ def test_two_people_take_back_a_move_and_agree_on_a_draw(
     assert ann.evaluate("document.documentElement.scrollWidth") <= 360
     ann.get_by_role("button", name="Decline").focus()
     ann.keyboard.press("Enter")
-    expect(bob.locator("#offers")).to_contain_text("has declined the takeback")
+    expect(bob.locator("#offer-note")).to_contain_text("has declined the takeback")
     expect(takeback).to_have_attribute("aria-disabled", "true")
     expect(ann.locator("#draw")).to_be_focused()
     type_move(ann, "4")
@@ -301,13 +303,85 @@ def test_two_people_take_back_a_move_and_agree_on_a_draw(
     assert stored.ended.reason is Reason.AGREEMENT
 
 
+def middle(page: Page, cell: int) -> tuple[float, float]:
+    """Return the middle of a cell of the board."""
+    box = page.locator(f"#board [data-cell='{cell}']").bounding_box()
+    assert box
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def drag(page: Page, cell: int, to: int) -> None:
+    """Drag a piece with the mouse."""
+    page.mouse.move(*middle(page, cell))
+    page.mouse.down()
+    page.mouse.move(*middle(page, to), steps=4)
+    page.mouse.up()
+
+
+def drag_by_finger(page: Page, cell: int, to: int) -> None:
+    devtools = page.context.new_cdp_session(page)
+    (x, y), (to_x, to_y) = middle(page, cell), middle(page, to)
+    for kind, points in (
+        ("touchStart", [(x, y)]),
+        ("touchMove", [((x + to_x) / 2, (y + to_y) / 2)]),
+        ("touchMove", [(to_x, to_y)]),
+        ("touchEnd", []),
+    ):
+        touched = [{"x": at[0], "y": at[1]} for at in points]
+        devtools.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touched})
+    devtools.detach()
+
+
+#: Squares of chess, by their cells.
+A2, E7, E5, E4, E2, D8, H4 = 48, 12, 28, 36, 52, 3, 39
+
+
+def test_pieces_are_dragged_by_mouse_and_finger_also_in_advance(people: BrowserUsers) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+    ann, bob, _ = meet(people, "chess", **phone)
+    my_turn(ann)
+    arrive(bob)
+    expect(bob.locator("#resign")).to_be_visible()
+    drag(bob, E7, E5)  # in advance
+    planned = bob.locator("#board .cell[aria-label*='chosen in advance']")
+    expect(planned).to_have_count(2)
+    drag_by_finger(ann, E2, A2)  # not a move
+    assert moves_on(ann) == []
+    drag_by_finger(ann, E2, E4)
+    expect(ann.locator(".move")).to_have_count(2)
+    assert moves_on(ann) == ["e4", "e5"]
+    expect(planned).to_have_count(0)
+    # A move that is not legal then is not played, and another click takes one back.
+    drag(bob, D8, E4)
+    expect(planned).to_have_count(2)
+    drag_by_finger(ann, A2, A2 - 8)
+    my_turn(bob)
+    assert moves_on(bob) == ["e4", "e5", "a3"]
+    drag(bob, D8, H4)
+    expect(bob.locator(".move")).to_have_count(4)
+    for cell in (E5, E4, H4):
+        bob.locator(f"#board [data-cell='{cell}']").click()
+    expect(planned).to_have_count(0)
+
+
+def test_a_cell_is_chosen_in_advance(people: BrowserUsers) -> None:
+    ann, bob, _ = meet(people)
+    my_turn(ann)
+    arrive(bob)
+    expect(bob.locator("#resign")).to_be_visible()
+    bob.locator("#board [data-cell='3']").click()
+    type_move(ann, "1")
+    expect(ann.locator(".move")).to_have_count(2)
+    assert moves_on(ann) == moves_on(bob) == ["1", "4"]
+
+
 def test_a_bot_of_the_server_agrees_to_a_takeback(people: BrowserUsers) -> None:
     page = people.come()
     start_match(page, "tic_tac_toe")
     play_on(page, random.Random(7), most=1)
     my_turn(page)
     page.get_by_role("button", name="Offer a draw").click()
-    expect(page.locator("#offers")).to_contain_text("has declined the draw")
+    expect(page.locator("#offer-note")).to_contain_text("has declined the draw")
     page.get_by_role("button", name="Take back").click()
     expect(page.locator(".move")).to_have_count(0)
     page.get_by_role("button", name="Abort").click()

@@ -126,10 +126,10 @@ def test_who_is_here_what_is_sought_played_and_over_is_in_the_page(
     page = read(host)
     assert "Ann" in page.inside["people"]
     assert "bot" in page.inside["people"]
-    assert "mnk(m=4,n=4,k=3), any clock" in page.inside["seeks"]
+    assert "m,n,k-game (m 4, n 4, k 3), any clock" in page.inside["seeks"]
     assert links(page) >= {f"/matches/{running}", f"/matches/{over}"}
     assert "Ann won" in page.inside["results"]
-    assert "tic tac toe" in page.inside["matches"]
+    assert "Tic-tac-toe" in page.inside["matches"]
     assert not page.is_hidden("results-card")
     for name in ("no-seeks", "nobody", "no-matches", "no-results"):
         assert page.is_hidden(name)

@@ -27,7 +27,7 @@ from support.commands import RunningServer, running_server
 #: A long limit: a bot is a process that has to start. Nothing waits that long without a fault.
 PATIENCE_S = 200
 #: The elements that choose a move: cells, and buttons for moves without cells.
-MOVES = "#board .cell.target, #board .board-choices button"
+MOVES = "#board .cell.target, .board-choices button"
 #: The elements that choose one of several moves with the same clicks.
 ANSWERS = ".move-dialog button:not([value=''])"
 OVER = "#rematch:not([hidden])"

@@ -25,11 +25,15 @@ class PlayedGame:
     """A match that is played by the rules, and its records."""
 
     def __init__(
-        self, spec: str, clock_text: str = "none", players: tuple[str, str] = ("Ann", "Bob")
+        self,
+        spec: str,
+        clock_text: str = "none",
+        players: tuple[str, str] = ("Ann", "Bob"),
+        match: str = "m1",
     ) -> None:
         first, second = parse_time_controls(clock_text) or (None, None)
         terms = Terms(first, rated=True, second_time_control=second)
-        self.match = Match("m1", games.load(spec), players, terms)
+        self.match = Match(match, games.load(spec), players, terms)
         self.now = 0.0
         self.moves: list[MovePlayed] = []
         self.match.start(0.0)

@@ -20,5 +20,5 @@ def pages(hub: Hub, archive: Archive, lookup: MatchLookup) -> dict[str, Handler]
         "players": page_handler(source, players.index, players.item),
         "tournaments": page_handler(source, tournaments.index, tournaments.item),
         "ladders": page_handler(source, ladders.index, ladders.item),
-        "games": page_handler(source, games.index, games.positions),
+        "games": page_handler(source, games.index, games.item),
     }

@@ -1,4 +1,7 @@
-"""`/games`: the rules, parameters and variants of each game, with an example position of each."""
+"""`/games`: the rules, parameters and variants of each game, with an example position of each.
+
+`/games/NAME`: those of one game; `/games/positions.json`: the example positions.
+"""
 
 from __future__ import annotations
 
@@ -56,20 +59,25 @@ class _GameEntry:
 async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     """The games, each with its variants."""
     entries, missing = await source.archive.run_in_thread(_entries)
-    return await source.render("games.html", games=entries, missing=missing)
+    return await source.render("games.html", games=entries, missing=missing, alone=False)
 
 
-async def positions(source: PageSource, request: HttpRequest) -> HttpResponse:
-    """The example positions in JSON, by the names of the games."""
-    if request.path != (_POSITIONS,):
-        raise HttpError(http.NOT_FOUND, "not found")
-
-    def encoded() -> bytes:
-        entries, _ = _entries()
+async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """One game, or the example positions in JSON, by the names of the games."""
+    entries, missing = await source.archive.run_in_thread(_entries)
+    if request.path == (_POSITIONS,):
         drawings = {each.description.name: each.example.drawing for each in entries}
-        return msgspec.json.encode(drawings)
-
-    return cacheable_response(await source.archive.run_in_thread(encoded), JSON)
+        return await source.archive.run_in_thread(
+            lambda: cacheable_response(msgspec.json.encode(drawings), JSON)
+        )
+    (name, *below) = request.path
+    if name in missing and not below:
+        text = "this game is being compiled for this machine; try again in a moment"
+        raise HttpError(http.SERVICE_UNAVAILABLE, text)
+    found = [each for each in entries if each.description.name == name and not below]
+    if not found:
+        raise HttpError(http.NOT_FOUND, "not found")
+    return await source.render("games.html", games=found, missing=[], alone=True)
 
 
 def _entries() -> tuple[list[_GameEntry], list[str]]:

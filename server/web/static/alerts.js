@@ -1,5 +1,7 @@
 // Sounds, and notices while the page is hidden. Both are choices, which the browser keeps.
 
+import { read, write } from "./storage.js";
+
 const KEYS = { sounds: "sounds", notices: "notices" };
 /** The tones of each sound: frequency in Hz, start and length in seconds. */
 const SOUNDS = {
@@ -81,20 +83,4 @@ export class Alerts {
 /** Whether the page may show notices: `"granted"`, `"denied"`, or `"default"` before it has asked. */
 function allowed() {
   return globalThis.Notification?.permission ?? "denied";
-}
-
-function read(key) {
-  try {
-    return localStorage.getItem(key);
-  } catch {
-    return null;
-  }
-}
-
-function write(key, value) {
-  try {
-    localStorage.setItem(key, value);
-  } catch {
-    // Without storage, the choice holds for this page.
-  }
 }

@@ -1,10 +1,11 @@
 // Draws a board as SVG from the server's `board` (its geometry) and `view` (a position).
 
 import { blockEnds, blockOf, cellName, edgeNames, isUsed, layoutOf, pieceName, seedsName, starPoints } from "./board_layout.js";
+import { dragPieces } from "./drag.js";
 import { html, svg } from "./elements.js";
 import * as hexagons from "./hexagons.js";
 import { MoveDialog } from "./move_dialog.js";
-import { commonStart, exact, nextCells, pick, targetOf } from "./move_selection.js";
+import { commonStart, exact, grips, nextCells, pick, slides, targetOf } from "./move_selection.js";
 import { keyOf, piece, pieceOf } from "./pieces.js";
 
 /** The width of a cell in units of the drawing. */
@@ -12,13 +13,15 @@ const CELL = 40;
 const EDGE = 2;
 /** The width of what shows whose edge it is, half of it outside of the cells. */
 const OWNED_EDGE = 10;
+/** The geometries of boards on which pieces can move to another cell. */
+const MOVING = ["grid", "hex"];
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-const FALL_MS = 60;
+const [FALL_MS, SLIDE_MS] = [60, 160];
 /** Steps of the opacity of a tint, and the greatest, at which pieces still stand out. */
 const [HEAT_LEVELS, HEAT_OPACITY] = [10, 0.55];
-/** The classes of what belongs to player 1 and player 2. */
 /** The largest font size at which two digits in the corner of a cell do not reach its piece. */
 const CORNER = 8;
+/** The classes of what belongs to player 1 and player 2. */
 const OWNERS = ["", "first", "second"];
 /** Narrower cells are hard to hit with a finger, so that a move needs a second tap there. */
 const FINGER_PX = 32;
@@ -26,7 +29,8 @@ const FINGER_PX = 32;
 /** Shows positions of one match, and takes moves by mouse, touch and keyboard.
  *
  * options: small (no coordinates, no controls, hidden from screen readers), flipped, label (the
- * accessible name of the board), players (their names), onChoose(action) (called for a move).
+ * accessible name of the board), players (their names), choices (the place of buttons for moves
+ * without cells, by default below the board), onChoose(action) (called for a move).
  */
 export class BoardView {
   #board;
@@ -49,6 +53,11 @@ export class BoardView {
   #targets = new Set();
   /** The target that was tapped once and needs a second tap, -1 for none. */
   #tapped = -1;
+  /** The player who may choose a move in advance, 0 for nobody, and the cells that were chosen. */
+  #planner = 0;
+  #planned = [];
+  /** The element of a piece that was dragged to its new cell, until the next position is shown. */
+  #dragged = null;
   #focused = 0;
   /** The dialog that asks which move is meant, null if none was needed for this position. */
   #dialog = null;
@@ -58,10 +67,10 @@ export class BoardView {
     this.#options = options;
     this.#flipped = options.flipped ?? false;
     this.#svg = svg("svg");
-    this.#buttons = html("div", { class: "board-choices" });
+    this.#buttons = options.choices ?? html("div", { class: "board-choices" });
     container.append(this.#svg);
     if (!options.small) {
-      container.append(this.#buttons);
+      if (!options.choices) container.append(this.#buttons);
       this.#listen();
     }
     this.#build();
@@ -72,19 +81,40 @@ export class BoardView {
     return this.#board.geometry !== "heap";
   }
 
-  /** Show a position. `legalMoves` can be chosen by clicks, as moves of player `mover`. */
-  show(view, legalMoves = [], mover = 1) {
-    const fell = this.#board.geometry === "columns" && isNext(this.#view, view);
+  /** The width of the drawing divided by its height. */
+  get aspect() {
+    const { width, height } = this.#svg.viewBox.baseVal;
+    return width / height;
+  }
+
+  /** Show a position. `legalMoves` can be chosen by clicks, as moves of player `mover`. While it is
+   * not their turn, player `planner` can choose a move in advance, which is played with the first
+   * position that has legal moves. */
+  show(view, legalMoves = [], mover = 1, planner = 0) {
+    const before = this.#view;
+    const isWaiting = this.#dragged && view === before && !legalMoves.length;
     this.#dialog?.close();
     this.#dialog = null;
     this.#view = view;
     this.#heat = new Map();
     this.#legalMoves = legalMoves;
     this.#mover = mover;
+    this.#planner = planner;
+    const planned = this.#planned;
+    if (!planner) this.#planned = [];
     this.#picked = commonStart(legalMoves);
     this.#tapped = -1;
     this.#draw();
-    if (fell) this.#animateFall(view.last[0]);
+    if (isWaiting) return; // the server has not answered the move of the dragged piece
+    if (this.#board.geometry === "columns" && isNext(before, view)) this.#animateFall(view.last[0]);
+    else if (!this.#dragged) this.#animateSlides(before, view);
+    this.#putBack();
+    if (legalMoves.length) this.#playPlanned(planned);
+  }
+
+  /** Take back the move that was chosen in advance. */
+  forgetPlan() {
+    this.#planned = [];
   }
 
   /** Show the board from the other side. */
@@ -124,7 +154,7 @@ export class BoardView {
     const hasLabels = !small && board.geometry !== "heap";
     const [x, y, width, height] = this.#area();
     // Proportional to the board, so that letters are readable on a screen of 360 pixels.
-    const font = width * 0.032;
+    const font = width * (matchMedia("(min-width: 56rem)").matches ? 0.022 : 0.032);
     const left = hasLabels && board.row_labels.some(Boolean) ? font * 1.7 : 0;
     const hasColumns = hasLabels && board.column_labels.some(Boolean);
     const top = hasColumns && this.#startsAtTop() ? font * 1.6 : 0;
@@ -274,6 +304,7 @@ export class BoardView {
       dots: (kind) => svg("circle", { class: kind, r: kind === "ring" ? 17 : 5 }),
       ghost: (key) => pieceOf(style, key),
       picked: circle(17),
+      planned: circle(17),
       hint: circle(17),
     };
     const marksBelow = ["grid", "pits"].includes(geometry) && style !== "stone" && surface !== "green";
@@ -340,11 +371,14 @@ export class BoardView {
     const dot = (cell) => (cells[cell] && this.#board.geometry !== "pits" ? "ring" : "dot");
     layers.dots.show(new Map([...this.#targets].map((cell) => [cell, dot(cell)])));
     layers.picked.show(new Map(this.#picked.map((cell) => [cell, "picked"])));
+    layers.planned.show(new Map(this.#planned.map((cell) => [cell, "planned"])));
     layers.ghost.show(new Map());
+    const held = this.#held();
     for (const [cell, element] of this.#cells) {
       const name = this.#describe(cell);
       if (element.getAttribute("aria-label") !== name) element.setAttribute("aria-label", name);
       element.classList.toggle("target", targetOf(this.#board, this.#targets, cell) >= 0);
+      element.classList.toggle("grip", held.has(cell));
     }
     const complete = exact(this.#legalMoves, this.#picked);
     if (this.#isAmbiguous(complete)) this.#ask(complete);
@@ -369,6 +403,7 @@ export class BoardView {
     const owner = this.#view.blocks?.[blockOf(this.#board, cell)];
     if (owner) words.push(`block of ${pieceName(this.#board, owner, this.#options.players)}`);
     if (this.#picked.includes(cell)) words.push("picked");
+    if (this.#planned.includes(cell)) words.push("chosen in advance");
     if (this.#targets.has(cell)) words.push("can be played");
     return words.join(", ");
   }
@@ -404,7 +439,6 @@ export class BoardView {
   #setButtons(...buttons) {
     const { offsetHeight, style } = this.#buttons;
     if (offsetHeight) style.minHeight = `${offsetHeight}px`;
-    this.#buttons.classList.add(...(buttons.length ? ["is-used"] : []));
     this.#buttons.replaceChildren(...buttons);
   }
 
@@ -416,12 +450,24 @@ export class BoardView {
 
   #animateFall(cell) {
     const [row] = this.#layout.placeOf(cell);
+    this.#animate(cell, [0, -(row + 1) * CELL], FALL_MS * (row + 2), "cubic-bezier(.5,0,.9,.6)");
+  }
+
+  /** Slide the pieces that have moved to another cell. */
+  #animateSlides(before, after) {
+    if (!MOVING.includes(this.#board.geometry)) return;
+    for (const [from, to] of slides(before, after, keyOf)) {
+      const [[x, y], [toX, toY]] = [this.#centre(from), this.#centre(to)];
+      this.#animate(to, [x - toX, y - toY], SLIDE_MS, "ease-out");
+    }
+  }
+
+  /** Let the piece on a cell come from a place beside it. */
+  #animate(cell, [x, y], duration, easing) {
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (this.#options.small || still) return;
-    const from = { transform: `translateY(${-(row + 1) * CELL}px)` };
-    const frames = [from, { transform: "none" }];
-    const options = { duration: FALL_MS * (row + 2), easing: "cubic-bezier(.5,0,.9,.6)" };
-    this.#layers.pieces.at(cell)?.firstElementChild.animate(frames, options);
+    const frames = [{ transform: `translate(${x}px, ${y}px)` }, { transform: "none" }];
+    this.#layers.pieces.at(cell)?.firstElementChild.animate(frames, { duration, easing });
   }
 
   // Input.
@@ -441,6 +487,42 @@ export class BoardView {
     this.#svg.addEventListener("focusin", (event) => this.#preview(cellOf(event)));
     this.#svg.addEventListener("focusout", () => this.#preview(-1));
     this.#svg.addEventListener("keydown", (event) => this.#press(event, cellOf(event)));
+    dragPieces(this.#svg, (cell) => this.#grab(cell), (cell) => this.#drop(cell));
+  }
+
+  /** The cells whose pieces can be dragged. */
+  #held() {
+    if (!this.#planner) return grips(this.#legalMoves, this.#view.cells);
+    return new Set([...this.#view.cells.keys()].filter((cell) => this.#isPlanners(cell)));
+  }
+
+  /** Has a cell a piece that the planner may move? */
+  #isPlanners(cell) {
+    return this.#view.cells[cell] === this.#planner && MOVING.includes(this.#board.geometry);
+  }
+
+  /** Pick the piece on a cell, and return its element. */
+  #grab(cell) {
+    if (this.#planner) this.#planned = [];
+    if (this.#picked.at(-1) !== cell) this.#click(cell);
+    const element = this.#layers.pieces.at(cell);
+    element.parentElement.append(element); // above the other pieces
+    return (this.#dragged = element.firstElementChild);
+  }
+
+  /** Play the move to a cell; on another one, or if further cells are needed, put the piece back. */
+  #drop(cell) {
+    const before = this.#planner ? this.#planned : this.#picked;
+    const isTarget = !this.#planner && this.#targets.has(cell);
+    if (isTarget) this.#click(cell);
+    else if (cell !== before.at(-1)) this.#click(this.#planner ? cell : -1);
+    const isPlayed = isTarget && this.#picked.length <= before.length;
+    if (!isPlayed || this.#dialog) this.#putBack();
+  }
+
+  #putBack() {
+    this.#dragged?.style.removeProperty("transform");
+    this.#dragged = null;
   }
 
   /** Preview the move that a click on this cell would make. */
@@ -477,7 +559,26 @@ export class BoardView {
     return true;
   }
 
+  /** Choose a move in advance: a cell, or a piece and its target. Another click takes it back. */
+  #plan(cell) {
+    const [from, to] = this.#planned;
+    const isBegun = to === undefined && this.#isPlanners(from);
+    if (cell < 0 || cell === from || (from !== undefined && !isBegun)) this.#planned = [];
+    else this.#planned = isBegun && !this.#isPlanners(cell) ? [from, cell] : [cell];
+    this.#draw();
+  }
+
+  /** Play the move that was chosen in advance, as far as it is legal. */
+  #playPlanned(cells) {
+    for (const cell of cells) {
+      if (cell === this.#picked.at(-1)) continue;
+      if (targetOf(this.#board, this.#targets, cell) < 0) return this.#click(-1);
+      this.#click(cell);
+    }
+  }
+
   #click(cell) {
+    if (this.#planner) return this.#plan(cell);
     const target = cell < 0 ? -1 : targetOf(this.#board, this.#targets, cell);
     if (target < 0 && this.#picked.length === 0) return;
     const { action, picked } = pick(this.#legalMoves, this.#picked, target < 0 ? cell : target);
@@ -503,6 +604,7 @@ export class BoardView {
 
   /** Has the user picked cells, beside those with which all moves begin? */
   #canUnpick() {
+    if (this.#planned.length) return true;
     return this.#picked.length > 0 && this.#picked.length > commonStart(this.#legalMoves).length;
   }
 

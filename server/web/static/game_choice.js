@@ -2,6 +2,7 @@
 
 import { html } from "./elements.js";
 import { newBoard } from "./text_board.js";
+import { partsOfSpec } from "./wording.js";
 
 const find = (id) => document.getElementById(id);
 
@@ -9,10 +10,16 @@ export class GameChoice {
   #choices = find("new-games");
   #games;
 
-  /** `games`: the name, description and parameters of each. */
-  constructor(games) {
+  /** `games`: the name, description and parameters of each; `onPlay` is called for a match at once. */
+  constructor(games, onPlay) {
     this.#games = new Map(games.map((game) => [game.name, game]));
     this.#choices.addEventListener("change", () => this.#showChosen());
+    this.#choices.addEventListener("click", ({ target }) => {
+      const button = target.closest("button");
+      if (!button) return;
+      if (button.value !== this.#name) this.choose(button.value);
+      onPlay();
+    });
     this.#showChosen();
     this.#draw();
   }
@@ -54,9 +61,8 @@ export class GameChoice {
     const container = find("parameters");
     container.hidden = parameters.length === 0;
     container.replaceChildren(...parameters.map(parameterField));
-    // Only the pictures are scrolled, not the page.
-    const label = this.#input(this.#name).parentElement;
-    this.#choices.scrollTop = label.offsetTop - (this.#choices.clientHeight - label.offsetHeight) / 2;
+    find("new-title").textContent = this.#games.get(this.#name).title;
+    find("new-rules").href = `/games/${encodeURIComponent(this.#name)}`;
     this.#showColours();
   }
 
@@ -80,12 +86,6 @@ export class GameChoice {
     }
     this.#showColours();
   }
-}
-
-/** The name and the parameters, a Map, of a specification such as "go(size=9)". */
-function partsOfSpec(spec) {
-  const [name, text = ""] = spec.replace(/\)$/, "").split("(");
-  return { name, parameters: new Map(text.split(",").map((each) => each.split("="))) };
 }
 
 function parameterField({ name, default: defaultValue, about, choices = [] }) {

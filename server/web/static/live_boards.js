@@ -3,8 +3,8 @@
 import { html } from "./elements.js";
 import { updateKeyedList } from "./keyed_list.js";
 import { matchAddress } from "./navigation.js";
-import { clockText, gameText } from "./overview.js";
 import { newBoard } from "./text_board.js";
+import { clockText, gameText } from "./wording.js";
 
 /** How long a match is shown after its end. */
 const ENDED_SHOWN_MS = 4000;
@@ -136,7 +136,7 @@ function createItem({ match, players: [first, second], game, clock }) {
     html("span", { class: "player first name" }, first),
     html("span", { class: "player second name" }, second),
   );
-  const terms = html("span", { class: "muted small" }, `${gameText(game)}, ${clockText(clock)}`);
+  const terms = html("span", { class: "muted small", title: `${game}, ${clock}` }, `${gameText(game)}, ${clockText(clock)}`);
   const link = html("a", { href: matchAddress(match) }, names);
   return html("li", { class: "card match-card" }, link, terms);
 }

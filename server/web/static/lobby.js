@@ -5,16 +5,19 @@ import { showConnectionStatus } from "./connection_status.js";
 import { html } from "./elements.js";
 import { updateKeyedList } from "./keyed_list.js";
 import { LiveBoards } from "./live_boards.js";
-import { matchAddress, openMatch } from "./navigation.js";
+import { matchAddress, openMatch, opensDialog } from "./navigation.js";
 import { NewMatchForm } from "./new_match.js";
-import { clockText, gameText, Overview } from "./overview.js";
+import { Overview } from "./overview.js";
 import { ServerConnection } from "./server_connection.js";
+import { clockText, gameText, titles } from "./wording.js";
 
 /** How many results are shown. */
 const ROWS = 10;
 
 const find = (id) => document.getElementById(id);
 const data = JSON.parse(find("data").textContent);
+
+for (const { name, title } of data.games) titles.set(name, title);
 
 const overview = new Overview();
 /** Challenges to this person, and matches that this person plays, by id. */
@@ -34,6 +37,7 @@ const boards = new LiveBoards(find("matches"), connection, (number) => {
   find("no-matches").hidden = number > 0;
 });
 const newMatch = new NewMatchForm(connection, data);
+opensDialog(find("new-rules"));
 
 function receive(event) {
   boards.receive(event);
@@ -126,7 +130,7 @@ function seekItem(seek) {
     {},
     html("strong", { class: "name" }, name),
     html("br"),
-    html("span", { class: "muted small" }, terms.join(", ")),
+    html("span", { class: "muted small", title: `${game}, ${seek.clock ?? "any clock"}` }, terms.join(", ")),
   );
   const control =
     name === connection.name
@@ -151,7 +155,7 @@ function resultRow({ match, players: [first, second], game, plies, text }) {
   return html(
     "tr",
     {},
-    html("td", { class: "name" }, name, html("br"), html("span", { class: "muted small" }, gameText(game))),
+    html("td", { class: "name" }, name, html("br"), html("span", { class: "muted small", title: game }, gameText(game))),
     html("td", { class: "name" }, text),
     html("td", { class: "number" }, String(plies)),
   );

@@ -20,15 +20,19 @@ import {
   triedText,
 } from "./match_text.js";
 import { MoveList } from "./move_list.js";
+import { opensDialog } from "./navigation.js";
 import { OfferButtons } from "./offers.js";
 import { PositionBrowser, plyAfter, plyOf } from "./position_browser.js";
 import { Rematch } from "./rematch.js";
 import { ServerConnection } from "./server_connection.js";
+import { switchClass } from "./settings.js";
 import { Study } from "./study.js";
 import { newBoard } from "./text_board.js";
 import { WinRateGraph } from "./win_rate_graph.js";
 
 const TICK_MS = 100;
+/** The width of boards, in heights, that need the room of a column beside them. */
+const WIDE = 1.15;
 /** The wait before the second attempt to reload a match; before the third it is twice that. */
 const RELOAD_AGAIN_MS = 700;
 const ATTEMPTS = 5;
@@ -65,8 +69,9 @@ class MatchPage {
     const mine = players.indexOf(session()?.name) + 1;
     this.#board = newBoard(part("board"), board, {
       flipped: mine > 0 && beginsAbove(board, positions[0].view.cells, mine),
-      label: `Board of ${this.#record.game}`,
+      label: `Board of ${document.querySelector("h1").textContent}`,
       players,
+      choices: part("choices"),
       onChoose: (action) => this.#study.play(action) || this.#play(action),
     });
     const go = (ply) => this.#go(ply);
@@ -83,6 +88,12 @@ class MatchPage {
       onArrows: (arrows) => this.#board.point(arrows),
     });
     part("flip").hidden = !this.#board.flippable;
+    const page = part("match");
+    page.style.setProperty("--aspect", this.#board.aspect);
+    page.classList.toggle("is-wide", this.#board.aspect > WIDE);
+    switchClass(part("hints"), page, "no-hints");
+    switchClass(part("coordinates"), page, "no-coordinates");
+    opensDialog(part("rules"));
     const request = (message) => this.#request(message);
     this.#offers = new OfferButtons(part, this.#record, request, (text) => this.#announce(text));
     this.#setClocks();
@@ -292,6 +303,7 @@ class MatchPage {
   }
 
   #takenBack(event) {
+    this.#board.forgetPlan();
     if (!this.#record.takeBack(event)) this.#catchUp();
     this.#browser.extend(this.#record.last);
     this.#setClocks();
@@ -375,7 +387,11 @@ class MatchPage {
     const mine = record.seat !== null && record.seat === record.toMove;
     const mayPlay = mine && this.#isConnected && this.#sent < 0;
     if (mayPlay && live) this.#board.show(position.view, record.legalMoves, record.toMove);
-    else this.#board.show(position.view, this.#study.legalMoves, this.#study.mover);
+    else {
+      const mayPlan = live && this.#isConnected && record.seat !== null && !mine && !record.over;
+      const planner = mayPlan ? record.seat : 0;
+      this.#board.show(position.view, this.#study.legalMoves, this.#study.mover, planner);
+    }
     this.#moves.show(record, ply);
     this.#showAnalysis(position);
     this.#study.draw();
@@ -389,7 +405,6 @@ class MatchPage {
       part(`seat-${seat}`).classList.toggle("to-move", record.toMove === seat);
     }
     part("is-live").hidden = record.over;
-    part("alerts").hidden = record.over;
     part("spectators").hidden = record.over || !record.spectators;
     setText(part("spectators"), `${record.spectators} watching`);
     part("live").hidden = record.over || (live && !tried);

@@ -47,6 +47,25 @@ export function targetOf(board, targets, cell) {
   return [...targets].find((target) => (target - cell) % board.columns === 0) ?? -1;
 }
 
+/** The cells whose pieces can be dragged: those with which moves of several cells begin. */
+export function grips(legalMoves, cells) {
+  const long = legalMoves.filter((move) => move.cells.length > 1);
+  return new Set(long.map((move) => move.cells[0]).filter((cell) => cells[cell]));
+}
+
+/** The pieces that have moved between two positions, as pairs of cells. A piece that could have come
+ * from several cells is left out. `keyOf(view, cell)` names the piece on a cell. */
+export function slides(before, after, keyOf) {
+  const changed = [...after.cells.keys()].filter(
+    (cell) => before.cells.length && keyOf(before, cell) !== keyOf(after, cell),
+  );
+  const left = changed.filter((cell) => !after.cells[cell]);
+  const pairs = changed
+    .filter((cell) => after.cells[cell])
+    .map((to) => [left.filter((from) => keyOf(before, from) === keyOf(after, to)), to]);
+  return pairs.filter(([from]) => from.length === 1).map(([[from], to]) => [from, to]);
+}
+
 /** The moves that begin with the picked cells and have further ones. */
 function longer(legalMoves, picked) {
   return legalMoves.filter(

@@ -1,4 +1,4 @@
-// Addresses of matches, and navigation to them.
+// Addresses of matches, navigation to them, and links to the rules of games.
 
 let leaving = false;
 
@@ -21,3 +21,13 @@ export function openMatch(match) {
 addEventListener("pageshow", ({ persisted }) => {
   if (persisted) leaving = false;
 });
+
+/** Let a link to the page of a game open a dialog with its rules instead. */
+export function opensDialog(link) {
+  link.addEventListener("click", async (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    const { showRules } = await import("./rules.js"); // fetched at the first click
+    await showRules(link.href);
+  });
+}

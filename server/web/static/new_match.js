@@ -2,7 +2,11 @@
 
 import { GameChoice } from "./game_choice.js";
 import { OpponentChoice } from "./opponent_choice.js";
-import { clockText, gameText } from "./overview.js";
+import { read, write } from "./storage.js";
+import { clockText, gameText } from "./wording.js";
+
+/** The key of the choices that the browser keeps for the next visit. */
+const KEPT = "new-match";
 
 const find = (id) => document.getElementById(id);
 
@@ -30,14 +34,27 @@ export class NewMatchForm {
     // After a match was opened, the page may be shown again from the back-forward cache.
     addEventListener("pageshow", ({ persisted }) => persisted && this.#show());
     this.#show();
-    const wanted = Object.fromEntries(new URLSearchParams(location.search));
-    this.#game = new GameChoice(games);
-    this.#opponent = new OpponentChoice(() => connection.name, wanted);
+    const wanted = this.#wanted();
+    this.#game = new GameChoice(games, () => this.#form.requestSubmit());
+    this.#opponent = new OpponentChoice(() => connection.name, wanted, () => this.#showSummary());
     this.#opponent.showBots(bots);
     this.#showRated(true);
     this.#fill(wanted);
+    this.#changed();
+    this.#form.addEventListener("change", () => this.#changed());
+  }
+
+  #changed() {
     this.#opponent.showGame(this.#game.spec);
-    this.#form.addEventListener("change", () => this.#opponent.showGame(this.#game.spec));
+    this.#showSummary();
+  }
+
+  /** What the address of the page names; without an address, what was chosen last. */
+  #wanted() {
+    const named = Object.fromEntries(new URLSearchParams(location.search));
+    const { bot, opponent, ...terms } = JSON.parse(read(KEPT) ?? "{}");
+    const isNamed = ["bot", "level", "opponent"].some((key) => key in named);
+    return { ...terms, ...(isNamed ? {} : { bot, opponent }), ...named };
   }
 
   /** Is a request open? */
@@ -73,7 +90,7 @@ export class NewMatchForm {
     this.#error = error;
     error.textContent = "";
     find("waiting-text").textContent = waitingText(request);
-    const hadFocus = this.#form.contains(document.activeElement);
+    const hadFocus = document.activeElement === find("start");
     this.#show();
     if (hadFocus) find("cancel").focus();
     try {
@@ -113,22 +130,34 @@ export class NewMatchForm {
     const hadFocus = this.#waiting.contains(document.activeElement);
     this.finish();
     this.#show();
-    if (hadFocus) this.#form.querySelector(".primary").focus();
+    if (hadFocus) find("start").focus();
   }
 
   #show() {
-    this.#form.hidden = this.isWaiting;
+    find("summary").hidden = find("start").hidden = this.isWaiting;
     this.#waiting.hidden = !this.isWaiting;
+  }
+
+  /** Say beside the button what it begins. */
+  #showSummary() {
+    const terms = [gameText(this.#game.spec), this.#opponent.text, clockText(this.#clock)];
+    find("summary").textContent = terms.join(" · ");
+  }
+
+  get #clock() {
+    const { clock, own_clock: ownClock } = this.#form.elements;
+    return clock.value || ownClock.value.trim();
   }
 
   #submit(event) {
     event.preventDefault();
-    const { clock, own_clock: ownClock, seat, rated } = this.#form.elements;
+    const { seat, rated } = this.#form.elements;
     this.#accepted = null;
+    const terms = { game: this.#game.spec, clock: this.#clock };
+    write(KEPT, JSON.stringify({ ...terms, ...this.#opponent.kept, seat: seat.value }));
     const request = {
       ...this.#opponent.request,
-      game: this.#game.spec,
-      clock: clock.value || ownClock.value.trim(),
+      ...terms,
       rated: rated.checked && !rated.disabled,
       ...(seat.value && { seat: Number(seat.value) }),
     };
@@ -149,7 +178,7 @@ export class NewMatchForm {
       }
       this.#showOwnClock();
     }
-    if (game || bot || level) this.#form.querySelector(".primary").focus();
+    if (location.search && (game || bot || level)) find("start").focus();
   }
 
   #showOwnClock() {

@@ -51,9 +51,9 @@ export class OfferButtons {
       button.setAttribute("aria-disabled", !isOpen && record.whyNotOffered(kind) !== null);
     }
     this.#part("abort").hidden = !mayOffer || !record.mayAbort;
-    const opened = record.opponentsOffer ?? record.ownOffer;
-    this.#setText(opened && !record.over ? offerText(opened, record) : this.#outcome);
-    this.#showAnswers(isConnected && !record.over && record.opponentsOffer !== null);
+    const { opponentsOffer, ownOffer, over } = record;
+    this.#setNote(ownOffer && !over ? offerText(ownOffer, record) : this.#outcome);
+    this.#showOffer(opponentsOffer && isConnected && !over ? offerText(opponentsOffer, record) : "");
   }
 
   #offerOrWithdraw(kind) {
@@ -71,21 +71,22 @@ export class OfferButtons {
 
   #close(text) {
     this.#outcome = text;
-    this.#setText(text);
+    this.#setNote(text);
     this.#announce(text);
   }
 
-  #setText(text) {
-    const element = this.#part("offer-text");
+  #setNote(text) {
+    const element = this.#part("offer-note");
     if (element.textContent !== text) element.textContent = text;
   }
 
-  #showAnswers(shown) {
-    const buttons = [this.#part("offer-accept"), this.#part("offer-decline")];
-    const hadFocus = buttons.includes(document.activeElement);
-    for (const button of buttons) button.hidden = !shown;
-    this.#part("offers").hidden = !shown && !this.#part("offer-text").textContent;
+  /** Show the opponent's offer, "" for none, with its answers. */
+  #showOffer(text) {
+    const offer = this.#part("offers");
+    const hadFocus = offer.contains(document.activeElement);
+    this.#part("offer-text").textContent = text;
+    offer.hidden = !text;
     // For the keyboard, which goes on from there.
-    if (hadFocus && !shown) this.#part(this.#record.over ? "rematch-play" : "draw").focus();
+    if (hadFocus && !text) this.#part(this.#record.over ? "rematch-play" : "draw").focus({ preventScroll: true });
   }
 }

@@ -6,11 +6,19 @@ const find = (id) => document.getElementById(id);
 
 /** The value of the choice of a player instead of a bot: no bot has an empty name. */
 const PLAYER = "";
+/** Whom the bots of each level suit. */
+const LEVELS = {
+  easy: "for beginners",
+  medium: "for casual players",
+  strong: "for experienced players",
+  master: "the strongest of this server",
+};
 
 export class OpponentChoice {
   #choices = find("new-bots");
   #select = find("new-opponent");
   #ownName;
+  #onChange;
   #bots = [];
   #players = [];
   #wanted; // what the address of the page names: {bot, level, opponent}
@@ -18,15 +26,26 @@ export class OpponentChoice {
   #atGame = new Map(); // how each bot plays the chosen game: {player, move_s, rating}
   #game = null;
 
-  /** `ownName` returns this person's name. */
-  constructor(ownName, wanted) {
+  /** `ownName` returns this person's name; `onChange` is called when another one may be chosen. */
+  constructor(ownName, wanted, onChange) {
     this.#ownName = ownName;
+    this.#onChange = onChange;
     this.#wanted = wanted;
     this.#choices.addEventListener("change", () => {
       this.#chosen = true;
       this.#showChosen();
     });
     this.#select.addEventListener("blur", () => this.#renderPlayers());
+  }
+
+  /** The opponent in words. */
+  get text() {
+    return this.#bot?.name ?? (this.#select.value || "anybody");
+  }
+
+  /** What is to be chosen on the next visit, as the address of the page would name it. */
+  get kept() {
+    return this.#bot ? { bot: this.#bot.name } : { opponent: "" };
   }
 
   /** The type and the opponent of a request for a match. */
@@ -43,7 +62,7 @@ export class OpponentChoice {
     this.#bots = bots;
     const known = bots.some(({ name }) => name === before) ? before : this.#default(bots);
     this.#choices.replaceChildren(
-      ...bots.map((bot) => choice(bot.name, bot.name === known, ...titles(bot))),
+      ...bots.map((bot) => choice(bot.name, bot.name === known, ...labels(bot))),
       choice(PLAYER, known === PLAYER, "A player", "of this server"),
     );
     this.#renderPlayers();
@@ -82,7 +101,7 @@ export class OpponentChoice {
     const wanted =
       bots.find(({ name, player }) => [name, player].includes(bot) || name === opponent) ??
       bots.find((each) => level && each.level === level);
-    return wanted?.name ?? (opponent ? PLAYER : bots[0]?.name ?? PLAYER);
+    return wanted?.name ?? (opponent === undefined ? bots[0]?.name ?? PLAYER : PLAYER);
   }
 
   #renderPlayers() {
@@ -101,12 +120,14 @@ export class OpponentChoice {
 
   #showRatings() {
     for (const label of this.#choices.children) {
-      const rating = this.#atGame.get(label.querySelector("input").value)?.rating;
-      label.querySelector(".rating").textContent = rating ? Math.round(rating.rating) : "";
+      const bot = this.#atGame.get(label.querySelector("input").value);
+      label.querySelector(".rating").textContent = bot?.rating ? Math.round(bot.rating.rating) : "";
+      if (bot) label.title = bot.player;
     }
   }
 
   #showChosen() {
+    this.#onChange();
     const bot = this.#bot;
     find("people-choice").hidden = bot !== undefined;
     const none = this.#bots.length ? "" : "This server starts no bots.";
@@ -115,16 +136,16 @@ export class OpponentChoice {
 }
 
 /** What a bot is called: its level and its name, or its name alone. */
-function titles({ name, level }) {
+function labels({ name, level }) {
   return level ? [level[0].toUpperCase() + level.slice(1), name] : [name];
 }
 
-/** The player, the time and the rating of a bot: "uct(time=2), up to 2 s a move, rated 1650 ± 40". */
-function hint({ player, move_s: moveS, rating }) {
-  const parts = [player];
-  if (moveS) parts.push(`up to ${moveS} s a move`);
-  if (rating) parts.push(`rated ${Math.round(rating.rating)} ± ${Math.round(rating.error)}`);
-  return parts.join(", ");
+/** A bot in words: "Playout Easy: for beginners, up to 2 seconds a move, rated 1650 ± 40". */
+function hint({ name, level, move_s: moveS, rating }) {
+  const parts = [LEVELS[level] ?? "a bot of this server"];
+  if (moveS) parts.push(`up to ${moveS} ${moveS === 1 ? "second" : "seconds"} a move`);
+  parts.push(rating ? `rated ${Math.round(rating.rating)} ± ${Math.round(rating.error)}` : "not rated at this game");
+  return `${name}: ${parts.join(", ")}`;
 }
 
 function choice(value, checked, text, more) {

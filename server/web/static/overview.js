@@ -41,12 +41,3 @@ export class Overview {
   }
 }
 
-/** The text that the pages show for a game. */
-export function gameText(spec) {
-  return spec.replaceAll("_", " ");
-}
-
-/** The text that the pages show for a clock; null means any clock. */
-export function clockText(clock) {
-  return clock === "none" ? "no clock" : (clock ?? "any clock");
-}

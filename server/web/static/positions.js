@@ -2,8 +2,11 @@
 
 import { newBoard } from "./text_board.js";
 
-for (const figure of document.querySelectorAll("figure.position")) {
-  const { board, view } = JSON.parse(figure.querySelector("script").textContent);
-  figure.replaceChildren();
-  newBoard(figure, board, { small: true }).show(view);
+/** Draw the positions within an element. */
+export function drawPositions(element) {
+  for (const figure of element.querySelectorAll("figure.position")) {
+    const { board, view } = JSON.parse(figure.querySelector("script").textContent);
+    figure.replaceChildren();
+    newBoard(figure, board, { small: true }).show(view);
+  }
 }

@@ -9,9 +9,10 @@ export function newBoard(container, board, options) {
   return new Kind(container, board, options);
 }
 
-/** Has the methods and the options of BoardView. */
+/** Has the methods and the options of BoardView; all moves have buttons, below the text. */
 class TextBoard {
   flippable = false;
+  aspect = 1;
   #options;
   #text;
   #buttons = html("div", { class: "board-choices" });
@@ -45,6 +46,9 @@ class TextBoard {
 
   /** There are no cells. */
   point() {}
+
+  /** There are no cells. */
+  forgetPlan() {}
 
   #button({ action, name }) {
     const button = html("button", { type: "button", class: "button small" }, name);

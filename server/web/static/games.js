@@ -1,0 +1,5 @@
+// The pages of games.
+
+import { drawPositions } from "./positions.js";
+
+drawPositions(document);
