@@ -21,7 +21,7 @@ from playout.protocol.tournament_spec import TournamentSpec
 PROTOCOL = 1
 
 #: The levels of the server's bots, from weak to strong.
-Level = Literal["easy", "medium", "strong", "master"]
+Level = Literal["easy", "medium", "strong", "master", "max"]
 Text = Annotated[str, Meta(max_length=500)]
 Name = Annotated[str, Meta(min_length=1, max_length=32)]
 Key = Annotated[str, Meta(max_length=64)]

@@ -31,7 +31,7 @@ OFFERED = (
     "Playout Medium:medium=best(level=medium)",
     "Playout Strong:strong=best(level=strong)",
     "Playout Master:master=best(level=master)",
-    "Playout Max:master=best(time=2)",
+    "Playout Max:max=best(time=2)",
 )
 _BOTS = 4
 

@@ -11,7 +11,8 @@ const LEVELS = {
   easy: "for beginners",
   medium: "for casual players",
   strong: "for experienced players",
-  master: "the strongest of this server",
+  master: "for the strongest players",
+  max: "the strongest of this server",
 };
 
 export class OpponentChoice {
