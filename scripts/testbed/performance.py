@@ -29,7 +29,7 @@ Results = Mapping[str, Sequence[ResultTable]]
 
 
 def write(paths: Sequence[Path]) -> None:
-    """Write the results of the files into the document.
+    """Write the results of the files, the last ones of each benchmark, into the document.
 
     Raises ClickException unless all files are of one commit and one machine.
     """
@@ -90,15 +90,18 @@ def _shared(names: Sequence[str], results: Results) -> str:
 
 def _head(files: Sequence[Mapping[str, Any]]) -> str:
     """Return a paragraph with the commit, the machine, the date and the versions."""
-    same = {(file["commit"], _machine(file), file["quick"]) for file in files}
+    same = {(file["commit"], _machine(file)) for file in files}
     if len(same) > 1:
-        runs = "; ".join(sorted(f"{commit} on {machine}" for commit, machine, _ in same))
+        runs = "; ".join(sorted(f"{commit} on {machine}" for commit, machine in same))
         raise click.ClickException(f"the results are not of one commit and one machine: {runs}")
-    ((commit, machine, quick),) = same
+    ((commit, machine),) = same
     dates = sorted(file["date"][:10] for file in files)
     load = max(file["machine"]["load"] for file in files)
     versions = ", ".join(f"{name} {version}" for name, version in files[0]["versions"].items())
-    rough = "These are rough numbers of `--quick`. " if quick else ""
+    quick = {name: file["quick"] for file in files for name in file["benchmarks"]}
+    others = ", ".join(f"`{name}`" for name in sorted(quick) if not quick[name])
+    rough = "These are rough numbers of `--quick`" if any(quick.values()) else ""
+    rough += f", except those of {others}. " if rough and others else ". " if rough else ""
     return textwrap.fill(
         f"{rough}Commit {commit}, {dates[0]}, {machine}, load {load:.1f} at the start; {versions}.",
         width=100,

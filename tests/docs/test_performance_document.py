@@ -104,6 +104,11 @@ def test_files_of_one_commit_are_written_together(
     assert "Commit abc, 2026-11-25, a processor with 2 cores, load 0.1 at the start" in written
     assert example().as_markdown() in written
     assert "| `startup` | go |" in written
+    assert "rough" not in written.partition(MARKER)[2]
+
+    performance.write([results_file(tmp_path, "startup", quick=True), both[0]])
+    written = performance.DOCUMENT.read_text(encoding="utf-8")
+    assert "These are rough numbers of `--quick`, except those of `search`. Commit abc" in written
 
     with pytest.raises(click.ClickException, match=r"abc on .*; def on .*"):
         performance.write([*both, results_file(tmp_path, "games", commit="def")])
