@@ -4,6 +4,7 @@ import { session } from "./account.js";
 import { Alerts } from "./alerts.js";
 import { AnalysisPanel } from "./analysis.js";
 import { beginsAbove } from "./board_layout.js";
+import { isCapture, showCaptures } from "./captures.js";
 import { Clocks } from "./clocks.js";
 import { showConnectionStatus } from "./connection_status.js";
 import { html } from "./elements.js";
@@ -25,7 +26,7 @@ import { OfferButtons } from "./offers.js";
 import { PositionBrowser, plyAfter, plyOf } from "./position_browser.js";
 import { Rematch } from "./rematch.js";
 import { ServerConnection } from "./server_connection.js";
-import { switchClass } from "./settings.js";
+import { keepChoice, switchClass } from "./settings.js";
 import { Study } from "./study.js";
 import { newBoard } from "./text_board.js";
 import { WinRateGraph } from "./win_rate_graph.js";
@@ -72,6 +73,7 @@ class MatchPage {
       label: `Board of ${document.querySelector("h1").textContent}`,
       players,
       choices: part("choices"),
+      confirms: () => part("confirm").checked && this.#record.legalMoves.length > 0,
       onChoose: (action) => this.#study.play(action) || this.#play(action),
     });
     const go = (ply) => this.#go(ply);
@@ -91,6 +93,8 @@ class MatchPage {
     const page = part("match");
     page.style.setProperty("--aspect", this.#board.aspect);
     page.classList.toggle("is-wide", this.#board.aspect > WIDE);
+    const { isSlow } = this.#record;
+    keepChoice(part("confirm"), isSlow ? "confirm-slow" : "confirm", isSlow);
     switchClass(part("hints"), page, "no-hints");
     switchClass(part("coordinates"), page, "no-coordinates");
     opensDialog(part("rules"));
@@ -298,7 +302,9 @@ class MatchPage {
     const { toMove, seat } = this.#record;
     const text = announcement(event, this.#record);
     this.#announce(text);
-    if (toMove) this.#alerts.play("move"); // otherwise its end follows, which has a sound
+    const [after, last] = [this.#record.positions.at(-1), this.#record.positions.at(-2)];
+    const sound = isCapture(last.view, after.view, after.player) ? "capture" : "move";
+    if (toMove) this.#alerts.play(sound); // otherwise its end follows, which has a sound
     if (toMove && toMove === seat) this.#alerts.notify("Your turn", text);
   }
 
@@ -398,11 +404,13 @@ class MatchPage {
     setText(part("status"), statusText(record));
     setText(part("reason"), record.result ? reasonText(record.result) : "");
     const tried = this.#study.moves.length;
-    const move = record.countsPairs ? "half-move" : "move";
+    const move = record.countsPairs ? "half-move" : record.hasSteps ? "step" : "move";
     const shown = live && !tried ? "" : `After ${move} ${ply} of ${record.last}${triedText(tried)}`;
     setText(part("note"), [shown, position.view.note].filter(Boolean).join(" · "));
     for (const seat of [1, 2]) {
       part(`seat-${seat}`).classList.toggle("to-move", record.toMove === seat);
+      const captures = part(`captures-${seat}`);
+      if (captures) showCaptures(captures, record.board, record.positions[0].view, position.view, seat);
     }
     part("is-live").hidden = record.over;
     part("spectators").hidden = record.over || !record.spectators;
@@ -435,7 +443,7 @@ class MatchPage {
   #showLosses() {
     const record = this.#record;
     const buttons = largestLosses(record).map(({ ply, loss }) => {
-      const number = record.countsPairs ? record.numberOf(ply) : `${ply}.`;
+      const number = record.countsPairs ? record.numberOf(ply) : `${record.numberOf(ply)}.`;
       const text = `${number} ${record.positions[ply].view.name} −${Math.round(100 * loss)} %`;
       const button = html("button", { type: "button", class: "candidate" }, text);
       button.addEventListener("click", () => this.#go(ply - 1));
