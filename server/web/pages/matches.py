@@ -200,8 +200,11 @@ def move_numbers(data: MatchData) -> list[str]:
         for at, mover in enumerate(movers)
     )
     numbers = itertools.accumulate(map(int, begins))
-    signs = {1: ".", 2: "…"} if pairs else {}
-    return [f"{each}{signs.get(mover, '')}" for each, mover in zip(numbers, movers, strict=True)]
+    if not pairs:
+        return [str(number) for number in numbers]
+    return [
+        f"{each}{'.' if mover == 1 else '…'}" for each, mover in zip(numbers, movers, strict=True)
+    ]
 
 
 def _status_text(data: MatchData) -> str:

@@ -3,6 +3,9 @@
 import { html, svg } from "./elements.js";
 import { pieceOf } from "./pieces.js";
 
+/** More pieces of a kind are shown as one, and their number. */
+const DRAWN = 3;
+
 /** The pieces of player `owner` that were captured between two positions, as pairs of a kind and a
  * number, those of greater worth first. `material` has the worth of each kind. For each piece that
  * was promoted, one of the least worth is missing that was not captured. */
@@ -21,12 +24,6 @@ export function leadOf(material, view, owner) {
   return worthOf(owner) - worthOf(3 - owner);
 }
 
-/** Has the move of a player to `after` removed or replaced pieces of the opponent? */
-export function isCapture(before, after, player) {
-  const countIn = ({ cells }) => cells.filter((owner) => owner === 3 - player).length;
-  return countIn(after) < countIn(before);
-}
-
 /** Show in `place` what `player` has captured since the first position, and a lead. */
 export function showCaptures(place, { material, piece, surface }, first, now, player) {
   const pieces = captured(material, first, now, 3 - player);
@@ -38,11 +35,13 @@ export function showCaptures(place, { material, piece, surface }, first, now, pl
   place.dataset.shown = text;
   const draw = (kind) =>
     svg("svg", { viewBox: "-20 -20 40 40", class: `board is-${surface}` }, pieceOf(piece, `${3 - player} ${kind}`));
-  const groups = pieces.map(([kind, count]) =>
-    html("span", { "aria-hidden": "true" }, ...Array.from({ length: count }, () => draw(kind))),
-  );
-  const ahead = html("span", { "aria-hidden": "true" }, lead > 0 ? `+${lead}` : "");
-  place.replaceChildren(html("span", { class: "visually-hidden" }, text), ...groups, ahead);
+  const group = (...children) => html("span", { "aria-hidden": "true" }, ...children);
+  const groups = pieces.map(([kind, count]) => {
+    if (count > DRAWN) return group(draw(kind), String(count));
+    return group(...Array.from({ length: count }, () => draw(kind)));
+  });
+  if (lead > 0) groups.unshift(group(`+${lead}`));
+  place.replaceChildren(html("span", { class: "visually-hidden" }, text), ...groups);
 }
 
 function countOf({ cells, kinds }, owner, kind) {

@@ -4,7 +4,6 @@ import { session } from "./account.js";
 import { Alerts } from "./alerts.js";
 import { AnalysisPanel } from "./analysis.js";
 import { beginsAbove } from "./board_layout.js";
-import { isCapture, showCaptures } from "./captures.js";
 import { Clocks } from "./clocks.js";
 import { showConnectionStatus } from "./connection_status.js";
 import { html } from "./elements.js";
@@ -60,6 +59,8 @@ class MatchPage {
   #sent = -1;
   /** Is the whole match being reloaded? */
   #isReloading = false;
+  /** Shows the captured pieces, in games whose pieces have a worth. */
+  #showCaptures = null;
   #title = document.title;
 
   constructor(data) {
@@ -102,8 +103,14 @@ class MatchPage {
     this.#offers = new OfferButtons(part, this.#record, request, (text) => this.#announce(text));
     this.#setClocks();
     this.#show();
+    if (board.material) this.#loadCaptures();
     this.#listen();
     this.#connect();
+  }
+
+  async #loadCaptures() {
+    ({ showCaptures: this.#showCaptures } = await import("./captures.js"));
+    this.#show();
   }
 
   // Actions of the person.
@@ -302,9 +309,7 @@ class MatchPage {
     const { toMove, seat } = this.#record;
     const text = announcement(event, this.#record);
     this.#announce(text);
-    const [after, last] = [this.#record.positions.at(-1), this.#record.positions.at(-2)];
-    const sound = isCapture(last.view, after.view, after.player) ? "capture" : "move";
-    if (toMove) this.#alerts.play(sound); // otherwise its end follows, which has a sound
+    if (toMove) this.#alerts.play(this.#record.hasCaptured ? "capture" : "move"); // otherwise its end follows, which has a sound
     if (toMove && toMove === seat) this.#alerts.notify("Your turn", text);
   }
 
@@ -409,8 +414,7 @@ class MatchPage {
     setText(part("note"), [shown, position.view.note].filter(Boolean).join(" · "));
     for (const seat of [1, 2]) {
       part(`seat-${seat}`).classList.toggle("to-move", record.toMove === seat);
-      const captures = part(`captures-${seat}`);
-      if (captures) showCaptures(captures, record.board, record.positions[0].view, position.view, seat);
+      this.#showCaptures?.(part(`captures-${seat}`), record.board, record.positions[0].view, position.view, seat);
     }
     part("is-live").hidden = record.over;
     part("spectators").hidden = record.over || !record.spectators;

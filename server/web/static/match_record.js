@@ -68,6 +68,13 @@ export class MatchRecord {
     return ply > 1 && this.positions[ply].player === this.positions[ply - 1].player;
   }
 
+  /** Has the last move removed or turned pieces of the opponent? */
+  get hasCaptured() {
+    const [before, { view, player }] = this.positions.slice(-2);
+    const countIn = ({ cells }) => cells.filter((owner) => owner === 3 - player).length;
+    return countIn(view) < countIn(before.view);
+  }
+
   /** Do players of the game count a move of each player as one? So they do on checkered boards. */
   get countsPairs() {
     return this.board?.surface === "checkered";

@@ -2,8 +2,9 @@
 
 import { html } from "./elements.js";
 
-/** The kinds of pieces by the letters of the moves that promote to them, as in "a8=Q". */
-const PROMOTED = { Q: "queen", R: "rook", B: "bishop", N: "knight" };
+/** The kinds of pieces by the letters of the moves that promote to them, as in "a8=Q", in the order
+ * of the buttons. */
+const PROMOTED = { Q: "queen", N: "knight", R: "rook", B: "bishop" };
 const MARGIN_PX = 8;
 
 /** A dialog with one button for each move, over the board where the move ends. It is closed by
@@ -14,19 +15,22 @@ export class MoveDialog {
   /** Opens the dialog at `box`, the rectangle of a cell. `pictureOf(kind)` draws a piece.
    * `onClose(action)` is called once, with undefined if no move was chosen. */
   constructor(moves, box, pictureOf, onClose) {
-    const button = ({ name }, at) => {
-      const kind = PROMOTED[/=([QRBN])/.exec(name)?.[1]];
+    const letterOf = ({ name }) => /=([QNRB])/.exec(name)?.[1];
+    const orderOf = (move) => Object.keys(PROMOTED).indexOf(letterOf(move));
+    const ordered = moves.toSorted((one, other) => orderOf(one) - orderOf(other));
+    const button = (move, at) => {
+      const [kind, { name }] = [PROMOTED[letterOf(move)], move];
       const attributes = { class: "button", value: at, title: name, "aria-label": name };
       return html("button", attributes, kind ? pictureOf(kind) : name);
     };
     const cancel = html("button", { class: "button", value: "", "aria-label": "Cancel" }, "✕");
-    const form = html("form", { method: "dialog" }, ...moves.map(button), cancel);
+    const form = html("form", { method: "dialog" }, ...ordered.map(button), cancel);
     const attributes = { class: "card move-dialog", closedby: "any", "aria-label": "Which move?" };
     this.#dialog = html("dialog", attributes, form);
     this.#dialog.style.setProperty("--cell", `${box.width}px`);
     this.#dialog.addEventListener("close", () => {
       this.#dialog.remove();
-      onClose(moves[this.#dialog.returnValue]?.action);
+      onClose(ordered[this.#dialog.returnValue]?.action);
     });
     this.#dialog.addEventListener("keydown", (event) => this.#press(event));
     document.body.append(this.#dialog);
