@@ -31,6 +31,7 @@ from support.browser import (
     running_site,
     start_match,
     tab_to,
+    walk,
 )
 from support.scale import repetitions
 from support.variants import SMALL, seen, small
@@ -395,8 +396,7 @@ def test_captures_checks_and_the_lead_are_shown(people: BrowserUsers) -> None:
 def test_moves_are_confirmed_by_a_second_click_if_a_player_wants_that(
     people: BrowserUsers,
 ) -> None:
-    ann, bob, _ = meet(people, "chess")
-    arrive(bob)
+    ann, _, match = meet(people, "chess")
     my_turn(ann)
     confirm = ann.get_by_label("Confirm moves")
     expect(confirm).not_to_be_checked()  # the clock is no slow one
@@ -408,12 +408,33 @@ def test_moves_are_confirmed_by_a_second_click_if_a_player_wants_that(
     expect(play).to_have_count(0)
     for cell in (E2, E4):
         ann.locator(f"#board [data-cell='{cell}']").click()
+    people.come(f"/matches/{match}")
+    expect(ann.locator("#spectators")).to_have_text("1 watching")
     expect(play).to_be_visible()
     assert moves_on(ann) == []
     ann.locator(f"#board [data-cell='{E4}']").click()
     expect(ann.locator(".move")).to_have_count(1)
     ann.reload()
     expect(confirm).to_be_checked()
+
+
+def test_moves_are_confirmed_at_first_with_a_slow_clock_also_by_keyboard(
+    people: BrowserUsers,
+) -> None:
+    page = people.come("/?game=connect_four&bot=random&clock=0%2B1x86400&seat=1")
+    page.get_by_role("button", name="Play", exact=True).click()
+    arrive(page)
+    my_turn(page)
+    expect(page.get_by_label("Confirm moves")).to_be_checked()
+    walk(page, page.locator(MOVES).first.element_handle())
+    page.keyboard.press("Enter")
+    expect(page.locator("#choices").get_by_role("button", name="Play 1")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#choices button")).to_have_count(0)
+    for _ in range(2):
+        page.keyboard.press("Enter")
+    expect(page.locator(".move")).to_have_count(2)
+    assert moves_on(page)[0] == "1"
 
 
 def test_the_steps_of_a_move_are_listed_as_one(people: BrowserUsers) -> None:
