@@ -170,6 +170,8 @@ class Board(Struct, frozen=True, omit_defaults=True):
     cell_labels: tuple[str, ...] = ()
     #: The players to whom the edges belong, from the top clockwise; empty for none.
     edges: tuple[int, ...] = ()
+    #: The worth of each kind of piece that can be captured; empty in other games.
+    material: dict[str, float] = {}
 
 
 class Candidate(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -195,7 +197,7 @@ class PositionView(Struct, frozen=True, omit_defaults=True, gc=False):
     row, the player that has won it, 0 for none. `kinds` gives for each cell the kind of its piece,
     "" for none, if a game has several, and `counts` the number of its pieces, if a cell can hold
     more than one. `text` is the position of a game without cells. `winning` are the cells by which
-    a player has won.
+    a player has won, and `checked` those of pieces that must be saved at once.
     """
 
     cells: tuple[int, ...]
@@ -209,6 +211,7 @@ class PositionView(Struct, frozen=True, omit_defaults=True, gc=False):
     text: str = ""
     winning: tuple[int, ...] = ()
     counts: tuple[int, ...] = ()
+    checked: tuple[int, ...] = ()
 
 
 class LegalMove(Struct, frozen=True, gc=False):
