@@ -71,11 +71,8 @@ def square_of(bit: int) -> int:
 @helper
 def shifted(squares: int, direction: int) -> int:
     """Return squares one step up left, up right, down right or down left."""
-    if direction == 0:
-        return squares >> 6
-    if direction == 1:
-        return squares >> 5
-    return squares << (6 if direction == 2 else 5)
+    step = 6 - (direction & 1)
+    return squares << step if direction & 2 else squares >> step
 
 
 @compiled(types.int64(types.int64, types.boolean, types.int64, types.int64), allocates=False)
@@ -128,22 +125,24 @@ def moves_of(board: Board, piece: int) -> tuple[int, int]:
 
 
 @helper
-def hunters(board: Board) -> int:
-    """Return the pieces that can capture, with all kings if one of them can."""
+def movers(board: Board) -> tuple[int, int]:
+    """Return the pieces that can capture, with all kings if one can, and those that can walk."""
     own, (prey, empty) = board[1 + board[0]], sides(board)
     if board[_JUMPER]:
-        return board[_JUMPER]
-    pieces, kings = 0, own & board[_KINGS]
+        return board[_JUMPER], 0
+    hunters, walkers, kings = 0, 0, own & board[_KINGS]
     for direction in range(DIRECTIONS):
         back = direction ^ 2
-        before = shifted(prey & shifted(empty, back), back)
-        pieces |= own & before
+        before = shifted(empty, back)
+        walkers |= before & (own if direction // 2 == board[0] - 1 else kings)
+        before = shifted(prey & before, back)
+        hunters |= own & before
         slid = shifted(kings, direction) & empty
         while slid:
             if slid & before:
-                pieces |= kings
+                hunters |= kings
             slid = shifted(slid, direction) & empty
-    return pieces
+    return hunters, walkers
 
 
 @helper
@@ -223,7 +222,8 @@ def advance(board: Board, piece: int, target: int, over: int, goes_on: bool) -> 
 @helper
 def end_if_blocked(board: Board) -> None:
     """Set the outcome if the player to move has no move, even if it is a tie by the other rule."""
-    if nth_quiet_move(board, 0)[0] == 0 and hunters(board) == 0:
+    hunters, walkers = movers(board)
+    if hunters == walkers == 0:
         board[1] = 3 - board[0]
 
 
@@ -240,9 +240,8 @@ def legal(board: Board, actions: Vector) -> int:
     if board[1]:
         return 0
     n = most = 0
-    pieces = hunters(board)
-    if pieces == 0:
-        pieces = board[1 + board[0]]
+    hunters, walkers = movers(board)
+    pieces = hunters if hunters else walkers
     while pieces:
         piece = pieces & -pieces
         pieces = without_lowest(pieces)
@@ -272,7 +271,7 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
     ply = 0
     state = rng[0]
     while board[1] == 0:
-        pieces = hunters(board)
+        pieces, _ = movers(board)
         n = most = over = chosen = target = 0
         while pieces:  # each capture replaces the chosen one with the probability 1 / captures
             piece = pieces & -pieces
@@ -395,7 +394,6 @@ def _cells(action: int) -> tuple[int, int]:
 
 def _captures(state: State, action: int) -> bool:
     """Return whether there is a piece of the opponent between the squares of a move."""
-    (row, column), (to_row, to_column) = (divmod(cell, SIDE) for cell in _cells(action))
-    steps = range(1, abs(to_row - row))
-    down, right = (1 if to_row > row else -1), (1 if to_column > column else -1)
-    return any(state[2 + (row + n * down) * SIDE + column + n * right] for n in steps)
+    here, there = _cells(action)
+    step = (there - here) // abs(there // SIDE - here // SIDE)
+    return any(state[2 + cell] for cell in range(here + step, there, step))
