@@ -165,7 +165,7 @@ def play(board: Board, action: int) -> None:
 @helper
 def mark_of(position: int) -> int:
     """Return a word with one bit, the same one for the same position."""
-    return 1 << ((position ^ position >> 5) & 63)
+    return 1 << (position + 5 * (position >> 6) & 63)
 
 
 @kernel
@@ -178,9 +178,9 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
     empty = empty_cells(board)
     position = position_of(board)
     earlier = board[_EARLIER]
-    seen = 0  # a mark for each earlier position
+    seen = other_seen = 0  # marks of the earlier positions with each player to move
     for i in range(earlier):
-        seen |= mark_of(board[_HISTORY + i])
+        seen, other_seen = other_seen, seen | mark_of(board[_HISTORY + i])
     outcome = 0
     while outcome == 0:
         targets, cells = (
@@ -206,7 +206,7 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
                 outcome = player + 1
             elif earlier >= QUIET_PLIES:
                 outcome = -1
-            elif seen & mark_of(position):
+            elif other_seen & mark_of(position):
                 board[_EARLIER] = earlier
                 if visits(board, _EARLIER, _HISTORY, position, 2) + 1 >= VISITS:
                     outcome = -1
@@ -216,10 +216,11 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
             own_stones |= 1 << cell
             empty ^= 1 << cell
             board[_HISTORY : _HISTORY + earlier] = 0
-            earlier = seen = 0
+            earlier = seen = other_seen = 0
         ply += 1
         player = 1 - player
         pawn, other = other, pawn
+        seen, other_seen = other_seen, seen
         own_stones, other_stones = other_stones, own_stones
     rng[0] = state
     board[0] = player + 1
