@@ -151,7 +151,9 @@ def start(board: Board, params: Vector) -> None:
         board[CELLS] = ((1 << size) - 1) * 0x0001000100010001
         board[row_of(1, low)] = board[row_of(2, low + 1)] = 2 << low
         board[row_of(2, low)] = board[row_of(1, low + 1)] = 1 << low
-        find_moves(board, 1)
+        for i in range(-1, 3):
+            row, column = low + i, low + (0, -1, 2, 1)[i + 1]
+            board[MOVES + (row >> 2)] |= 1 << 16 * (row & 3) + column
         return
     board[CELLS] = grid(size, size)
     board[2] = 1 << (8 * low + low + 1) | 1 << (8 * (low + 1) + low)

@@ -125,16 +125,6 @@ def put_disc(board: Board, player: int, bit: int) -> None:
 
 
 @helper
-def must_pass(board: Board, player: int) -> bool:
-    """Find the moves of a player without any; return whether only the opponent can move."""
-    if not board[PASSES] or not find_moves(board, 3 - player):
-        return False
-    for word in range(4):
-        board[MOVES + word] = 0
-    return True
-
-
-@helper
 def end(board: Board) -> None:
     """Set the outcome of a match that is over."""
     lead = 0
@@ -147,11 +137,20 @@ def end(board: Board) -> None:
 def play_large(board: Board, action: int) -> None:
     """Play a move or a pass, and set the outcome if the game is over."""
     player, size = board[0], board[SIZE]
-    board[0] = 3 - player
     if action < size * size:
         put_disc(board, player, action // size * 16 + action % size)
-    if not find_moves(board, 3 - player) and not must_pass(board, 3 - player):
+    board[0] = mover = 3 - player
+    n = 0
+    for _ in range(1 + board[PASSES]):
+        n = find_moves(board, mover)
+        if n:
+            break
+        mover = 3 - mover
+    if n == 0:
         end(board)
+    elif mover == player:
+        for word in range(4):
+            board[MOVES + word] = 0
 
 
 @helper
@@ -159,10 +158,13 @@ def playout_large(board: Board, rng: Rng, trace: Vector) -> int:
     """Play random moves to the end; return their number."""
     player, size = board[0], board[SIZE]
     state = rng[0]
-    ply = 0
-    n = find_moves(board, player)
-    while n or must_pass(board, player):
+    ply = n = 0
+    for word in range(4):
+        n += count(board[MOVES + word])
+    passed = False
+    while n or (board[PASSES] and not passed):
         trace[ply] = size * size
+        passed = n == 0
         if n:
             state += GAMMA
             bit = nth_move(board, below(state, n))
@@ -171,6 +173,9 @@ def playout_large(board: Board, rng: Rng, trace: Vector) -> int:
         ply += 1
         player = 3 - player
         n = find_moves(board, player)
+    if passed:  # the match was over before
+        ply -= 1
+        player = 3 - player
     rng[0] = state
     board[0] = player
     end(board)
