@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from playout.games.core.bits import count, nth
-from playout.games.core.kernels import Board, Vector, at, helper, inlined_helper, outcome_of
+from playout.games.core.kernels import Board, Vector, at, helper, outcome_of
 from playout.games.core.random import GAMMA, Rng, below
 
 SIZE, PASSES, CELLS, MOVES = 4, 5, 6, 7
@@ -22,7 +22,6 @@ _0, _1, _16 = np.uint64(0), np.uint64(1), np.uint64(16)
 
 #: The cells of four rows without the first and the last column of the largest board.
 _MIDDLE = np.uint64(0x7FFE7FFE7FFE7FFE)
-_TWO_ROWS = np.uint64(0xFFFFFFFF)
 
 
 @helper
@@ -31,29 +30,24 @@ def row_of(player: int, row: int) -> int:
     return FIRST + (player - 1) * HEIGHT + row
 
 
-@inlined_helper
+@helper
 def find_below(board: Board, player: int, way: int) -> None:
     """Add the moves below discs of the opponent that are below one of the player.
 
     The rows are passed from the first to the last, or with -1 as the `way` in reverse.
     """
-    words = board[SIZE] + 3 >> 2
+    size = board[SIZE]
+    row = 0 if way == 1 else size - 1
     own = left = middle = right = 0
-    word = 0 if way == 1 else words - 1
-    for _ in range(words):
-        moves = 0
-        for i in range(4):
-            place = i if way == 1 else 3 - i
-            row = 4 * word + place
-            ends = (left >> 1 | middle | right << 1) & 0xFFFF
-            moves |= ends << 16 * place
-            other = at(board, row_of(3 - player, row))
-            left = (left | own) >> 1 & other
-            middle = (middle | own) & other
-            right = (right | own) << 1 & other
-            own = at(board, row_of(player, row))
-        board[MOVES + word] |= moves
-        word += way
+    for _ in range(size):
+        ends = (left >> 1 | middle | right << 1) & 0xFFFF
+        board[MOVES + (row >> 2)] |= ends << 16 * (row & 3)
+        other = at(board, row_of(3 - player, row))
+        left = (left | own) >> 1 & other
+        middle = (middle | own) & other
+        right = (right | own) << 1 & other
+        own = at(board, row_of(player, row))
+        row += way
 
 
 @helper
@@ -85,8 +79,6 @@ def find_moves(board: Board, player: int) -> int:
             other = other << _16 | np.uint64(at(board, row_of(3 - player, row)))
         moves = np.uint64(board[MOVES + word]) | find_beside(own, other)
         moves &= np.uint64(board[CELLS]) & ~(own | other)
-        if 4 * word + 4 > size:  # a size is even
-            moves &= _TWO_ROWS
         board[MOVES + word] = np.int64(moves)
         n += count(moves)
     return n
