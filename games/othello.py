@@ -37,6 +37,7 @@ from playout.games.core.bits import (
 from playout.games.core.kernels import outcome_of
 from playout.games.core.othello_rows import (
     CELLS,
+    FIRST,
     MAX_SIDE,
     MOVES,
     PASSES,
@@ -243,9 +244,10 @@ def write(board: Board, state: Vector) -> None:
     state[:2] = board[:2]
     size = board[SIZE]
     if size > SMALL:
-        for row in range(size):
+        for cell in range(size * size):
+            row, column = cell // size, cell % size
             first, second = board[row_of(1, row)], board[row_of(2, row)]
-            write_owners(first, second, size, 0, state[2 + row * size : 2 + (row + 1) * size])
+            state[2 + cell] = (first >> column & 1) + 2 * (second >> column & 1)
     else:
         write_owners(board[2], board[3], size, 8, state[2:])
 
@@ -255,9 +257,11 @@ def read(state: Vector, board: Board) -> None:
     board[:2] = state[:2]
     size = board[SIZE]
     if size > SMALL:
-        for row in range(size):
-            cells = state[2 + row * size : 2 + (row + 1) * size]
-            board[row_of(1, row)], board[row_of(2, row)] = read_owners(cells, size, 0)
+        board[FIRST:] = 0
+        for cell in range(size * size):
+            owner = state[2 + cell]
+            if 1 <= owner <= 2:
+                board[row_of(owner, cell // size)] |= 1 << cell % size
         find_moves(board, board[0])
     else:
         board[2], board[3] = read_owners(state[2:], size, 8)
