@@ -116,7 +116,7 @@ def test_a_match_is_played_stored_shown_and_exported_as_open_spiel_plays_it(
         assert all(each["view"]["text"] for each in data["positions"])
         assert data["result"]["winner"] == ended["winner"]
         page = fetched(site, where)
-        assert f"open_spiel(game={name})".replace("_", " ") in page
+        assert f"OpenSpiel (game {name})".replace("_", " ") in page
         assert page.count('<li class="of-player-') == len(state.history())
         stored = jsonl.read(fetched(site, f"{where}.json").encode(), 1)
         replayed = replay(stored)

@@ -8,7 +8,7 @@ import math
 import random
 import threading
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -156,28 +156,30 @@ def test_every_built_in_game_with_a_board_can_be_learned() -> None:
     assert without == {"nim", "open_spiel"}
 
 
-def sensible(game: Game, state: State) -> list[int]:
-    """Return the sensible actions of a game that names them, otherwise the legal ones."""
-    assert isinstance(game, KernelGame)
+def written(game: KernelGame, kernel: Callable[..., int], state: State) -> list[int]:
+    """Return the actions that a kernel of a game writes."""
     actions = np.zeros(game.num_actions, dtype=np.int64)
-    kernel = game.kernels.sensible or game.kernels.legal
     return actions[: kernel(game.board(state), actions)].tolist()
 
 
-def plain_value(game: Game, tables: Tables, state: State, depth: int, ply: int) -> int:
+def plain_value(game: KernelGame, tables: Tables, state: State, depth: int, ply: int) -> int:
     """Return the value of a position by a search without any pruning, for the player to move.
 
-    It considers sensible actions only, and a single action takes no depth.
+    It considers sensible actions only if the game names them, and a single action takes no depth.
+    Below depth 0 it considers the forcing actions that the game names, for eight plies.
     """
     winner, me = game.winner(state), game.current_player(state)
     if winner:
         return 0 if winner < 0 else qs.WON - ply if winner == me else ply - qs.WON
-    sign = 1 if me == 1 else -1
-    if depth == 0:
-        assert isinstance(game, KernelGame)
-        return sign * int(math.atanh(value(tables, game.observed(state))) * qs.SCALE)
-    found, actions = [], sensible(game, state)
+    found = []
+    actions = written(game, game.kernels.sensible or game.kernels.legal, state)
     further = depth if len(actions) == 1 else depth - 1
+    if depth <= 0:
+        expected_result = math.atanh(value(tables, game.observed(state)))
+        found.append(int(expected_result * qs.SCALE) * (1 if me == 1 else -1))
+        goes_on = game.kernels.forcing and depth > -8
+        actions = written(game, game.kernels.forcing, state) if goes_on else []
+        further = depth - 1
     for action in actions:
         after = game.next_state(state, action)
         its = plain_value(game, tables, after, further, ply + 1)

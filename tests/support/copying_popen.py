@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from playout import games
 from testbed.machine import set_name
 
 #: The words with which Playout starts Python: see `playout.commands.subprocesses`.
@@ -54,6 +55,7 @@ def _interpret(
     sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
     sys.modules.pop("twisted.internet.reactor", None)
+    games.check_before_loading(lambda name: None)  # the parent may wait for this copy to compile
     sys.argv = [option, *arguments]
     code = _code_of(partial(_run, option, program))
     sys.stdout.flush()

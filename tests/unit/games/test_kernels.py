@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 from numba import types
@@ -15,17 +16,16 @@ def doubled(number: int) -> int:
     return 2 * number
 
 
-@compiled("int64(int64)", allocates=False)
-def sum_of_doubles(number: int) -> int:
-    return doubled(number) + doubled(3)
-
-
 @compiled(types.void(types.int64[::1], types.int64))
 def copy_to_start(vector: Vector, end: int) -> None:
     vector[:2] = vector[2:end]
 
 
 def test_a_helper_is_compiled_once_for_all_constants() -> None:
+    @numba.njit("int64(int64)")  # type: ignore[untyped-decorator]
+    def sum_of_doubles(number: int) -> int:
+        return doubled(number) + doubled(3)
+
     assert sum_of_doubles(4) == 14
     assert [*doubled.overloads] == [(types.int64,)]  # type: ignore[attr-defined]
 
