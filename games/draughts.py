@@ -395,5 +395,5 @@ def _cells(action: int) -> tuple[int, int]:
 def _captures(state: State, action: int) -> bool:
     """Return whether there is a piece of the opponent between the squares of a move."""
     here, there = _cells(action)
-    step = (there - here) // abs(there // SIDE - here // SIDE)
-    return any(state[2 + cell] for cell in range(here + step, there, step))
+    rows = abs(there // SIDE - here // SIDE)
+    return any(state[2 + here + n * (there - here) // rows] for n in range(1, rows))

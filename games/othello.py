@@ -52,6 +52,7 @@ from playout.games.core.random import GAMMA, Rng, below
 # board: player, outcome, discs of player 1, discs of player 2, size, 1 if players pass, the cells
 # in play. Discs are the bits of a word, eight per row for every size: cell (row, column) is bit
 # 8 * row + column. Words are stored as int64 and processed as uint64.
+#
 # Boards above 8x8 have words for their rows instead: see `playout.games.core.othello_rows`.
 
 #: The largest side whose cells are bits of a word.
