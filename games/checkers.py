@@ -8,6 +8,8 @@ a row without a capture are a tie.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from playout.games import Board, BoardView, KernelGame, Kernels, State, Vector, helper, kernel
@@ -197,6 +199,8 @@ class Checkers(KernelGame):
         "men on the back row for as long as you can: while they stand there, the opponent gets no "
         "king."
     )
+
+    material: ClassVar = {"man": 1, "king": 1.5}
 
     kernels = Kernels(start, legal, play, playout, write, read)
 

@@ -24,14 +24,9 @@ from playout.games.chessboard.notation import (
 from playout.games.chessboard.position import legal, play, playout, read, start, write
 from playout.games.chessboard.squares import (
     ACTIONS,
-    BISHOP,
     BOARD_WORDS,
     CELLS,
-    KNIGHT,
-    PAWN,
-    QUEEN,
     QUIET_PLIES,
-    ROOK,
     SIDE,
     SQUARES,
     STATE_QUIET,
@@ -73,12 +68,7 @@ class Chess(KernelGame):
         "fen": "the first position as chess programs write it; the usual one if it is left out",
     }
 
-    #: Of pawns, knights, bishops, rooks and queens.
-    material: ClassVar = {
-        2 * kind + player - 2: worth if player == 1 else -worth
-        for kind, worth in ((PAWN, 1), (KNIGHT, 3), (BISHOP, 3), (ROOK, 5), (QUEEN, 9))
-        for player in (1, 2)
-    }
+    material: ClassVar = {"pawn": 1, "knight": 3, "bishop": 3, "rook": 5, "queen": 9}
 
     kernels = Kernels(start, legal, play, playout, write, read, heavy=heavy, forcing=forcing)
 
@@ -121,6 +111,7 @@ class Chess(KernelGame):
 
     def view(self, state: State) -> BoardView:
         pieces = state[CELLS : CELLS + SQUARES]
+        king = LETTERS.index(".Kk"[state[0]])
         return BoardView(
             SIDE,
             SIDE,
@@ -129,6 +120,7 @@ class Chess(KernelGame):
             piece="figure",
             kinds=tuple(KINDS[LETTERS[piece].lower()] for piece in pieces),
             surface="checkered",
+            checked=(pieces.index(king),) if in_check(self.board(state)) else (),
             note=self._note(state),
             row_names=tuple(str(row) for row in range(SIDE, 0, -1)),
         )

@@ -11,6 +11,8 @@ one, after 5. Repeated positions do not end it earlier.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numba import types
 
@@ -355,6 +357,8 @@ class Draughts(KernelGame):
         "opponent has no pieces or cannot move. Before each move, look what the opponent would "
         "have to capture, and what you could capture after that."
     )
+
+    material: ClassVar = {"man": 1, "king": 3}
 
     kernels = Kernels(start, legal, play, playout, write, read)
 

@@ -25,6 +25,8 @@ Level = Literal["easy", "medium", "strong", "master", "max"]
 Text = Annotated[str, Meta(max_length=500)]
 Name = Annotated[str, Meta(min_length=1, max_length=32)]
 Key = Annotated[str, Meta(max_length=64)]
+#: A secret in an address: 128 random bits have 22 of these characters, or 32 in hexadecimal.
+Link = Annotated[str, Meta(min_length=22, max_length=64, pattern=r"^[A-Za-z0-9_-]*\Z")]
 Label = Annotated[str, Meta(max_length=64, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z")]
 Count = Annotated[int, Meta(ge=0, lt=2**53)]
 #: Numbers with bounds, so that NaN and infinity are refused.
@@ -168,6 +170,8 @@ class Board(Struct, frozen=True, omit_defaults=True):
     cell_labels: tuple[str, ...] = ()
     #: The players to whom the edges belong, from the top clockwise; empty for none.
     edges: tuple[int, ...] = ()
+    #: The worth of each kind of piece that can be captured; empty in other games.
+    material: dict[str, float] = {}
 
 
 class Candidate(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -193,7 +197,7 @@ class PositionView(Struct, frozen=True, omit_defaults=True, gc=False):
     row, the player that has won it, 0 for none. `kinds` gives for each cell the kind of its piece,
     "" for none, if a game has several, and `counts` the number of its pieces, if a cell can hold
     more than one. `text` is the position of a game without cells. `winning` are the cells by which
-    a player has won.
+    a player has won, and `checked` those of pieces that must be saved at once.
     """
 
     cells: tuple[int, ...]
@@ -207,6 +211,7 @@ class PositionView(Struct, frozen=True, omit_defaults=True, gc=False):
     text: str = ""
     winning: tuple[int, ...] = ()
     counts: tuple[int, ...] = ()
+    checked: tuple[int, ...] = ()
 
 
 class LegalMove(Struct, frozen=True, gc=False):
@@ -275,7 +280,10 @@ class Hello(Request, frozen=True, kw_only=True):
 
 
 class Seek(Request, frozen=True, kw_only=True):
-    """Seek opponents for `matches` matches; without `clock`, with the opponent's clock."""
+    """Seek opponents for `matches` matches; without `clock`, with the opponent's clock.
+
+    With `link`, the seek has that identifier, and is open only to those who `accept` it.
+    """
 
     game: Text
     clock: Key | None = None
@@ -283,6 +291,13 @@ class Seek(Request, frozen=True, kw_only=True):
     opponent: Name | None = None
     seat: Seat | None = None
     matches: Annotated[int, Meta(ge=1, le=100)] = 1
+    link: Link | None = None
+
+
+class Accept(Request, frozen=True, kw_only=True):
+    """Play a match on the terms of an open seek."""
+
+    seek: Key
 
 
 class ChallengeBot(Request, frozen=True, kw_only=True):

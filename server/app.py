@@ -107,6 +107,7 @@ class Settings:
     http: tuple[str, int] | None
     http_proxied: bool
     http_name: tuple[str, ...]
+    embed_on: tuple[str, ...]
     metrics_password: str | None
     database: str
     tournaments: str | None
@@ -327,7 +328,7 @@ class _Server:
         factory = make_site(
             self._driver.metrics,
             lambda: self._driver.fault,
-            handlers=pages(self._hub, archive, lookup),
+            handlers=pages(self._hub, archive, lookup, settings.embed_on),
             socket=sockets,
             api=HandlerResource(Api(self._hub, archive, lookup), error_as_json),
             render_error=error_as_page,

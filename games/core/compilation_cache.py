@@ -15,6 +15,7 @@ import importlib.util
 import re
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -38,6 +39,7 @@ _IMPORT = re.compile(r"^(?:from|import) ([\w.]+)(?: import (?:\(([^)]*)\)|(.*)))
 #: Tells people about a compilation while it lasts.
 Announce = Callable[[str], AbstractContextManager[object]]
 _announcements: list[Announce] = []
+_lock = threading.RLock()
 
 
 def announce_compilation(announce: Announce) -> None:
@@ -47,16 +49,20 @@ def announce_compilation(announce: Announce) -> None:
 
 @contextlib.contextmanager
 def cached(function: FunctionType) -> Iterator[None]:
-    """Within the block numba reads the compiled function from its cache, or writes it there."""
+    """Within the block numba reads the compiled function from its cache, or writes it there.
+
+    Other threads wait for its end: numba knows one folder at a time.
+    """
     folder = folder_of(function.__module__)
     config: Any = numba.config
-    previous = config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES
-    config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = str(folder), _LOCATORS
-    try:
-        with _announced(function, folder):
-            yield
-    finally:
-        config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = previous
+    with _lock:
+        previous = config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES
+        config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = str(folder), _LOCATORS
+        try:
+            with _announced(function, folder):
+                yield
+        finally:
+            config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = previous
 
 
 def _announced(function: FunctionType, folder: Path) -> AbstractContextManager[object]:

@@ -51,9 +51,9 @@ class Game(ABC):
     #: Well-known variants: their parameters, such as `size=9`, and a sentence about each.
     variants: ClassVar[Mapping[str, str]] = {}
 
-    #: The worth in pawns of a piece, by its number in a state, negative for those of player 2: with
-    #: it the learning of an evaluation begins.
-    material: ClassVar[Mapping[int, int]] = {}
+    #: The worth of a piece that can be captured, by its kind in the view: the least one has 1.
+    #: Pages show the captured pieces with it, and the learning of an evaluation begins with it.
+    material: ClassVar[Mapping[str, float]] = {}
 
     #: The number of the game in SGF files, property GM, for a game that has one.
     sgf_number: ClassVar[int | None] = None

@@ -54,6 +54,8 @@ class BoardView:
     blocks: tuple[int, ...] = ()
     #: The cells by which a player has won, such as four in a row; () for none.
     winning: tuple[int, ...] = ()
+    #: The cells of pieces that must be saved at once, such as a king in check; () for none.
+    checked: tuple[int, ...] = ()
     #: For hexagons: the players to whom the edges belong, from the top clockwise; () for none.
     edges: tuple[int, ...] = ()
     #: A text for people with what the cells do not show.

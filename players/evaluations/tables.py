@@ -180,9 +180,10 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
         padded[at, : len(group)] = group
     filled = (seen[:, used] != 0).sum(axis=1)
     weights = np.zeros((2 * phases, size), dtype=np.float32)
+    worths = _worths(game, states, cells)
     for group, begin in zip(groups, offsets, strict=True):
         if len(group) == 1 and group[0] in used:
-            for value, worth in game.material.items():
+            for value, worth in worths.items():
                 weights[:, begin + codes[value - low]] = worth * _PAWN
     leads = np.arange(FEATURE_VALUES) - LEVEL
     for feature, each in enumerate(game.features, start=len(groups) - len(game.features)):
@@ -208,6 +209,17 @@ def ends_of(lengths: Ints, offsets: Ints, values: int, codes: int) -> NDArray[np
     places = np.arange(lengths.max())
     factors = np.where(places < lengths[:, None], np.power(float(values), places), 0.0)
     return offsets + (codes - 1) * factors.sum(axis=1) + 1
+
+
+def _worths(game: Game, states: list[State], cells: list[int]) -> dict[int, float]:
+    """Return the worth of each piece by its number in a state, negative for those of player 2."""
+    worths = {}
+    for state in states if game.material else ():
+        view = game.view(state)
+        for word, owner, kind in zip(cells, view.cells, view.kinds, strict=True):
+            if word >= 0 and kind in game.material:
+                worths[state[word]] = game.material[kind] * (3 - 2 * owner)
+    return worths
 
 
 def _removing(game: Game, cells: list[int], states: list[State]) -> int:

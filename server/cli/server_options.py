@@ -97,6 +97,16 @@ def _names(
     return tuple(each.lower() for each in names)
 
 
+def _sites(
+    context: click.Context, parameter: click.Parameter, sites: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Check addresses of sites, which become a part of a header. Raises BadParameter."""
+    for site in sites:
+        if not re.fullmatch(r"https?://(\*\.)?[a-z0-9.-]+(:\d+)?", site, re.IGNORECASE):
+            raise click.BadParameter(f"{site!r} is no site; expected one like https://example.org")
+    return sites
+
+
 def _password(context: click.Context, parameter: click.Parameter, path: Path | None) -> str | None:
     """Read the password in a file. Raises BadParameter."""
     if path is None:
@@ -449,6 +459,14 @@ def page_options(command: F) -> F:
                 callback=_names,
                 help="A name under which browsers reach the page without a proxy; repeatable.  "
                 "[default: IP addresses, localhost, and the name of this machine]",
+            ),
+            click.option(
+                "--embed-on",
+                metavar="SITE",
+                multiple=True,
+                callback=_sites,
+                help="A site, such as https://example.org, that may show matches in a frame; "
+                "repeatable.",
             ),
             click.option(
                 "--metrics-password-file",

@@ -213,6 +213,7 @@ def board_of(game: Game) -> Board:
         surface=view.surface,
         cell_labels=view.cell_labels,
         edges=view.edges,
+        material=dict(game.material),
     )
 
 
@@ -244,6 +245,7 @@ def position_view_of(
         text=shape.text,
         winning=tuple(map(int, shape.winning)),
         counts=tuple(map(int, shape.counts)),
+        checked=tuple(map(int, shape.checked)),
     )
     if ply == 0:
         return view

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import socket as sockets
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -44,9 +44,15 @@ MAX_HEADERS_BYTES = 8192
 #: The status of a request that is meant for another server (RFC 9110, section 15.5.20).
 _MISDIRECTED = 421
 
-#: The browser loads nothing from other sites, and runs no script or style within a page.
-_POLICY = "; ".join(
-    (
+_POLICY = "Content-Security-Policy"
+
+
+def content_policy(sites: Iterable[str] = ()) -> dict[str, str]:
+    """The header by which a browser shows a page in frames of these sites only.
+
+    It loads nothing from other sites, and runs no script or style within a page.
+    """
+    rules = (
         "default-src 'none'",
         "script-src 'self'",
         "style-src 'self'",
@@ -54,11 +60,14 @@ _POLICY = "; ".join(
         "connect-src 'self'",
         "base-uri 'none'",
         "form-action 'self'",
-        "frame-ancestors 'none'",
+        "frame-ancestors " + (" ".join(sites) or "'none'"),
     )
-)
+    return {_POLICY: "; ".join(rules)}
+
+
+#: The headers of all responses; one may have another policy.
 _ALWAYS = {
-    "Content-Security-Policy": _POLICY,
+    **content_policy(),
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
@@ -345,7 +354,8 @@ class HttpChannel(http.HTTPChannel):
         """Write the head of a response, with the headers of all responses."""
         headers.removeHeader(b"Server")
         for name, value in _ALWAYS.items():
-            headers.setRawHeaders(name, [value])
+            if name != _POLICY or not headers.hasHeader(name):
+                headers.setRawHeaders(name, [value])
         if self.site.access.local:  # pages of other sites may read public data only
             headers.removeHeader(b"Access-Control-Allow-Origin")
         super().writeHeaders(version, code, reason, headers)  # type: ignore[no-untyped-call]

@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import BrowserSite, BrowserUsers, arrive, running_site
+from support.browser import (
+    MOVES,
+    BrowserSite,
+    BrowserUsers,
+    arrive,
+    choose,
+    moves_on,
+    my_turn,
+    running_site,
+)
 from support.raw_client import RawClient
 from support.waiting import wait_until
 
@@ -124,7 +133,65 @@ def test_a_server_without_bots_offers_no_level(chromium: Browser, tmp_path: Path
     with running_site(tmp_path, "--bots", "0") as site:
         page = chromium.new_page()
         page.goto(f"{site.address}/?level=strong")
-        expect(page.locator("#new-bots label")).to_have_text(["A player of this server"])
+        names = ["A player of this server", "A friend by a link"]
+        expect(page.locator("#new-bots label")).to_have_text(names)
         expect(page.locator("#bot-hint")).to_have_text("This server starts no bots.")
         expect(page.locator("#people-choice")).to_be_visible()
         page.close()
+
+
+CLOSED = "Nobody is waiting at this link"
+
+
+def invite(page: Page, game: str) -> str:
+    """Ask for a link to a match against a friend, and return its address."""
+    choose(page, game, "a friend")
+    page.get_by_role("button", name="Play", exact=True).click()
+    link = page.get_by_label("Send this link to your friend")
+    expect(link).to_have_value(re.compile(r"/seeks/[0-9a-f]{32}$"))
+    return link.input_value()
+
+
+def test_a_friend_plays_by_a_link(people: BrowserUsers, site: BrowserSite) -> None:
+    ann, name = people.guest(permissions=["clipboard-read", "clipboard-write"])
+    ann.get_by_role("radio", name="first").check(force=True)
+    address = invite(ann, "connect_four")
+    expect(ann.locator("#waiting-text")).to_contain_text("Waiting for your friend: Connect Four")
+    ann.get_by_role("button", name="Copy").click()
+    expect(ann.locator("#friend-copied")).to_have_text("Copied.")
+    assert ann.evaluate("navigator.clipboard.readText()") == address
+    other = people.come()
+    expect(other.locator("#total-humans")).to_have_text("2")
+    expect(other.locator("#no-seeks")).to_be_visible()
+    assert f"{name} invites you to Connect Four" in other.request.get(address).text()
+    bob = people.come(address)
+    assert arrive(bob) == arrive(ann)
+    for page, mover in ((ann, ann), (bob, bob)):
+        assert my_turn(page)
+        mover.locator(MOVES).first.click()
+    for page in (ann, bob):
+        expect(page.locator(".move")).to_have_count(2)
+    assert moves_on(ann) == moves_on(bob)
+    other.goto(address)
+    expect(other.get_by_role("heading", name=CLOSED)).to_be_visible()
+
+
+def test_a_link_is_cancelled_and_opens_again_after_a_lost_connection(
+    people: BrowserUsers,
+) -> None:
+    ann, _ = people.guest()
+    cancelled = invite(ann, "clobber")
+    ann.get_by_role("button", name="Cancel").click()
+    expect(ann.locator("#friend")).to_be_hidden()
+    bob = people.come(cancelled)
+    expect(bob.get_by_role("heading", name=CLOSED)).to_be_visible()
+    address = invite(ann, "clobber")
+    assert address != cancelled
+    ann.context.set_offline(True)
+    ann.evaluate("dispatchEvent(new Event('pagehide'))")  # as a phone that shows another program
+    wait_until(lambda: "invites you" not in bob.request.get(address).text())
+    bob.goto(address)
+    expect(bob.get_by_role("heading", name=CLOSED)).to_be_visible()
+    ann.context.set_offline(False)
+    ann.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
+    assert arrive(bob) == arrive(ann)

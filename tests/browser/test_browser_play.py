@@ -31,6 +31,7 @@ from support.browser import (
     running_site,
     start_match,
     tab_to,
+    walk,
 )
 from support.scale import repetitions
 from support.variants import SMALL, seen, small
@@ -157,7 +158,8 @@ def test_the_numbers_of_squares_are_beside_the_pieces(people: BrowserUsers) -> N
 PROMOTION = """() => import("/static/board.js").then(({ BoardView }) => {
     const place = document.createElement("div");
     place.id = "promotion";
-    document.querySelector("main").append(place);
+    place.style.width = "10rem";
+    document.querySelector("main").prepend(place);
     const board = {
         rows: 2, columns: 2, geometry: "grid", piece: "figure", surface: "checkered", block: 0,
         column_labels: ["a", "b"], row_labels: ["2", "1"],
@@ -170,16 +172,23 @@ PROMOTION = """() => import("/static/board.js").then(({ BoardView }) => {
 })"""
 
 
-def test_a_dialog_asks_which_of_several_moves_with_the_same_clicks_is_meant(
+def test_a_dialog_at_the_square_asks_which_of_several_moves_with_the_same_clicks_is_meant(
     people: BrowserUsers,
 ) -> None:
-    page = people.come("/players", reduced_motion="reduce")
+    page = people.come("/games", reduced_motion="reduce")
     page.evaluate(PROMOTION)
     board, dialog = page.locator("#promotion"), page.get_by_role("dialog", name="Which move?")
     board.locator("[data-cell='2']").click()
     expect(board.get_by_role("gridcell", name="a2, empty, can be played")).to_be_attached()
     board.locator("[data-cell='0']").click()
-    assert dialog.get_by_role("button").all_inner_texts() == ["a2=Q", "a2=N", "Cancel"]
+    names = dialog.get_by_role("button").evaluate_all("all => all.map((each) => each.ariaLabel)")
+    assert names == ["a2=Q", "a2=N", "Cancel"]
+    square = board.locator("[data-cell='0']").bounding_box()
+    picture = dialog.get_by_role("button", name="a2=Q").bounding_box()
+    assert square
+    assert picture
+    assert abs(square["x"] - picture["x"]) < square["width"] / 4
+    assert abs(square["y"] - picture["y"]) < square["height"] / 4
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
     assert board.get_attribute("data-chosen") is None
@@ -188,7 +197,7 @@ def test_a_dialog_asks_which_of_several_moves_with_the_same_clicks_is_meant(
     for key in ("Enter", "ArrowUp", "Enter"):
         page.keyboard.press(key)
     expect(dialog).to_be_visible()
-    for key in ("Tab", "Enter"):
+    for key in ("ArrowDown", "Enter"):
         page.keyboard.press(key)
     expect(board).to_have_attribute("data-chosen", "a2=N")
     expect(dialog).to_have_count(0)
@@ -362,6 +371,80 @@ def test_pieces_are_dragged_by_mouse_and_finger_also_in_advance(people: BrowserU
     for cell in (E5, E4, H4):
         bob.locator(f"#board [data-cell='{cell}']").click()
     expect(planned).to_have_count(0)
+
+
+def test_captures_checks_and_the_lead_are_shown(people: BrowserUsers) -> None:
+    ann, bob, _ = meet(people, "chess")
+    arrive(bob)
+    captures, checked = ann.locator("#captures-1"), ann.locator("#board .checked circle")
+    expect(captures).to_be_empty()
+    for page, move in zip((ann, bob) * 3, ["e4", "f5", "exf5", "a6", "Qh5+"], strict=False):
+        type_move(page, move)
+    expect(captures).to_have_text("captured: 1 pawn; ahead by 1+1")
+    expect(captures.locator("svg")).to_have_count(1)
+    expect(ann.locator("#captures-2")).to_be_empty()
+    expect(checked).to_have_count(1)
+    name = ann.locator("#board .cell[aria-label*='in check']").get_attribute("aria-label")
+    assert name is not None
+    assert name.startswith("e8, king of")
+    type_move(bob, "g6")
+    expect(checked).to_have_count(0)
+    ann.get_by_role("button", name="First position").click()
+    expect(captures).to_have_text("")
+
+
+def test_moves_are_confirmed_by_a_second_click_if_a_player_wants_that(
+    people: BrowserUsers,
+) -> None:
+    ann, _, match = meet(people, "chess")
+    my_turn(ann)
+    confirm = ann.get_by_label("Confirm moves")
+    expect(confirm).not_to_be_checked()  # the clock is no slow one
+    confirm.check()
+    play, cancel = (ann.locator("#choices").get_by_role("button", name=n) for n in ("e4", "Cancel"))
+    drag(ann, E2, E4)
+    expect(play).to_have_text("Play e4")
+    cancel.click()
+    expect(play).to_have_count(0)
+    for cell in (E2, E4):
+        ann.locator(f"#board [data-cell='{cell}']").click()
+    people.come(f"/matches/{match}")
+    expect(ann.locator("#spectators")).to_have_text("1 watching")
+    expect(play).to_be_visible()
+    assert moves_on(ann) == []
+    ann.locator(f"#board [data-cell='{E4}']").click()
+    expect(ann.locator(".move")).to_have_count(1)
+    ann.reload()
+    expect(confirm).to_be_checked()
+
+
+def test_moves_are_confirmed_at_first_with_a_slow_clock_also_by_keyboard(
+    people: BrowserUsers,
+) -> None:
+    page = people.come("/?game=connect_four&bot=random&clock=0%2B1x86400&seat=1")
+    page.get_by_role("button", name="Play", exact=True).click()
+    arrive(page)
+    my_turn(page)
+    expect(page.get_by_label("Confirm moves")).to_be_checked()
+    walk(page, page.locator(MOVES).first.element_handle())
+    page.keyboard.press("Enter")
+    expect(page.locator("#choices").get_by_role("button", name="Play 1")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#choices button")).to_have_count(0)
+    for _ in range(2):
+        page.keyboard.press("Enter")
+    expect(page.locator(".move")).to_have_count(2)
+    assert moves_on(page)[0] == "1"
+
+
+def test_the_steps_of_a_move_are_listed_as_one(people: BrowserUsers) -> None:
+    page = people.come()
+    start_match(page, "amazons", size=6)
+    play_on(page, random.Random(1), most=3)
+    expect(page.locator("#moves li:first-child .move")).to_have_count(3)
+    expect(page.locator("#moves li:first-child .muted")).to_have_text("1.")
+    page.locator("#moves li:first-child .move").nth(1).click()
+    expect(page.locator("#note")).to_contain_text("After half-move 2 of")
 
 
 def test_a_cell_is_chosen_in_advance(people: BrowserUsers) -> None:

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from support.browser import BrowserSite, BrowserUsers, match_of, moves_in, moves_on, result_in
+from support.browser import (
+    BrowserSite,
+    BrowserUsers,
+    match_of,
+    moves_in,
+    moves_on,
+    result_in,
+    running_site,
+)
 from support.raw_client import RawClient
 from support.two_clients import WON, TwoClients
 
@@ -264,3 +276,71 @@ def test_the_page_of_a_ladder_changes_by_itself(people: BrowserUsers, site: Brow
         expect(page.locator("#ladder")).to_contain_text("1 match")
         expect(rows.nth(1)).to_contain_text("Ladder Bob")
         expect(page.get_by_role("img", name="Ratings")).to_be_visible()
+
+
+class FramingPage(BaseHTTPRequestHandler):
+    """A page of another site, with frames of the addresses in its query."""
+
+    def do_GET(self) -> None:
+        frames = parse_qs(urlsplit(self.path).query).get("frame", [])
+        tags = (f'<iframe src="{each}" width="400" height="500"></iframe>' for each in frames)
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write("".join(tags).encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Log nothing."""
+
+
+@pytest.fixture(scope="module")
+def other_site() -> Iterator[str]:
+    """The port of a server with a `FramingPage`."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), FramingPage) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield str(server.server_port)
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, other_site: str) -> Iterator[BrowserSite]:
+    """A server whose matches may be framed by the other site under the name localhost."""
+    named = f"http://localhost:{other_site}"
+    with running_site(tmp_path_factory.mktemp("site"), "--embed-on", named) as site:
+        yield site
+
+
+def test_a_match_is_live_in_frames_of_a_site_that_the_operator_names(
+    people: BrowserUsers, site: BrowserSite, other_site: str
+) -> None:
+    with RawClient(*where(site)) as first, RawClient(*where(site)) as second:
+        two_clients = TwoClients(first, second, clock="60+1")
+        two_clients.play(1)
+        address = f"{site.address}/embed/matches/{two_clients.match}"
+        page = people.come(f"http://localhost:{other_site}/?frame={address}&frame={address}")
+        frames = [page.frame_locator("iframe").nth(number) for number in (0, 1)]
+        for frame in frames:
+            expect(frame.locator(".seat .name")).to_have_text(list(two_clients.names))
+            expect(frame.locator("#board .layer.pieces > g")).to_have_count(1)
+            expect(frame.locator("#status")).to_have_text(f"{two_clients.names[1]} to move")
+            expect(frame.locator("#clock-2")).to_have_text(re.compile(r"^(1:0|0:5)"))
+            assert frame.locator("html").evaluate(
+                "html => html.scrollHeight <= innerHeight && html.scrollWidth <= innerWidth"
+            )
+        two_clients.play(len(WON) - 1)
+        for frame in frames:
+            expect(frame.locator("#board .layer.pieces > g")).to_have_count(len(WON))
+            expect(frame.locator("#status")).to_have_text(f"{two_clients.names[0]} won")
+
+
+def test_no_other_site_frames_a_match_and_none_another_page(
+    people: BrowserUsers, site: BrowserSite, other_site: str, over: str
+) -> None:
+    people.tolerate("frame-ancestors|ERR_BLOCKED_BY_RESPONSE")
+    page = people.come("/games")
+    usual = f"{site.address}/matches/{over}"
+    embedded = f"{site.address}/embed/matches/{over}"
+    for name, frame in (("127.0.0.1", embedded), ("localhost", usual)):
+        with page.expect_console_message(lambda said: "frame-ancestors" in said.text):
+            page.goto(f"http://{name}:{other_site}/?frame={frame}")
+        expect(page.frame_locator("iframe").locator("#board")).to_have_count(0)

@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import { PositionBrowser, plyAfter, plyOf } from "../../server/web/static/position_browser.js";
 import { Clocks, clockAfter, formatClock, formatSeconds } from "../../server/web/static/clocks.js";
+import { captured, leadOf } from "../../server/web/static/captures.js";
 import * as text from "../../server/web/static/match_text.js";
 import { largestLosses } from "../../server/web/static/losses.js";
 import { OwnMoves, movesOf } from "../../server/web/static/own_moves.js";
@@ -146,6 +147,38 @@ test("for an impossible move the legal ones are listed", () => {
   assert.match(text.parseMove("x".repeat(99), many).fault, /^“x{20}” .*m11 and 18 more\.$/);
 });
 
+// Captured pieces.
+
+const MATERIAL = { pawn: 1, knight: 3, queen: 9 };
+/** A position with pieces as in "pPPq": upper case belongs to player 1. */
+const pieces = (letters) => ({
+  cells: [...letters].map((letter) => (letter === letter.toUpperCase() ? 1 : 2)),
+  kinds: [...letters].map((letter) => ({ p: "pawn", n: "knight", q: "queen", k: "king" })[letter.toLowerCase()]),
+});
+
+test("pieces that are missing were captured, unless they were promoted", () => {
+  const first = pieces("PPPNQKpppnqk");
+  const of = (now, owner) => captured(MATERIAL, first, pieces(now), owner).map(([kind, count]) => `${count} ${kind}`);
+  assert.deepEqual(of("PPPNQKpppnqk", 1), []);
+  assert.deepEqual(of("PNQKpppnqk", 1), ["2 pawn"]);
+  assert.deepEqual(of("PNQKpnk", 2), ["1 queen", "2 pawn"]);
+  assert.deepEqual(of("PPNQQKpk", 1), []); // a pawn became a queen
+  assert.deepEqual(of("PNQQKk", 1), ["1 pawn"]);
+  assert.equal(leadOf(MATERIAL, pieces("PPNQQKpk"), 1), 22);
+  assert.equal(leadOf(MATERIAL, pieces("PPNQQKpk"), 2), -22);
+});
+
+test("a move that removes or turns pieces of the opponent is a capture", () => {
+  const isCapture = (...cells) => {
+    const positions = [{ view: { cells: [1, 2, 0] } }, { view: { cells }, player: 1 }];
+    return new MatchRecord({ ...DATA, positions }).hasCaptured;
+  };
+  assert.ok(isCapture(0, 1, 0));
+  assert.ok(isCapture(1, 1, 1));
+  assert.ok(!isCapture(1, 2, 1));
+  assert.ok(!isCapture(0, 2, 0));
+});
+
 // The record.
 
 const position = (...cells) => ({ cells, last: [], note: "" });
@@ -180,9 +213,18 @@ test("a move has its own number, and on a checkered board that of its pair", () 
     return movers.map((_, at) => match.numberOf(at + 1)).join(" ");
   };
   assert.equal(numbers("plain", 1, 2, 1), "1 2 3");
+  assert.equal(numbers("plain", 1, 1, 2, 2, 2, 1), "1 1 2 2 2 3"); // several steps of one move
   assert.equal(numbers("checkered", 1, 2, 1, 2), "1. 1… 2. 2…");
   assert.equal(numbers("checkered", 1, 1, 2, 2, 1), "1. 1. 1… 1… 2."); // jumps that go on
   assert.equal(numbers("checkered", 2, 1, 2), "1… 2. 2…");
+});
+
+test("clocks with a day or more for a move are slow", () => {
+  const slow = (...control) => new MatchRecord({ ...DATA, time_control: timeControl(...control) }).isSlow;
+  assert.ok(slow(86400, 0, 0, 0));
+  assert.ok(slow(0, 0, 1, 86400));
+  assert.ok(!slow(3600, 30, 5, 60));
+  assert.ok(!new MatchRecord({ ...DATA, time_control: null }).isSlow);
 });
 
 test("moves are added in order and once, and a gap is reported", () => {

@@ -68,6 +68,7 @@ class Socket {
 const page = new EventTarget();
 Object.assign(globalThis, {
   window: globalThis,
+  top: globalThis,
   localStorage: new Storage(),
   sessionStorage: new Storage(),
   location: { protocol: "http:", host: "here:8080" },

@@ -14,12 +14,14 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
+from click.testing import CliRunner
 
 from playout import games
 from playout.protocol.messages import CreateTournament, Join, Tournament
 from playout.protocol.tournament_spec import Entrant, Sprt, dumps
 from playout.server.core.accounts import digest
 from playout.server.model.records import Account, TournamentCreated
+from playout.server.server_command import main as playout_server
 from playout.server.storage import Database
 from support.commands import RunningServer, running_server
 from support.http_site import HttpSite
@@ -108,7 +110,8 @@ class NastyNamesDatabase(SeededDatabase):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpSite]:
     url = f"sqlite:///{tmp_path_factory.mktemp('pages')}/playout.db"
     seeded = NastyNamesDatabase(url)
-    with running_server("--database", url, "--http", "127.0.0.1:0") as server:
+    embed_on = ("--embed-on", "https://example.org", "--embed-on", "https://*.example.net:8443")
+    with running_server("--database", url, "--http", "127.0.0.1:0", *embed_on) as server:
         yield HttpSite(server, seeded)
         code, log = server.stop()
     assert code == 0, log
@@ -116,6 +119,32 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpSite]:
 
 
 # What is there.
+
+
+@pytest.mark.parametrize(
+    "text", ["example.org", "https://example.org/", "https://a.org; script-src *", "*", "'self'"]
+)
+def test_a_site_for_frames_is_the_origin_of_pages(text: str) -> None:
+    result = CliRunner().invoke(playout_server, ["--embed-on", text])
+    assert result.exit_code == 2
+    assert "is no site; expected one like https://example.org" in result.output
+
+
+def test_only_a_match_for_frames_may_be_framed(site: HttpSite) -> None:
+    def framers(path: str, status: int) -> str:
+        answer = site.ask(path)
+        assert answer.status == status
+        return answer.headers["Content-Security-Policy"].partition("frame-ancestors ")[2]
+
+    match = page_of(site, "/matches").matches()[0]
+    page = page_of(site, f"/embed/matches/{match}")
+    assert page.links().keys() == {f"/matches/{match}"}
+    sites = "https://example.org https://*.example.net:8443"
+    assert framers(f"/embed/matches/{match}", 200) == sites
+    for path in (f"/matches/{match}", "/", f"/api/matches/{match}", "/seeks/nobody"):
+        assert framers(path, 200) == "'none'"
+    for path in ("/embed", f"/embed/players/{match}", "/embed/matches/none", f"/embed/{match}"):
+        assert framers(path, 404) == "'none'"
 
 
 def test_every_page_has_the_same_frame(site: HttpSite) -> None:

@@ -229,7 +229,9 @@ def test_the_values_of_the_candidates_are_those_of_a_search_without_pruning() ->
     assert seen > 10
 
 
-@pytest.mark.parametrize("spec", ["gomoku", "mnk(m=4,n=9,k=3)", "mnk(m=7,n=5,k=4,exact=true)"])
+@pytest.mark.parametrize(
+    "spec", ["gomoku(size=9)", "mnk(m=4,n=9,k=3)", "mnk(m=7,n=5,k=4,exact=true)"]
+)
 def test_forcing_moves_of_rows_win_prevent_a_win_or_threaten_one(spec: str) -> None:
     game, draw, threats = games.load(spec), random.Random(9), 0
     assert isinstance(game, KernelGame)

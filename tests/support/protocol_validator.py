@@ -129,9 +129,9 @@ def _check(text: str) -> Check:
     if found := re.fullmatch(r"list of (?:(at most )?(\d+) )?(.+)", text):
         return _list(found[1] is not None, int(found[2]) if found[2] else None, found[3])
     if found := re.fullmatch(
-        r"string(?: of at most (\d+) characters|, 1 to (\d+) characters)?", text
+        r"string(?: of at most (\d+) characters|, (\d+) to (\d+) characters)?", text
     ):
-        least, most = bool(found[2]), int(found[1] or found[2] or 10**9)
+        least, most = int(found[2] or 0), int(found[1] or found[3] or 10**9)
         return _test(text, lambda value: isinstance(value, str) and least <= len(value) <= most)
     if found := re.fullmatch(r"int, (\d+) to (\d+)", text):
         low, high = int(found[1]), int(found[2])
@@ -159,6 +159,7 @@ _SIMPLE: dict[str, Callable[[Any], bool]] = {
     "lists": lambda value: isinstance(value, (list, tuple)),
     "map of string": lambda value: isinstance(value, dict)
     and all(isinstance(each, str) for each in value.values()),
+    "map of number": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
     "map of lists": lambda value: isinstance(value, dict)
     and all(isinstance(each, (list, tuple)) for each in value.values()),
 }  # fmt: skip

@@ -8,7 +8,17 @@ from dataclasses import dataclass, field
 from msgspec import structs
 
 from playout import games
-from playout.protocol.messages import Cancel, Code, Notice, Ok, RequestId, Seek, Seeking, Sender
+from playout.protocol.messages import (
+    Accept,
+    Cancel,
+    Code,
+    Notice,
+    Ok,
+    RequestId,
+    Seek,
+    Seeking,
+    Sender,
+)
 from playout.protocol.names import skeleton
 from playout.protocol.time_control import TimeControlError, canonical_time_control
 from playout.server.core.context import Context, FeatureEvent
@@ -72,7 +82,7 @@ class OpenSeek:
     def to_message(self, re: RequestId | None = None) -> Seeking:
         """The message about this seek for other players."""
         terms = structs.asdict(self.request) | {"matches": self.matches}
-        del terms["id"]
+        del terms["id"], terms["link"]
         return Seeking(re=re, seek=self.id, name=self.session.name, **terms)
 
 
@@ -84,20 +94,25 @@ class SeekClosed(FeatureEvent):
 
 
 class Lobby:
-    """The open seeks of each game, oldest first."""
+    """The open seeks of each game, oldest first, and those with a link, which are not listed."""
 
     def __init__(self) -> None:
         self._by_game: dict[str, dict[str, OpenSeek]] = {}
         self._games: dict[str, str] = {}
+        self._linked: dict[str, OpenSeek] = {}
 
     def add(self, seek: OpenSeek) -> None:
-        """Add a seek to those of its game."""
+        """Add a seek to those of its game, or to those with a link."""
+        if seek.request.link:
+            self._linked[seek.id] = seek
+            return
         game = seek.request.game
         self._by_game.setdefault(game, {})[seek.id] = seek
         self._games[seek.id] = game
 
     def remove(self, seek_id: str) -> None:
         """Close a seek, if it is still open."""
+        self._linked.pop(seek_id, None)
         game = self._games.pop(seek_id, None)
         if game is not None:
             del self._by_game[game][seek_id]
@@ -107,10 +122,12 @@ class Lobby:
     def get(self, seek_id: str) -> OpenSeek | None:
         """The open seek of this id."""
         game = self._games.get(seek_id)
-        return None if game is None else self._by_game[game][seek_id]
+        return self._linked.get(seek_id) if game is None else self._by_game[game][seek_id]
 
     def partner(self, seek: OpenSeek) -> OpenSeek | None:
-        """The oldest open seek that fits."""
+        """The oldest listed seek that fits; none fits a seek with a link."""
+        if seek.request.link:
+            return None
         others = self._by_game.get(seek.request.game, {}).values()
         return next((other for other in others if seek.fits(other)), None)
 
@@ -122,7 +139,11 @@ class Lobby:
 
     def of_session(self, session: Session) -> list[OpenSeek]:
         """The open seeks of a session."""
-        return [seek for seek in self if seek.session is session]
+        return [seek for seek in self.all() if seek.session is session]
+
+    def all(self) -> list[OpenSeek]:
+        """All open seeks, those with a link too."""
+        return [*self, *self._linked.values()]
 
     def __iter__(self) -> Iterator[OpenSeek]:
         return (seek for seeks in self._by_game.values() for seek in seeks.values())
@@ -197,6 +218,21 @@ class Seeks:
         self._context.send_to_all(challenged, seek.to_message())
         self._context.jobs.start(lambda now: self._pair(seek, now), origin.now)
 
+    @handles(Accept)
+    def accept(self, request: Accept, origin: RequestContext) -> None:
+        """Begin a match on the terms of an open seek."""
+        session, seek = origin.session, self._lobby.get(request.seek)
+        if seek is None:
+            raise Refused(Code.UNKNOWN_SEEK, f"there is no open seek {request.seek!r}")
+        self.require_room(session, 1)
+        terms = seek.request
+        require_account(session, terms.rated)
+        answer = OpenSeek(self._context.new_id(), session, Seek(game=terms.game, rated=terms.rated))
+        if not seek.fits(answer):
+            raise Refused(Code.INVALID, "this seek is your own, or for another player")
+        self._context.send_to(session, Ok(re=request.id))
+        self._pairing.pair(seek, answer, origin.now)
+
     @handles(Cancel)
     def cancel(self, request: Cancel, origin: RequestContext) -> None:
         """Close one of the session's own seeks."""
@@ -208,7 +244,9 @@ class Seeks:
 
     def open(self, session: Session, request: Seek) -> OpenSeek:
         """Open a seek of normalised terms, and confirm it to its session."""
-        seek = OpenSeek(self._context.new_id(), session, request)
+        if request.link and self._lobby.get(request.link):
+            raise Refused(Code.INVALID, "an open seek has this link already: draw another one")
+        seek = OpenSeek(request.link or self._context.new_id(), session, request)
         self._lobby.add(seek)
         self._context.send_to(session, seek.to_message(request.id))
         return seek
@@ -245,7 +283,7 @@ class Seeks:
 
     def close_all(self) -> None:
         """Close all open seeks, because the server stops."""
-        for seek in list(self._lobby):
+        for seek in self._lobby.all():
             self._close(seek)
 
     # Events.
@@ -300,6 +338,8 @@ def require_account(session: Session, rated: bool) -> None:
 
 def normalised(request: Seek) -> Seek:
     """The request with game and clock in their usual notation. Raises Refused."""
+    if request.link and request.opponent:
+        raise Refused(Code.INVALID, "a seek has an opponent or a link, not both")
     game = normalised_game(request.game)
     try:
         text = None if request.clock is None else canonical_time_control(request.clock)

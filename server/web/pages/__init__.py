@@ -6,19 +6,35 @@ from playout.server.core.hub import Hub
 from playout.server.web.archive import Archive
 from playout.server.web.http import Handler
 from playout.server.web.match_data import MatchLookup
-from playout.server.web.pages import games, ladders, lobby, matches, players, tournaments
+from playout.server.web.pages import (
+    embed,
+    games,
+    ladders,
+    lobby,
+    matches,
+    players,
+    seeks,
+    tournaments,
+)
 from playout.server.web.pages.source import PageSource, page_handler
 from playout.server.web.site import exact_path
 
 
-def pages(hub: Hub, archive: Archive, lookup: MatchLookup) -> dict[str, Handler]:
-    """Handlers by the first segment of the path: "matches" handles `/matches` and `/matches/ID`."""
-    source = PageSource(hub, archive, lookup)
+def pages(
+    hub: Hub, archive: Archive, lookup: MatchLookup, embed_on: tuple[str, ...] = ()
+) -> dict[str, Handler]:
+    """Handlers by the first segment of the path: "matches" handles `/matches` and `/matches/ID`.
+
+    `embed_on`: the sites that may show matches in a frame.
+    """
+    source = PageSource(hub, archive, lookup, embed_on)
     return {
         "": exact_path(page_handler(source, lobby.index)),
         "matches": page_handler(source, matches.index, matches.item),
         "players": page_handler(source, players.index, players.item),
         "tournaments": page_handler(source, tournaments.index, tournaments.item),
         "ladders": page_handler(source, ladders.index, ladders.item),
+        "embed": page_handler(source, embed.item),
+        "seeks": page_handler(source, seeks.item),
         "games": page_handler(source, games.index, games.item),
     }

@@ -190,15 +190,20 @@ def _page(data: MatchData, policy: Policy) -> HttpResponse:
 def move_numbers(data: MatchData) -> list[str]:
     """The number of each move, as players of the game write it.
 
-    On checkered boards, a move of each player counts as one: "29." and "29…".
+    Several steps of a player in a row have one number. On checkered boards, a move of each player
+    counts as one: "29." and "29…".
     """
     movers = [position.player for position in data.positions[1:]]
-    if data.board.surface != "checkered":
-        return [str(ply) for ply in range(1, len(movers) + 1)]
-    begins = (at == 0 or (mover == 1 != movers[at - 1]) for at, mover in enumerate(movers))
-    pairs = itertools.accumulate(map(int, begins))
+    pairs = data.board.surface == "checkered"
+    begins = (
+        at == 0 or (mover != movers[at - 1] and (mover == 1 or not pairs))
+        for at, mover in enumerate(movers)
+    )
+    numbers = itertools.accumulate(map(int, begins))
+    if not pairs:
+        return [str(number) for number in numbers]
     return [
-        f"{pair}{'.' if mover == 1 else '…'}" for pair, mover in zip(pairs, movers, strict=True)
+        f"{each}{'.' if mover == 1 else '…'}" for each, mover in zip(numbers, movers, strict=True)
     ]
 
 

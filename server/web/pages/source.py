@@ -107,15 +107,18 @@ class MatchResponses:
 class PageSource:
     """The hub with running matches, the archive with stored data, the lookup of all matches.
 
-    `responses` has pages that many clients ask for, each made at most once a second, `matches`
-    those of matches; `sections` has the reports of tournaments as HTML.
+    The sites of `embed_on` may show matches in a frame. `responses` has pages that many clients ask
+    for, each made at most once a second, `matches` those of matches, `frames` those of matches in a
+    frame; `sections` has the reports of tournaments as HTML.
     """
 
     hub: Hub
     archive: Archive
     lookup: MatchLookup
+    embed_on: tuple[str, ...] = ()
     responses: PageCache[HttpResponse] = field(default_factory=lambda: PageCache(128, 1.0))
     matches: MatchResponses = field(default_factory=MatchResponses)
+    frames: MatchResponses = field(default_factory=MatchResponses)
     sections: PageCache[Markup] = field(default_factory=lambda: PageCache(16))
 
     def render(self, name: str, **context: object) -> Deferred[HttpResponse]:

@@ -37,20 +37,24 @@ addEventListener("storage", ({ key }) => {
   if (key === ACCOUNT) accountEvents.dispatchEvent(new Event("account"));
 });
 
-/** Values that the browser refused to store. */
+/** Values that the browser refused to store, and those of a page in a frame: the frames of one page
+ * would share its session. */
 const memory = new Map();
+const isFrame = window !== window.top;
 
 function read(storage, key) {
   try {
-    return JSON.parse(window[storage].getItem(key));
+    if (!isFrame) return JSON.parse(window[storage].getItem(key));
   } catch {
-    return memory.get(key) ?? null;
+    // It may be in memory.
   }
+  return memory.get(key) ?? null;
 }
 
 function write(storage, key, value) {
   try {
-    if (value) window[storage].setItem(key, JSON.stringify(value));
+    if (isFrame) memory.set(key, value);
+    else if (value) window[storage].setItem(key, JSON.stringify(value));
     else window[storage].removeItem(key);
   } catch {
     memory.set(key, value);

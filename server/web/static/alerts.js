@@ -6,6 +6,7 @@ const KEYS = { sounds: "sounds", notices: "notices" };
 /** The tones of each sound: frequency in Hz, start and length in seconds. */
 const SOUNDS = {
   move: [[520, 0, 0.06]],
+  capture: [[520, 0, 0.05], [350, 0.05, 0.07]],
   offer: [[660, 0, 0.1], [880, 0.12, 0.1]],
   end: [[660, 0, 0.12], [520, 0.14, 0.12], [390, 0.28, 0.2]],
 };
@@ -30,7 +31,7 @@ export class Alerts {
     document.addEventListener("visibilitychange", () => document.hidden || this.#notice?.close());
   }
 
-  /** Play a sound: `"move"`, `"offer"` or `"end"`. */
+  /** Play a sound: `"move"`, `"capture"`, `"offer"` or `"end"`. */
   play(name) {
     if (!this.#sounds.checked) return;
     try {

@@ -30,7 +30,8 @@ const FINGER_PX = 32;
  *
  * options: small (no coordinates, no controls, hidden from screen readers), flipped, label (the
  * accessible name of the board), players (their names), choices (the place of buttons for moves
- * without cells, by default below the board), onChoose(action) (called for a move).
+ * without cells, by default below the board), onChoose(action) (called for a move), confirms()
+ * (whether a second click plays a chosen move).
  */
 export class BoardView {
   #board;
@@ -50,6 +51,8 @@ export class BoardView {
   #legalMoves = [];
   #mover = 1;
   #picked = [];
+  /** The legal move that was chosen and waits for a second click, null for none. */
+  #pending = null;
   #targets = new Set();
   /** The target that was tapped once and needs a second tap, -1 for none. */
   #tapped = -1;
@@ -93,8 +96,8 @@ export class BoardView {
   show(view, legalMoves = [], mover = 1, planner = 0) {
     const before = this.#view;
     const isWaiting = this.#dragged && view === before && !legalMoves.length;
-    this.#dialog?.close();
-    this.#dialog = null;
+    const isSame = view === before && legalMoves === this.#legalMoves;
+    if (!isSame) this.#dialog?.close();
     this.#view = view;
     this.#heat = new Map();
     this.#legalMoves = legalMoves;
@@ -102,7 +105,10 @@ export class BoardView {
     this.#planner = planner;
     const planned = this.#planned;
     if (!planner) this.#planned = [];
-    this.#picked = commonStart(legalMoves);
+    if (!isSame) {
+      this.#picked = commonStart(legalMoves);
+      this.#pending = null;
+    }
     this.#tapped = -1;
     this.#draw();
     if (isWaiting) return; // the server has not answered the move of the dragged piece
@@ -298,6 +304,7 @@ export class BoardView {
     const draws = {
       heat: (level) => tint(geometry, { "fill-opacity": opacity(level) }),
       under: () => svg("rect", { x: -20, y: -20, width: 40, height: 40 }),
+      checked: circle(19),
       pieces: (key) => pieceOf(style, key),
       over: circle(5.5),
       winning: circle(17),
@@ -353,7 +360,7 @@ export class BoardView {
   // Drawn for each position.
 
   #draw() {
-    const { cells, last, blocks = [], winning = [] } = this.#view;
+    const { cells, last, blocks = [], winning = [], checked = [] } = this.#view;
     const layers = this.#layers;
     layers.blocks.show(new Map([...blocks.entries()].filter(([, owner]) => owner !== 0)));
     this.#targets = nextCells(this.#legalMoves, this.#picked);
@@ -362,6 +369,7 @@ export class BoardView {
     const lastLayer = this.#marksAbove ? layers.over : layers.under;
     lastLayer.show(new Map(last.map((cell) => [cell, "last"])));
     layers.winning.show(new Map(winning.map((cell) => [cell, "winning"])));
+    layers.checked.show(new Map(checked.map((cell) => [cell, "checked"])));
     layers.hint.show(new Map());
     this.point([]);
     this.#drawHeat();
@@ -370,9 +378,11 @@ export class BoardView {
     this.#svg.classList.toggle("is-free", free);
     const dot = (cell) => (cells[cell] && this.#board.geometry !== "pits" ? "ring" : "dot");
     layers.dots.show(new Map([...this.#targets].map((cell) => [cell, dot(cell)])));
-    layers.picked.show(new Map(this.#picked.map((cell) => [cell, "picked"])));
+    const picked = this.#pending?.cells ?? this.#picked;
+    layers.picked.show(new Map(picked.map((cell) => [cell, "picked"])));
     layers.planned.show(new Map(this.#planned.map((cell) => [cell, "planned"])));
     layers.ghost.show(new Map());
+    if (this.#pending) this.#placeGhost(picked[0], picked.at(-1));
     const held = this.#held();
     for (const [cell, element] of this.#cells) {
       const name = this.#describe(cell);
@@ -381,7 +391,8 @@ export class BoardView {
       element.classList.toggle("grip", held.has(cell));
     }
     const complete = exact(this.#legalMoves, this.#picked);
-    if (this.#isAmbiguous(complete)) this.#ask(complete);
+    if (this.#pending) this.#showPending(this.#pending);
+    else if (this.#isAmbiguous(complete)) this.#ask(complete);
     else this.#showButtons(complete);
   }
 
@@ -400,9 +411,11 @@ export class BoardView {
     words.push(...edgeNames(this.#board, cell, this.#options.players));
     if (this.#view.last.includes(cell)) words.push("last move");
     if (this.#view.winning?.includes(cell)) words.push("won by this");
+    if (this.#view.checked?.includes(cell)) words.push("in check");
     const owner = this.#view.blocks?.[blockOf(this.#board, cell)];
     if (owner) words.push(`block of ${pieceName(this.#board, owner, this.#options.players)}`);
-    if (this.#picked.includes(cell)) words.push("picked");
+    if ((this.#pending?.cells ?? this.#picked).includes(cell)) words.push("picked");
+    if (this.#pending?.cells.at(-1) === cell) words.push("play it by a second click");
     if (this.#planned.includes(cell)) words.push("chosen in advance");
     if (this.#targets.has(cell)) words.push("can be played");
     return words.join(", ");
@@ -414,21 +427,56 @@ export class BoardView {
   }
 
   #ask(moves) {
+    if (this.#dialog) return;
     const legalMoves = this.#legalMoves;
     this.#setButtons();
-    this.#dialog = new MoveDialog(moves, (action) => {
+    const cell = this.#cells.get(this.#picked.at(-1));
+    const pictureOf = (kind) => this.#picture(pieceOf(this.#board.piece, `${this.#mover} ${kind}`));
+    this.#dialog = new MoveDialog(moves, cell.getBoundingClientRect(), pictureOf, (action) => {
+      this.#dialog = null;
       if (this.#legalMoves !== legalMoves) return; // another position is shown now
       this.#picked = commonStart(legalMoves);
       this.#draw();
-      if (action !== undefined) this.#options.onChoose?.(action);
+      if (action !== undefined) this.#choose(action);
     });
+  }
+
+  /** A drawing of a piece with the colours of this board. */
+  #picture(element) {
+    const size = -CELL / 2;
+    const attributes = { class: this.#svg.getAttribute("class"), viewBox: `${size} ${size} ${CELL} ${CELL}` };
+    return svg("svg", { ...attributes, "aria-hidden": "true" }, element);
+  }
+
+  /** Play a move, or wait for a second click if moves are confirmed. */
+  #choose(action) {
+    if (!this.#options.confirms?.()) return this.#options.onChoose?.(action);
+    this.#pending = this.#legalMoves.find((move) => move.action === action);
+    this.#draw();
+  }
+
+  /** Play the move that waits if a cell is its last one; otherwise forget it. */
+  #confirm(cell) {
+    const { action, cells } = this.#pending;
+    const isTarget = cell >= 0 && cells.length && targetOf(this.#board, new Set(cells.slice(-1)), cell) >= 0;
+    this.#pending = null;
+    this.#draw();
+    if (isTarget) this.#options.onChoose?.(action);
+    return isTarget;
+  }
+
+  /** Show the buttons of the move that waits. */
+  #showPending({ action, name }) {
+    const play = this.#button(`Play ${name}`, () => this.#options.onChoose?.(action));
+    const cancel = this.#button("Cancel", () => this.#confirm(-1), "button");
+    this.#setButtons(play, cancel);
   }
 
   /** Show buttons for moves that cannot be completed by clicking a cell. */
   #showButtons(moves) {
     const buttons = moves.map(({ action, name }) => {
       const text = name.charAt(0).toUpperCase() + name.slice(1);
-      return this.#button(text, () => this.#options.onChoose?.(action));
+      return this.#button(text, () => this.#choose(action));
     });
     const hadFocus = this.#buttons.querySelector(":focus-visible") !== null;
     this.#setButtons(...buttons);
@@ -442,8 +490,8 @@ export class BoardView {
     this.#buttons.replaceChildren(...buttons);
   }
 
-  #button(text, onClick) {
-    const button = html("button", { type: "button", class: "button primary" }, text);
+  #button(text, onClick, style = "button primary") {
+    const button = html("button", { type: "button", class: style }, text);
     button.addEventListener("click", onClick);
     return button;
   }
@@ -517,7 +565,7 @@ export class BoardView {
     if (isTarget) this.#click(cell);
     else if (cell !== before.at(-1)) this.#click(this.#planner ? cell : -1);
     const isPlayed = isTarget && this.#picked.length <= before.length;
-    if (!isPlayed || this.#dialog) this.#putBack();
+    if (!isPlayed || this.#dialog || this.#pending) this.#putBack();
   }
 
   #putBack() {
@@ -527,6 +575,7 @@ export class BoardView {
 
   /** Preview the move that a click on this cell would make. */
   #preview(cell) {
+    if (this.#pending) return;
     const target = cell < 0 ? -1 : targetOf(this.#board, this.#targets, cell);
     const shown = new Map();
     if (target >= 0 && this.#board.geometry === "heap") {
@@ -536,13 +585,16 @@ export class BoardView {
       this.#view.cells.forEach((value, at) => {
         if (at >= target && at < end && value) shown.set(at, "0");
       });
-    } else if (target >= 0 && !this.#view.cells[target]) {
-      const from = this.#picked.at(-1);
-      const kind = this.#view.kinds?.[target];
-      const placed = kind ? `${this.#mover} ${kind}` : String(this.#mover);
-      shown.set(target, this.#view.cells[from] ? keyOf(this.#view, from) : placed);
-    }
+    } else if (target >= 0) return this.#placeGhost(this.#picked.at(-1), target);
     this.#layers.ghost.show(shown);
+  }
+
+  /** Show the piece that a move puts on an empty cell: the one on another cell, or a new one. */
+  #placeGhost(from, target) {
+    const { cells, kinds } = this.#view;
+    const placed = kinds?.[target] ? `${this.#mover} ${kinds[target]}` : String(this.#mover);
+    const key = cells[from] ? keyOf(this.#view, from) : placed;
+    this.#layers.ghost.show(new Map(cells[target] === 0 ? [[target, key]] : []));
   }
 
   /** Is this the first of two taps? If so, marks the target and shows a button for its move. */
@@ -550,7 +602,7 @@ export class BoardView {
     const target = cell < 0 ? -1 : targetOf(this.#board, this.#targets, cell);
     const scale = this.#svg.getBoundingClientRect().width / this.#svg.viewBox.baseVal.width;
     const isWide = scale * CELL >= FINGER_PX;
-    if (target < 0 || target === this.#tapped || isWide) return false;
+    if (target < 0 || target === this.#tapped || isWide || this.#options.confirms?.()) return false;
     this.#tapped = target;
     this.#preview(target);
     this.#layers.picked.show(new Map([[target, "picked"]]));
@@ -579,12 +631,13 @@ export class BoardView {
 
   #click(cell) {
     if (this.#planner) return this.#plan(cell);
+    if (this.#pending && this.#confirm(cell)) return;
     const target = cell < 0 ? -1 : targetOf(this.#board, this.#targets, cell);
     if (target < 0 && this.#picked.length === 0) return;
     const { action, picked } = pick(this.#legalMoves, this.#picked, target < 0 ? cell : target);
     this.#picked = picked?.length ? picked : commonStart(this.#legalMoves);
     this.#draw();
-    if (action !== undefined) this.#options.onChoose?.(action);
+    if (action !== undefined) this.#choose(action);
   }
 
   #press(event, cell) {
@@ -604,7 +657,7 @@ export class BoardView {
 
   /** Has the user picked cells, beside those with which all moves begin? */
   #canUnpick() {
-    if (this.#planned.length) return true;
+    if (this.#planned.length || this.#pending) return true;
     return this.#picked.length > 0 && this.#picked.length > commonStart(this.#legalMoves).length;
   }
 

@@ -25,7 +25,7 @@ import { OfferButtons } from "./offers.js";
 import { PositionBrowser, plyAfter, plyOf } from "./position_browser.js";
 import { Rematch } from "./rematch.js";
 import { ServerConnection } from "./server_connection.js";
-import { switchClass } from "./settings.js";
+import { keepChoice, switchClass } from "./settings.js";
 import { Study } from "./study.js";
 import { newBoard } from "./text_board.js";
 import { WinRateGraph } from "./win_rate_graph.js";
@@ -59,6 +59,8 @@ class MatchPage {
   #sent = -1;
   /** Is the whole match being reloaded? */
   #isReloading = false;
+  /** Shows the captured pieces, in games whose pieces have a worth. */
+  #showCaptures = null;
   #title = document.title;
 
   constructor(data) {
@@ -72,6 +74,7 @@ class MatchPage {
       label: `Board of ${document.querySelector("h1").textContent}`,
       players,
       choices: part("choices"),
+      confirms: () => part("confirm").checked && this.#record.legalMoves.length > 0,
       onChoose: (action) => this.#study.play(action) || this.#play(action),
     });
     const go = (ply) => this.#go(ply);
@@ -91,6 +94,8 @@ class MatchPage {
     const page = part("match");
     page.style.setProperty("--aspect", this.#board.aspect);
     page.classList.toggle("is-wide", this.#board.aspect > WIDE);
+    const { isSlow } = this.#record;
+    keepChoice(part("confirm"), isSlow ? "confirm-slow" : "confirm", isSlow);
     switchClass(part("hints"), page, "no-hints");
     switchClass(part("coordinates"), page, "no-coordinates");
     opensDialog(part("rules"));
@@ -98,8 +103,14 @@ class MatchPage {
     this.#offers = new OfferButtons(part, this.#record, request, (text) => this.#announce(text));
     this.#setClocks();
     this.#show();
+    if (board.material) this.#loadCaptures();
     this.#listen();
     this.#connect();
+  }
+
+  async #loadCaptures() {
+    ({ showCaptures: this.#showCaptures } = await import("./captures.js"));
+    this.#show();
   }
 
   // Actions of the person.
@@ -298,7 +309,7 @@ class MatchPage {
     const { toMove, seat } = this.#record;
     const text = announcement(event, this.#record);
     this.#announce(text);
-    if (toMove) this.#alerts.play("move"); // otherwise its end follows, which has a sound
+    if (toMove) this.#alerts.play(this.#record.hasCaptured ? "capture" : "move"); // otherwise its end follows, which has a sound
     if (toMove && toMove === seat) this.#alerts.notify("Your turn", text);
   }
 
@@ -398,11 +409,12 @@ class MatchPage {
     setText(part("status"), statusText(record));
     setText(part("reason"), record.result ? reasonText(record.result) : "");
     const tried = this.#study.moves.length;
-    const move = record.countsPairs ? "half-move" : "move";
+    const move = record.countsPairs ? "half-move" : record.hasSteps ? "step" : "move";
     const shown = live && !tried ? "" : `After ${move} ${ply} of ${record.last}${triedText(tried)}`;
     setText(part("note"), [shown, position.view.note].filter(Boolean).join(" · "));
     for (const seat of [1, 2]) {
       part(`seat-${seat}`).classList.toggle("to-move", record.toMove === seat);
+      this.#showCaptures?.(part(`captures-${seat}`), record.board, record.positions[0].view, position.view, seat);
     }
     part("is-live").hidden = record.over;
     part("spectators").hidden = record.over || !record.spectators;
@@ -435,7 +447,7 @@ class MatchPage {
   #showLosses() {
     const record = this.#record;
     const buttons = largestLosses(record).map(({ ply, loss }) => {
-      const number = record.countsPairs ? record.numberOf(ply) : `${ply}.`;
+      const number = record.countsPairs ? record.numberOf(ply) : `${record.numberOf(ply)}.`;
       const text = `${number} ${record.positions[ply].view.name} −${Math.round(100 * loss)} %`;
       const button = html("button", { type: "button", class: "candidate" }, text);
       button.addEventListener("click", () => this.#go(ply - 1));

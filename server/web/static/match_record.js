@@ -1,6 +1,9 @@
 // What the page knows of a match: its positions, the player to move, the clocks, the result. Uses
 // no element of a page.
 
+/** Clocks that give a player as many seconds at a time are slow. */
+const SLOW_S = 86400;
+
 /** Kept up to date by the server's events. `positions[ply]` is the position after `ply` moves:
  * {view, action, player, info, clocks}; all but the view belong to the move that led there. */
 export class MatchRecord {
@@ -49,18 +52,41 @@ export class MatchRecord {
     return this.result !== null;
   }
 
+  /** Has a player a day or more for a move? */
+  get isSlow() {
+    const longest = ({ main_s, increment_s, period_s }) => Math.max(main_s, increment_s, period_s);
+    return this.timeControls?.some((each) => longest(each) >= SLOW_S) ?? false;
+  }
+
+  /** Has a player moved several times in a row? */
+  get hasSteps() {
+    return this.positions.some((_, ply) => this.isStep(ply));
+  }
+
+  /** Is the move that led to position `ply` one more of the player who moved before it? */
+  isStep(ply) {
+    return ply > 1 && this.positions[ply].player === this.positions[ply - 1].player;
+  }
+
+  /** Has the last move removed or turned pieces of the opponent? */
+  get hasCaptured() {
+    const [before, { view, player }] = this.positions.slice(-2);
+    const countIn = ({ cells }) => cells.filter((owner) => owner === 3 - player).length;
+    return countIn(view) < countIn(before.view);
+  }
+
   /** Do players of the game count a move of each player as one? So they do on checkered boards. */
   get countsPairs() {
     return this.board?.surface === "checkered";
   }
 
   /** The number of the move that led to position `ply`, as players write it: "57", or "29." for the
-   * first player and "29…" for the second. */
+   * first player and "29…" for the second. Several steps of a player in a row are one move. */
   numberOf(ply) {
-    if (!this.countsPairs) return String(ply);
-    const movers = this.positions.slice(1, ply + 1).map(({ player }) => player);
-    const number = movers.filter((player, at) => at === 0 || (player === 1 && movers[at - 1] !== 1)).length;
-    return `${number}${movers.at(-1) === 1 ? "." : "…"}`;
+    const moves = this.positions.slice(1, ply + 1).filter((_, at) => !this.isStep(at + 1));
+    if (!this.countsPairs) return String(moves.length);
+    const number = moves.filter(({ player }, at) => at === 0 || player === 1).length;
+    return `${number}${moves.at(-1).player === 1 ? "." : "…"}`;
   }
 
   /** Replace everything but the seat and the legal moves. Returns false, and changes nothing, if

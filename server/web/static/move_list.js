@@ -1,4 +1,5 @@
-// The list of moves: each is numbered, and leads to the position after it. Each player has a column.
+// The list of moves: each is numbered, and leads to the position after it. Each player has a column;
+// several steps of a player in a row are listed as one move.
 
 import { html } from "./elements.js";
 
@@ -18,9 +19,13 @@ export class MoveList {
   /** Show the moves of a match, and mark the one that led to position `ply`. */
   show(record, ply) {
     const { positions } = record;
-    for (const button of this.#buttons.splice(positions.length - 1)) button.parentElement.remove();
+    for (const button of this.#buttons.splice(positions.length - 1)) {
+      if (button.previousElementSibling) button.remove();
+      else button.parentElement.remove();
+    }
     for (let at = this.#buttons.length + 1; at < positions.length; at += 1) {
-      this.#append(at, record.numberOf(at), positions[at]);
+      if (record.isStep(at)) this.#appendStep(at, positions);
+      else this.#append(at, record.numberOf(at), positions[at]);
     }
     this.#mark(this.#buttons[ply - 1] ?? null);
   }
@@ -28,12 +33,24 @@ export class MoveList {
   #append(ply, text, { player, view }) {
     const number = html("span", { class: "muted" }, text);
     const swatch = html("span", { class: `swatch player-${player}`, "aria-hidden": "true" });
+    const button = this.#button(ply, {}, number, swatch, view.name ?? "");
+    this.#list.append(html("li", { class: `of-player-${player}` }, button));
+  }
+
+  /** Add a step to the last move. Of a capture that goes on, as 22x15 and 15x6, it shows "x6". */
+  #appendStep(ply, positions) {
+    const [before, name] = [positions[ply - 1], positions[ply]].map(({ view }) => view.name ?? "");
+    const start = /^\w+(?=x)/.exec(name)?.[0];
+    const text = start && before.endsWith(`x${start}`) ? name.slice(start.length) : name;
+    this.#list.lastElementChild.append(this.#button(ply, { "aria-label": name }, text));
+  }
+
+  #button(ply, attributes, ...children) {
     // There may be hundreds: Tab reaches only the current one, the arrow keys lead to the others.
-    const attributes = { type: "button", class: "move", tabindex: -1 };
-    const button = html("button", attributes, number, swatch, view.name ?? "");
+    const button = html("button", { type: "button", class: "move", tabindex: -1, ...attributes }, ...children);
     button.addEventListener("click", () => this.#onGo(ply));
     this.#buttons.push(button);
-    this.#list.append(html("li", { class: `of-player-${player}` }, button));
+    return button;
   }
 
   #mark(button) {

@@ -1,5 +1,6 @@
 // The form for a new match: requests a match, waits for the opponent, and cancels the request.
 
+import { FriendLink } from "./friend_link.js";
 import { GameChoice } from "./game_choice.js";
 import { OpponentChoice } from "./opponent_choice.js";
 import { read, write } from "./storage.js";
@@ -16,6 +17,7 @@ export class NewMatchForm {
   #opponent;
   #form = find("new");
   #waiting = find("waiting");
+  #friendLink = new FriendLink();
   #request = null; // the seek or challenge_bot, until its match has begun
   #seek = null; // the id that the server gave it
   #accepted = null; // the id of the seek that it accepts
@@ -136,6 +138,8 @@ export class NewMatchForm {
   #show() {
     find("summary").hidden = find("start").hidden = this.isWaiting;
     this.#waiting.hidden = !this.isWaiting;
+    const { link, game, clock } = this.#request ?? {};
+    this.#friendLink.show(link, link && `Play ${gameText(game)} against me, ${clockText(clock)}`);
   }
 
   /** Say beside the button what it begins. */
@@ -191,9 +195,9 @@ export class NewMatchForm {
   }
 }
 
-function waitingText({ type, player, opponent, game, clock }) {
+function waitingText({ type, player, opponent, game, clock, link }) {
   const terms = `${gameText(game)}, ${clockText(clock)}`;
   if (type === "challenge_bot") return `${player} is getting ready: ${terms}`;
   if (opponent) return `Waiting for ${opponent} to accept: ${terms}`;
-  return `Waiting for an opponent: ${terms}`;
+  return `Waiting for ${link ? "your friend" : "an opponent"}: ${terms}`;
 }

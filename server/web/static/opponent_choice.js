@@ -1,11 +1,14 @@
-// The choice of an opponent: a bot of the server by its level, or a player.
+// The choice of an opponent: a bot of the server by its level, a player, or a friend by a link.
 
 import { html } from "./elements.js";
+import { newLink } from "./friend_link.js";
 
 const find = (id) => document.getElementById(id);
 
 /** The value of the choice of a player instead of a bot: no bot has an empty name. */
 const PLAYER = "";
+/** That of a friend who gets a link: no name is a space. */
+const FRIEND = " ";
 /** Whom the bots of each level suit. */
 const LEVELS = {
   easy: "for beginners",
@@ -41,6 +44,7 @@ export class OpponentChoice {
 
   /** The opponent in words. */
   get text() {
+    if (this.#isFriend) return "a friend";
     return this.#bot?.name ?? (this.#select.value || "anybody");
   }
 
@@ -53,18 +57,22 @@ export class OpponentChoice {
   get request() {
     const bot = this.#bot;
     if (bot) return { type: "challenge_bot", player: bot.name };
+    if (this.#isFriend) return { type: "seek", link: newLink() };
     return { type: "seek", ...(this.#select.value && { opponent: this.#select.value }) };
   }
 
   /** Offer these bots, those of `welcome`. */
   showBots(bots) {
     if (JSON.stringify(bots) === JSON.stringify(this.#bots) && this.#choices.children.length) return;
-    const before = this.#chosen ? this.#bot?.name ?? PLAYER : this.#default(bots);
+    const before = this.#chosen ? this.#value : this.#default(bots);
     this.#bots = bots;
-    const known = bots.some(({ name }) => name === before) ? before : this.#default(bots);
+    const others = [PLAYER, FRIEND];
+    const isOffered = others.includes(before) || bots.some(({ name }) => name === before);
+    const known = isOffered ? before : this.#default(bots);
     this.#choices.replaceChildren(
       ...bots.map((bot) => choice(bot.name, bot.name === known, ...labels(bot))),
       choice(PLAYER, known === PLAYER, "A player", "of this server"),
+      choice(FRIEND, known === FRIEND, "A friend", "by a link"),
     );
     this.#renderPlayers();
     this.#showRatings();
@@ -91,9 +99,16 @@ export class OpponentChoice {
     if (document.activeElement !== this.#select) this.#renderPlayers();
   }
 
+  get #value() {
+    return this.#choices.querySelector("input:checked")?.value;
+  }
+
   get #bot() {
-    const name = this.#choices.querySelector("input:checked")?.value;
-    return this.#bots.find((bot) => bot.name === name);
+    return this.#bots.find(({ name }) => name === this.#value);
+  }
+
+  get #isFriend() {
+    return this.#value === FRIEND;
   }
 
   /** The bot or the player that the address names; otherwise the first bot. */
@@ -130,9 +145,10 @@ export class OpponentChoice {
   #showChosen() {
     this.#onChange();
     const bot = this.#bot;
-    find("people-choice").hidden = bot !== undefined;
+    find("people-choice").hidden = this.#value !== PLAYER;
     const none = this.#bots.length ? "" : "This server starts no bots.";
-    find("bot-hint").textContent = bot ? hint(this.#atGame.get(bot.name) ?? bot) : none;
+    const other = this.#isFriend ? "You get a link. Who opens it plays you, without registration." : none;
+    find("bot-hint").textContent = bot ? hint(this.#atGame.get(bot.name) ?? bot) : other;
   }
 }
 

@@ -11,6 +11,7 @@ import pytest
 
 from playout.protocol.messages import (
     REQUESTS,
+    Accept,
     Analyse,
     Cancel,
     ChallengeBot,
@@ -278,6 +279,67 @@ def test_a_challenge_is_sent_to_its_opponent() -> None:
     assert not eve.heard(Seeking)
     bob.hang_up()
     assert only(harness.client("bob").inbox, Seeking) == told
+
+
+LINK = "0123456789abcdef-_ABCD"
+
+
+def test_a_seek_with_a_link_is_taken_by_those_who_know_it() -> None:
+    harness = HubHarness()
+    ann, bob, eve = (harness.client(name) for name in ("Ann", "Bob", "Eve"))
+    terms = Seek(game=GAME, clock="60+1", seat=2, link=LINK)
+    assert ann.ask(terms, Seeking).seek == LINK
+    assert only(eve.say(Seek(game=GAME, clock="60+1")), Seeking)
+    listing = eve.ask(List(), Listing)
+    assert [each.name for each in listing.seeks] == ["Eve"]
+    assert ann.refused(Accept(seek=LINK)) is Code.INVALID
+    assert not harness.matches
+    bob.say(Accept(id="a", seek=LINK))
+    assert only(bob.inbox, Ok).re == "a"
+    started = only(bob.inbox, Started)
+    assert (started.players, started.clock, started.seat) == (("Bob", "Ann"), "60+1", 1)
+    assert only(ann.inbox, Started).match == started.match
+    assert eve.refused(Accept(seek=LINK)) is Code.UNKNOWN_SEEK
+
+
+def test_a_link_is_closed_like_any_seek_and_can_be_opened_again() -> None:
+    harness = HubHarness(seeks_per_account=1)
+    ann, bob = harness.client("Ann"), harness.client("Bob")
+    terms = Seek(game=GAME, link=LINK)
+    ann.say(terms)
+    assert ann.refused(Seek(game=GAME)) is Code.TOO_MANY
+    assert bob.refused(terms) is Code.INVALID
+    assert bob.refused(Cancel(seek=LINK)) is Code.UNKNOWN_SEEK
+    assert ann.ask(Cancel(seek=LINK), Ok)
+    assert bob.refused(Accept(seek=LINK)) is Code.UNKNOWN_SEEK
+    ann.say(terms)
+    ann.hang_up()
+    assert bob.refused(Accept(seek=LINK)) is Code.UNKNOWN_SEEK
+    harness.client("Ann").say(terms)
+    bob.say(Accept(seek=LINK))
+    assert bob.heard(Started)
+
+
+def test_a_seek_of_the_lobby_is_accepted_by_its_opponent_only() -> None:
+    harness = HubHarness()
+    ann, bob, eve = (harness.client(name) for name in ("Ann", "Bob", "Eve"))
+    seek = ann.ask(Seek(game=GAME, opponent="Bob"), Seeking).seek
+    assert eve.refused(Accept(seek=seek)) is Code.INVALID
+    bob.say(Accept(seek=seek))
+    assert bob.heard(Started)
+
+
+def test_a_guest_accepts_no_rated_seek() -> None:
+    harness = HubHarness()
+    ann = harness.client("Ann", guest=False)
+    ann.say(Seek(game=GAME, rated=True, link=LINK))
+    assert harness.client("Bob").refused(Accept(seek=LINK)) is Code.NOT_FOR_GUESTS
+
+
+def test_a_link_is_no_challenge() -> None:
+    harness = HubHarness()
+    seek = Seek(game=GAME, opponent="Bob", link=LINK)
+    assert harness.client("Ann").refused(seek) is Code.INVALID
 
 
 def test_a_seek_ends_when_it_is_cancelled_or_its_owner_leaves() -> None:

@@ -40,6 +40,10 @@ def test_names_and_positions_agree_at_every_ply(fen: str) -> None:
     choose = random.Random(1)
     for _ in range(repetitions(1000, short=60)):
         assert text_of(state, other.fullmove_number) == other.fen(en_passant="xfen")
+        king = other.king(other.turn)
+        assert king is not None
+        cell = chess.square_mirror(king)
+        assert game.view(state).checked == ((cell,) if other.is_check() else ())
         assert position(text_of(state))[: 2 + 64 + 3] == (state[0], 0, *state[2 : 2 + 64 + 3])
         moves = {uci_name(state, action): action for action in game.legal_actions(state)}
         if state[1]:

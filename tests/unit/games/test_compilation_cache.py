@@ -7,14 +7,18 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import FunctionType
 
+import numba
 import pytest
 
 import playout
 from playout import games
-from playout.games.core import compilation_cache
+from playout.games.core import compilation_cache, spec
 from playout.games.core.compilation_cache import folder_of
 
 #: A package with a game that imports a helper by one of the possible spellings.
@@ -122,3 +126,18 @@ def test_another_copy_of_the_same_sources_finds_what_the_first_has_compiled(
         assert Path(path) == package / "games" / "nim.py"
         announced.append({text.split()[1] for text in texts})
     assert announced == [{"playout.games.core.random", "playout.games.nim"}, set()]
+
+
+def test_each_of_several_threads_has_the_folder_of_its_function() -> None:
+    def folders(function: FunctionType) -> set[str]:
+        found = set()
+        for _ in range(100):
+            with compilation_cache.cached(function):
+                time.sleep(0.0001)  # other threads run
+                found.add(numba.config.CACHE_DIR)
+        return found
+
+    functions = [folder_of, games.describe.__wrapped__, spec.parse]
+    with ThreadPoolExecutor(len(functions)) as threads:
+        for function, found in zip(functions, threads.map(folders, functions), strict=True):
+            assert found == {str(folder_of(function.__module__))}

@@ -83,6 +83,7 @@ def test_a_view_shows_every_cell_and_move(spec: str) -> None:
         view = game.view(state)
         assert len(view.cells) == view.rows * view.columns
         assert tuple(view.clicks) == game.legal_actions(state)
+        assert not game.material or {*view.kinds} <= {"", "king", *game.material}
         for cell in itertools.chain(*view.clicks.values()):
             assert 0 <= cell < len(view.cells)
         assert json.dumps(dataclasses.asdict(view))

@@ -406,7 +406,7 @@ def test_an_unknown_type_is_told_which_there_are(tag: object) -> None:
     assert refused.code is Code.UNKNOWN_TYPE
     assert refused.request_id == 7
     known = ", ".join(sorted(kind.tag() for kind in REQUESTS))
-    assert "abort, adjudicate, analyse" in known
+    assert "abort, accept, adjudicate" in known
     assert known in str(refused)
     assert len(str(refused)) < len(known) + 100
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from playout.server.web.http import HttpError
@@ -47,3 +49,17 @@ def test_moves_of_chess_are_numbered_in_pairs_and_others_one_by_one() -> None:
         chess.play(chess.match.game.parse_action(chess.match.state, name))
     assert move_numbers(match_data(chess.stored)) == ["1.", "1…", "2."]
     assert move_numbers(MATCH) == ["1", "2", "3", "4", "5"]
+
+
+def test_the_steps_of_a_move_have_one_number() -> None:
+    amazons, boxes = PlayedGame("amazons"), PlayedGame("dots_and_boxes")
+    for played, plies in ((amazons, 15), (boxes, 40)):
+        for _ in range(plies):
+            played.play(played.match.game.legal_actions(played.match.state)[0])
+    numbers = ["1."] * 3 + ["1…"] * 3 + ["2."] * 3 + ["2…"] * 3 + ["3."] * 3
+    assert move_numbers(match_data(amazons.stored)) == numbers
+    data = match_data(boxes.stored)
+    movers = [each.player for each in data.positions[1:]]
+    turns = 1 + sum(one != other for one, other in itertools.pairwise(movers))
+    assert turns < len(movers)
+    assert move_numbers(data)[-1] == str(turns)
