@@ -24,9 +24,7 @@ from playout.games import (
     kernel,
 )
 from playout.games.core.bits import count, lowest, nth, without_lowest, write_bits
-from playout.games.core.kernels import inlined_helper
-from playout.games.core.playouts import random_playout
-from playout.games.core.random import Rng, below
+from playout.games.core.random import GAMMA, Rng, below
 from playout.games.core.repetition import count_again, forget, remember, visits
 from playout.games.core.symmetries import identity
 from playout.games.core.view import owners
@@ -78,20 +76,17 @@ _JUMPED = np.array([_near(cell, _ALL, 2) for cell in range(CELLS)], np.uint64).v
 
 
 @helper
-def taken(board: Board) -> int:
-    """Return the cells with a pawn or a stone."""
+def empty_cells(board: Board) -> int:
+    """Return the cells without a pawn or a stone."""
     pawns = 1 << board[_PAWN] | 1 << board[_PAWN + 1]
-    return pawns | board[_STONES] | board[_STONES + 1]
+    return ~(pawns | board[_STONES] | board[_STONES + 1])
 
 
 @helper
-def pawn_targets(board: Board) -> int:
-    """Return the cells to which the pawn of the player to move can go."""
-    player = board[0] - 1
-    pawn = board[_PAWN + player]
-    empty = ~taken(board)
+def pawn_targets(pawn: int, stones: int, empty: int) -> int:
+    """Return the cells to which a pawn can go, with the stones of its player."""
     targets = _STEPS[pawn] & empty
-    jumped = _JUMPED[pawn] & board[_STONES + player]
+    jumped = _JUMPED[pawn] & stones
     while jumped:
         targets |= 1 << 2 * lowest(jumped) - pawn & empty
         jumped = without_lowest(jumped)
@@ -99,12 +94,18 @@ def pawn_targets(board: Board) -> int:
 
 
 @helper
-def stone_cells(board: Board) -> int:
-    """Return the cells where the player to move can put a stone."""
+def stone_cells(player: int, stones: int, empty: int) -> int:
+    """Return the cells where a player, 0 or 1, can put another stone."""
+    return _INNER & empty if count(stones) < STONES[player] else 0
+
+
+@helper
+def moves_of(board: Board) -> tuple[int, int]:
+    """Return the cells for the pawn of the player to move, and those for a stone."""
     player = board[0] - 1
-    if count(board[_STONES + player]) >= STONES[player]:
-        return 0
-    return _INNER & ~taken(board)
+    stones, empty = board[_STONES + player], empty_cells(board)
+    targets = pawn_targets(board[_PAWN + player], stones, empty)
+    return targets, stone_cells(player, stones, empty)
 
 
 @helper
@@ -142,29 +143,93 @@ def start(board: Board, params: Vector) -> None:
 def legal(board: Board, actions: Vector) -> int:
     if board[1]:
         return 0
-    n = write_bits(pawn_targets(board), 0, actions, 0)
-    return write_bits(stone_cells(board), CELLS, actions, n)
+    targets, cells = moves_of(board)
+    return write_bits(cells, CELLS, actions, write_bits(targets, 0, actions, 0))
+
+
+@helper
+def end_if_blocked(board: Board) -> None:
+    """Set the outcome if the player to move has no move, even if it is a tie by another rule."""
+    targets, cells = moves_of(board)
+    if targets | cells == 0:
+        board[1] = 3 - board[0]
 
 
 @kernel
 def play(board: Board, action: int) -> None:
     advance(board, action)
-    if board[1] < 1 and pawn_targets(board) == 0 and stone_cells(board) == 0:
-        board[1] = 3 - board[0]
+    if board[1] < 1:
+        end_if_blocked(board)
 
 
-@inlined_helper
-def choose(board: Board, state: np.uint64) -> int:
-    """Return a random move of the pawn or a random cell for a stone."""
-    targets, stones = pawn_targets(board), stone_cells(board)
-    pawn_moves = count(targets)
-    pick = below(state, pawn_moves + count(stones))
-    return nth(targets, pick) if pick < pawn_moves else CELLS + nth(stones, pick - pawn_moves)
+@helper
+def mark_of(position: int) -> int:
+    """Return a word with one bit, the same one for the same position."""
+    return 1 << (position + 5 * (position >> 6) & 63)
 
 
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
-    return random_playout(board, rng, trace, choose, play)
+    if board[1]:
+        return 0
+    ply, state, player = 0, rng[0], board[0] - 1
+    pawn, other = board[_PAWN + player], board[_PAWN + 1 - player]
+    own_stones, other_stones = board[_STONES + player], board[_STONES + 1 - player]
+    empty = empty_cells(board)
+    position = position_of(board)
+    earlier = board[_EARLIER]
+    seen = other_seen = 0  # marks of the earlier positions with each player to move
+    for i in range(earlier):
+        seen, other_seen = other_seen, seen | mark_of(board[_HISTORY + i])
+    outcome = 0
+    while outcome == 0:
+        targets, cells = (
+            pawn_targets(pawn, own_stones, empty),
+            stone_cells(player, own_stones, empty),
+        )
+        moves = count(targets)
+        n = moves + count(cells)
+        if n == 0:
+            outcome = 2 - player
+            break
+        state += GAMMA
+        pick = below(state, n)
+        if pick < moves:
+            cell = trace[ply] = nth(targets, pick)
+            empty ^= 1 << pawn | 1 << cell
+            board[_HISTORY + earlier] = position
+            earlier += 1
+            seen |= mark_of(position)
+            position += (cell - pawn) * (1 if player else CELLS)
+            pawn = cell
+            if cell // SIDE == (SIDE - 1) * (1 - player):
+                outcome = player + 1
+            elif earlier >= QUIET_PLIES:
+                outcome = -1
+            elif other_seen & mark_of(position):
+                board[_EARLIER] = earlier
+                if visits(board, _EARLIER, _HISTORY, position, 2) + 1 >= VISITS:
+                    outcome = -1
+        else:
+            cell = nth(cells, pick - moves)
+            trace[ply] = CELLS + cell
+            own_stones |= 1 << cell
+            empty ^= 1 << cell
+            board[_HISTORY : _HISTORY + earlier] = 0
+            earlier = seen = other_seen = 0
+        ply += 1
+        player = 1 - player
+        pawn, other = other, pawn
+        seen, other_seen = other_seen, seen
+        own_stones, other_stones = other_stones, own_stones
+    rng[0] = state
+    board[0] = player + 1
+    board[1], board[_EARLIER] = outcome, earlier
+    board[_PAWN + player], board[_PAWN + 1 - player] = pawn, other
+    board[_STONES + player], board[_STONES + 1 - player] = own_stones, other_stones
+    if outcome == -1:
+        end_if_blocked(board)
+    return ply
 
 
 @kernel

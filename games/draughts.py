@@ -17,7 +17,7 @@ import numpy as np
 from numba import types
 
 from playout.games import Board, BoardView, KernelGame, Kernels, State, Vector, helper, kernel
-from playout.games.core.bits import count, lowest, without_lowest
+from playout.games.core.bits import count, lowest, nth, without_lowest
 from playout.games.core.kernels import compiled
 from playout.games.core.random import GAMMA, Rng, below
 from playout.games.core.view import owners
@@ -25,6 +25,7 @@ from playout.games.core.view import owners
 SIDE = 10
 CELLS = SIDE * SIDE
 SQUARES = CELLS // 2
+ROW = SIDE // 2
 DIRECTIONS = 4
 #: Plies in a row by kings and without a capture that are a tie; FEW_PLIES has their number for one
 #: king against 1, 2 or 3 pieces, one of them a king.
@@ -48,7 +49,7 @@ NO_PIECE = -1
 
 
 def _cell(square: int) -> int:
-    row, place = divmod(square, SIDE // 2)
+    row, place = divmod(square, ROW)
     return row * SIDE + 2 * place + (row + 1) % 2
 
 
@@ -72,11 +73,8 @@ def square_of(bit: int) -> int:
 @helper
 def shifted(squares: int, direction: int) -> int:
     """Return squares one step up left, up right, down right or down left."""
-    if direction == 0:
-        return squares >> 6
-    if direction == 1:
-        return squares >> 5
-    return squares << (6 if direction == 2 else 5)
+    step = 6 - (direction & 1)
+    return squares << step if direction & 2 else squares >> step
 
 
 @compiled(types.int64(types.int64, types.boolean, types.int64, types.int64), allocates=False)
@@ -95,94 +93,98 @@ def longest(piece: int, is_king: bool, prey: int, empty: int) -> int:
 
 
 @helper
-def landings(piece: int, is_king: bool, prey: int, empty: int, most: int) -> int:
-    """Return the squares on which captures of `most` pieces land first."""
-    found = 0
+def sides(board: Board) -> tuple[int, int]:
+    """Return the pieces that the player to move may capture, and the empty squares."""
+    return board[4 - board[0]] & ~board[_CAPTURED], _ALL & ~(board[2] | board[3])
+
+
+@helper
+def moves_of(board: Board, piece: int) -> tuple[int, int]:
+    """Return the length of a piece's longest captures, and the squares on which they land first.
+
+    If it cannot capture, these are 0 and the squares to which it can move.
+    """
+    prey, empty = sides(board)
+    is_king = board[_KINGS] & piece != 0
+    around = empty | piece
+    most = targets = quiet = 0
     for direction in range(DIRECTIONS):
         over = shifted(piece, direction)
-        while is_king and over & empty:
+        if direction // 2 == board[0] - 1:
+            quiet |= over & empty
+        while is_king and over & around:
+            quiet |= over & empty
             over = shifted(over, direction)
-        landing = shifted(over & prey, direction) & empty
+        landing = shifted(over & prey, direction) & around
         while landing:
-            if 1 + longest(landing, is_king, prey & ~over, empty) == most:
-                found |= landing
-            landing = shifted(landing, direction) & empty if is_king else 0
-    return found
-
-
-@helper
-def next_to(pieces: int, prey: int, empty: int) -> int:
-    """Return the pieces that can capture a piece of `prey` next to them."""
-    return (
-        pieces & (prey & empty << 6) << 6
-        | pieces & (prey & empty << 5) << 5
-        | pieces & (prey & empty >> 6) >> 6
-        | pieces & (prey & empty >> 5) >> 5
-    )
-
-
-@helper
-def walkers(board: Board) -> int:
-    """Return the pieces that can move one step."""
-    player = board[0]
-    own, kings = board[1 + player], board[_KINGS]
-    empty = _ALL & ~(board[2] | board[3])
-    up = own if player == 1 else own & kings
-    down = own if player == 2 else own & kings
-    return up & (empty << 6 | empty << 5) | down & (empty >> 6 | empty >> 5)
+            length = 1 + longest(landing, is_king, prey & ~over, around)
+            if length > most:
+                most, targets = length, 0
+            if length == most:
+                targets |= landing
+            landing = shifted(landing, direction) & around if is_king else 0
+    return most, targets if most else quiet
 
 
 @helper
 def movers(board: Board) -> tuple[int, int]:
-    """Return the pieces that may have a legal move, and the length of the longest capture or 0."""
-    player = board[0]
-    own, prey = board[1 + player], board[4 - player] & ~board[_CAPTURED]
-    empty = _ALL & ~(board[2] | board[3])
-    pieces = next_to(own, prey, empty) | own & board[_KINGS]
+    """Return the pieces that can capture, with all kings if one can, and those that can walk."""
+    own, (prey, empty) = board[1 + board[0]], sides(board)
     if board[_JUMPER]:
-        pieces = board[_JUMPER]
-    most = 0
-    left = pieces
-    while left:
-        piece = left & -left
-        left = without_lowest(left)
-        most = max(most, longest(piece, board[_KINGS] & piece != 0, prey, empty | piece))
-    return (pieces, most) if most else (walkers(board), 0)
+        return board[_JUMPER], 0
+    hunters, walkers, kings = 0, 0, own & board[_KINGS]
+    for direction in range(DIRECTIONS):
+        back = direction ^ 2
+        before = shifted(empty, back)
+        walkers |= before & (own if direction // 2 == board[0] - 1 else kings)
+        before = shifted(prey & before, back)
+        hunters |= own & before
+        slid = shifted(kings, direction) & empty
+        while slid:
+            if slid & before:
+                hunters |= kings
+            slid = shifted(slid, direction) & empty
+    return hunters, walkers
 
 
 @helper
-def targets_of(board: Board, piece: int, most: int) -> int:
-    """Return the squares to which a piece can move if the longest capture has that length."""
+def nth_quiet_move(board: Board, n: int) -> tuple[int, int, int]:
+    """Return the squares of the n-th move without a capture, or how many moves there are if fewer.
+
+    The pieces move together, step by step in each direction.
+    """
     player = board[0]
-    is_king = board[_KINGS] & piece != 0
-    empty = _ALL & ~(board[2] | board[3])
-    if most:
-        prey = board[4 - player] & ~board[_CAPTURED]
-        return landings(piece, is_king, prey, empty | piece, most)
-    if not is_king:
-        ahead = piece >> 6 | piece >> 5 if player == 1 else piece << 6 | piece << 5
-        return ahead & empty
-    found = 0
+    own, empty = board[1 + player], _ALL & ~(board[2] | board[3])
+    kings = own & board[_KINGS]
+    moves = 0
     for direction in range(DIRECTIONS):
-        target = shifted(piece, direction) & empty
-        while target:
-            found |= target
-            target = shifted(target, direction) & empty
-    return found
+        pieces = own if direction // 2 == player - 1 else kings
+        targets = shifted(pieces, direction) & empty
+        slid = shifted(kings, direction) & empty
+        steps = 1
+        while targets:
+            before = moves
+            moves += count(targets)
+            if n < moves:
+                target = piece = 1 << nth(targets, n - before)
+                for _ in range(steps):
+                    piece = shifted(piece, direction ^ 2)
+                return piece, target, moves
+            slid = targets = shifted(slid, direction) & empty
+            steps += 1
+    return 0, 0, moves
 
 
 @helper
 def captured_between(piece: int, target: int, prey: int) -> int:
     """Return the piece of `prey` between two squares of a diagonal, 0 for none."""
-    for direction in range(DIRECTIONS):
-        over = 0
-        square = shifted(piece, direction) & _ALL
-        while square and square != target:
-            over |= square & prey
-            square = shifted(square, direction) & _ALL
-        if square:
-            return over
-    return 0
+    low, high = min(piece, target), max(piece, target)
+    rows = square_of(high) // ROW - square_of(low) // ROW
+    step = (lowest(high) - lowest(low)) // rows
+    over = low << step
+    while over < high and over & prey == 0:
+        over <<= step
+    return over & prey & high - 1
 
 
 @helper
@@ -196,32 +198,35 @@ def quiet_limit(board: Board) -> int:
 
 
 @helper
-def advance(board: Board, piece: int, target: int) -> None:
-    """Move a piece. That the next player cannot move is left to the caller."""
+def advance(board: Board, piece: int, target: int, over: int, goes_on: bool) -> None:
+    """Move a piece, which captures the piece `over`. The caller finds out who cannot move."""
     player = board[0]
     far_row = _TOP if player == 1 else _BOTTOM
     is_king = board[_KINGS] & piece != 0
-    prey = board[4 - player] & ~board[_CAPTURED]
-    over = captured_between(piece, target, prey)
     board[1 + player] ^= piece | target
     if is_king:
         board[_KINGS] ^= piece | target
-    board[_JUMPER] = 0
-    if over:
-        board[_CAPTURED] |= over
-        empty = _ALL & ~(board[2] | board[3]) | target
-        if longest(target, is_king, prey & ~over, empty):
-            board[_JUMPER] = target
-            return
-        board[4 - player] &= ~board[_CAPTURED]
-        board[_KINGS] &= ~board[_CAPTURED]
-        board[_CAPTURED] = 0
+    board[_CAPTURED] |= over
+    board[_JUMPER] = target if goes_on else 0
+    if goes_on:
+        return
+    board[4 - player] &= ~board[_CAPTURED]
+    board[_KINGS] &= ~board[_CAPTURED]
+    board[_CAPTURED] = 0
     board[_QUIET] = board[_QUIET] + 1 if is_king and not over else 0
     if not is_king and target & far_row:
         board[_KINGS] |= target
     board[0] = 3 - player
-    if board[_QUIET] >= quiet_limit(board):
+    if board[_QUIET] >= min(FEW_PLIES) and board[_QUIET] >= quiet_limit(board):
         board[1] = -1
+
+
+@helper
+def end_if_blocked(board: Board) -> None:
+    """Set the outcome if the player to move has no move, even if it is a tie by the other rule."""
+    hunters, walkers = movers(board)
+    if hunters == walkers == 0:
+        board[1] = 3 - board[0]
 
 
 @kernel
@@ -236,13 +241,16 @@ def start(board: Board, params: Vector) -> None:
 def legal(board: Board, actions: Vector) -> int:
     if board[1]:
         return 0
-    pieces, most = movers(board)
-    n = 0
+    n = most = 0
+    hunters, walkers = movers(board)
+    pieces = hunters if hunters else walkers
     while pieces:
         piece = pieces & -pieces
         pieces = without_lowest(pieces)
-        targets = targets_of(board, piece, most)
-        while targets:
+        length, targets = moves_of(board, piece)
+        if length > most:
+            n, most = 0, length
+        while targets and length == most:
             actions[n] = square_of(piece) * SQUARES + square_of(targets)
             targets = without_lowest(targets)
             n += 1
@@ -251,11 +259,13 @@ def legal(board: Board, actions: Vector) -> int:
 
 @kernel
 def play(board: Board, action: int) -> None:
-    advance(board, bit_of(action // SQUARES), bit_of(action % SQUARES))
-    player = board[0]
-    empty = _ALL & ~(board[2] | board[3])
-    if walkers(board) == 0 and next_to(board[1 + player], board[4 - player], empty) == 0:
-        board[1] = 3 - player
+    piece, target = bit_of(action // SQUARES), bit_of(action % SQUARES)
+    prey, empty = sides(board)
+    is_king = board[_KINGS] & piece != 0
+    over = captured_between(piece, target, prey)
+    goes_on = over != 0 and longest(target, is_king, prey & ~over, empty | piece) > 0
+    advance(board, piece, target, over, goes_on)
+    end_if_blocked(board)
 
 
 @kernel
@@ -263,31 +273,34 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
     ply = 0
     state = rng[0]
     while board[1] == 0:
-        pieces, most = movers(board)
-        n = chosen = target = 0
-        while pieces:  # each move replaces the chosen one with the probability 1 / moves so far
+        pieces, _ = movers(board)
+        n = most = over = chosen = target = 0
+        while pieces:  # each capture replaces the chosen one with the probability 1 / captures
             piece = pieces & -pieces
             pieces = without_lowest(pieces)
-            targets = targets_of(board, piece, most)
-            n += count(targets)
-            if targets == 0:
-                continue
+            length, targets = moves_of(board, piece)
+            if length > most:
+                n, most = 0, length
+            if length == most:
+                n += count(targets)
+                state += GAMMA
+                pick = below(state, n)
+                if pick < count(targets):
+                    chosen, target = piece, 1 << nth(targets, pick)
+        if most:
+            over = captured_between(chosen, target, sides(board)[0])
+        else:
+            n = nth_quiet_move(board, PLIES)[2]
+            if n == 0:
+                board[1] = 3 - board[0]
+                break
             state += GAMMA
-            pick = below(state, n)
-            if pick < count(targets):
-                for _ in range(pick):
-                    targets = without_lowest(targets)
-                chosen, target = piece, targets & -targets
-        if n == 0:
-            board[1] = 3 - board[0]
-            break
+            chosen, target, _ = nth_quiet_move(board, below(state, n))
         trace[ply] = square_of(chosen) * SQUARES + square_of(target)
         ply += 1
-        advance(board, chosen, target)
-        if board[1]:  # a player who cannot move has lost, even if it is a tie by the other rule
-            pieces, most = movers(board)
-            if pieces == 0:
-                board[1] = 3 - board[0]
+        advance(board, chosen, target, over, most > 1)
+    if board[1] == -1:
+        end_if_blocked(board)
     rng[0] = state
     return ply
 
@@ -385,7 +398,6 @@ def _cells(action: int) -> tuple[int, int]:
 
 def _captures(state: State, action: int) -> bool:
     """Return whether there is a piece of the opponent between the squares of a move."""
-    (row, column), (to_row, to_column) = (divmod(cell, SIDE) for cell in _cells(action))
-    steps = range(1, abs(to_row - row))
-    down, right = (1 if to_row > row else -1), (1 if to_column > column else -1)
-    return any(state[2 + (row + n * down) * SIDE + column + n * right] for n in steps)
+    here, there = _cells(action)
+    rows = abs(there // SIDE - here // SIDE)
+    return any(state[2 + here + n * (there - here) // rows] for n in range(1, rows))

@@ -3,7 +3,7 @@
 The game ends when neither player can move, or with passes=false, an older rule, as soon as the
 player to move cannot. The player with more discs wins.
 
-Boards up to 8x8 are words of bits; larger ones are arrays of cells, with functions of their own.
+Boards up to 8x8 are words of bits; larger ones have a word a row, with functions of their own.
 """
 
 from __future__ import annotations
@@ -31,117 +31,32 @@ from playout.games.core.bits import (
     lowest,
     nth,
     read_owners,
+    write_bits,
     write_owners,
 )
 from playout.games.core.kernels import outcome_of
+from playout.games.core.othello_rows import (
+    CELLS,
+    FIRST,
+    MAX_SIDE,
+    MOVES,
+    PASSES,
+    SIZE,
+    find_moves,
+    play_large,
+    playout_large,
+    row_of,
+)
 from playout.games.core.random import GAMMA, Rng, below
 
 # board: player, outcome, discs of player 1, discs of player 2, size, 1 if players pass, the cells
 # in play. Discs are the bits of a word, eight per row for every size: cell (row, column) is bit
 # 8 * row + column. Words are stored as int64 and processed as uint64.
 #
-# Boards above 8x8 have the cells of a state after these numbers instead, with an empty border: cell
-# (row, column) is number FIRST + row * STRIDE + column.
-SIZE, PASSES, CELLS = 4, 5, 6
+# Boards above 8x8 have words for their rows instead: see `playout.games.core.othello_rows`.
 
-MAX_SIDE = 16
 #: The largest side whose cells are bits of a word.
 SMALL = 8
-STRIDE = MAX_SIDE + 2
-FIRST = 7 + STRIDE + 1
-
-# Boards above 8x8.
-
-_WAYS = np.array([-STRIDE - 1, -STRIDE, -STRIDE + 1, -1, 1, STRIDE - 1, STRIDE, STRIDE + 1])
-
-
-@helper
-def place_of(cell: int, size: int) -> int:
-    """Return the number of a cell in the board."""
-    return FIRST + cell // size * STRIDE + cell % size
-
-
-@helper
-def enclosed(board: Board, place: int, way: int, player: int) -> int:
-    """Return how many discs a disc of the player on `place` encloses in one direction."""
-    n = 0
-    place += way
-    while board[place] == 3 - player:
-        n += 1
-        place += way
-    return n if board[place] == player else 0
-
-
-@helper
-def next_move(board: Board, player: int, cell: int) -> int:
-    """Return the first cell from `cell` on where a player may put a disc, or size² for none."""
-    size = board[SIZE]
-    while cell < size * size:
-        place = place_of(cell, size)
-        if board[place] == 0:
-            for way in _WAYS:
-                if enclosed(board, place, way, player):
-                    return cell
-        cell += 1
-    return cell
-
-
-@helper
-def list_moves(board: Board, actions: Vector, begin: int) -> int:
-    """Write the moves of the player to move to actions[begin:], without a pass; return how many."""
-    player, cells = board[0], board[SIZE] ** 2
-    n = 0
-    cell = next_move(board, player, 0)
-    while cell < cells:
-        actions[begin + n] = cell
-        n += 1
-        cell = next_move(board, player, cell + 1)
-    return n
-
-
-@helper
-def play_cells(board: Board, action: int) -> None:
-    """Play a move or a pass, and set the outcome if the game is over."""
-    player, size = board[0], board[SIZE]
-    board[0] = 3 - player
-    if action == size * size:
-        return
-    place = place_of(action, size)
-    for way in _WAYS:
-        for n in range(enclosed(board, place, way, player)):
-            board[place + (n + 1) * way] = player
-    board[place] = player
-    if next_move(board, 3 - player, 0) < size * size:
-        return
-    if board[PASSES] and next_move(board, player, 0) < size * size:
-        return
-    lead = 0
-    for cell in range(size * size):
-        owner = board[place_of(cell, size)]
-        lead += (owner == 1) - (owner == 2)
-    board[1] = outcome_of(lead)
-
-
-@helper
-def playout_cells(board: Board, rng: Rng, trace: Vector) -> int:
-    """Play random moves to the end; return their number.
-
-    `trace` has room for two plies a cell, so the moves to choose from fit behind those played.
-    """
-    state = rng[0]
-    ply = 0
-    while board[1] == 0:
-        n = list_moves(board, trace, ply)
-        state += GAMMA
-        action = trace[ply + below(state, n)] if n else board[SIZE] ** 2
-        trace[ply] = action
-        ply += 1
-        play_cells(board, action)
-    rng[0] = state
-    return ply
-
-
-# Boards up to 8x8.
 
 _0, _1 = np.uint64(0), np.uint64(1)
 #: The step in each direction, and the cells that a line may cross without leaving its row.
@@ -235,9 +150,12 @@ def start(board: Board, params: Vector) -> None:
     board[PASSES] = params[1]
     low = size // 2 - 1
     if size > SMALL:
-        middle = place_of(low * size + low, size)
-        board[middle] = board[middle + STRIDE + 1] = 2
-        board[middle + 1] = board[middle + STRIDE] = 1
+        board[CELLS] = ((1 << size) - 1) * 0x0001000100010001
+        board[row_of(1, low)] = board[row_of(2, low + 1)] = 2 << low
+        board[row_of(2, low)] = board[row_of(1, low + 1)] = 1 << low
+        for i in range(-1, 3):
+            row, column = low + i, low + (0, -1, 2, 1)[i + 1]
+            board[MOVES + (row >> 2)] |= 1 << 16 * (row & 3) + column
         return
     board[CELLS] = grid(size, size)
     board[2] = 1 << (8 * low + low + 1) | 1 << (8 * (low + 1) + low)
@@ -251,7 +169,9 @@ def legal(board: Board, actions: Vector) -> int:
     size = board[SIZE]
     n = 0
     if size > SMALL:
-        n = list_moves(board, actions, 0)
+        for row in range(size):
+            ends = board[MOVES + (row >> 2)] >> 16 * (row & 3) & 0xFFFF
+            n = write_bits(ends, row * size, actions, n)
     else:
         own, other = np.uint64(board[1 + board[0]]), np.uint64(board[4 - board[0]])
         moves = mobility(own, other, np.uint64(board[CELLS]))
@@ -271,7 +191,7 @@ def play(board: Board, action: int) -> None:
     player = board[0]
     size = board[SIZE]
     if size > SMALL:
-        play_cells(board, action)
+        play_large(board, action)
         return
     board[0] = 3 - player
     if action == size * size:
@@ -290,7 +210,7 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
         return 0
     player, size = board[0], board[SIZE]
     if size > SMALL:
-        return playout_cells(board, rng, trace)
+        return playout_large(board, rng, trace)
     own, other = np.uint64(board[1 + player]), np.uint64(board[4 - player])
     cells = np.uint64(board[CELLS])
     state = rng[0]
@@ -326,7 +246,9 @@ def write(board: Board, state: Vector) -> None:
     size = board[SIZE]
     if size > SMALL:
         for cell in range(size * size):
-            state[2 + cell] = board[place_of(cell, size)]
+            row, column = cell // size, cell % size
+            first, second = board[row_of(1, row)], board[row_of(2, row)]
+            state[2 + cell] = (first >> column & 1) + 2 * (second >> column & 1)
     else:
         write_owners(board[2], board[3], size, 8, state[2:])
 
@@ -336,9 +258,12 @@ def read(state: Vector, board: Board) -> None:
     board[:2] = state[:2]
     size = board[SIZE]
     if size > SMALL:
+        board[FIRST:] = 0
         for cell in range(size * size):
             owner = state[2 + cell]
-            board[place_of(cell, size)] = owner if 1 <= owner <= 2 else 0
+            if 1 <= owner <= 2:
+                board[row_of(owner, cell // size)] |= 1 << cell % size
+        find_moves(board, board[0])
     else:
         board[2], board[3] = read_owners(state[2:], size, 8)
 
@@ -382,7 +307,7 @@ class Othello(GridGame):
         plies = 2 * (cells - 4)
         super().__init__(
             (size, int(passes)),
-            board=7 if size <= SMALL else 7 + STRIDE**2,
+            board=MOVES if size <= SMALL else row_of(3, -1),
             state=2 + cells,
             actions=cells + 1,
             plies=plies,

@@ -106,6 +106,25 @@ def test_random_play_is_as_long_and_ties_as_often_as_in_the_original() -> None:
     assert max(plies) < QUIET_PLIES
 
 
+def test_playouts_count_the_positions_before_them() -> None:
+    game, choose = games.load("chong"), random.Random(1)
+    assert isinstance(game, games.KernelGame)
+    rng, trace = seeded(1), np.empty(game.max_plies, dtype=np.int64)
+    for _ in range(200):
+        state, after = game.initial_state(), game.initial_state()
+        for _ in range(choose.randrange(40)):
+            if game.winner(after):
+                break
+            state = after
+            moves = [action for action in game.legal_actions(state) if action < 64]
+            after = game.next_state(state, choose.choice(moves))
+        board = game.board(state)
+        plies = game.kernels.playout(board, rng, trace)
+        for action in trace[:plies].tolist():
+            state = game.next_state(state, action)
+        assert game.state(board) == state
+
+
 def played(names: str) -> games.State:
     """Return the position after these moves."""
     game = games.load("chong")
