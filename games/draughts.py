@@ -327,10 +327,8 @@ def read(state: Vector, board: Board) -> None:
         if 0 <= piece < 8:
             bit = bit_of(square)
             board[2 + piece % 2] |= bit
-            if piece & 2:
-                board[_KINGS] |= bit
-            if piece & 4:
-                board[_CAPTURED] |= bit
+            board[_KINGS] |= bit if piece & 2 else 0
+            board[_CAPTURED] |= bit if piece & 4 else 0
     board[_CAPTURED] &= board[4 - board[0]]
     jumper = state[2 + CELLS]
     if 1 <= jumper <= SQUARES:
@@ -359,7 +357,6 @@ class Draughts(KernelGame):
     )
 
     material: ClassVar = {"man": 1, "king": 3}
-
     kernels = Kernels(start, legal, play, playout, write, read)
 
     def __init__(self) -> None:
@@ -370,8 +367,7 @@ class Draughts(KernelGame):
         return f"{here}{'x' if _captures(state, action) else '-'}{there}"
 
     def view(self, state: State) -> BoardView:
-        pieces = state[2 : 2 + CELLS]
-        jumper = state[2 + CELLS]
+        pieces, jumper = state[2 : 2 + CELLS], state[2 + CELLS]
         return BoardView(
             SIDE,
             SIDE,
