@@ -19,7 +19,6 @@ from playout.players.core.player import Limit, Node, Player, PlayResult, tighter
 #: For each game the strongest player, then those for parameters of the game that it cannot play.
 #: It follows "Which player for which game" in docs/players.md.
 STRONGEST = {
-    "amazons": ("uct",),
     "ataxx": ("alphabeta",),
     "breakthrough": ("alphabeta",),
     "checkers": ("alphabeta",),

@@ -135,19 +135,20 @@ class GameCompiler:
             self._workers.remove(worker)
             return None
 
-    def done(self, name: str, fault: str) -> None:
-        """Note that a game is ready, or why it cannot be."""
+    def done(self, name: str, fault: str, *, is_new: bool) -> None:
+        """Note that a game is ready, or why it cannot be; `is_new` if it was not in the cache."""
         with self._changed:
             seconds = time.monotonic() - self._begun.pop(name)
             if fault:
                 self._failed.add(name)
             else:
                 self._left.discard(name)
-                self._taken_s.append(seconds)
+                if is_new:
+                    self._taken_s.append(seconds)
             self._changed.notify_all()
         if fault:
             _log.error("the game {name} cannot be compiled: {fault}", name=name, fault=fault)
-        else:
+        elif is_new:
             left = len(self._left)
             _log.info("{name} is ready after {s:.0f} s; {n} to go", name=name, s=seconds, n=left)
         self._ready(name)
@@ -201,13 +202,14 @@ class _Worker:
 
     def _run(self) -> None:
         while name := self._compiler.next(self):
+            is_new = not _is_compiled(name)
             try:
                 fault = self._make(name)
             except Exception as error:  # the game or its class may raise anything
                 fault = repr(error)
             if self._killed:
                 return
-            self._compiler.done(name, fault)
+            self._compiler.done(name, fault, is_new=is_new)
         if self._process:
             self._process.end()
 
@@ -305,7 +307,7 @@ def all_are_compiled() -> bool:
 
 
 def described_games() -> tuple[list[Description], list[str]]:
-    """Return the descriptions of the games that are ready, and the names of others to come.
+    """Return the descriptions of the games that are ready, and the names of the other games.
 
     To be called in a thread: it asks for the compilation of games that nobody has asked for.
     """

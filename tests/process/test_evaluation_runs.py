@@ -18,10 +18,10 @@ from support.training import GAME, resumed_after_a_full_disk, started
 from support.waiting import wait_until
 
 
-def new_evaluation(path: Path, *more: str) -> RunFolder:
-    """The folder of a new run with rounds of a tenth of a second."""
-    short = ("--set", "processes.seconds_per_round=0.1")
-    code, output = invoke("playout-train", "new", GAME, str(path), "--evaluation", *short, *more)
+def new_evaluation(path: Path, *more: str, round_s: float = 0.1) -> RunFolder:
+    """The folder of a new run with rounds of some seconds."""
+    rounds = ("--set", f"processes.seconds_per_round={round_s}")
+    code, output = invoke("playout-train", "new", GAME, str(path), "--evaluation", *rounds, *more)
     assert code == 0, output
     return RunFolder.open(path)
 
@@ -101,7 +101,8 @@ def test_the_result_of_one_worker_is_the_same_also_after_interruptions(tmp_path:
     assert all((same[name] == each).all() for name, each in checkpoint.state.items())
 
 
-def test_what_was_learned_is_exported_and_plays(folder: RunFolder, tmp_path: Path) -> None:
+def test_what_was_learned_is_exported_and_plays(tmp_path: Path) -> None:
+    folder = new_evaluation(tmp_path / "run", round_s=600)
     commanded("run", folder, "--games", "200")
     assert "evaluations/0001.npz" in commanded("status", folder)
     file = tmp_path / "small.npz"

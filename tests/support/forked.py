@@ -56,7 +56,7 @@ _SEARCHES = (
     "playout.players.minimax",
     "playout.players.rave",
     "playout.players.uct",
-    "playout.ratings.openings",
+    "playout.ratings.opening_generator",
 )
 _STORAGE = ("playout.server.storage.storage_process", "alembic.command")
 #: `multiprocessing` reads the exit code of a process only once, which two threads may do at a time.

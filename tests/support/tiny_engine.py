@@ -242,6 +242,7 @@ def main() -> None:
         fork(in_new_session=False)
         fork(in_new_session=True)
     if fault == "deaf":
+        select.select([0], [], [])  # otherwise the first command could not be written
         sys.stdin.close()
         os.close(0)
         hang()

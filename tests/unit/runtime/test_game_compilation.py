@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from twisted.logger import LogEvent, formatEvent, globalLogPublisher
 
 from playout import games
 from playout.server.runtime import game_compilation
@@ -121,6 +123,31 @@ def test_a_game_that_fails_does_not_keep_the_others(
     compiler.require("go")
     with pytest.raises(games.SpecError):
         compiler.require("chess")
+
+
+def test_games_of_the_cache_are_not_reported_and_do_not_change_the_estimate(
+    compiler: GameCompiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged: list[str] = []
+
+    def observe(event: LogEvent) -> None:
+        logged.append(formatEvent(event))
+
+    steps = Steps(monkeypatch)
+    monkeypatch.setattr(game_compilation, "_is_compiled", lambda name: name != "nim")
+    steps.release(2)
+    globalLogPublisher.addObserver(observe)
+    try:
+        compiler.wait(["chess", "go"])
+        with pytest.raises(games.NotReady, match="wait about 8 s"):
+            compiler.require("nim")
+        steps.release()
+        compiler.wait(["nim"])
+        wait_until(lambda: logged, "the report")
+    finally:
+        globalLogPublisher.removeObserver(observe)
+    (report,) = logged
+    assert re.fullmatch(r"nim is ready after \d+ s; 1 to go", report)
 
 
 def test_a_process_ends_with_the_compiler(compiler: GameCompiler) -> None:
