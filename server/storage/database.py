@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+import msgspec
 import sqlalchemy as sa
 from msgspec import structs
 from sqlalchemy.exc import SQLAlchemyError
 
+from playout.protocol.puzzles import Puzzle
 from playout.server.model.records import (
     Account,
     MatchEnded,
@@ -48,6 +50,7 @@ from playout.server.storage.schema import (
     leaderboards,
     matches,
     moves,
+    puzzles,
     rating_points,
     tournaments,
     withdrawals,
@@ -440,6 +443,21 @@ class Database:
                 records = [r for k in some for r in (k.started, *k.moves, k.ended) if r]
                 self._save(connection, records)
         return self._count() - before
+
+    # Puzzles.
+
+    def add_puzzles(self, found: Iterable[Puzzle]) -> int:
+        """Store puzzles, and return the number of new ones."""
+        added = 0
+        with self._engine.begin() as connection:
+            for each in found:
+                data = msgspec.json.encode(each).decode()
+                row = {"id": each.id, "game": each.game, "data": data}
+                put = insert(self.kind, puzzles).values(row).on_conflict_do_nothing()
+                added += connection.execute(put).rowcount
+        return added
+
+    # Copies.
 
     def backup(self, path: Path) -> None:
         """Copy a SQLite database to a new file, also while it is used. Raises StorageError."""
