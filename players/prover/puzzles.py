@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 
 from playout import players
-from playout.games import Game, IllegalAction, State
+from playout.games import TIE, Game, IllegalAction, State
 from playout.players.core.player import Limit
 from playout.players.minimax import Minimax
 from playout.protocol.puzzles import Puzzle, WinningMove
@@ -39,7 +39,7 @@ _PLAYER = "uct(memory_mb=16,reuse=false,seed={})"
 
 
 class _Unsuitable(Exception):
-    """A position is no puzzle: a result is not proven, or the solution has too many moves."""
+    """A position is no puzzle, or is not proven to be one in time."""
 
 
 class PuzzleFinder:
@@ -52,6 +52,8 @@ class PuzzleFinder:
         self._search = Minimax(game, seed=1, memory_mb=_MEMORY_MB)
         #: The winner, None if not proven, and the move of minimax, by position of this match.
         self._known: dict[State, tuple[int | None, int]] = {}
+        #: The time.monotonic() at which the search in this match ends.
+        self._until = 0.0
 
     def find(self, actions: Sequence[int], match: str | None = None) -> Puzzle | None:
         """Return the puzzle of a match that comes first in it, None if none was found."""
@@ -60,9 +62,10 @@ class PuzzleFinder:
         for action in actions:
             states.append(game.next_state(states[-1], action))
         self._known.clear()
-        until, unproven, found = time.monotonic() + _MATCH_S, 0, None
+        self._until = time.monotonic() + _MATCH_S
+        unproven, found = 0, None
         for ply in range(len(states) - 1, -1, -1):
-            if unproven == _UNPROVEN or time.monotonic() > until:
+            if unproven == _UNPROVEN or time.monotonic() > self._until:
                 break
             if game.winner(states[ply]):
                 continue
@@ -115,7 +118,7 @@ class PuzzleFinder:
         found = []
         for action in self._game.legal_actions(state):
             winner, _ = self._result(self._game.next_state(state, action))
-            if winner is None:
+            if winner is None or time.monotonic() > self._until:
                 raise _Unsuitable
             if winner == solver:
                 found.append(action)
@@ -127,8 +130,9 @@ class PuzzleFinder:
             return over, -1
         if state not in self._known:
             found = self._search.choose([state], self._proof)
-            mover, proven = self._game.current_player(state), found.info and found.info.proven
-            winner = None if proven is None else {1: mover, 0: -1, -1: 3 - mover}[proven]
+            proven = found.info.proven if found.info else None
+            mover = self._game.current_player(state)
+            winner = None if proven is None else {1: mover, 0: TIE, -1: 3 - mover}[proven]
             self._known[state] = winner, found.action
         return self._known[state]
 

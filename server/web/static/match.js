@@ -7,6 +7,7 @@ import { beginsAbove } from "./board_layout.js";
 import { Clocks } from "./clocks.js";
 import { showConnectionStatus } from "./connection_status.js";
 import { html } from "./elements.js";
+import { Lesson } from "./lesson.js";
 import { largestLosses } from "./losses.js";
 import { MatchRecord } from "./match_record.js";
 import {
@@ -49,6 +50,7 @@ class MatchPage {
   #graph;
   #analysis;
   #study;
+  #lesson;
   #offers;
   #alerts = new Alerts({ sounds: part("sounds"), notices: part("notices"), fault: part("notices-fault") });
   #connection = null;
@@ -75,20 +77,31 @@ class MatchPage {
       players,
       choices: part("choices"),
       confirms: () => part("confirm").checked && this.#record.legalMoves.length > 0,
-      onChoose: (action) => this.#study.play(action) || this.#play(action),
+      onChoose: (action) => this.#lesson.play(action) || this.#study.play(action) || this.#play(action),
     });
     const go = (ply) => this.#go(ply);
     this.#moves = new MoveList(part("moves"), go);
     this.#graph = new WinRateGraph(part("graph"), go, (text) => (part("win-rate").textContent = text));
     const point = (cells) => this.#board.highlight(cells);
     this.#analysis = new AnalysisPanel(part("analysis"), point, (heat) => this.#board.tint(heat));
+    const connect = () => (this.#connection ??= this.#open("spectator"));
     this.#study = new Study(part, this.#record, this.#browser.ply, location.search, {
-      connect: () => (this.#connection ??= this.#open("spectator")),
+      connect,
       onChange: () => this.#changed(),
-      onJudged: () => this.#show(),
+      onJudged: ({ isRunning, text }) => {
+        if (!isRunning) this.#lesson.judged(text);
+        this.#show();
+      },
       onPoint: point,
       onHeat: (heat) => this.#board.tint(heat),
       onArrows: (arrows) => this.#board.point(arrows),
+    });
+    this.#lesson = new Lesson(part, this.#record, {
+      connect,
+      judgeAll: () => this.#study.judgeAll(),
+      go,
+      onChange: () => this.#show(),
+      onPoint: point,
     });
     part("flip").hidden = !this.#board.flippable;
     const page = part("match");
@@ -253,6 +266,7 @@ class MatchPage {
   #receive(event) {
     this.#rematch?.receive(event);
     this.#study.receive(event);
+    this.#lesson.receive(event);
     if (event.type === "welcome") this.#welcome(event);
     else if (event.type === "notice") this.#notice(event);
     else if (event.type === "closing") part("notice").textContent = closingText(event);
@@ -394,14 +408,16 @@ class MatchPage {
     const record = this.#record;
     const { ply, live } = this.#browser;
     this.#study.show(ply, record.over || !record.players.includes(session()?.name));
-    const position = this.#study.position ?? record.positions[ply];
+    this.#lesson.draw(ply);
+    const trial = this.#lesson.isHere ? this.#lesson : this.#study;
+    const position = trial.position ?? record.positions[ply];
     const mine = record.seat !== null && record.seat === record.toMove;
     const mayPlay = mine && this.#isConnected && this.#sent < 0;
     if (mayPlay && live) this.#board.show(position.view, record.legalMoves, record.toMove);
     else {
       const mayPlan = live && this.#isConnected && record.seat !== null && !mine && !record.over;
       const planner = mayPlan ? record.seat : 0;
-      this.#board.show(position.view, this.#study.legalMoves, this.#study.mover, planner);
+      this.#board.show(position.view, trial.legalMoves, trial.mover, planner);
     }
     this.#moves.show(record, ply);
     this.#showAnalysis(position);
