@@ -448,14 +448,15 @@ class Database:
 
     def add_puzzles(self, found: Iterable[Puzzle]) -> int:
         """Store puzzles, and return the number of new ones."""
-        added = 0
+        rows = [
+            {"id": each.id, "game": each.game, "data": msgspec.json.encode(each).decode()}
+            for each in found
+        ]
+        count = sa.select(sa.func.count()).select_from(puzzles)
         with self._engine.begin() as connection:
-            for each in found:
-                data = msgspec.json.encode(each).decode()
-                row = {"id": each.id, "game": each.game, "data": data}
-                put = insert(self.kind, puzzles).values(row).on_conflict_do_nothing()
-                added += connection.execute(put).rowcount
-        return added
+            before = connection.execute(count).scalar_one()
+            connection.execute(insert(self.kind, puzzles).on_conflict_do_nothing(), rows)
+            return connection.execute(count).scalar_one() - before
 
     # Copies.
 

@@ -195,10 +195,12 @@ export class Lesson {
   #answered() {
     const { over, info, text } = this.#bot;
     if (!over || !this.#own) return;
-    if (!info || text) this.#text = sentence(text || "the bot has said nothing");
-    else if (this.#isBest) this.#showBest(info);
-    else this.#judge(this.#rateOfTried(info));
+    const isSaid = info && !text;
+    if (!isSaid) this.#text = sentence(text || "the bot has said nothing");
+    else if (!this.#isBest) this.#judge(this.#rateOfTried(info));
+    const best = isSaid && this.#isBest ? this.#nameBest(info) : null;
     this.#hooks.onChange();
+    if (best) this.#hooks.onPoint(best.cells); // after the board was drawn
   }
 
   /** The win rate of the mover after the move that was tried. */
@@ -220,10 +222,11 @@ export class Lesson {
     else this.#text = `${name} is not better than ${played.view.name}, ${known}.`;
   }
 
-  #showBest({ actions = [], pv = [] }) {
+  /** Say which move the bot prefers, and return it. */
+  #nameBest({ actions = [], pv = [] }) {
     const best = this.#own.known([])?.legal_moves.find(({ action }) => action === (pv[0] ?? actions[0]?.[0]));
     this.#text = best ? `${this.#record.judge} plays ${best.name}.` : "The bot has named no move.";
-    this.#hooks.onPoint(best?.cells ?? []);
+    return best;
   }
 }
 

@@ -146,6 +146,7 @@ class PuzzlePage {
   }
 
   #choose(action) {
+    this.#board.show(this.#state.positions[this.#at].view); // until the server answers
     this.#load(this.#state.puzzle, [...this.#moves, action]);
   }
 
