@@ -38,7 +38,7 @@ class Puzzle(Struct, frozen=True, kw_only=True):
     match: str | None = None
 
 
-class Attempt(NamedTuple):
+class PuzzleAttempt(NamedTuple):
     """Moves of a solver with the replies to them, and the winning moves that may follow.
 
     After the last of them `then` is empty; it is None after a move that does not win.
@@ -53,7 +53,7 @@ class Attempt(NamedTuple):
         return self.then == ()
 
 
-def attempt(puzzle: Puzzle, moves: Sequence[int]) -> Attempt:
+def attempt(puzzle: Puzzle, moves: Sequence[int]) -> PuzzleAttempt:
     """Play the moves of a solver from a puzzle's position, up to the first that does not win."""
     actions: list[int] = []
     then = puzzle.solution
@@ -61,10 +61,10 @@ def attempt(puzzle: Puzzle, moves: Sequence[int]) -> Attempt:
         found = next((each for each in then if each.action == move), None)
         actions.append(move)
         if found is None:
-            return Attempt(tuple(actions), None)
+            return PuzzleAttempt(tuple(actions), None)
         actions += found.replies
         then = found.then
-    return Attempt(tuple(actions), then)
+    return PuzzleAttempt(tuple(actions), then)
 
 
 def main_line(moves: Sequence[WinningMove]) -> tuple[int, ...]:

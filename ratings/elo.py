@@ -18,7 +18,7 @@ class EloRatings:
         self._results: dict[Hashable, int] = {}
 
     def rating(self, one: Hashable) -> float:
-        """Return the present rating."""
+        """Return the rating after all results so far."""
         return self._ratings.get(one, AVERAGE)
 
     def results(self, one: Hashable) -> int:

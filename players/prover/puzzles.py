@@ -3,7 +3,8 @@
 It goes back from the end of a match until a position is not proven within its nodes. In a puzzle,
 the result of every move is proven: one move wins, the others tie or lose. The same holds for each
 position of the solution, where several moves may win. The opponent replies with the move that
-minimax chooses in a lost position: the one that loses last.
+minimax chooses in a lost position, the one that loses last; if a move wins at once, then with the
+reply that leaves the fewest such moves.
 """
 
 from __future__ import annotations
@@ -107,11 +108,28 @@ class PuzzleFinder:
                 raise _Unsuitable
             after, replies = self._game.next_state(state, action), list[int]()
             while not self._game.winner(after) and self._game.current_player(after) != solver:
-                replies.append(self._result(after)[1])
+                replies.append(self._defence(after, solver))
                 after = self._game.next_state(after, replies[-1])
             then = () if self._game.winner(after) else self._moves(after, solver, left)
             moves.append(WinningMove(action, tuple(replies), then))
         return tuple(sorted(moves, key=_turns))
+
+    def _defence(self, state: State, solver: int) -> int:
+        """Return the reply in a lost position after which the fewest moves win at once.
+
+        Among equal ones it is that of minimax.
+        """
+        replies = (self._result(state)[1], *self._game.legal_actions(state))
+        return min(replies, key=lambda each: self._wins_at_once(state, each, solver))
+
+    def _wins_at_once(self, state: State, action: int, solver: int) -> int:
+        after = self._game.next_state(state, action)
+        if self._game.winner(after):
+            return self._game.num_actions
+        if self._game.current_player(after) != solver:
+            return 0
+        legal = self._game.legal_actions(after)
+        return sum(self._game.winner(self._game.next_state(after, a)) == solver for a in legal)
 
     def _winning(self, state: State, solver: int) -> list[int]:
         """Return the moves that win. Raises _Unsuitable if the result of a move is not proven."""

@@ -8,7 +8,7 @@ import msgspec
 
 from playout.protocol.puzzles import Puzzle
 
-#: The file in this folder; `scripts/puzzles` makes it.
+#: The file in this folder, with puzzles that `playout-server puzzles --random` has found.
 FILE = "puzzles.json"
 
 

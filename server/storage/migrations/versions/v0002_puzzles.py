@@ -10,7 +10,7 @@ down_revision = "0001"
 
 
 def upgrade() -> None:
-    """Create both tables."""
+    """Create the tables of puzzles and of attempts."""
     op.create_table(
         "puzzles",
         sa.Column("id", sa.Text, primary_key=True),
