@@ -252,7 +252,8 @@ class Reader:
         """Return the number of puzzles of each game that has some, by game."""
         counted = sa.select(puzzles.c.game, sa.func.count()).group_by(puzzles.c.game)
         with self._database.connect() as connection:
-            return dict(connection.execute(counted.order_by(puzzles.c.game)).tuples().all())
+            rows = connection.execute(counted.order_by(puzzles.c.game)).all()
+        return {row[0]: row[1] for row in rows}
 
     def puzzle(self, puzzle: str) -> Puzzle | None:
         """Return a puzzle, None if none has this id."""

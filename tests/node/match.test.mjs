@@ -10,6 +10,7 @@ import * as text from "../../server/web/static/match_text.js";
 import { largestLosses } from "../../server/web/static/losses.js";
 import { OwnMoves, movesOf } from "../../server/web/static/own_moves.js";
 import { MatchAnalysis } from "../../server/web/static/match_analysis.js";
+import { nextPuzzle } from "../../server/web/static/puzzle_choice.js";
 import { MatchRecord } from "../../server/web/static/match_record.js";
 
 // PositionBrowser.
@@ -459,4 +460,21 @@ test("players see whose offer it is, and spectators have none to answer", () => 
   assert.equal(taken, "You take a move back, to move 1; your turn.");
   match.seat = null;
   assert.equal(match.opponentsOffer, null);
+});
+
+// nextPuzzle.
+
+test("the next puzzle is untried, near the solver's rating, and short", () => {
+  const row = (puzzle, rating, turns) => ({ puzzle, rating, turns, attempts: 0 });
+  const puzzles = [row("a", 1500, 3), row("b", 1500, 2), row("c", 1800, 2), row("d", 1790, 5)];
+  const next = (rating, tried = [], solved = [], last = "") =>
+    nextPuzzle({ puzzles, rating, tried }, new Set(solved), last)?.puzzle ?? null;
+  assert.equal(next(1500), "b");
+  assert.equal(next(1500, ["b"]), "a");
+  assert.equal(next(1810), "c");
+  assert.equal(next(1810, [], ["c"]), "d");
+  assert.equal(next(1500, [], [], "b"), "a");
+  // Those that were tried in vain come again at the end.
+  assert.equal(next(1500, ["a", "b", "c", "d"], ["b"]), "a");
+  assert.equal(next(1500, [], ["a", "b", "c", "d"]), null);
 });
