@@ -1,10 +1,10 @@
 """Finds puzzles in matches: positions with one winning move, proven by minimax.
 
-It goes back from the end of a match until a position is not proven within its nodes. In a puzzle,
-the result of every move is proven: one move wins, the others tie or lose. The same holds for each
-position of the solution, where several moves may win. The opponent replies with the move that
-minimax chooses in a lost position, the one that loses last; if a move wins at once, then with the
-reply that leaves the fewest such moves.
+It goes back from the end of a match until a position is not proven within its nodes. A puzzle
+begins with a turn, and the result of every move is proven: one wins, the others tie or lose. The
+same holds for each position of the solution, where several moves may win. The opponent replies with
+the move that minimax chooses in a lost position, the one that loses last; if a move wins at once,
+then with the reply that leaves the fewest such moves.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class PuzzleFinder:
                 continue
             winner, _ = self._result(states[ply])
             unproven = unproven + 1 if winner is None else 0
-            if winner == game.current_player(states[ply]):
+            if winner == game.current_player(states[ply]) and self._begins_turn(states, ply):
                 with contextlib.suppress(_Unsuitable):
                     found = ply, self._solution(states[ply])
         if found is None:
@@ -86,6 +86,11 @@ class PuzzleFinder:
             solution=solution,
             match=match,
         )
+
+    def _begins_turn(self, states: Sequence[State], ply: int) -> bool:
+        """Return whether the other player has made the move before, if there was one."""
+        mover = self._game.current_player
+        return ply == 0 or mover(states[ply]) != mover(states[ply - 1])
 
     def _solution(self, state: State) -> tuple[WinningMove, ...]:
         """Return the only winning move, with what follows. Raises _Unsuitable."""

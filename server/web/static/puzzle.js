@@ -3,7 +3,7 @@
 import { account, accountEvents } from "./account.js";
 import { beginsAbove } from "./board_layout.js";
 import { showConnectionStatus } from "./connection_status.js";
-import { opensDialog } from "./navigation.js";
+import { matchAddress, opensDialog } from "./navigation.js";
 import { nextPuzzle, SolvedPuzzles } from "./puzzle_choice.js";
 import { ServerConnection } from "./server_connection.js";
 import { newBoard } from "./text_board.js";
@@ -182,13 +182,15 @@ class PuzzlePage {
   }
 
   #show() {
-    const { state, positions, legal_moves: legalMoves, solver } = this.#state;
+    const { state, positions, legal_moves: legalMoves, solver, match } = this.#state;
     const isOpen = state === "open";
     this.#board.show(positions[this.#at].view, isOpen ? legalMoves : [], solver);
     part("again").hidden = state !== "wrong";
     part("solution").hidden = state === "solved" || this.#isShown;
     part("next").hidden = !this.#isOver;
     part("next").classList.toggle("primary", state === "solved");
+    part("source").hidden = !this.#isOver || !match;
+    if (match) part("source").href = `${matchAddress(match)}?ply=${positions[0].ply}`;
     part("browse").hidden = isOpen || positions.length < 2;
     part("status").textContent = this.#text();
     part("note").textContent = positions[this.#at].view.note ?? "";
