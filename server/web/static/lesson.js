@@ -44,10 +44,9 @@ export class Lesson {
     this.#record = record;
     this.#hooks = hooks;
     this.#bot = new BotAnalysis(hooks.connect, () => this.#answered(), 0);
-    part("learn")?.addEventListener("click", () => (this.#isOpen ? this.#close() : this.#open()));
-    part("lesson-again")?.addEventListener("click", () => this.#show(this.#at));
-    part("lesson-best")?.addEventListener("click", () => this.#askBest());
-    part("lesson-next")?.addEventListener("click", () => this.#show(this.#at + 1));
+    part("lesson-again").addEventListener("click", () => this.#show(this.#at));
+    part("lesson-best").addEventListener("click", () => this.#askBest());
+    part("lesson-next").addEventListener("click", () => this.#show(this.#at + 1));
   }
 
   /** Is the position before a mistake shown, for another try? */
@@ -68,6 +67,12 @@ export class Lesson {
   /** The player who makes them. */
   get mover() {
     return this.#mistake.player;
+  }
+
+  /** Begin with the first mistake, or end. */
+  toggle() {
+    if (this.#isOpen) this.#close();
+    else this.#open();
   }
 
   /** Try a move. Returns false if no mistake is shown. */
@@ -94,8 +99,6 @@ export class Lesson {
   draw(ply) {
     this.#ply = ply;
     const part = this.#part;
-    if (!part("learn")) return; // no bots are offered
-    part("learn").hidden = !this.#record.over || this.#record.last === 0;
     part("learn").setAttribute("aria-pressed", this.#isOpen);
     part("lesson").hidden = !this.#isOpen;
     if (part("lesson-text").textContent !== this.#text) part("lesson-text").textContent = this.#text;

@@ -7,7 +7,6 @@ import { beginsAbove } from "./board_layout.js";
 import { Clocks } from "./clocks.js";
 import { showConnectionStatus } from "./connection_status.js";
 import { html } from "./elements.js";
-import { Lesson } from "./lesson.js";
 import { largestLosses } from "./losses.js";
 import { MatchRecord } from "./match_record.js";
 import {
@@ -50,7 +49,8 @@ class MatchPage {
   #graph;
   #analysis;
   #study;
-  #lesson;
+  /** Lets a person try again where a move lost the most; null until that is asked for. */
+  #lesson = null;
   #offers;
   #alerts = new Alerts({ sounds: part("sounds"), notices: part("notices"), fault: part("notices-fault") });
   #connection = null;
@@ -80,7 +80,7 @@ class MatchPage {
       players,
       choices: part("choices"),
       confirms: () => part("confirm").checked && this.#record.legalMoves.length > 0 && !this.#counting?.isActive,
-      onChoose: (action) => this.#counting?.choose(action) || this.#lesson.play(action) || this.#study.play(action) || this.#play(action),
+      onChoose: (action) => this.#counting?.choose(action) || this.#lesson?.play(action) || this.#study.play(action) || this.#play(action),
     });
     const go = (ply) => this.#go(ply);
     this.#moves = new MoveList(part("moves"), go);
@@ -92,20 +92,15 @@ class MatchPage {
       connect,
       onChange: () => this.#changed(),
       onJudged: ({ isRunning, text }) => {
-        if (!isRunning) this.#lesson.judged(text);
+        if (!isRunning) this.#lesson?.judged(text);
         this.#show();
       },
       onPoint: point,
       onHeat: (heat) => this.#board.tint(heat),
       onArrows: (arrows) => this.#board.point(arrows),
     });
-    this.#lesson = new Lesson(part, this.#record, {
-      connect,
-      judgeAll: () => this.#study.judgeAll(),
-      go,
-      onChange: () => this.#show(),
-      onPoint: point,
-    });
+    const hooks = { connect, judgeAll: () => this.#study.judgeAll(), go, onChange: () => this.#show(), onPoint: point };
+    part("learn")?.addEventListener("click", () => this.#learn(hooks));
     part("flip").hidden = !this.#board.flippable;
     const page = part("match");
     page.style.setProperty("--aspect", this.#board.aspect);
@@ -135,6 +130,12 @@ class MatchPage {
     this.#counting = new Counting(part, this.#record, request, () => this.#show());
     this.#prisonersOf = prisonersOf;
     this.#show();
+  }
+
+  async #learn(hooks) {
+    const { Lesson } = await import("./lesson.js"); // fetched at the first click
+    this.#lesson ??= new Lesson(part, this.#record, hooks);
+    this.#lesson.toggle();
   }
 
   // Actions of the person.
@@ -277,7 +278,7 @@ class MatchPage {
   #receive(event) {
     this.#rematch?.receive(event);
     this.#study.receive(event);
-    this.#lesson.receive(event);
+    this.#lesson?.receive(event);
     if (event.type === "welcome") this.#welcome(event);
     else if (event.type === "notice") this.#notice(event);
     else if (event.type === "closing") part("notice").textContent = closingText(event);
@@ -422,8 +423,8 @@ class MatchPage {
     const record = this.#record;
     const { ply, live } = this.#browser;
     this.#study.show(ply, record.over || !record.players.includes(session()?.name));
-    this.#lesson.draw(ply);
-    const trial = this.#lesson.isHere ? this.#lesson : this.#study;
+    this.#lesson?.draw(ply);
+    const trial = this.#lesson?.isHere ? this.#lesson : this.#study;
     const position = trial.position ?? record.positions[ply];
     const mine = record.seat !== null && record.seat === record.toMove;
     const mayPlay = mine && this.#isConnected && this.#sent < 0;
@@ -455,6 +456,7 @@ class MatchPage {
     part("is-live").hidden = record.over;
     part("spectators").hidden = record.over || !record.spectators;
     setText(part("spectators"), `${record.spectators} watching`);
+    if (part("learn")) part("learn").hidden = !record.over || record.last === 0;
     part("live").hidden = record.over || (live && !tried);
     part("resign").hidden = part("entry").hidden = record.over || record.seat === null;
     part("entry-play").disabled = !mayPlay;
