@@ -67,6 +67,11 @@ Then connect players: playout-player connect_four uct
 @competition_options
 @keep_analysis_option
 @click.option(
+    "--find-puzzles",
+    is_flag=True,
+    help="Find puzzles in the stored matches while nobody plays, as the command puzzles does.",
+)
+@click.option(
     "--unread-bytes",
     default=2**20,
     show_default=True,

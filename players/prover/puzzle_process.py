@@ -2,7 +2,7 @@
 
     python -m playout.players.prover.puzzle_process
 
-It ends at the end of its input. Only idle processor time is used.
+It ends at the end of its input. It has the lowest priority.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ import sys
 import msgspec
 
 from playout import games
+from playout.commands.subprocesses import LOWEST_NICENESS, begin
 from playout.games import Game
 from playout.players.prover.puzzles import PuzzleFinder, played_match
 from playout.protocol.puzzles import PuzzleAnswer, PuzzleOrder
-
-_NICE = 19
 
 _decode = msgspec.json.Decoder(PuzzleOrder).decode
 
@@ -53,7 +52,7 @@ class PuzzleSearch:
 def main() -> None:
     """Answer orders until the end of the input."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
-    os.nice(_NICE)
+    begin(os.getppid(), signal.SIGKILL, LOWEST_NICENESS)
     search = PuzzleSearch()
     with contextlib.suppress(BrokenPipeError):
         for line in sys.stdin.buffer:

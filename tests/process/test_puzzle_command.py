@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playout.server.cli.database_commands import opened
 from playout.server.storage.queries import Reader
-from support.commands import finish, invoke, start
+from support.commands import finish, invoke, running_server, start
 from support.stored_game import PlayedGame
 from support.waiting import wait_until
 
@@ -70,3 +70,15 @@ def test_after_ctrl_c_the_puzzles_so_far_are_stored(tmp_path: Path) -> None:
     (found,) = counts(url).values()
     assert f"tic_tac_toe {found}" in output.splitlines()[-1]
     assert "Traceback" not in output
+
+
+def test_a_server_finds_puzzles_while_nobody_plays(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'database.db'}"
+    played = PlayedGame("mnk(m=3,n=3,k=3)").play(*ACTIONS).stored
+    with opened(url, create=True) as stored:
+        stored.add([played])
+    with running_server("--database", url, "--find-puzzles") as server:
+        wait_until(lambda: played.started.game in counts(url), "the puzzle is found")
+        code, log = server.stop()
+    assert code == 0, log
+    assert "Traceback" not in log
