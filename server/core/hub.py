@@ -84,23 +84,9 @@ class Hub:
         greeting = Greeting(
             context, directory, sessions, lobby, rooms, bots, bot_accounts, software
         )
-        play = Play(context, rooms, sessions)
         tournaments = TournamentRequests(context, director, tournament_feed)
-        puzzles = Puzzles(context)
-        handlers = handlers_of(
-            (
-                greeting,
-                seeks,
-                bots,
-                play,
-                feed,
-                tournaments,
-                ladders,
-                ladder_feed,
-                analyses,
-                puzzles,
-            )
-        )
+        people = greeting, seeks, bots, Play(context, rooms, sessions), Puzzles(context)
+        handlers = handlers_of((*people, feed, tournaments, ladders, ladder_feed, analyses))
         self._handlers = {
             (sender, kind): handler for kind, handler in handlers.items() for sender in kind.sent_by
         }
