@@ -38,6 +38,8 @@ from playout.server.core.effects import (
     Effect,
     EndAnalysis,
     EndBot,
+    KeepPush,
+    PushNotice,
     RateLadder,
     StartAnalysis,
     StartBot,
@@ -55,6 +57,7 @@ from playout.server.net.competition_process import (
 )
 from playout.server.net.driver import Driver, EffectWorkers
 from playout.server.net.loop_delays import DelayMeter
+from playout.server.net.push_sender import PushSender
 from playout.server.net.rating_updates import LadderRatings, RatingUpdates
 from playout.server.net.tcp import TcpConnectionFactory
 from playout.server.runtime import process
@@ -96,7 +99,8 @@ class Settings:
     `tournaments`: a second database, whose tournaments the page shows. `http_given`: whether
     `--http` was given. `open`: show the page in a browser. `keep_analysis`: seconds after which the
     analyses of ended matches are removed, None for never. `competition`: the files of competitions,
-    whose pages are at `competition_http`.
+    whose pages are at `competition_http`. `push`: the folder for notices through push services, and
+    `push_contact` the operator's address for these.
     """
 
     host: str | None
@@ -108,6 +112,8 @@ class Settings:
     http_proxied: bool
     http_name: tuple[str, ...]
     embed_on: tuple[str, ...]
+    push: Path | None
+    push_contact: str | None
     metrics_password: str | None
     database: str
     tournaments: str | None
@@ -248,6 +254,9 @@ class _Server:
             analysts = Analysts(reactor(), driver.caller(hub.analysis_reported))
             reactor().addSystemEventTrigger("after", "shutdown", analysts.close)
             carriers |= {StartAnalysis: analysts.start, EndAnalysis: analysts.end}
+        if settings.push:
+            push = PushSender(reactor(), settings.push, settings.push_contact or "")
+            carriers |= {KeepPush: push.keep, PushNotice: push.send}
         if not (settings.http and self._storage):  # only pages show the ratings
             return EffectWorkers(carriers)
         ratings = RatingUpdates(settings.database, reactor(), driver.caller(hub.store))

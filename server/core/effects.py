@@ -104,6 +104,21 @@ class RateLadder(Struct, frozen=True, gc=False):
     problem: RatingProblem
 
 
+class KeepPush(Struct, frozen=True, gc=False):
+    """Keep the subscription of an account to a push service; forget it without `keys`."""
+
+    account: str
+    endpoint: str
+    keys: Mapping[str, str] | None
+
+
+class PushNotice(Struct, frozen=True, gc=False):
+    """Send a notice to the browsers of an account, which are given `notice` as JSON."""
+
+    account: str
+    notice: Mapping[str, str]
+
+
 class WakeAt(Struct, frozen=True, gc=False):
     """Call `wake` at that time, not before; it replaces the time of an earlier `WakeAt`."""
 
@@ -137,6 +152,8 @@ Effect = (
     | StartAnalysis
     | EndAnalysis
     | RateLadder
+    | KeepPush
+    | PushNotice
     | WakeAt
     | CallWhenIdle
     | Log

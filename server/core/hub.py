@@ -29,11 +29,12 @@ from playout.server.core.handlers.hello import Greeting
 from playout.server.core.handlers.joined_sessions import JoinedSessions
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.play import Play
+from playout.server.core.handlers.push import PushNotices
 from playout.server.core.handlers.seeks import Lobby, Pairing, SeekClosed, Seeks
 from playout.server.core.handlers.tournament_director import TournamentDirector, TournamentOver
 from playout.server.core.handlers.tournaments import TournamentRequests
 from playout.server.core.match import Refused
-from playout.server.core.match_room import GameFailed, MatchOver, MatchRoom
+from playout.server.core.match_room import GameFailed, MatchOver, MatchRoom, TurnBegan
 from playout.server.core.policy import Policy
 from playout.server.core.recovery import Recovery
 from playout.server.core.rooms import Rooms
@@ -79,15 +80,15 @@ class Hub:
         self.ladders = ladders = Ladders(context, directory, sessions, rooms)
         self.ladder_feed = ladder_feed = LadderFeed(context, ladders)
         self.analyses = analyses = Analyses(context, rooms)
+        push = PushNotices(context, registry)
         self._recovery = Recovery(context, directory, sessions, rooms, bots, director, ladders)
         greeting = Greeting(
             context, directory, sessions, lobby, rooms, bots, bot_accounts, software
         )
         play = Play(context, rooms, sessions)
         tournaments = TournamentRequests(context, director, tournament_feed)
-        handlers = handlers_of(
-            (greeting, seeks, bots, play, feed, tournaments, ladders, ladder_feed, analyses)
-        )
+        subjects = (greeting, seeks, bots, play, feed, tournaments, ladders)
+        handlers = handlers_of((*subjects, ladder_feed, analyses, push))
         self._handlers = {
             (sender, kind): handler for kind, handler in handlers.items() for sender in kind.sent_by
         }
@@ -99,6 +100,7 @@ class Hub:
                 bots.match_over,
                 director.match_over,
                 ladders.match_over,
+                push.match_over,
                 self._stop_after_last_match,
             ),
             SessionDisconnected: (
@@ -112,6 +114,7 @@ class Hub:
             ),
             SessionClosed: (seeks.session_closed, bots.session_closed, analyses.session_closed),
             SeekClosed: (bots.seek_closed,),
+            TurnBegan: (push.turn_began,),
             GameFailed: (rooms.game_failed,),
             TournamentOver: (director.tournament_over,),
         }
