@@ -1026,7 +1026,7 @@ class AccountEntry(Struct, frozen=True, omit_defaults=True):
     token: str | None = None
 
 
-class Accounts(Event, frozen=True, kw_only=True):
+class AccountList(Event, frozen=True, kw_only=True):
     """The accounts that an administrator has asked for, created or changed, of `total`."""
 
     durable: ClassVar = True

@@ -164,7 +164,7 @@ class Metrics(Collector):
             for sample in samples:
                 if sample.value or not sample.labels:
                     name = " ".join([sample.name, *sample.labels.values()])
-                    found.append(ServerValue(name, sample.value, family.documentation))
+                    found.append(ServerValue(name, float(sample.value), family.documentation))
         return tuple(found)
 
     def collect(self) -> Iterator[Metric]:

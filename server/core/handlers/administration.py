@@ -10,7 +10,7 @@ from msgspec import structs
 from playout.commands.text import counted
 from playout.protocol.messages import (
     AccountEntry,
-    Accounts,
+    AccountList,
     ChangeAccount,
     Code,
     CreateAccounts,
@@ -173,7 +173,7 @@ class Administration:
         entries: Sequence[AccountEntry],
         total: int,
     ) -> None:
-        answer = Accounts(re=request.id, accounts=tuple(entries), total=total)
+        answer = AccountList(re=request.id, accounts=tuple(entries), total=total)
         self._context.send_to(origin.session, answer)
 
     def _log(self, text: str, origin: RequestContext, **fields: str) -> None:
