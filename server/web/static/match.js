@@ -3,7 +3,7 @@
 import { session } from "./account.js";
 import { Alerts } from "./alerts.js";
 import { AnalysisPanel } from "./analysis.js";
-import { beginsAbove } from "./board_layout.js";
+import { beginsAbove, lookOf } from "./board_layout.js";
 import { Clocks } from "./clocks.js";
 import { showConnectionStatus } from "./connection_status.js";
 import { html } from "./elements.js";
@@ -23,6 +23,7 @@ import { MoveList } from "./move_list.js";
 import { opensDialog } from "./navigation.js";
 import { OfferButtons } from "./offers.js";
 import { PositionBrowser, plyAfter, plyOf } from "./position_browser.js";
+import { moveText } from "./position_text.js";
 import { Rematch } from "./rematch.js";
 import { ServerConnection } from "./server_connection.js";
 import { keepChoice, switchClass } from "./settings.js";
@@ -36,6 +37,8 @@ const WIDE = 1.15;
 /** The wait before the second attempt to reload a match; before the third it is twice that. */
 const RELOAD_AGAIN_MS = 700;
 const ATTEMPTS = 5;
+/** The last announcements that are kept, so that one does not replace another that is not read yet. */
+const ANNOUNCED = 5;
 
 const part = (id) => document.getElementById(id);
 const seconds = () => performance.now() / 1000;
@@ -101,6 +104,7 @@ class MatchPage {
     opensDialog(part("rules"));
     const request = (message) => this.#request(message);
     this.#offers = new OfferButtons(part, this.#record, request, (text) => this.#announce(text));
+    for (const seat of [1, 2]) nameSwatch(part(`seat-${seat}`).querySelector(".swatch"), lookOf(board, seat));
     this.#setClocks();
     this.#show();
     if (board.material) this.#loadCaptures();
@@ -124,6 +128,7 @@ class MatchPage {
     part("live").addEventListener("click", () => this.#go(Infinity));
     part("flip").addEventListener("click", () => this.#board.flip());
     part("copy").addEventListener("click", () => this.#copy());
+    part("read").addEventListener("click", () => this.#read());
     part("entry").addEventListener("submit", (event) => this.#enter(event));
     part("resign").addEventListener("click", () => part("resign-dialog").showModal());
     part("resign-dialog").addEventListener("close", ({ target }) => {
@@ -180,6 +185,21 @@ class MatchPage {
     } catch {
       part("copied").textContent = address.href;
     }
+  }
+
+  /** Show the position as text. */
+  async #read() {
+    const { readPosition } = await import("./position_dialog.js"); // fetched at the first click
+    const { board, players } = this.#record;
+    readPosition(board, this.#shown.view, players, [part("note").textContent, ...this.#facts()]);
+  }
+
+  /** The player to move, the last move, and what the pieces look like, in sentences. */
+  #facts() {
+    const { board, players } = this.#record;
+    const { name } = this.#shown.view;
+    const looks = players.map((player, at) => lookOf(board, at + 1) && `${player} has ${lookOf(board, at + 1)}.`);
+    return [`${statusText(this.#record)}.`, name && `Last move: ${name}.`, ...looks].filter(Boolean);
   }
 
   #enter(event) {
@@ -297,6 +317,7 @@ class MatchPage {
     if (event.seat) part("take-over").hidden = true;
     this.#setClocks();
     this.#show();
+    if (event.seat && !part("announcer").hasChildNodes()) this.#announce(this.#facts().join(" "));
   }
 
   #updated(event) {
@@ -307,7 +328,9 @@ class MatchPage {
     this.#setClocks();
     this.#show();
     const { toMove, seat } = this.#record;
-    const text = announcement(event, this.#record);
+    const { board, players, positions } = this.#record;
+    const did = moveText(board, positions[before].view, event.view, event.player, players);
+    const text = announcement(event, this.#record, did);
     this.#announce(text);
     if (toMove) this.#alerts.play(this.#record.hasCaptured ? "capture" : "move"); // otherwise its end follows, which has a sound
     if (toMove && toMove === seat) this.#alerts.notify("Your turn", text);
@@ -374,6 +397,11 @@ class MatchPage {
 
   // The display.
 
+  /** The position on the board. */
+  get #shown() {
+    return this.#study.position ?? this.#record.positions[this.#browser.ply];
+  }
+
   #setClocks() {
     const { over, last, toMove } = this.#record;
     this.#clocks.set(this.#record.clocksAt(over ? this.#browser.ply : last), toMove, seconds());
@@ -394,7 +422,7 @@ class MatchPage {
     const record = this.#record;
     const { ply, live } = this.#browser;
     this.#study.show(ply, record.over || !record.players.includes(session()?.name));
-    const position = this.#study.position ?? record.positions[ply];
+    const position = this.#shown;
     const mine = record.seat !== null && record.seat === record.toMove;
     const mayPlay = mine && this.#isConnected && this.#sent < 0;
     if (mayPlay && live) this.#board.show(position.view, record.legalMoves, record.toMove);
@@ -461,8 +489,18 @@ class MatchPage {
   }
 
   #announce(text) {
-    part("announcer").textContent = text;
+    const announced = part("announcer");
+    announced.append(html("p", {}, text));
+    if (announced.children.length > ANNOUNCED) announced.firstElementChild.remove();
   }
+}
+
+/** Give the swatch of a player the look of its pieces as a name. */
+function nameSwatch(swatch, look) {
+  if (!look) return;
+  swatch.removeAttribute("aria-hidden");
+  swatch.setAttribute("role", "img");
+  swatch.setAttribute("aria-label", look);
 }
 
 function setText(element, text) {
