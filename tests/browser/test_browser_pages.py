@@ -160,6 +160,8 @@ def paths(site: BrowserSite) -> dict[str, str]:
         "ladders": "/ladders",
         "ladder": "/ladders/nim",
         "games": "/games",
+        "admin": "/admin",
+        "invite": "/invite#Ada:0",
         "not_found": "/matches/nothing",
         **{f"match_{game}": f"/matches/{match}" for game, match in over.items()},
     }
@@ -173,7 +175,8 @@ def best_matches(reader: Reader) -> list[Any]:
 
 NAMES = (
     "lobby", "matches", "players", "everybody", "player", "tournaments", "tournament",
-    "sequential_test", "knockout", "interrupted", "ladders", "ladder", "games", "not_found",
+    "sequential_test", "knockout", "interrupted", "ladders", "ladder", "games",
+    "admin", "invite", "not_found",
     *(f"match_{game}" for game in seen(games.names())),
 )  # fmt: skip
 

@@ -23,7 +23,6 @@ import { MoveList } from "./move_list.js";
 import { opensDialog } from "./navigation.js";
 import { OfferButtons } from "./offers.js";
 import { PositionBrowser, plyAfter, plyOf } from "./position_browser.js";
-import { moveText } from "./position_text.js";
 import { Rematch } from "./rematch.js";
 import { ServerConnection } from "./server_connection.js";
 import { keepChoice, switchClass } from "./settings.js";
@@ -64,6 +63,8 @@ class MatchPage {
   #isReloading = false;
   /** Shows the captured pieces, in games whose pieces have a worth. */
   #showCaptures = null;
+  /** Says what a move did, in matches that are not over. */
+  #moveText = () => "";
   #title = document.title;
 
   constructor(data) {
@@ -110,6 +111,10 @@ class MatchPage {
     if (board.material) this.#loadCaptures();
     this.#listen();
     this.#connect();
+  }
+
+  async #loadMoveText() {
+    ({ moveText: this.#moveText } = await import("./position_text.js"));
   }
 
   async #loadCaptures() {
@@ -250,6 +255,7 @@ class MatchPage {
     if (this.#record.over && !mine) return;
     if (this.#record.over) this.#record.seat = mine;
     this.#connection = this.#open("human");
+    if (!this.#record.over) this.#loadMoveText();
     this.#rematch = new Rematch(part("rematch-play"), part("rematch-text"), this.#connection, this.#record);
     setInterval(() => this.#tick(), TICK_MS);
     this.#show();
@@ -331,7 +337,7 @@ class MatchPage {
     this.#show();
     const { toMove, seat } = this.#record;
     const { board, players, positions } = this.#record;
-    const did = moveText(board, positions[before].view, event.view, event.player, players);
+    const did = this.#moveText(board, positions[before].view, event.view, event.player, players);
     const text = announcement(event, this.#record, did);
     this.#announce(text);
     if (toMove) this.#alerts.play(this.#record.hasCaptured ? "capture" : "move"); // otherwise its end follows, which has a sound
