@@ -3,7 +3,7 @@
 import { session } from "./account.js";
 import { Alerts } from "./alerts.js";
 import { AnalysisPanel } from "./analysis.js";
-import { beginsAbove, lookOf } from "./board_layout.js";
+import { beginsAbove } from "./board_layout.js";
 import { Clocks } from "./clocks.js";
 import { showConnectionStatus } from "./connection_status.js";
 import { html } from "./elements.js";
@@ -63,8 +63,8 @@ class MatchPage {
   #isReloading = false;
   /** Shows the captured pieces, in games whose pieces have a worth. */
   #showCaptures = null;
-  /** Says what a move did, in matches that are not over. */
-  #moveText = () => "";
+  /** The functions that say positions and moves, in matches that are not over. */
+  #speech = null;
   #title = document.title;
 
   constructor(data) {
@@ -105,16 +105,11 @@ class MatchPage {
     opensDialog(part("rules"));
     const request = (message) => this.#request(message);
     this.#offers = new OfferButtons(part, this.#record, request, (text) => this.#announce(text));
-    for (const seat of [1, 2]) nameSwatch(part(`seat-${seat}`).querySelector(".swatch"), lookOf(board, seat));
     this.#setClocks();
     this.#show();
     if (board.material) this.#loadCaptures();
     this.#listen();
     this.#connect();
-  }
-
-  async #loadMoveText() {
-    ({ moveText: this.#moveText } = await import("./position_text.js"));
   }
 
   async #loadCaptures() {
@@ -195,16 +190,7 @@ class MatchPage {
   /** Show the position as text. */
   async #read() {
     const { readPosition } = await import("./position_dialog.js"); // fetched at the first click
-    const { board, players } = this.#record;
-    readPosition(board, this.#shown.view, players, [part("note").textContent, ...this.#facts()]);
-  }
-
-  /** The player to move, the last move, and what the pieces look like, in sentences. */
-  #facts() {
-    const { board, players } = this.#record;
-    const { name } = this.#shown.view;
-    const looks = players.map((player, at) => lookOf(board, at + 1) && `${player} has ${lookOf(board, at + 1)}.`);
-    return [`${statusText(this.#record)}.`, name && `Last move: ${name}.`, ...looks].filter(Boolean);
+    readPosition(this.#record, this.#shown.view, part("note").textContent);
   }
 
   #enter(event) {
@@ -255,7 +241,7 @@ class MatchPage {
     if (this.#record.over && !mine) return;
     if (this.#record.over) this.#record.seat = mine;
     this.#connection = this.#open("human");
-    if (!this.#record.over) this.#loadMoveText();
+    if (!this.#record.over) this.#speech = import("./position_text.js");
     this.#rematch = new Rematch(part("rematch-play"), part("rematch-text"), this.#connection, this.#record);
     setInterval(() => this.#tick(), TICK_MS);
     this.#show();
@@ -325,7 +311,7 @@ class MatchPage {
     if (event.seat) part("take-over").hidden = true;
     this.#setClocks();
     this.#show();
-    if (event.seat && !part("announcer").hasChildNodes()) this.#announce(this.#facts().join(" "));
+    if (event.seat && !part("announcer").hasChildNodes()) this.#announcePosition();
   }
 
   #updated(event) {
@@ -335,13 +321,8 @@ class MatchPage {
     this.#browser.extend(this.#record.last, !this.#study.moves.length);
     this.#setClocks();
     this.#show();
-    const { toMove, seat } = this.#record;
-    const { board, players, positions } = this.#record;
-    const did = this.#moveText(board, positions[before].view, event.view, event.player, players);
-    const text = announcement(event, this.#record, did);
-    this.#announce(text);
-    if (toMove) this.#alerts.play(this.#record.hasCaptured ? "capture" : "move"); // otherwise its end follows, which has a sound
-    if (toMove && toMove === seat) this.#alerts.notify("Your turn", text);
+    if (this.#record.toMove) this.#alerts.play(this.#record.hasCaptured ? "capture" : "move"); // otherwise its end follows, which has a sound
+    this.#announceMove(event, this.#record.positions[before].view);
   }
 
   #takenBack(event) {
@@ -496,19 +477,24 @@ class MatchPage {
     part("losses-list").replaceChildren(...buttons);
   }
 
+  async #announcePosition() {
+    const { factsOf } = await this.#speech;
+    this.#announce(factsOf(this.#record, this.#shown.view).join(" "));
+  }
+
+  async #announceMove(event, before) {
+    const { board, players, toMove, seat } = this.#record;
+    const { moveText } = await this.#speech;
+    const text = announcement(event, this.#record, moveText(board, before, event.view, event.player, players));
+    this.#announce(text);
+    if (toMove && toMove === seat) this.#alerts.notify("Your turn", text);
+  }
+
   #announce(text) {
     const announced = part("announcer");
     announced.append(html("p", {}, text));
     if (announced.children.length > ANNOUNCED) announced.firstElementChild.remove();
   }
-}
-
-/** Give the swatch of a player the look of its pieces as a name. */
-function nameSwatch(swatch, look) {
-  if (!look) return;
-  swatch.removeAttribute("aria-hidden");
-  swatch.setAttribute("role", "img");
-  swatch.setAttribute("aria-label", look);
 }
 
 function setText(element, text) {

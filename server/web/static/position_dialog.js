@@ -1,13 +1,14 @@
 // A dialog that has a position as text: by its pieces and by its rows.
 
 import { html } from "./elements.js";
-import { piecesOf, rowsOf } from "./position_text.js";
+import { factsOf, piecesOf, rowsOf } from "./position_text.js";
 
-/** Show a position; `facts` are sentences about it, such as who is to move. */
-export function readPosition(board, view, players, facts) {
+/** Show a position of a match; `note` is a text about it. */
+export function readPosition(record, view, note) {
+  const { board, players } = record;
   const close = html("button", { class: "button", autofocus: "" }, "Close");
   const title = html("h2", { id: "position-title" }, "The position");
-  const said = facts.filter(Boolean).map((fact) => html("p", {}, fact));
+  const said = [note, ...factsOf(record, view)].filter(Boolean).map((fact) => html("p", {}, fact));
   const pieces = piecesOf(board, view, players).map(({ name, cells }) => `${name}: ${cells.join(", ")}`);
   const rows = rowsOf(board, view, players).map(({ name, text }) => `${name}: ${text}`);
   const parts = view.text

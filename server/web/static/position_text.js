@@ -1,8 +1,16 @@
 // Positions and moves in words, for people who do not see the board. Uses no element of a page.
 
-import { cellName, contentName, isUsed } from "./board_layout.js";
+import { cellName, contentName, isUsed, lookOf } from "./board_layout.js";
+import { statusText } from "./match_text.js";
 import { slides } from "./move_selection.js";
 import { keyOf } from "./pieces.js";
+
+/** The player to move or the result, the last move, and what the pieces look like, in sentences. */
+export function factsOf(record, { name }) {
+  const { board, players } = record;
+  const looks = players.map((player, at) => lookOf(board, at + 1) && `${player} has ${lookOf(board, at + 1)}.`);
+  return [`${statusText(record)}.`, name && `Last move: ${name}.`, ...looks].filter(Boolean);
+}
 
 /** The rows of a position from the top, [{name, text}]: what is on the cells that are not empty. */
 export function rowsOf(board, view, players) {
