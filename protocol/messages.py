@@ -480,6 +480,46 @@ class Kick(Request, frozen=True, kw_only=True):
     text: Label = ""
 
 
+class ListAccounts(Request, frozen=True, kw_only=True):
+    """Ask for the accounts whose names contain a text, or look as if they did."""
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
+
+    search: Annotated[str, Meta(max_length=32)] = ""
+
+
+class CreateAccounts(Request, frozen=True, kw_only=True):
+    """Register all of these names, or none if one of them is not free."""
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
+
+    names: Annotated[tuple[Name, ...], Meta(min_length=1, max_length=200)]
+
+
+class ChangeAccount(Request, frozen=True, kw_only=True):
+    """Rename an account, lock or unlock it, or replace its token.
+
+    Accounts of administrators and of bots are not changed.
+    """
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
+
+    name: Name
+    new_name: Name | None = None
+    locked: bool | None = None
+    new_token: bool = False
+
+
+class InspectServer(Request, frozen=True, kw_only=True):
+    """Ask for the state of the server."""
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
+
+
 class OpenSession(Request, frozen=True, kw_only=True):
     """Prepare a session of a name, which a program of the administrator resumes with `hello`.
 
@@ -1007,6 +1047,57 @@ class SessionOpened(Event, frozen=True, kw_only=True):
 
     session: str
     name: str
+
+
+class AccountEntry(Struct, frozen=True, omit_defaults=True):
+    """An account in a list; with its `token` if it is new. That of a bot has none."""
+
+    name: str
+    created_at: float
+    administrator: bool = False
+    locked: bool = False
+    bot: bool = False
+    token: str | None = None
+
+
+class AccountList(Event, frozen=True, kw_only=True):
+    """The accounts that an administrator has asked for, created or changed, of `total`."""
+
+    durable: ClassVar = True
+
+    accounts: tuple[AccountEntry, ...]
+    total: int
+
+
+class ServerValue(Struct, frozen=True, omit_defaults=True):
+    """A limit or a metric of the server; `text` says what it means."""
+
+    name: str
+    value: float | str
+    text: str = ""
+
+
+class LogLine(Struct, frozen=True):
+    """A warning or an error in the server's log; `at` is in seconds since 1970."""
+
+    at: float
+    level: str
+    text: str
+
+
+class ServerState(Event, frozen=True, kw_only=True):
+    """The answer to `inspect_server`.
+
+    `fault` is why the server is not healthy, `warning` what its operator should know, `jobs` what
+    runs beside the matches, and `errors` the last warnings and errors of the log.
+    """
+
+    fault: str = ""
+    warning: str = ""
+    jobs: tuple[str, ...] = ()
+    limits: tuple[ServerValue, ...] = ()
+    metrics: tuple[ServerValue, ...] = ()
+    errors: tuple[LogLine, ...] = ()
 
 
 class Ok(Event, frozen=True, kw_only=True):

@@ -258,9 +258,9 @@ class _Server:
             push = PushSender(reactor(), settings.push, settings.push_contact or "")
             carriers |= {KeepPush: push.keep, PushNotice: push.send}
         if not (settings.http and self._storage):  # only pages show the ratings
-            return EffectWorkers(carriers)
+            return EffectWorkers(carriers, None, self._compiler.progress)
         ratings = RatingUpdates(settings.database, reactor(), driver.caller(hub.store))
-        return EffectWorkers(carriers, ratings.matches_ended)
+        return EffectWorkers(carriers, ratings.matches_ended, self._compiler.progress)
 
     def _start_competitions(self, driver: Driver) -> None:
         """Start the process of the competitions. Raises CannotListenError."""
@@ -348,7 +348,7 @@ class _Server:
                 names=settings.http_name,
                 metrics_password=settings.metrics_password,
             ),
-            warning=lambda: self._driver.warning() or self._compiler.progress(),
+            warning=self._driver.warning,
         )
         where = endpoint(reactor(), host, port, proxied=False)
         text, free = "cannot listen for HTTP", f"--http {spelled(host, 0)}"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from playout.protocol.analyst import AnalysisOrder
-from playout.protocol.messages import Event
+from playout.protocol.messages import Event, ServerState
 from playout.ratings.bradley_terry import RatingProblem
 from playout.server.model.records import Record
 
@@ -119,6 +119,13 @@ class PushNotice(Struct, frozen=True, gc=False):
     notice: Mapping[str, str]
 
 
+class SendServerState(Struct, frozen=True, gc=False):
+    """Send the state of the server on a connection, with what the core does not know of it."""
+
+    connection: int
+    state: ServerState
+
+
 class WakeAt(Struct, frozen=True, gc=False):
     """Call `wake` at that time, not before; it replaces the time of an earlier `WakeAt`."""
 
@@ -154,6 +161,7 @@ Effect = (
     | RateLadder
     | KeepPush
     | PushNotice
+    | SendServerState
     | WakeAt
     | CallWhenIdle
     | Log

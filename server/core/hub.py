@@ -22,6 +22,7 @@ from playout.ratings.bradley_terry import Ratings
 from playout.server.core.accounts import BotAccounts, Directory
 from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.effects import Effect
+from playout.server.core.handlers.administration import Administration
 from playout.server.core.handlers.analyses import Analyses
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed, TournamentFeed
@@ -85,9 +86,12 @@ class Hub:
         greeting = Greeting(
             context, directory, sessions, lobby, rooms, bots, bot_accounts, software
         )
+        administration = Administration(
+            context, directory, sessions, greeting, rooms, bots, analyses, director
+        )
         play = Play(context, rooms, sessions)
         tournaments = TournamentRequests(context, director, tournament_feed)
-        subjects = (greeting, seeks, bots, play, feed, tournaments, ladders)
+        subjects = (greeting, administration, seeks, bots, play, feed, tournaments, ladders)
         handlers = handlers_of((*subjects, ladder_feed, analyses, push))
         self._handlers = {
             (sender, kind): handler for kind, handler in handlers.items() for sender in kind.sent_by
@@ -244,15 +248,7 @@ class Hub:
 
     def account_changed(self, account: Account, now: float) -> list[Effect]:
         """Use an account that an operator has changed or added."""
-        before = self.accounts.put(account)
-        proven = before and (before.digest, before.revoked) == (account.digest, account.revoked)
-        sessions = list(self.registry.sessions.values())
-        for session in [each for each in sessions if each.is_of(account)]:
-            session.account = account
-            if proven:
-                self._sessions.set_frame_limit(session)
-            else:
-                self._sessions.kick(session, "the token of this account was revoked", now)
+        self._sessions.account_changed(self.accounts.put(account), account, now)
         return self._finish_call(now)
 
     # Time.

@@ -36,6 +36,8 @@ const WIDE = 1.15;
 /** The wait before the second attempt to reload a match; before the third it is twice that. */
 const RELOAD_AGAIN_MS = 700;
 const ATTEMPTS = 5;
+/** The last announcements that are kept, so that one does not replace another that is not read yet. */
+const ANNOUNCED = 5;
 
 const part = (id) => document.getElementById(id);
 const seconds = () => performance.now() / 1000;
@@ -61,6 +63,8 @@ class MatchPage {
   #isReloading = false;
   /** Shows the captured pieces, in games whose pieces have a worth. */
   #showCaptures = null;
+  /** The functions that say positions and moves, in matches that are not over. */
+  #speech = null;
   /** Counts the score, and the captured stones of a player, in games with komi. */
   #counting = null;
   #prisonersOf = null;
@@ -135,6 +139,7 @@ class MatchPage {
     part("live").addEventListener("click", () => this.#go(Infinity));
     part("flip").addEventListener("click", () => this.#board.flip());
     part("copy").addEventListener("click", () => this.#copy());
+    part("read").addEventListener("click", () => this.#read());
     part("entry").addEventListener("submit", (event) => this.#enter(event));
     part("resign").addEventListener("click", () => part("resign-dialog").showModal());
     part("resign-dialog").addEventListener("close", ({ target }) => {
@@ -193,6 +198,12 @@ class MatchPage {
     }
   }
 
+  /** Show the position as text. */
+  async #read() {
+    const { readPosition } = await import("./position_dialog.js"); // fetched at the first click
+    readPosition(this.#record, this.#shown.view, part("note").textContent);
+  }
+
   #enter(event) {
     event.preventDefault();
     const field = part("entry-move");
@@ -241,6 +252,7 @@ class MatchPage {
     if (this.#record.over && !mine) return;
     if (this.#record.over) this.#record.seat = mine;
     this.#connection = this.#open("human");
+    if (!this.#record.over) this.#speech = import("./position_text.js");
     this.#rematch = new Rematch(part("rematch-play"), part("rematch-text"), this.#connection, this.#record);
     setInterval(() => this.#tick(), TICK_MS);
     this.#show();
@@ -311,6 +323,7 @@ class MatchPage {
     if (event.seat) part("take-over").hidden = true;
     this.#setClocks();
     this.#show();
+    if (event.seat && !part("announcer").hasChildNodes()) this.#announcePosition();
   }
 
   #updated(event) {
@@ -320,11 +333,8 @@ class MatchPage {
     this.#browser.extend(this.#record.last, !this.#study.moves.length);
     this.#setClocks();
     this.#show();
-    const { toMove, seat } = this.#record;
-    const text = announcement(event, this.#record);
-    this.#announce(text);
-    if (toMove) this.#alerts.play(this.#record.hasCaptured ? "capture" : "move"); // otherwise its end follows, which has a sound
-    if (toMove && toMove === seat) this.#alerts.notify("Your turn", text);
+    if (this.#record.toMove) this.#alerts.play(this.#record.hasCaptured ? "capture" : "move"); // otherwise its end follows, which has a sound
+    this.#announceMove(event, this.#record.positions[before].view);
   }
 
   #takenBack(event) {
@@ -388,6 +398,11 @@ class MatchPage {
 
   // The display.
 
+  /** The position on the board. */
+  get #shown() {
+    return this.#study.position ?? this.#record.positions[this.#browser.ply];
+  }
+
   #setClocks() {
     const { over, last, toMove } = this.#record;
     this.#clocks.set(this.#record.clocksAt(over ? this.#browser.ply : last), toMove, seconds());
@@ -408,7 +423,7 @@ class MatchPage {
     const record = this.#record;
     const { ply, live } = this.#browser;
     this.#study.show(ply, record.over || !record.players.includes(session()?.name));
-    const position = this.#study.position ?? record.positions[ply];
+    const position = this.#shown;
     const mine = record.seat !== null && record.seat === record.toMove;
     const mayPlay = mine && this.#isConnected && this.#sent < 0;
     const isLast = live && !this.#study.moves.length;
@@ -480,8 +495,23 @@ class MatchPage {
     part("losses-list").replaceChildren(...buttons);
   }
 
+  async #announcePosition() {
+    const { factsOf } = await this.#speech;
+    this.#announce(factsOf(this.#record, this.#shown.view).join(" "));
+  }
+
+  async #announceMove(event, before) {
+    const { board, players, toMove, seat } = this.#record;
+    const { moveText } = await this.#speech;
+    const text = announcement(event, this.#record, moveText(board, before, event.view, event.player, players));
+    this.#announce(text);
+    if (toMove && toMove === seat) this.#alerts.notify("Your turn", text);
+  }
+
   #announce(text) {
-    part("announcer").textContent = text;
+    const announced = part("announcer");
+    announced.append(html("p", {}, text));
+    if (announced.children.length > ANNOUNCED) announced.firstElementChild.remove();
   }
 }
 
