@@ -31,6 +31,7 @@ from playout.server.core.handlers.joined_sessions import JoinedSessions
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.play import Play
 from playout.server.core.handlers.push import PushNotices
+from playout.server.core.handlers.puzzles import Puzzles
 from playout.server.core.handlers.seeks import Lobby, Pairing, SeekClosed, Seeks
 from playout.server.core.handlers.tournament_director import TournamentDirector, TournamentOver
 from playout.server.core.handlers.tournaments import TournamentRequests
@@ -92,7 +93,7 @@ class Hub:
         play = Play(context, rooms, sessions)
         tournaments = TournamentRequests(context, director, tournament_feed)
         subjects = (greeting, administration, seeks, bots, play, feed, tournaments, ladders)
-        handlers = handlers_of((*subjects, ladder_feed, analyses, push))
+        handlers = handlers_of((*subjects, ladder_feed, analyses, push, Puzzles(context)))
         self._handlers = {
             (sender, kind): handler for kind, handler in handlers.items() for sender in kind.sent_by
         }
