@@ -459,7 +459,7 @@ class MatchPage {
     this.#showAnalysis(position);
     this.#study.draw();
     this.#counting?.show(isLast);
-    if (this.#counting && isLast) this.#board.highlight(this.#counting.marks);
+    if (this.#counting?.marks.length && isLast) this.#board.highlight(this.#counting.marks);
     setText(part("status"), statusText(record));
     setText(part("reason"), record.result ? reasonText(record.result) : "");
     const tried = this.#study.moves.length;
