@@ -44,7 +44,8 @@ from playout.protocol.messages import (
 
 #: Seconds for which a lost connection is tried again; this process ends with its server anyway.
 _RETRY_S = 60.0
-_BACK_OFF = BackOff(1.0, 60.0)
+#: Pauses of a bot that cannot enter the ladder, as after a kill, when its old match still runs.
+_BACK_OFF = BackOff(1.0, 10.0)
 #: The longest match against a house bot, and the longest wait for its start, in seconds.
 MATCH_S, START_S = 900.0, 60.0
 #: Reasons of a loss that are faults of a bot.

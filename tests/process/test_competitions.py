@@ -8,7 +8,6 @@ import os
 import re
 import resource
 import select
-import signal
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -17,14 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from playout.competition.submissions import Submissions
 from playout.sandbox import machine
-from playout.server.tournament.competition_file import read
 from support.commands import finish, run, start
 from support.competitions import FIRST, KEPT, LATER, PAST, PLAYER, Cup, bot, require_sandbox
 from support.raw_client import RawClient
 from support.requirements import skip_without
-from support.scale import repetitions
 from support.waiting import wait_until
 
 pytestmark = pytest.mark.usefixtures("_sandbox")
@@ -329,32 +325,6 @@ def test_others_cannot_enter_the_ladder(cup: Cup) -> None:
     assert code == 1
     assert "the ladder of nim" in output
     assert "is for a competition" in output
-
-
-@pytest.mark.timeout(900)  # with --slow
-def test_after_a_kill_each_submission_is_handled_once(tmp_path: Path) -> None:
-    cup = Cup(tmp_path)
-    rounds = repetitions(30, short=2)
-    names = [f"Team {number}" for number in range(rounds)]
-    for name in names:
-        cup.account(name)
-    numbers: dict[str, int] = {}
-    with cup.running():
-        for turn, name in enumerate(names):
-            numbers[name] = cup.hand_in(name, bot(FIRST if turn % 2 else "1 / 0"))
-            if turn % 3 == 1:  # while something of it runs
-                wait_until(lambda: cup.processes() or None)
-            os.kill(cup.host(), signal.SIGKILL)
-            wait_until(lambda: not cup.processes(), "the end of what it has started")
-            cup.wait_until_ready()
-        for turn, name in enumerate(names):
-            state = cup.ended(name, numbers[name])["state"]
-            assert state == ("accepted" if turn % 2 else "refused")
-        assert cup.server
-        cup.server.process.kill()
-    wait_until(lambda: not cup.processes(), "the end of what it has started")
-    stored = list(Submissions(read(cup.file)))
-    assert [each.id for each in stored] == sorted(numbers.values())
 
 
 def test_a_person_does_not_play_the_matches_of_a_submission(cup: Cup) -> None:
