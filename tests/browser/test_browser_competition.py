@@ -9,7 +9,8 @@ from playwright.sync_api import Browser, expect
 
 from support.browser import PATIENCE_S
 from support.commands import run
-from support.competitions import Cup, bot, packed, require_sandbox
+from support.competitions import Cup, require_sandbox
+from testbed.handed_in import bot, packed
 
 #: A text of a bot that must be shown as text.
 HOSTILE = "raise SystemExit('<img src=x onerror=hacked=1>')"

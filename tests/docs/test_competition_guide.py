@@ -14,7 +14,8 @@ from playout.competition.submissions import STAGES
 from playout.server.storage import Database
 from playout.server.tournament.competition_file import BOT_PROTOCOLS, Competition
 from support.commands import run
-from support.competitions import Cup, bot, packed, require_sandbox
+from support.competitions import Cup, require_sandbox
+from testbed.handed_in import bot, packed
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "competitions.md").read_text(encoding="utf-8")
 #: The commands with a prompt, and those of blocks without output.

@@ -20,9 +20,10 @@ import pytest
 from playout.competition.submissions import Submissions
 from playout.server.tournament.competition_file import read
 from support.commands import run
-from support.competitions import FIRST, KEPT, Cup, bot, require_sandbox
+from support.competitions import KEPT, Cup, require_sandbox
 from support.scale import repetitions
 from support.waiting import PATIENCE_S, wait_until
+from testbed.handed_in import FIRST, bot
 
 KILLS = repetitions(30, short=2)
 SUBMISSIONS = repetitions(200, short=8)
@@ -197,10 +198,10 @@ class Victims:
     def _kill_program(self) -> None:
         """Kill a guard, a watcher, a sandbox, or what runs in it."""
         victim = self._chance.choice(wait_until(self._cup.processes, "a program"))
-        self.hit |= {int(number) for number in re.findall(r"/submissions/(\d+)/", words(victim))}
+        self.hit |= {int(number) for number in re.findall(r"/submissions/(\d+)", words(victim))}
         with contextlib.suppress(OSError):  # or where it runs
             place = os.readlink(f"/proc/{victim}/cwd")
-            self.hit |= {int(number) for number in re.findall(r"/submissions/(\d+)/", place)}
+            self.hit |= {int(number) for number in re.findall(r"/submissions/(\d+)", place)}
         with contextlib.suppress(ProcessLookupError):
             os.kill(victim, signal.SIGKILL)
 

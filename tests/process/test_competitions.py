@@ -18,10 +18,11 @@ import pytest
 
 from playout.sandbox import machine
 from support.commands import finish, run, start
-from support.competitions import FIRST, KEPT, LATER, PAST, PLAYER, Cup, bot, require_sandbox
+from support.competitions import KEPT, PAST, Cup, require_sandbox
 from support.raw_client import RawClient
 from support.requirements import skip_without
 from support.waiting import wait_until
+from testbed.handed_in import FIRST, LATER, PLAYER, bot
 
 pytestmark = pytest.mark.usefixtures("_sandbox")
 _SECRETS = "import glob, os\nfor each in {}:\n    assert not os.path.exists(each), each\n"

@@ -5,11 +5,9 @@ from __future__ import annotations
 import base64
 import contextlib
 import http.client
-import io
 import json
 import os
 import secrets
-import tarfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -27,6 +25,7 @@ from support.commands import RunningServer, running_server
 from support.processes import is_gone
 from support.requirements import skip_without
 from support.waiting import wait_until
+from testbed.handed_in import packed
 from testbed.machine import reserve_port, runs
 
 FILE = """\
@@ -50,24 +49,6 @@ player = "random"
 rounds = 1
 """
 FUTURE, PAST = "2100-01-01T00:00:00Z", "2020-01-01T00:00:00Z"
-#: A bot that chooses the first action.
-FIRST = """\
-import json, sys
-for line in sys.stdin:
-    told = json.loads(line)
-    print(told["legal_actions"][0], flush=True)
-"""
-#: Answers the positions of the check, and then does this.
-LATER = FIRST.replace("    print(", '    if len(told["moves"]) > 1: {}\n    print(')
-PLAYER = '''\
-"""Takes the first action."""
-from playout.players import Player, PlayResult
-
-class First(Player):
-    def choose(self, states, limit):
-        print("I think")
-        return PlayResult(self.game.legal_actions(states[-1])[0])
-'''
 #: What remains of a submission that is refused.
 KEPT = {"upload", "submission.json", "log.txt", "engines.toml", "matches.jsonl"}
 
@@ -76,23 +57,6 @@ def require_sandbox() -> None:
     lacking = machine.missing()
     if "bubblewrap" in lacking or "seccomp" in lacking:
         skip_without(f"a sandbox ({lacking})")
-
-
-def bot(program: str = FIRST, **keys: str) -> dict[str, str]:
-    """Return the files of a Python program that reads lines; `keys` are those of bot.toml."""
-    keys = {"protocol": "lines", "command": "python3 bot.py"} | keys
-    toml = "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items())
-    return {"bot.py": program, "bot.toml": toml}
-
-
-def packed(files: Mapping[str, str]) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
-        for name, text in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(text.encode())
-            archive.addfile(info, io.BytesIO(text.encode()))
-    return buffer.getvalue()
 
 
 def handed_in(submissions: Submissions, team: str, at: float | None = None) -> Submission:
