@@ -182,15 +182,7 @@ STARTS = repetitions(80, short=8)
 @pytest.mark.parametrize("delay_s", [0.08 * each / STARTS for each in range(STARTS)])
 def test_nothing_is_left_when_the_parent_is_killed_at_the_start(delay_s: float) -> None:
     mark = f"playout-test-{os.getpid()}-{delay_s}"
-    words = [
-        sys.executable,
-        "-I",
-        "-S",
-        "-c",
-        PARENT,
-        *python("import time; time.sleep(600)"),
-        mark,
-    ]
+    command = [*python("import time; time.sleep(600)"), mark]
 
     def left() -> list[Path]:
         found = []
