@@ -92,10 +92,10 @@ def _become(words: list[str], rules: bytes, memory: int, watcher: int) -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != watcher:  # it exited before the call
         os._exit(_KILLED)
-    for each in (signal.SIGPIPE, signal.SIGTERM):  # Python ignores the first one
-        signal.signal(each, signal.SIG_DFL)
-    for each in (3, 6):
-        os.set_inheritable(each, True)
+    for number in (signal.SIGPIPE, signal.SIGTERM):  # Python ignores the first one
+        signal.signal(number, signal.SIG_DFL)
+    for descriptor in (3, 6):
+        os.set_inheritable(descriptor, True)
     for kind, most in (
         (resource.RLIMIT_DATA, memory),
         (resource.RLIMIT_FSIZE, memory),
