@@ -157,7 +157,7 @@ async function refresh() {
     const submissions = record ? record.submissions : you.team && (await ask("submissions"));
     at("own").hidden = record !== null && !submissions;
     at("whose").textContent = record ? `Submissions of ${team}` : "Your submissions";
-    if (submissions) showOwn(submissions);
+    showOwn(submissions ?? []);
     if (you.staff) showAll(await ask("staff"));
     if (shown !== null) showOne(await ask(`submissions/${shown}`));
   } catch (error) {

@@ -7,7 +7,8 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from playout.competition.submissions import MatchUse, Submissions
+from playout.competition.submissions import Submissions
+from playout.players.engines.process import MatchUse
 from playout.server.tournament.competition_file import read
 from support import scale
 from support.competitions import KEPT, Cup, require_sandbox
@@ -60,7 +61,7 @@ def test_a_class_hands_in_at_once(tmp_path: Path) -> None:
             assert 64 <= use.memory_mb < 200
             assert use.end == "the end of the match"
         shown = cup.ask("GET", f"submissions/{numbers['C']}", "C")[1]["uses"]
-        assert shown[-1].keys() == {"match", "cpu_s", "memory_mb", "end"}
+        assert shown[-1].keys() == {"match", "seat", "cpu_s", "memory_mb", "end"}
         (match,) = set(re.findall("Match ([0-9a-f]+)", done["crash at move ten"]["log"]))
         use = wait_until(lambda: use_of(cup, numbers["crash at move ten"], match))
         assert use.cpu_s < 0.5

@@ -7,13 +7,11 @@ import os
 import random
 import re
 import signal
-import sqlite3
 import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -42,13 +40,6 @@ BOTS = (
 BUILD_S, OTHERS_S = 5, 240
 LIMITS = {"unpack": OTHERS_S, "build": BUILD_S, "check": OTHERS_S}
 TICKS = os.sysconf("SC_CLK_TCK")
-#: What two finals have in common: matches between submissions, and openings of all matches. The
-#: house bot plays at random.
-PLAYED = """
-    SELECT fixture, first, second, ply, action, CASE WHEN ply >= opening THEN winner END
-    FROM matches JOIN moves ON match = id
-    WHERE 'House' NOT IN (first, second) OR ply < opening ORDER BY fixture, ply
-"""
 
 
 class Watcher:
@@ -148,7 +139,7 @@ def test_each_submission_ends_once_whatever_is_killed(tmp_path: Path) -> None:
     assert watcher.oldest_s["build"] < BUILD_S + PATIENCE_S
     assert watcher.oldest_s["others"] < OTHERS_S
     assert run("playout-competition", "close", str(cup.file))[0] == 0
-    finals = [final(cup) for _ in (1, 2)]
+    finals = [cup.final() for _ in (1, 2)]
     assert finals[0] == finals[1]
     assert len({fixture for fixture, *_ in finals[0]}) >= TEAMS * (TEAMS + 1)
     assert not list(temporary.iterdir())
@@ -204,14 +195,3 @@ class Victims:
             self.hit |= {int(number) for number in re.findall(r"/submissions/(\d+)", place)}
         with contextlib.suppress(ProcessLookupError):
             os.kill(victim, signal.SIGKILL)
-
-
-def final(cup: Cup) -> list[tuple[Any, ...]]:
-    """Play the final from its beginning; return its moves."""
-    for each in (cup.folder / "cup").glob("final.db*"):
-        each.unlink()
-    environment = os.environ | cup.environment
-    code, output = run("playout-competition", "final", str(cup.file), env=environment)
-    assert code == 0, output
-    with contextlib.closing(sqlite3.connect(cup.folder / "cup" / "final.db")) as database:
-        return list(database.execute(PLAYED))

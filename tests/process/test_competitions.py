@@ -148,6 +148,37 @@ def test_only_the_author_reads_a_submission(cup: Cup) -> None:
             assert status == 401, text
 
 
+def test_only_members_and_staff_see_the_submissions_of_a_team(tmp_path: Path) -> None:
+    (tmp_path / "class.csv").write_text("account,team\nAda,Reds\nBob,Reds\nCyd,\n")
+    cup = Cup(tmp_path, more='roster = "class.csv"')
+    for name in ("Ada", "Bob", "Cyd"):
+        cup.account(name)
+    cup.account("Tea", administrator=True)
+    with cup.running():
+        bad, good = (cup.hand_in("Ada", bot(*program)) for program in (("1 / 0",), ()))
+        done = cup.ended("Bob", good)
+        wait_until(lambda: len(cup.ask("GET", "teams/Reds")[1]["matches"]) > 2, "rated matches")
+        for name, accounts in (("", None), ("Cyd", None), ("Bob", ["Ada", "Bob"]),
+                               ("Tea", ["Ada", "Bob"])):  # fmt: skip
+            status, told = cup.ask("GET", "teams/Reds", name)
+            assert (status, told["accounts"]) == (200, accounts)
+            assert [each["version"] for each in told["versions"]] == [done["version"]]
+            assert "Reds" in told["matches"][0]["players"]
+            if accounts:
+                assert [each["id"] for each in told["submissions"]] == [bad, good]
+            else:
+                assert "zero" not in str(told)
+                assert cup.ask("GET", f"submissions/{bad}", name)[0] == (404 if name else 401)
+        assert cup.ask("GET", "teams/Cyd")[1]["matches"] == []
+        for name in ("House", "Nobody", "Ada"):
+            assert cup.ask("GET", f"teams/{name}", "Tea")[0] == 404
+    cup.file.write_text(cup.file.read_text().replace("pause_s", "visible = false\npause_s"))
+    with cup.running():
+        for name, status in (("", 403), ("Cyd", 403), ("Bob", 200), ("Tea", 200)):
+            assert cup.ask("GET", "teams/Reds", name)[0] == status
+        assert cup.ask("GET", "teams/Nobody")[0] == 403
+
+
 @pytest.mark.parametrize(
     ("path", "body", "status"),
     [

@@ -8,6 +8,7 @@ import http.client
 import json
 import os
 import secrets
+import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -21,7 +22,7 @@ from playout.sandbox import machine
 from playout.server.core.accounts import digest
 from playout.server.model.records import Account
 from playout.server.storage import Database
-from support.commands import RunningServer, running_server
+from support.commands import RunningServer, run, running_server
 from support.processes import is_gone
 from support.requirements import skip_without
 from support.waiting import wait_until
@@ -51,6 +52,14 @@ rounds = 1
 FUTURE, PAST = "2100-01-01T00:00:00Z", "2020-01-01T00:00:00Z"
 #: What remains of a submission that is refused.
 KEPT = {"upload", "submission.json", "log.txt", "engines.toml", "matches.jsonl"}
+
+#: What two finals have in common: matches between submissions, and openings of all matches. The
+#: house bot plays at random.
+PLAYED = """
+    SELECT fixture, first, second, ply, action, CASE WHEN ply >= opening THEN winner END
+    FROM matches JOIN moves ON match = id
+    WHERE 'House' NOT IN (first, second) OR ply < opening ORDER BY fixture, ply
+"""
 
 
 def require_sandbox() -> None:
@@ -165,6 +174,19 @@ class Cup:
             return told if told["ended_at"] is not None else None
 
         return wait_until(found, f"submission {number}", seconds=120)
+
+    def final(self, *options: str) -> list[tuple[Any, ...]]:
+        """Play the final from its beginning; return its moves."""
+        folder = self.folder / self.name
+        for each in folder.glob("final.db*"):
+            each.unlink()
+        environment = os.environ | self.environment
+        code, output = run(
+            "playout-competition", "final", str(self.file), *options, env=environment
+        )
+        assert code == 0, output
+        with closing(sqlite3.connect(folder / "final.db")) as database:
+            return list(database.execute(PLAYED))
 
     def processes(self) -> list[int]:
         """Return the processes that were started for submissions.
