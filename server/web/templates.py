@@ -29,6 +29,7 @@ _MEDIA_TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".png": "image/png",
     ".svg": "image/svg+xml",
+    ".webmanifest": "application/manifest+json",
 }
 
 
@@ -108,7 +109,7 @@ def _time_in_words(time: TimeControl) -> str:
 
 def _seconds(seconds: float) -> str:
     """A duration in the largest unit of which it is a multiple."""
-    for unit, name in ((3600, "hour"), (60, "minute")):
+    for unit, name in _UNITS:
         if seconds >= unit and seconds % unit == 0:
             return counted(int(seconds // unit), name)
     return f"{decimal(seconds)} second{'' if seconds == 1 else 's'}"

@@ -3,7 +3,7 @@
 // A clockState is the time that a player has left, {main_s, periods}; a timeControl is the time that
 // a clock starts with, {main_s, increment_s, periods, period_s}. See "Clocks" in docs/protocol.md.
 
-const LOW_S = 10;
+const LOW_S = 10, DAY_S = 86_400;
 
 /** The clockState after a clock has run for `elapsed` seconds more. */
 export function clockAfter(clockState, timeControl, elapsed) {
@@ -24,8 +24,14 @@ export function formatClock(clockState, timeControl) {
   return { time: formatSeconds(seconds), periods: rest, low: seconds < LOW_S && periods === 0 };
 }
 
-/** 9.4, 0:10, 1:05, 1:00:00. Shows tenths below ten seconds. */
+/** Does a timeControl give a day or more at the start, so that nobody has to stay connected? */
+export function isCorrespondence({ main_s, periods, period_s }) {
+  return main_s + periods * period_s >= DAY_S;
+}
+
+/** 9.4, 0:10, 1:05, 1:00:00, 2 d 3 h. Shows tenths below ten seconds. */
 export function formatSeconds(seconds) {
+  if (seconds >= DAY_S) return `${Math.floor(seconds / DAY_S)} d ${Math.floor((seconds % DAY_S) / 3600)} h`;
   if (seconds < LOW_S) return (Math.floor(seconds * 10) / 10).toFixed(1);
   const whole = Math.ceil(seconds);
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
@@ -58,6 +64,12 @@ export class Clocks {
     if (!this.#clockStates || !this.#timeControls) return null;
     const elapsed = (seat) => (seat === this.#running ? now - this.#since : 0);
     return this.#clockStates.map((clockState, at) => clockAfter(clockState, this.#timeControls[at], elapsed(at + 1)));
+  }
+
+  /** The seconds that `seat` has left in all. */
+  left(seat, now) {
+    const { main_s, periods } = this.at(now)[seat - 1];
+    return main_s + periods * this.#timeControls[seat - 1].period_s;
   }
 
   /** The text of the clock of `seat`, as from formatClock; null without clocks. */

@@ -7,7 +7,9 @@ import { updateKeyedList } from "./keyed_list.js";
 import { LiveBoards } from "./live_boards.js";
 import { matchAddress, openMatch, opensDialog } from "./navigation.js";
 import { NewMatchForm } from "./new_match.js";
+import { OwnMatches, isByCorrespondence } from "./own_matches.js";
 import { Overview } from "./overview.js";
+import { showRating } from "./seek_ratings.js";
 import { ServerConnection } from "./server_connection.js";
 import { clockText, gameText, titles } from "./wording.js";
 
@@ -36,11 +38,13 @@ const connection = new ServerConnection({
 const boards = new LiveBoards(find("matches"), connection, (number) => {
   find("no-matches").hidden = number > 0;
 });
+const byCorrespondence = new OwnMatches(connection);
 const newMatch = new NewMatchForm(connection, data);
 opensDialog(find("new-rules"));
 
 function receive(event) {
   boards.receive(event);
+  byCorrespondence.receive(event);
   if (overview.apply(event)) {
     for (const seek of event.closed ?? []) challenges.delete(seek);
     show();
@@ -70,6 +74,7 @@ const handlers = {
       openMatch(event.match);
     }
     known.add(event.match);
+    if (isByCorrespondence(event)) return;
     ownMatches.set(event.match, event);
     showForMe();
   },
@@ -125,18 +130,29 @@ function seekItem(seek) {
   const terms = [gameText(game), clockText(seek.clock)];
   if (rated) terms.push("rated");
   if (seat) terms.push(seat === 1 ? "you move second" : "you move first");
+  const rating = html("span", { class: "muted small" });
+  if (name !== connection.name) showRating(rating, name, game);
   const description = html(
     "div",
     {},
     html("strong", { class: "name" }, name),
+    " ",
+    rating,
     html("br"),
     html("span", { class: "muted small", title: `${game}, ${seek.clock ?? "any clock"}` }, terms.join(", ")),
   );
   const control =
     name === connection.name
-      ? html("span", { class: "chip accent" }, "yours")
+      ? ownControl(seek)
       : button("Play", `Play ${gameText(game)} against ${name}`, () => newMatch.accept(seek, find("seeks-error")));
   return html("li", { class: "seek" }, description, control);
+}
+
+/** A seek that stays open without its page can be closed here. */
+function ownControl({ seek, game }) {
+  if (newMatch.isOf(seek)) return html("span", { class: "chip accent" }, "yours");
+  const cancel = () => connection.request({ type: "cancel", seek }).catch(() => {});
+  return button("Cancel", `Cancel your seek for ${gameText(game)}`, cancel);
 }
 
 function showResults(outcomes) {

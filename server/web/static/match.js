@@ -61,6 +61,9 @@ class MatchPage {
   #isReloading = false;
   /** Shows the captured pieces, in games whose pieces have a worth. */
   #showCaptures = null;
+  /** Counts the score, and the captured stones of a player, in games with komi. */
+  #counting = null;
+  #prisonersOf = null;
   #title = document.title;
 
   constructor(data) {
@@ -74,8 +77,8 @@ class MatchPage {
       label: `Board of ${document.querySelector("h1").textContent}`,
       players,
       choices: part("choices"),
-      confirms: () => part("confirm").checked && this.#record.legalMoves.length > 0,
-      onChoose: (action) => this.#study.play(action) || this.#play(action),
+      confirms: () => part("confirm").checked && this.#record.legalMoves.length > 0 && !this.#counting?.isActive,
+      onChoose: (action) => this.#counting?.choose(action) || this.#study.play(action) || this.#play(action),
     });
     const go = (ply) => this.#go(ply);
     this.#moves = new MoveList(part("moves"), go);
@@ -104,12 +107,20 @@ class MatchPage {
     this.#setClocks();
     this.#show();
     if (board.material) this.#loadCaptures();
+    if (board.komi !== undefined) this.#loadCounting(request);
     this.#listen();
     this.#connect();
   }
 
   async #loadCaptures() {
     ({ showCaptures: this.#showCaptures } = await import("./captures.js"));
+    this.#show();
+  }
+
+  async #loadCounting(request) {
+    const { Counting, prisonersOf } = await import("./counting.js");
+    this.#counting = new Counting(part, this.#record, request, () => this.#show());
+    this.#prisonersOf = prisonersOf;
     this.#show();
   }
 
@@ -261,6 +272,7 @@ class MatchPage {
 
   #take(event) {
     this.#offers.receive(event);
+    this.#counting?.receive(event);
     if (event.type === "started") this.#started(event);
     else if (event.type === "update") this.#updated(event);
     else if (event.type === "taken_back") this.#takenBack(event);
@@ -280,8 +292,10 @@ class MatchPage {
   async #welcome(event) {
     const { id } = this.#record;
     part("notice").textContent = "";
-    part("take-over").hidden = !event.away?.includes(id);
+    const isAway = event.away?.includes(id) ?? false;
+    part("take-over").hidden = !isAway || this.#record.isSlow;
     if (this.#record.over) return;
+    if (isAway && this.#record.isSlow) this.#takeOver();
     try {
       await this.#connection.request({ type: "watch", match: id });
     } catch (error) {
@@ -397,7 +411,9 @@ class MatchPage {
     const position = this.#study.position ?? record.positions[ply];
     const mine = record.seat !== null && record.seat === record.toMove;
     const mayPlay = mine && this.#isConnected && this.#sent < 0;
-    if (mayPlay && live) this.#board.show(position.view, record.legalMoves, record.toMove);
+    const isLast = live && !this.#study.moves.length;
+    if (this.#counting?.isActive && isLast) this.#board.show(position.view, this.#counting.moves(position.view));
+    else if (mayPlay && live) this.#board.show(position.view, record.legalMoves, record.toMove);
     else {
       const mayPlan = live && this.#isConnected && record.seat !== null && !mine && !record.over;
       const planner = mayPlan ? record.seat : 0;
@@ -406,6 +422,8 @@ class MatchPage {
     this.#moves.show(record, ply);
     this.#showAnalysis(position);
     this.#study.draw();
+    this.#counting?.show(isLast);
+    if (this.#counting && isLast) this.#board.highlight(this.#counting.marks);
     setText(part("status"), statusText(record));
     setText(part("reason"), record.result ? reasonText(record.result) : "");
     const tried = this.#study.moves.length;
@@ -414,6 +432,8 @@ class MatchPage {
     setText(part("note"), [shown, position.view.note].filter(Boolean).join(" · "));
     for (const seat of [1, 2]) {
       part(`seat-${seat}`).classList.toggle("to-move", record.toMove === seat);
+      const prisoners = this.#prisonersOf?.(record.positions, ply, seat);
+      if (prisoners !== undefined) setText(part(`captures-${seat}`), prisoners ? `captured: ${prisoners}` : "");
       this.#showCaptures?.(part(`captures-${seat}`), record.board, record.positions[0].view, position.view, seat);
     }
     part("is-live").hidden = record.over;

@@ -1,8 +1,7 @@
 // What the page knows of a match: its positions, the player to move, the clocks, the result. Uses
 // no element of a page.
 
-/** Clocks that give a player as many seconds at a time are slow. */
-const SLOW_S = 86400;
+import { isCorrespondence } from "./clocks.js";
 
 /** Kept up to date by the server's events. `positions[ply]` is the position after `ply` moves:
  * {view, action, player, info, clocks}; all but the view belong to the move that led there. */
@@ -30,7 +29,7 @@ export class MatchRecord {
     this.judge = "";
     /** How many people watch. */
     this.spectators = 0;
-    /** The open offers of the players, {offer, player, ply}; known to players only. */
+    /** The open offers of the players, {offer, player, ply, dead, lead}; known to players only. */
     this.offers = [];
     /** What this person has offered in vain since their last move. */
     this.declined = new Set();
@@ -54,8 +53,7 @@ export class MatchRecord {
 
   /** Has a player a day or more for a move? */
   get isSlow() {
-    const longest = ({ main_s, increment_s, period_s }) => Math.max(main_s, increment_s, period_s);
-    return this.timeControls?.some((each) => longest(each) >= SLOW_S) ?? false;
+    return this.timeControls?.some(isCorrespondence) ?? false;
   }
 
   /** Has a player moved several times in a row? */
@@ -142,8 +140,8 @@ export class MatchRecord {
   }
 
   /** Apply an `offered`. */
-  offer({ offer, player, ply }) {
-    this.offers = [...this.offers.filter((each) => each.player !== player), { offer, player, ply }];
+  offer({ type, match, re, ...offer }) {
+    this.offers = [...this.offers.filter(({ player }) => player !== offer.player), offer];
   }
 
   /** Apply an `offer_closed`. */

@@ -41,7 +41,8 @@ export function announcement({ player, view }, record) {
 }
 
 /** An open offer in words. */
-export function offerText({ offer, player }, { players, seat }) {
+export function offerText({ offer, player, lead }, { players, seat }) {
+  if (offer === "score") return scoreOfferText(player, lead, players, seat);
   if (player !== seat) {
     return `${players[player - 1]} ${offer === "draw" ? "offers a draw" : "asks to take a move back"}.`;
   }
@@ -49,10 +50,21 @@ export function offerText({ offer, player }, { players, seat }) {
   return `${made}. ${players[2 - seat]} can accept, or decline by a move.`;
 }
 
+/** The result of a score: `lead` are the points by which player 1 is ahead. */
+export function leadText(lead, players) {
+  return lead === 0 ? "a tie" : `${players[lead > 0 ? 0 : 1]} wins by ${Math.abs(lead)}`;
+}
+
+function scoreOfferText(player, lead, players, seat) {
+  const result = leadText(lead ?? 0, players);
+  if (player !== seat) return `${players[player - 1]} offers to count: ${result}.`;
+  return `You offer to count: ${result}. ${players[2 - seat]} can accept, or decline by a move.`;
+}
+
 /** How an offer was closed that was not accepted. */
 export function closedOfferText({ offer, player, how }, { players, seat }) {
   const closer = how === "withdrawn" ? player : 3 - player;
-  const what = offer === "draw" ? "the draw" : "the takeback";
+  const what = { draw: "the draw", takeback: "the takeback", score: "the score" }[offer];
   return `${closer === seat ? "You have" : `${players[closer - 1]} has`} ${how} ${what}.`;
 }
 

@@ -4,7 +4,7 @@ import { FriendLink } from "./friend_link.js";
 import { GameChoice } from "./game_choice.js";
 import { OpponentChoice } from "./opponent_choice.js";
 import { read, write } from "./storage.js";
-import { clockText, gameText } from "./wording.js";
+import { clockText, gameText, givesDays } from "./wording.js";
 
 /** The key of the choices that the browser keeps for the next visit. */
 const KEPT = "new-match";
@@ -64,12 +64,22 @@ export class NewMatchForm {
     return this.#request !== null;
   }
 
-  /** Handle a `welcome`: the server closed the seek with the old connection, so it is sent again. */
+  /**
+   * Handle a `welcome`: the server closed the seek with the old connection, so it is sent again. One
+   * for a match by correspondence is still open.
+   */
   welcome({ bots = [], guest }) {
     this.#opponent.showBots(bots);
     this.#showRated(guest ?? false);
+    const lasts = this.#seek && givesDays(this.#request.clock);
     this.#seek = null;
-    if (this.#request) this.#send(this.#request, this.#error);
+    if (lasts) this.#stop();
+    else if (this.#request) this.#send(this.#request, this.#error);
+  }
+
+  /** Does the form wait for the match of this seek? */
+  isOf(seek) {
+    return seek === this.#seek;
   }
 
   /** Offer these players as opponents. */
@@ -199,5 +209,6 @@ function waitingText({ type, player, opponent, game, clock, link }) {
   const terms = `${gameText(game)}, ${clockText(clock)}`;
   if (type === "challenge_bot") return `${player} is getting ready: ${terms}`;
   if (opponent) return `Waiting for ${opponent} to accept: ${terms}`;
-  return `Waiting for ${link ? "your friend" : "an opponent"}: ${terms}`;
+  const hint = givesDays(clock) ? ". You may leave this page meanwhile." : "";
+  return `Waiting for ${link ? "your friend" : "an opponent"}: ${terms}${hint}`;
 }

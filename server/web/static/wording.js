@@ -1,5 +1,7 @@
 // What people call games and clocks, as server/web/templates.py writes them.
 
+const PER_MOVE = /^([\d.]+)\/move$/, MAIN_AND_MORE = /^([\d.]+)\+(?:(\d+)x)?([\d.]+)$/;
+
 /** What people call each game, by its name: to be filled by the page. */
 export const titles = new Map();
 
@@ -25,11 +27,20 @@ export function clockText(clock) {
   return clock === "none" ? "no clock" : clock.split(" | ").map(timeText).join(" | ");
 }
 
+/** Does a clock give a day or more at the start, so that nobody has to stay connected? */
+export function givesDays(clock) {
+  const perMove = PER_MOVE.exec(clock);
+  const parts = MAIN_AND_MORE.exec(clock);
+  const [, main, periods, seconds] = parts ?? [];
+  const total = perMove ? Number(perMove[1]) : Number(main) + Number(periods ?? 0) * Number(seconds);
+  return total >= 86_400;
+}
+
 /** One time control; a text that is none is returned as it is. */
 function timeText(text) {
-  const perMove = /^([\d.]+)\/move$/.exec(text);
+  const perMove = PER_MOVE.exec(text);
   if (perMove) return `${durationText(perMove[1])} a move`;
-  const parts = /^([\d.]+)\+(?:(\d+)x)?([\d.]+)$/.exec(text);
+  const parts = MAIN_AND_MORE.exec(text);
   if (!parts) return text;
   const [, main, periods, seconds] = parts;
   if (!periods) return Number(seconds) ? `${durationText(main)} + ${durationText(seconds)}` : durationText(main);
@@ -39,7 +50,7 @@ function timeText(text) {
 
 function durationText(text) {
   const seconds = Number(text);
-  const [size, unit] = [[3600, "hour"], [60, "minute"]].find(([each]) => seconds >= each && seconds % each === 0) ?? [1, "second"];
+  const [size, unit] = [[86_400, "day"], [3600, "hour"], [60, "minute"]].find(([each]) => seconds >= each && seconds % each === 0) ?? [1, "second"];
   const number = seconds / size;
   return `${number} ${unit}${number === 1 ? "" : "s"}`;
 }
