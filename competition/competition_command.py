@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+import os
 import secrets
+import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO
@@ -21,7 +24,7 @@ from rich.text import Text
 
 from playout import games, players
 from playout.commands.progress import doing
-from playout.commands.subprocesses import own, own_environment
+from playout.commands.subprocesses import begin, own, own_environment
 from playout.commands.text import utc
 from playout.competition import final as finals
 from playout.competition.changes import CHANGES
@@ -394,7 +397,11 @@ def _has_final(submissions: Submissions) -> bool:
 
 
 def _run(words: list[str]) -> None:
-    """Run a command of Playout at this terminal; exit with its code if it fails."""
-    code = subprocess.run(words, env=own_environment(), check=False).returncode
+    """Run a command of Playout at this terminal; exit with its code if it fails.
+
+    It ends with this process, also if that is killed.
+    """
+    first = partial(begin, os.getpid(), signal.SIGKILL, 0)
+    code = subprocess.run(words, env=own_environment(), check=False, preexec_fn=first).returncode
     if code:
         sys.exit(code if code > 0 else 128 - code)

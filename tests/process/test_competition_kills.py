@@ -36,6 +36,8 @@ BOTS = (
     (bot(build="sleep 600"), False),
     ({"../x": ""}, False),
 )
+#: What is killed, in turn.
+KINDS = ("process", "program", "server", "program")
 #: The longest time of a build here, and of other programs, also while the machine is busy.
 BUILD_S, OTHERS_S = 5, 240
 LIMITS = {"unpack": OTHERS_S, "build": BUILD_S, "check": OTHERS_S}
@@ -172,7 +174,7 @@ class Victims:
         self._server.close()
 
     def kill_one(self) -> None:
-        kind = self._chance.choice(("server", "process", "program", "program"))
+        kind = KINDS[self.killed.total() % len(KINDS)]
         self.killed[kind] += 1
         if kind == "program":
             self._kill_program()
