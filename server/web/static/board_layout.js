@@ -102,14 +102,39 @@ export function edgeNames({ rows, columns, edges = [] }, cell, players) {
     .filter(Boolean);
 }
 
-/** The name of the piece on a cell; `players` are the names of player 1 and player 2, and `kind` is
- * the kind of the piece, if there are several. */
+/** The colours of the pieces of player 1 and player 2, by the surface of the board. */
+const COLOURS = {
+  checkered: ["white", "black"],
+  wood: ["black", "white"],
+  green: ["black", "white"],
+  blue: ["red", "yellow"],
+};
+
+/** How the pieces of a player look, such as "white" or "X"; undefined where the page gives them the
+ * colours of its theme. */
+export function lookOf({ surface, piece, geometry }, seat) {
+  if (piece === "mark" && surface !== "blank") return "XO"[seat - 1];
+  return geometry === "heap" ? undefined : COLOURS[surface]?.[seat - 1];
+}
+
+/** The name of the piece on a cell, such as "white pawn"; `players` are the names of player 1 and
+ * player 2, and `kind` is the kind of the piece, if there are several. */
 export function pieceName(board, value, players, kind = "") {
   if (board.geometry === "heap") return value ? board.piece : "taken";
-  if (value === 0) return "empty";
+  if (value === 0) return kind.endsWith("line") ? `no ${kind}` : "empty";
   if (value !== 1 && value !== 2) return kind || String(value);
-  const owner = board.piece === "mark" ? "XO"[value - 1] : playerName(value, players);
-  return kind ? `${kind} of ${owner}` : owner;
+  const look = lookOf(board, value);
+  if (board.piece === "mark" && look) return look;
+  if (look) return `${look} ${kind || board.piece}`;
+  return `${kind || board.piece} of ${playerName(value, players)}`;
+}
+
+/** What is on a cell of a position, in words; "" for a cell that is not used. */
+export function contentName(board, { cells, kinds, counts }, cell, players) {
+  if (!isUsed(board, cell)) return "";
+  if (!counts) return pieceName(board, cells[cell] ?? 0, players, kinds?.[cell]);
+  // The pits of player 2 are those of the first row.
+  return `${seedsName(counts[cell])} of ${playerName(cell < board.columns ? 2 : 1, players)}`;
 }
 
 /** The number of seeds in a pit, in words. */

@@ -33,11 +33,11 @@ export function reasonText({ reason, text }) {
   return reason === "rules" ? "" : text;
 }
 
-/** A move and the player who moves next, for a screen reader. */
-export function announcement({ player, view }, record) {
+/** A move, what it did and the player who moves next, for a screen reader. */
+export function announcement({ player, view }, record, did = "") {
   const mover = player === record.seat ? "You play" : `${record.players[player - 1]} plays`;
   const next = record.toMove === record.seat ? "your turn" : statusText(record);
-  return `${mover} ${view.name}${record.toMove ? `; ${next}` : ""}.`;
+  return `${mover} ${view.name}${did && `, ${did}`}${record.toMove ? `; ${next}` : ""}.`;
 }
 
 /** An open offer in words. */

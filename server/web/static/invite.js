@@ -1,0 +1,38 @@
+// The page of an invitation: its address ends in `#NAME:TOKEN`, which no browser sends to a server.
+
+import { account, setAccount } from "./account.js";
+import { signIn } from "./server_connection.js";
+
+const find = (id) => document.getElementById(id);
+
+/** The name and the token in the address, null if there are none. */
+function invitation() {
+  const [name, token] = location.hash.slice(1).split(":");
+  try {
+    return name && token ? { name: decodeURIComponent(name), token } : null;
+  } catch {
+    return null;
+  }
+}
+
+async function use({ name, token }) {
+  find("use").disabled = true;
+  try {
+    setAccount(await signIn(name, token));
+    location.replace("/");
+  } catch ({ message }) {
+    find("error").textContent = message;
+    find("use").disabled = false;
+  }
+}
+
+const invited = invitation();
+if (invited) {
+  const mine = account();
+  find("text").textContent = `The name ${invited.name} is registered for you. This browser keeps it.`;
+  find("other").textContent = `In this browser you are ${mine?.name}. Keep a copy of the token of that name before.`;
+  find("other").hidden = !mine || mine.name === invited.name;
+  find("use").textContent = `Play as ${invited.name}`;
+  find("use").hidden = false;
+  find("use").addEventListener("click", () => use(invited));
+}
