@@ -1,5 +1,7 @@
 // The places and the names of the cells of a board. Uses no element of a page.
 
+import { gettext, ngettext, told } from "./texts.js";
+
 /** The layout of a board ({rows, columns, geometry}): its rows and columns as drawn, and functions
  * from a cell to its place and back. A single heap is wrapped into rows. Flipping turns a grid by 180
  * degrees; where pieces fall, it swaps left and right. */
@@ -84,39 +86,43 @@ export function isUsed(board, cell) {
 export function cellName(board, cell) {
   const row = Math.floor(cell / board.columns);
   const column = cell % board.columns;
-  if (isSingleHeap(board)) return `${cell + 1} of ${board.columns}`;
-  if (board.geometry === "heap") return `heap ${row + 1}, ${board.cell_labels[cell] || "unused"}`;
+  if (isSingleHeap(board)) return gettext("%(number)s of %(count)s", { number: cell + 1, count: board.columns });
+  if (board.geometry === "heap") return gettext("heap %(number)s, %(cell)s", { number: row + 1, cell: board.cell_labels[cell] || gettext("unused") });
   if (board.geometry === "columns") {
-    return `column ${board.column_labels[column]}, row ${board.rows - row}`;
+    return gettext("column %(column)s, row %(row)s", { column: board.column_labels[column], row: board.rows - row });
   }
-  if (board.cell_labels?.length) return board.cell_labels[cell] || "unused";
+  if (board.cell_labels?.length) return board.cell_labels[cell] || gettext("unused");
   return `${board.column_labels[column] ?? column + 1}${board.row_labels[row]}`;
 }
 
 /** The names of the edges of a cell that belong to a player, such as "top edge of Ada". */
 export function edgeNames({ rows, columns, edges = [] }, cell, players) {
   const [row, column] = [Math.floor(cell / columns), cell % columns];
-  const sides = { top: row === 0, right: column === columns - 1, bottom: row === rows - 1, left: column === 0 };
-  return Object.entries(sides)
-    .map(([side, isThere], at) => isThere && edges[at] && `${side} edge of ${playerName(edges[at], players)}`)
-    .filter(Boolean);
+  const nameOf = (at) => ({ name: playerName(edges[at], players) });
+  const sides = [
+    row === 0 && edges[0] && gettext("top edge of %(name)s", nameOf(0)),
+    column === columns - 1 && edges[1] && gettext("right edge of %(name)s", nameOf(1)),
+    row === rows - 1 && edges[2] && gettext("bottom edge of %(name)s", nameOf(2)),
+    column === 0 && edges[3] && gettext("left edge of %(name)s", nameOf(3)),
+  ];
+  return sides.filter(Boolean);
 }
 
 /** The name of the piece on a cell; `players` are the names of player 1 and player 2, and `kind` is
  * the kind of the piece, if there are several. */
 export function pieceName(board, value, players, kind = "") {
-  if (board.geometry === "heap") return value ? board.piece : "taken";
-  if (value === 0) return "empty";
-  if (value !== 1 && value !== 2) return kind || String(value);
+  if (board.geometry === "heap") return value ? told(board.piece) : gettext("taken");
+  if (value === 0) return gettext("empty");
+  if (value !== 1 && value !== 2) return told(kind) || String(value);
   const owner = board.piece === "mark" ? "XO"[value - 1] : playerName(value, players);
-  return kind ? `${kind} of ${owner}` : owner;
+  return kind ? gettext("%(piece)s of %(name)s", { piece: told(kind), name: owner }) : owner;
 }
 
 /** The number of seeds in a pit, in words. */
 export function seedsName(count) {
-  return count === 1 ? "1 seed" : `${count} seeds`;
+  return ngettext("%(num)s seed", "%(num)s seeds", count);
 }
 
 function playerName(seat, players) {
-  return players?.[seat - 1] ?? `player ${seat}`;
+  return players?.[seat - 1] ?? gettext("player %(number)s", { number: seat });
 }

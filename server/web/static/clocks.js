@@ -3,6 +3,8 @@
 // A clockState is the time that a player has left, {main_s, periods}; a timeControl is the time that
 // a clock starts with, {main_s, increment_s, periods, period_s}. See "Clocks" in docs/protocol.md.
 
+import { gettext } from "./texts.js";
+
 const LOW_S = 10;
 
 /** The clockState after a clock has run for `elapsed` seconds more. */
@@ -20,7 +22,7 @@ export function formatClock(clockState, timeControl) {
     seconds = timeControl.period_s;
     periods -= 1;
   }
-  const rest = periods > 0 ? `${periods} × ${timeControl.period_s} s` : "";
+  const rest = periods > 0 ? gettext("%(count)s × %(seconds)s s", { count: periods, seconds: timeControl.period_s }) : "";
   return { time: formatSeconds(seconds), periods: rest, low: seconds < LOW_S && periods === 0 };
 }
 

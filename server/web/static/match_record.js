@@ -1,6 +1,8 @@
 // What the page knows of a match: its positions, the player to move, the clocks, the result. Uses
 // no element of a page.
 
+import { gettext } from "./texts.js";
+
 /** Clocks that give a player as many seconds at a time are slow. */
 const SLOW_S = 86400;
 
@@ -166,11 +168,11 @@ export class MatchRecord {
   /** Why this person cannot offer a `"draw"` or a `"takeback"` now; null if they can. */
   whyNotOffered(kind) {
     if (kind === "draw" && !(this.#hasMoved(1) && this.#hasMoved(2))) {
-      return "A draw can be offered once both players have moved.";
+      return gettext("A draw can be offered once both players have moved.");
     }
-    if (kind === "takeback" && !this.#hasMoved(this.seat)) return "You have not moved yet.";
-    if (this.ownOffer) return "You have made an offer already.";
-    if (this.declined.has(kind)) return "You can offer this again after your next move.";
+    if (kind === "takeback" && !this.#hasMoved(this.seat)) return gettext("You have not moved yet.");
+    if (this.ownOffer) return gettext("You have made an offer already.");
+    if (this.declined.has(kind)) return gettext("You can offer this again after your next move.");
     return null;
   }
 

@@ -4,6 +4,7 @@ import { FriendLink } from "./friend_link.js";
 import { GameChoice } from "./game_choice.js";
 import { OpponentChoice } from "./opponent_choice.js";
 import { read, write } from "./storage.js";
+import { gettext, listText } from "./texts.js";
 import { clockText, gameText } from "./wording.js";
 
 /** The key of the choices that the browser keeps for the next visit. */
@@ -139,7 +140,7 @@ export class NewMatchForm {
     find("summary").hidden = find("start").hidden = this.isWaiting;
     this.#waiting.hidden = !this.isWaiting;
     const { link, game, clock } = this.#request ?? {};
-    this.#friendLink.show(link, link && `Play ${gameText(game)} against me, ${clockText(clock)}`);
+    this.#friendLink.show(link, link && gettext("Play %(game)s against me, %(clock)s", { game: gameText(game), clock: clockText(clock) }));
   }
 
   /** Say beside the button what it begins. */
@@ -196,8 +197,8 @@ export class NewMatchForm {
 }
 
 function waitingText({ type, player, opponent, game, clock, link }) {
-  const terms = `${gameText(game)}, ${clockText(clock)}`;
-  if (type === "challenge_bot") return `${player} is getting ready: ${terms}`;
-  if (opponent) return `Waiting for ${opponent} to accept: ${terms}`;
-  return `Waiting for ${link ? "your friend" : "an opponent"}: ${terms}`;
+  const terms = listText([gameText(game), clockText(clock)]);
+  if (type === "challenge_bot") return gettext("%(name)s is getting ready: %(terms)s", { name: player, terms });
+  if (opponent) return gettext("Waiting for %(name)s to accept: %(terms)s", { name: opponent, terms });
+  return link ? gettext("Waiting for your friend: %(terms)s", { terms }) : gettext("Waiting for an opponent: %(terms)s", { terms });
 }
