@@ -1,6 +1,6 @@
 // The places and the names of the cells of a board. Uses no element of a page.
 
-import { gettext, ngettext, told } from "./texts.js";
+import { gettext, ngettext, pgettext, told } from "./texts.js";
 
 /** The layout of a board ({rows, columns, geometry}): its rows and columns as drawn, and functions
  * from a cell to its place and back. A single heap is wrapped into rows. Flipping turns a grid by 180
@@ -115,7 +115,12 @@ export function pieceName(board, value, players, kind = "") {
   if (value === 0) return gettext("empty");
   if (value !== 1 && value !== 2) return told(kind) || String(value);
   const owner = board.piece === "mark" ? "XO"[value - 1] : playerName(value, players);
-  return kind ? gettext("%(piece)s of %(name)s", { piece: told(kind), name: owner }) : owner;
+  return kind ? gettext("%(piece)s of %(name)s", { piece: kindText(board, kind), name: owner }) : owner;
+}
+
+/** The name of a kind of piece. Languages may have other words for the kings of chess and draughts. */
+export function kindText({ piece }, kind) {
+  return kind === "king" && piece !== "figure" ? pgettext("draughts", "king") : told(kind);
 }
 
 /** The number of seeds in a pit, in words. */

@@ -1,8 +1,9 @@
 // The captured pieces of each player, beside the name of the opponent who has captured them.
 
+import { kindText } from "./board_layout.js";
 import { html, svg } from "./elements.js";
 import { pieceOf } from "./pieces.js";
-import { gettext, listText, told } from "./texts.js";
+import { gettext, listText } from "./texts.js";
 
 /** More pieces of a kind are shown as one, and their number. */
 const DRAWN = 3;
@@ -29,7 +30,7 @@ export function leadOf(material, view, owner) {
 export function showCaptures(place, { material, piece, surface }, first, now, player) {
   const pieces = captured(material, first, now, 3 - player);
   const lead = leadOf(material, now, player);
-  const names = listText(pieces.map(([kind, count]) => `${count} ${told(kind)}`));
+  const names = listText(pieces.map(([kind, count]) => `${count} ${kindText({ piece }, kind)}`));
   const words = [
     names && gettext("captured: %(pieces)s", { pieces: names }),
     lead > 0 && gettext("ahead by %(number)s", { number: lead }),
