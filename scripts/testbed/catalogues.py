@@ -42,7 +42,7 @@ _METHODS = [
     ("**.py", "python"),
     ("languages/data.txt", f"{__name__}:{data_lines.__name__}"),
 ]
-_OPTIONS = {"**.html": {"trimmed": "true", "silent": "false"}}
+_OPTIONS = {"**.html": {"trimmed": "true", "newstyle_gettext": "true", "silent": "false"}}
 
 
 def extracted() -> Catalog:

@@ -16,10 +16,11 @@ from functools import cached_property
 from gettext import GNUTranslations, NullTranslations, c2py
 from importlib.resources import files
 from io import BytesIO
+from typing import Any
 
 import msgspec
 from babel import Locale
-from babel.dates import format_skeleton
+from babel.dates import format_date, format_time
 from babel.messages.catalog import Catalog, Message
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
@@ -41,7 +42,8 @@ _SAMPLES = range(200)
 class Language:
     """A language of the pages; `code` is a tag such as `zh-Hans`, `name` what its speakers call it.
 
-    `scripts_texts` are the texts of scripts as JSON, `version` is a hash of them.
+    `script_texts` are the texts of scripts as JSON, and `version` is a hash of them; `data` has the
+    texts that come as data.
     """
 
     def __init__(self, code: str, catalog: Catalog | None = None) -> None:
@@ -51,15 +53,17 @@ class Language:
         self.name = self._locale.get_display_name(self._locale.language) or code
         self._translations = NullTranslations()
         self.script_texts = b""
-        self._data: dict[str, str] = {}
+        self.data: dict[str, str] = {}
         if catalog:
             compiled = BytesIO()
             write_mo(compiled, catalog)
             compiled.seek(0)
             self._translations = GNUTranslations(compiled)
-            usable = [each for each in catalog if each.id and each.string and not each.fuzzy]
+            usable: list[Any] = [
+                each for each in catalog if each.id and each.string and not each.fuzzy
+            ]
             self.script_texts = msgspec.json.encode(self._for_scripts(usable, catalog.plural_expr))
-            self._data = {str(each.id): str(each.string) for each in usable if _is_data(each)}
+            self.data = {each.id: each.string for each in usable if _is_data(each)}
         self.version = hashlib.sha256(self.script_texts).hexdigest()[:16]
         self.decimal_sign = get_decimal_symbol(self._locale)
         self.gettext = self._translations.gettext
@@ -74,8 +78,8 @@ class Language:
 
     def told(self, text: str) -> str:
         """Translate a text that comes as data; it stays as it is if it is not known."""
-        if text in self._data:
-            return self._data[text]
+        if text in self.data:
+            return self.data[text]
         for pattern, translation in self._patterns:
             if found := pattern.fullmatch(text):
                 return translation % found.groupdict()
@@ -90,31 +94,30 @@ class Language:
 
     def moment(self, at: float) -> str:
         """The UTC date and time of seconds since 1970."""
-        return self._written(at, "yMdHm", "%Y-%m-%d %H:%M")
+        if not self.is_translated:
+            return f"{utc(at):%Y-%m-%d %H:%M}"
+        return f"{self.day(at)} {format_time(utc(at), 'short', locale=self._locale)}"
 
     def day(self, at: float) -> str:
-        """The UTC date of seconds since 1970."""
-        return self._written(at, "yMd", "%Y-%m-%d")
-
-    def _written(self, at: float, skeleton: str, iso: str) -> str:
-        if not self.is_translated:  # readers of English are in countries with other orders
-            return f"{utc(at):{iso}}"
-        return format_skeleton(skeleton, utc(at), locale=self._locale)
+        """The UTC date of seconds since 1970; in English as ISO 8601 has it, for any country."""
+        if not self.is_translated:
+            return f"{utc(at):%Y-%m-%d}"
+        return format_date(utc(at), "medium", self._locale)
 
     @cached_property
     def _patterns(self) -> list[tuple[re.Pattern[str], str]]:
         """The texts of data that have values."""
         found = []
-        for text, translation in self._data.items():
+        for text, translation in self.data.items():
             if _VALUE.search(text):
-                parts = _VALUE.split(text)
+                parts = _VALUE.split(text.replace("%%", "%"))
                 parts[::2] = map(re.escape, parts[::2])
                 parts[1::2] = [f"(?P<{name}>.+)" for name in parts[1::2]]
                 found.append((re.compile("".join(parts)), translation))
         return found
 
     def _for_scripts(
-        self, messages: Iterable[Message], plural_expr: str
+        self, messages: Iterable[Any], plural_expr: str
     ) -> Mapping[str, str | Mapping[str, str]]:
         """The texts of scripts by message; those with a number by the category of its plural."""
         index_of, form_of = c2py(plural_expr), self._locale.plural_form

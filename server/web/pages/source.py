@@ -124,7 +124,7 @@ class PageSource:
 
     def render(self, name: str, language: Language, **context: object) -> Deferred[HttpResponse]:
         """A template rendered as a response, in a worker thread; so are generators in `context`."""
-        return self.archive.run_in_thread(lambda: render_page(name, language, **context))
+        return self.archive.run_in_thread(lambda: render_page(name, language, http.OK, **context))
 
 
 #: A page: responds to a request, and may wait for the archive.

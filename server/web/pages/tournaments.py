@@ -141,7 +141,7 @@ async def _item(source: PageSource, tournament: str, part: str, language: Langua
         headline=headline(record.report),
         summary=summary(record.report),
         left_s=_left_s(record, ended),
-        sections=await _sections(source, record) if part != "progress" else "",
+        sections=await _sections(source, record, language) if part != "progress" else "",
     )
     return cacheable_response(body, HTML, headers=VARIES)
 
@@ -159,16 +159,17 @@ _PARTS = {
 }
 
 
-async def _sections(source: PageSource, record: TournamentRecord) -> Markup:
+async def _sections(source: PageSource, record: TournamentRecord, language: Language) -> Markup:
     """The report as HTML, made in a thread and cached: for many entrants it takes seconds."""
 
     async def make() -> Markup:
-        return await source.archive.run_in_thread(lambda: _html(record))
+        return await source.archive.run_in_thread(lambda: _html(record, language))
 
-    return await source.sections.get(record.tournament, make, version=record.report)
+    key = record.tournament, language.code
+    return await source.sections.get(key, make, version=record.report)
 
 
-def _html(record: TournamentRecord) -> Markup:
+def _html(record: TournamentRecord, language: Language) -> Markup:
     names = [each.name for each in record.spec.entrants]
 
     def link(entrants: CellEntrants) -> str:
@@ -181,7 +182,7 @@ def _html(record: TournamentRecord) -> Markup:
         return f"/matches?{urlencode(query)}"
 
     # It escapes names and versions.
-    return Markup("\n".join(html.sections(record.report, link)))
+    return Markup("\n".join(html.sections(record.report, link, language.told)))
 
 
 def _left_s(record: TournamentRecord, ended: ResultPage[MatchRow]) -> float | None:

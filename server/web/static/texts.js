@@ -62,7 +62,7 @@ function filled(text, values) {
 }
 
 function patternOf([key, translation]) {
-  const parts = key.slice(DATA.length).split(/%\((\w+)\)s/);
+  const parts = key.slice(DATA.length).replaceAll("%%", "%").split(/%\((\w+)\)s/);
   const escaped = (part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const sources = parts.map((part, at) => (at % 2 ? `(?<${part}>.+)` : escaped(part)));
   return [new RegExp(`^${sources.join("")}$`), translation];

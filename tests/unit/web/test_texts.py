@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import ast
+import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from babel.messages.catalog import Catalog, Message
 from babel.messages.jslexer import tokenize
 
 from playout import games
-from playout.protocol.messages import Reason
-from playout.server.tournament.formats.core.format import FORMATS
-from playout.server.web import texts
-from playout.server.web.texts import DATA, ENGLISH, LANGUAGES, language_of
+from playout.protocol.messages import TimeControl
+from playout.server.core.match import Match, Terms
+from playout.server.web.texts import ENGLISH, LANGUAGES, language_of
 from playout.server.web.wording import about, clock_in_words, game_title
+from support.variants import seen
 from testbed import catalogues
 
 PAGES = Path(__file__).parents[3] / "server" / "web"
 TEMPLATES = sorted((PAGES / "templates").glob("*.html"))
 SCRIPTS = sorted((PAGES / "static").glob("*.js"))
+TRANSLATED_LANGUAGES = [each for each in LANGUAGES.values() if each.is_translated]
 NAMES = sorted(path.stem for path in (PAGES / "languages").glob("*.po"))
 
 
@@ -108,7 +109,7 @@ TRANSLATED = re.compile(
 QUOTED = re.compile(r"\"([^\"]*)\"")
 CALLS = re.compile(r"(?:\b_|gettext)\((?:\s*\"[^\"]*\",?)+")
 #: Two words, or one with a capital: not a name of a class, an event or a field.
-WORDS = re.compile(r"[A-Za-z]{2,}[,:;.]? (?:\S )*[A-Za-z]{2,}|^[^\w]*[A-Z][a-z]+\b")
+WORDS = re.compile(r"\b(?:A|[A-Za-z]{2,})[,:;.]? (?:\S )*[A-Za-z]{2,}|^[^\w]*[A-Z][a-z]+\b")
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
@@ -188,3 +189,143 @@ def test_a_text_of_a_script_that_is_left_out_is_found() -> None:
     assert not list(left_out('show(gettext("A tie")); // No result'))
     assert not list(left_out('ngettext("%(num)s move", "%(num)s moves", 3)'))
     assert not list(left_out('html("p", { class: "muted small" })'))
+
+
+# Texts that come as data.
+
+
+def described(name: str) -> Iterator[str]:
+    """What the description of a game says: its title, and its parameters with their values."""
+    description = games.describe(name)
+    yield description.title
+    if name != "open_spiel":  # its parameters are those of many games
+        for parameter in description.parameters:
+            words = parameter.name.replace("_", " ")
+            other = f"no {words}" if isinstance(parameter.default, bool) else f"{words} %(value)s"
+            yield from (words, other, parameter.about) if len(words) > 1 else (parameter.about,)
+
+
+def test_the_descriptions_of_games_are_translated() -> None:
+    for language in TRANSLATED_LANGUAGES:
+        for name in games.names():
+            assert set(described(name)) - {""} <= language.data.keys()
+
+
+@pytest.mark.parametrize("name", seen(games.names()))
+def test_the_notes_and_the_pieces_of_games_are_translated(name: str) -> None:
+    game = games.load(games.describe(name).example)
+    rng, state, words = random.Random(1), game.initial_state(), set[str]()
+    for _ in range(60):
+        view = game.view(state)
+        words |= {*view.note.split(", "), *(view.kinds or ())} - {""}
+        if game.winner(state):
+            break
+        state = game.next_state(state, rng.choice(game.legal_actions(state)))
+    for language in TRANSLATED_LANGUAGES:
+        assert not {each for each in words if language.told(each) == each} - SAME
+
+
+#: Words that are the same in another language.
+SAME: set[str] = set()
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda match: match.resign(1),
+        lambda match: match.agree_on_draw(),
+        lambda match: match.abandon(2),
+        lambda match: match.flag(1000.0),
+        lambda match: match.adjudicate(1, 2),
+        lambda match: match.adjudicate(1, -1),
+    ],
+)
+def test_results_are_translated(end: Callable[[Match], object]) -> None:
+    clock = TimeControl(main_s=60.0, increment_s=0.0, periods=0, period_s=0.0)
+    match = Match("m1", games.load("tic_tac_toe"), ("Ann", "Bo"), Terms(time_control=clock))
+    match.start(0.0)
+    match.play(1, 0, 4, 1.0)
+    end(match)
+    assert match.result
+    for language in TRANSLATED_LANGUAGES:
+        assert language.told(match.result.text) != match.result.text
+
+
+def constants() -> Iterator[str]:
+    """The texts in the sources of the server and of the protocol."""
+    for folder in ("server", "protocol"):
+        for path in (PAGES.parents[1] / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    yield node.value
+
+
+def test_translated_errors_are_those_of_the_server() -> None:
+    written = "\n".join(constants())
+    blocks = (PAGES / "languages" / "data.txt").read_text(encoding="utf-8").split("\n\n")
+    errors = [each for each in blocks if each.startswith(("there is no open seek", "not found"))]
+    assert len(errors) == 2
+    for line in "\n".join(errors).splitlines():
+        for part in re.split(r"'?%\(\w+\)s'?|[.:;]", line):
+            assert part.strip() in written, line
+
+
+# The language of a request, and its words.
+
+
+@pytest.mark.parametrize(
+    ("chosen", "accepted", "code"),
+    [
+        (None, "", "en"),
+        (None, "de", "de"),
+        (None, "de-AT,de;q=0.9,en;q=0.8", "de"),
+        (None, "zh-CN,zh;q=0.9", "zh-Hans"),
+        (None, "fr,de;q=0.5,en;q=0.7", "en"),
+        (None, "fr, de ; q=0.5", "de"),
+        (None, "de;q=0, zh;q=0.1", "zh-Hans"),
+        (None, "*", "en"),
+        (None, "de;q=x,;;,", "en"),
+        ("zh-Hans", "de", "zh-Hans"),
+        ("en", "de", "en"),
+        ("tlh", "de", "de"),
+        ("../de", "", "en"),
+    ],
+)
+def test_the_language_is_the_chosen_one_or_that_of_the_browser(
+    chosen: str | None, accepted: str, code: str
+) -> None:
+    assert language_of(chosen, accepted).code == code
+
+
+def test_languages_have_their_names() -> None:
+    names = {code: language.name for code, language in LANGUAGES.items()}
+    assert names == {"en": "English", "de": "Deutsch", "zh-Hans": "中文 (简体)"}
+
+
+def test_texts_have_the_forms_of_their_language() -> None:
+    german, chinese = LANGUAGES["de"], LANGUAGES["zh-Hans"]
+    assert clock_in_words("300+3", german) == "5 Minuten + 3 Sekunden"
+    assert clock_in_words("60+0.5", german) == "1 Minute + 0,5 Sekunden"
+    assert clock_in_words("10/move", chinese) == "每手10 秒"
+    assert game_title("go(size=9,komi=6.5)", german) == "Go (Größe 9, Komi 6.5)"
+    assert game_title("othello(passes=false)", chinese) == "黑白棋 (不可停一手)"
+    assert about(7200.0, german) == "etwa 2 Stunden"
+    assert german.number(-1234.56, 1, grouped=True) == "-1.234,6"
+    assert german.moment(0.0) == "01.01.1970 00:00"
+    assert chinese.day(0.0) == "1970年1月1日"
+    assert (ENGLISH.moment(0.0), ENGLISH.day(0.0)) == ("1970-01-01 00:00", "1970-01-01")
+
+
+def test_a_text_that_is_not_known_stays_in_english() -> None:
+    for language in LANGUAGES.values():
+        assert language.gettext("a text that nobody has translated") == (
+            "a text that nobody has translated"
+        )
+        assert language.told("Ann sings") == "Ann sings"
+
+
+def test_a_text_of_data_keeps_its_values() -> None:
+    german = LANGUAGES["de"]
+    assert german.told("Ann resigned") == "Ann hat aufgegeben"
+    assert german.told("%(name)s resigned") == "%(name)s hat aufgegeben"
+    assert german.told("Ann resigned\n") == "Ann resigned\n"
