@@ -191,6 +191,11 @@ def test_a_text_of_a_script_that_is_left_out_is_found() -> None:
     assert not list(left_out('html("p", { class: "muted small" })'))
 
 
+def test_styles_have_no_texts() -> None:
+    for path in (PAGES / "static").glob("*.css"):
+        assert not re.search(r"content:\s*\"[^\"]*[A-Za-z]{2}", path.read_text(encoding="utf-8")), path
+
+
 # Texts that come as data.
 
 
