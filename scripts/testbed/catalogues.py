@@ -68,7 +68,7 @@ def catalogue(name: str) -> Catalog:
 @click.command(help=__doc__)
 @click.argument("new", nargs=-1, metavar="[NAME]...")
 def main(new: tuple[str, ...]) -> None:
-    """Update the catalogues."""
+    """Update all catalogues, and make those of new languages."""
     found = extracted()
     names = sorted({*new, *(path.stem for path in CATALOGUES.glob("*.po"))})
     for name in names:
