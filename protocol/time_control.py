@@ -29,6 +29,9 @@ _BYO_YOMI = re.compile(rf"{_NUMBER}\+([0-9]{{1,3}})x{_NUMBER}")
 
 NOTATIONS = "1/move, 300+3, 600+5x30 (seconds) or none"
 
+#: The seconds at the start from which a match is by correspondence.
+CORRESPONDENCE_S = 86_400.0
+
 
 class TimeControlError(ValueError):
     """A notation that is malformed, or that gives no time; the message says what is allowed."""
@@ -87,6 +90,14 @@ def spell_time_controls(both: tuple[TimeControl, TimeControl] | None) -> str:
 def canonical_time_control(text: str) -> str:
     """Return the canonical form of any notation. Raises TimeControlError."""
     return spell_time_control(parse_time_control(text))
+
+
+def is_correspondence(time_control: TimeControl | None) -> bool:
+    """Whether it gives a day or more at the start, so that nobody has to stay connected."""
+    if time_control is None:
+        return False
+    main_s, periods_s = time_control.main_s, time_control.periods * time_control.period_s
+    return main_s + periods_s >= CORRESPONDENCE_S
 
 
 def decimal(number: float) -> str:

@@ -110,7 +110,7 @@ class Hub:
                 bots.session_disconnected,
                 analyses.session_disconnected,
             ),
-            SessionClosed: (bots.session_closed, analyses.session_closed),
+            SessionClosed: (seeks.session_closed, bots.session_closed, analyses.session_closed),
             SeekClosed: (bots.seek_closed,),
             GameFailed: (rooms.game_failed,),
             TournamentOver: (director.tournament_over,),

@@ -198,10 +198,16 @@ class Match:
         if self._clock:
             self._clock.halt()
 
-    def resume(self, now: float) -> None:
-        """Accept moves again; the clock of the player to move runs from `now` on."""
+    def resume(self, since: float, by: float = 0.0) -> None:
+        """Accept moves again; the clock of the player to move runs since then.
+
+        If its time would be up before `by`, it runs from so much later on.
+        """
         self._held = False
-        self._run_clock(now)
+        self._run_clock(since)
+        deadline = self.deadline()
+        if deadline is not None and deadline < by:
+            self._run_clock(since + by - deadline)
 
     def play(self, seat: Seat, ply: int, action: int, now: float, lag_s: float = 0.0) -> bool:
         """Make move number `ply` by `seat`; False if it repeats the move that was made then.

@@ -28,6 +28,7 @@ from playout.protocol.messages import (
     Started,
     Summary,
 )
+from playout.protocol.time_control import is_correspondence
 from playout.server.core.agreements import AgreedScores, How, MatchOffers
 from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.guarded_game import GameFault
@@ -47,6 +48,10 @@ from playout.server.model.records import (
 
 #: Why a match of a tournament has no result if both players are disconnected when it ends.
 _DESERTED = "both players were disconnected"
+
+#: What a player by correspondence has at least after a restart of the server, as long as the clock
+#: was not below it before.
+_LEFT_AFTER_RESTART_S = 3600.0
 
 
 @dataclass(frozen=True)
@@ -120,6 +125,13 @@ class MatchRoom:
         """Whether a tournament or a ladder has assigned the match to its players."""
         return self.record.tournament is not None or self.record.ladder is not None
 
+    @property
+    def is_correspondence(self) -> bool:
+        """Whether it waits for players that are away: two accounts that have days for a move."""
+        record = self.record
+        by_people = None not in record.accounts and not any(record.bots) and not self.is_assigned
+        return by_people and is_correspondence(self.match.terms.time_control)
+
     def seat_of(self, session: Session) -> Seat | None:
         """The seat of a session; None if it does not play here."""
         return 1 if self.seats[0] is session else 2 if self.seats[1] is session else None
@@ -143,14 +155,20 @@ class MatchRoom:
     def restore(self, moves: Iterable[MovePlayed], now: float) -> None:
         """Continue a match from before the server was started, after the grace period.
 
-        `moves` are those that the players have made.
+        `moves` are those that the players have made. The clock of a match by correspondence has run
+        on meanwhile.
         """
+        moved_at = self.record.at
         for move in moves:
+            moved_at = move.at
             self._count_score(move.seat, move.ply, move.info)
             self._storage.restore(move.info)
             self.spectators.show_later(ShownMove(move.ply, move.clocks, move.info))
         self._open()
-        self.match.resume(now + self._context.policy.restart_grace_s)
+        if self.is_correspondence:
+            self.match.resume(moved_at - self._context.epoch, by=now + _LEFT_AFTER_RESTART_S)
+        else:
+            self.match.resume(now + self._context.policy.restart_grace_s)
         self._log("match {match} continues at ply {plies}")
         self.settle(now)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,6 +17,9 @@ from playout.server.core.sessions import Connection, Session, SessionRegistry
 
 #: Seconds in which a peer must answer the server's ping.
 PING_ANSWER_S = 60.0
+
+#: Seconds between checks whether a session has no more matches by correspondence.
+_DORMANT_CHECK_S = 600.0
 
 #: Connections above a limit that may wait to read why they are closed. Others are closed at once.
 MAX_REFUSED = 16
@@ -122,7 +126,8 @@ class SessionManager:
             self._rooms.running[match_id].unwatch(session, now)
         self._context.queue(SessionDisconnected(session, left))
         reconnect_s = self._context.policy.reconnect_s
-        if session.matches or session.results_since(now - reconnect_s):
+        waits = session.matches or session.lasting_seeks
+        if waits or session.results_since(now - reconnect_s):
             self._expire_at(session, now + reconnect_s)
         else:
             self.forget(session, now)
@@ -164,6 +169,7 @@ class SessionManager:
             context.decline(session.connection, replaced, None)
             self.close(session.connection, now)
         session.connection = connection.number
+        session.is_dormant = False
         session.network = network(connection.address)
         connection.session = session
         rate = context.policy.messages_per_s
@@ -205,10 +211,7 @@ class SessionManager:
 
     def forget(self, session: Session, now: float) -> None:
         """End a session that is not connected; matches that it still plays are abandoned."""
-        for match_id in list(session.matches):
-            room = self._rooms.running[match_id]
-            if seat := room.seat_of(session):
-                room.abandon(seat, now)
+        self._abandon(session, [self._rooms.running[each] for each in session.matches], now)
         if self.registry.remove(session):
             if session.expiry:
                 session.expiry.stop()
@@ -221,12 +224,28 @@ class SessionManager:
         if not before.matches:
             self.forget(before, now)
 
+    def _abandon(self, session: Session, rooms: Iterable[MatchRoom], now: float) -> None:
+        for room in rooms:
+            if seat := room.seat_of(session):
+                room.abandon(seat, now)
+
     # Timers.
 
     def _expire_at(self, session: Session, at: float) -> None:
         if session.expiry is None:
-            session.expiry = self._context.timers.new(partial(self.forget, session))
+            session.expiry = self._context.timers.new(partial(self._expire, session))
         session.expiry.set(at)
+
+    def _expire(self, session: Session, now: float) -> None:
+        """End a session that did not come back, unless it plays by correspondence."""
+        rooms = [self._rooms.running[each] for each in session.matches]
+        lasting = [room for room in rooms if room.is_correspondence]
+        if not lasting and not session.lasting_seeks:
+            self.forget(session, now)
+            return
+        self._abandon(session, [room for room in rooms if room not in lasting], now)
+        session.is_dormant = True
+        self._expire_at(session, now + _DORMANT_CHECK_S)
 
     def _hello_timeout(self, number: int, now: float) -> None:
         text = f"no hello within {self._context.policy.hello_s:g} seconds"

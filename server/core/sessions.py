@@ -44,6 +44,10 @@ class Session:
     #: When its connection was lost.
     left_at: float = 0.0
     matches: set[str] = field(default_factory=set)
+    #: The open seeks that stay open while it is not connected.
+    lasting_seeks: set[str] = field(default_factory=set)
+    #: Whether it has ended but for its seeks and matches by correspondence.
+    is_dormant: bool = False
     watching: set[str] = field(default_factory=set)
     #: Results that its player may not have received: when each match ended, and how.
     results: deque[tuple[float, Ended]] = field(default_factory=lambda: deque(maxlen=_RESULTS))

@@ -57,6 +57,7 @@ def content_policy(sites: Iterable[str] = ()) -> dict[str, str]:
         "script-src 'self'",
         "style-src 'self'",
         "img-src 'self' data:",
+        "manifest-src 'self'",
         "connect-src 'self'",
         "base-uri 'none'",
         "form-action 'self'",

@@ -43,6 +43,8 @@ def _time_in_words(time: TimeControl, language: Language) -> str:
 
 def _duration(seconds: float, language: Language) -> str:
     """A duration in the largest unit of which it is a multiple."""
+    if seconds >= 86_400 and seconds % 86_400 == 0:
+        return _days(int(seconds // 86_400), language)
     if seconds >= 3600 and seconds % 3600 == 0:
         return _hours(int(seconds // 3600), language)
     if seconds >= 60 and seconds % 60 == 0:

@@ -22,15 +22,16 @@ from support.browser import (
 from support.raw_client import RawClient
 from support.waiting import wait_until
 
-BOTS = (
+OPTIONS = (
     *("--bot", "Mild:easy=random(seed=1)"),
     *("--bot", "Wild:strong=uct(simulations=50,time=2)"),
+    *("--take-over-after-s", "0"),
 )
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
-    with running_site(tmp_path_factory.mktemp("site"), *BOTS) as site:
+    with running_site(tmp_path_factory.mktemp("site"), *OPTIONS) as site:
         yield site
 
 
@@ -195,3 +196,72 @@ def test_a_link_is_cancelled_and_opens_again_after_a_lost_connection(
     ann.context.set_offline(False)
     ann.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
     assert arrive(bob) == arrive(ann)
+
+
+def register(page: Page, name: str) -> None:
+    page.locator("#identity").click()
+    page.get_by_label("A name of your own").fill(name)
+    page.get_by_role("button", name="Take it").click()
+    expect(page.locator("#identity")).to_have_text(name)
+    page.keyboard.press("Escape")
+
+
+def test_a_match_by_correspondence_waits_for_its_player(
+    people: BrowserUsers, site: BrowserSite
+) -> None:
+    """The page is closed after the seek; the match begins without it, and is found again."""
+    page = people.come()
+    register(page, "Ann of letters")
+    choose(page, "connect_four", "a player")
+    page.get_by_label("Clock for each").select_option(label="3 days a move")
+    page.get_by_role("radio", name="second").check(force=True)
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(page.locator("#waiting-text")).to_contain_text("You may leave this page meanwhile.")
+    page.reload()
+    own = page.locator("#seeks").get_by_role("button", name="Cancel your seek for Connect Four")
+    expect(own).to_be_visible()
+    context = page.context
+    page.close()
+    with RawClient(site.server.host, site.server.port) as bob:
+        bob.hello("Bob of letters", guest=False)
+        (seek,) = bob.ask("list")["seeks"]
+        bob.ask("accept", seek=seek["seek"])
+        match = bob.hear_until("started")["match"]
+        bob.ask("move", match=match, ply=0, action=3)
+        page = context.new_page()
+        page.goto("/")
+        mine = page.locator("#own li")
+        expect(mine).to_have_text(re.compile("^Connect Four, Bob of letters.*your move, 2 d 23 h"))
+        expect(page).to_have_title(re.compile(r"^\(1\) "))
+        mine.get_by_role("link").click()
+        assert arrive(page) == match
+        assert my_turn(page)
+        for _ in range(2):  # the second click confirms
+            page.locator(MOVES).first.click()
+        bob.hear_until("update", ply=1)
+        page.goto("/")
+        expect(mine).to_contain_text("their move, 2 d 23 h")
+        expect(page).to_have_title(re.compile("^Lobby"))
+
+
+def test_a_seek_by_correspondence_is_cancelled_later(people: BrowserUsers) -> None:
+    page = people.come()
+    register(page, "Zoe of letters")
+    choose(page, "clobber", "a player")
+    page.get_by_label("Clock for each").select_option(label="1 day a move")
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(page.locator("#seeks")).to_contain_text("yours")
+    context = page.context
+    page.close()
+    page = context.new_page()
+    page.goto("/")
+    page.get_by_role("button", name="Cancel your seek for Clobber").click()
+    expect(page.locator("#no-seeks")).to_be_visible()
+
+
+def test_guests_are_told_why_they_cannot_play_by_correspondence(people: BrowserUsers) -> None:
+    page, _ = people.guest()
+    choose(page, "clobber", "a player")
+    page.get_by_label("Clock for each").select_option(label="1 day a move")
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(page.locator("#new-error")).to_contain_text("register a name")

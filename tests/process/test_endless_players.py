@@ -24,8 +24,9 @@ SHORT = {
     "playout.players.client.client_process.REACT_S": 0.3,
     "playout.players.client.client_process.EXIT_S": 0.3,
     "playout.players.client.match_driver.GRACE_S": 0.3,
-    "playout.players.client.match_driver.STALL_S": 0.3,
 }
+#: A busy machine lets nothing run for so long, too: only for players that let nothing else run.
+LOCKED = SHORT | {"playout.players.client.match_driver.STALL_S": 0.3}
 
 
 @pytest.fixture(scope="module")
@@ -35,13 +36,15 @@ def host() -> Iterator[RunningServer]:
 
 
 @contextmanager
-def started(host: RunningServer, player: str, clock: str) -> Iterator[ForkedCommand]:
+def started(
+    host: RunningServer, player: str, clock: str, changed: dict[str, float] = SHORT
+) -> Iterator[ForkedCommand]:
     """A match has begun in which this player is to move first, and it thinks."""
     with RawClient(host.host, host.port) as opponent:
         opponent.hello()
         assert opponent.ask("seek", game=GAME, seat=2, clock=clock)["type"] == "seeking"
         words = (GAME, f"failing_players:{player}", *host.address)
-        process = start("playout-player", *words, env=FINDABLE, changed=SHORT)
+        process = start("playout-player", *words, env=FINDABLE, changed=changed)
         opponent.hear_until("started")
         assert process.stdout
         while "thinking" not in (line := process.stdout.readline()):
@@ -85,7 +88,7 @@ def test_a_player_that_thinks_after_its_match_is_given_up(host: RunningServer) -
 def test_a_player_that_lets_nothing_else_run_ends_after_its_clock(
     host: RunningServer, player: str
 ) -> None:
-    with started(host, player, "0.3/move") as process:
+    with started(host, player, "0.3/move", LOCKED) as process:
         code, output = finish(process)
     assert code == -signal.SIGALRM
     assert "failing_players.py" in output, "the place where it hangs"

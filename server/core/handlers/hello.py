@@ -290,7 +290,8 @@ class Greeting:
         if account is None or not most:
             return
         named = self._registry.like(skeleton(account.name))
-        if sum(each.is_of(account) and not each.opened for each in named) >= most:
+        mine = [each for each in named if each.is_of(account)]
+        if sum(not (each.opened or each.is_dormant) for each in mine) >= most:
             text = f"an account may have {most} sessions at once, and {account.name!r} has"
             raise Refused(Code.TOO_MANY, text)
 

@@ -20,14 +20,19 @@ from playout.protocol.messages import (
     Sender,
 )
 from playout.protocol.names import skeleton
-from playout.protocol.time_control import TimeControlError, canonical_time_control
+from playout.protocol.time_control import (
+    TimeControlError,
+    canonical_time_control,
+    is_correspondence,
+    parse_time_control,
+)
 from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.guarded_game import GameFault
 from playout.server.core.match import Match, Refused
 from playout.server.core.match_room import MatchOver, MatchRoom, started_record
 from playout.server.core.rate_limits import DATABASE_FULL
 from playout.server.core.rooms import Rooms
-from playout.server.core.session_manager import SessionDisconnected
+from playout.server.core.session_manager import SessionClosed, SessionDisconnected
 from playout.server.core.sessions import RequestContext, Session, SessionRegistry, handles
 
 #: Matches that begin in a slice: with views, one takes 1.5 ms.
@@ -61,7 +66,8 @@ class OpenSeek:
     def fits(self, other: OpenSeek) -> bool:
         """Whether the two can be paired: same game, rating, compatible clocks and seats.
 
-        Sessions that an administrator has opened play with each other only.
+        Sessions that an administrator has opened play with each other only. Without a clock, a seek
+        fits no match by correspondence.
         """
         mine, theirs = self.request, other.request
         return (
@@ -69,7 +75,7 @@ class OpenSeek:
             and self.session.opened == other.session.opened
             and mine.game == theirs.game
             and mine.rated == theirs.rated
-            and (mine.clock is None or theirs.clock in (None, mine.clock))
+            and _clocks_fit(mine.clock, theirs.clock)
             and self.accepts(other.session.skeleton)
             and other.accepts(self.session.skeleton)
             and (mine.seat is None or mine.seat != theirs.seat)
@@ -112,6 +118,8 @@ class Lobby:
 
     def remove(self, seek_id: str) -> None:
         """Close a seek, if it is still open."""
+        if seek := self.get(seek_id):
+            seek.session.lasting_seeks.discard(seek_id)
         self._linked.pop(seek_id, None)
         game = self._games.pop(seek_id, None)
         if game is not None:
@@ -212,9 +220,13 @@ class Seeks:
         """Open a seek, and begin matches with the seeks that fit."""
         session = origin.session
         self.require_room(session, request.matches)
-        require_account(session, request.rated)
+        request = normalised(request)
+        lasts = is_by_correspondence(request.clock)
+        require_account(session, request.rated, lasts)
         challenged = self._challenged(session, request.opponent)
-        seek = self.open(session, normalised(request))
+        seek = self.open(session, request)
+        if lasts:
+            session.lasting_seeks.add(seek.id)
         self._context.send_to_all(challenged, seek.to_message())
         self._context.jobs.start(lambda now: self._pair(seek, now), origin.now)
 
@@ -226,8 +238,9 @@ class Seeks:
             raise Refused(Code.UNKNOWN_SEEK, f"there is no open seek {request.seek!r}")
         self.require_room(session, 1)
         terms = seek.request
-        require_account(session, terms.rated)
-        answer = OpenSeek(self._context.new_id(), session, Seek(game=terms.game, rated=terms.rated))
+        require_account(session, terms.rated, is_by_correspondence(terms.clock))
+        agreed = Seek(game=terms.game, clock=terms.clock, rated=terms.rated)
+        answer = OpenSeek(self._context.new_id(), session, agreed)
         if not seek.fits(answer):
             raise Refused(Code.INVALID, "this seek is your own, or for another player")
         self._context.send_to(session, Ok(re=request.id))
@@ -235,12 +248,12 @@ class Seeks:
 
     @handles(Cancel)
     def cancel(self, request: Cancel, origin: RequestContext) -> None:
-        """Close one of the session's own seeks."""
-        seek = self._lobby.get(request.seek)
-        if seek is None or seek.session is not origin.session:
+        """Close one of the session's own seeks, or of another session of its account."""
+        session, seek = origin.session, self._lobby.get(request.seek)
+        if seek is None or not (seek.session is session or seek.session.is_of(session.account)):
             raise Refused(Code.UNKNOWN_SEEK, f"you have no open seek {request.seek!r}")
         self._close(seek)
-        self._context.send_to(origin.session, Ok(re=request.id))
+        self._context.send_to(session, Ok(re=request.id))
 
     def open(self, session: Session, request: Seek) -> OpenSeek:
         """Open a seek of normalised terms, and confirm it to its session."""
@@ -289,7 +302,13 @@ class Seeks:
     # Events.
 
     def session_disconnected(self, event: SessionDisconnected, now: float) -> None:
-        """Close the seeks of a session that has lost its connection."""
+        """Close the seeks of a session that has lost its connection, except lasting ones."""
+        for seek in self._lobby.of_session(event.session):
+            if seek.id not in event.session.lasting_seeks:
+                self._close(seek)
+
+    def session_closed(self, event: SessionClosed, now: float) -> None:
+        """Close the lasting seeks of a session that is over."""
         for seek in self._lobby.of_session(event.session):
             self._close(seek)
 
@@ -330,10 +349,23 @@ class Seeks:
         return players
 
 
-def require_account(session: Session, rated: bool) -> None:
-    """Raise Refused if a guest asks for a rated match."""
-    if rated and session.account is None:
-        raise Refused(Code.NOT_FOR_GUESTS, "guests cannot play rated matches")
+def require_account(session: Session, rated: bool, by_correspondence: bool = False) -> None:
+    """Raise Refused if a guest asks for a match that only accounts play."""
+    if session.account is None and (rated or by_correspondence):
+        kind = "rated matches" if rated else "with a clock of a day or more: register a name"
+        raise Refused(Code.NOT_FOR_GUESTS, f"guests cannot play {kind}")
+
+
+def is_by_correspondence(clock: str | None) -> bool:
+    """Whether matches with this clock are played by correspondence."""
+    return clock is not None and is_correspondence(parse_time_control(clock))
+
+
+def _clocks_fit(one: str | None, other: str | None) -> bool:
+    """Whether two seeks agree on a clock; None is any clock of less than a day."""
+    if one is None or other is None:
+        return not is_by_correspondence(one or other)
+    return one == other
 
 
 def normalised(request: Seek) -> Seek:

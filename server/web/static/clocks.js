@@ -5,7 +5,7 @@
 
 import { gettext } from "./texts.js";
 
-const LOW_S = 10;
+const LOW_S = 10, DAY_S = 86_400;
 
 /** The clockState after a clock has run for `elapsed` seconds more. */
 export function clockAfter(clockState, timeControl, elapsed) {
@@ -26,14 +26,25 @@ export function formatClock(clockState, timeControl) {
   return { time: formatSeconds(seconds), periods: rest, low: seconds < LOW_S && periods === 0 };
 }
 
-/** 9.4, 0:10, 1:05, 1:00:00. Shows tenths below ten seconds. */
+/** Does a timeControl give a day or more at the start, so that nobody has to stay connected? */
+export function isCorrespondence({ main_s, periods, period_s }) {
+  return main_s + periods * period_s >= DAY_S;
+}
+
+/** 9.4, 0:10, 1:05, 1:00:00, 2 d 3 h. Shows tenths below ten seconds. */
 export function formatSeconds(seconds) {
+  if (seconds >= DAY_S) return daysText(seconds);
   if (seconds < LOW_S) return (Math.floor(seconds * 10) / 10).toFixed(1);
   const whole = Math.ceil(seconds);
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
   const two = (number) => String(number).padStart(2, "0");
   const start = hours ? `${hours}:${two(minutes)}` : String(minutes);
   return `${start}:${two(whole % 60)}`;
+}
+
+function daysText(seconds) {
+  const [days, hours] = [Math.floor(seconds / DAY_S), Math.floor((seconds % DAY_S) / 3600)];
+  return gettext("%(days)s d %(hours)s h", { days, hours });
 }
 
 /** Both players' clocks, from the last message of the server. `now` is in seconds of any one clock. */
@@ -60,6 +71,12 @@ export class Clocks {
     if (!this.#clockStates || !this.#timeControls) return null;
     const elapsed = (seat) => (seat === this.#running ? now - this.#since : 0);
     return this.#clockStates.map((clockState, at) => clockAfter(clockState, this.#timeControls[at], elapsed(at + 1)));
+  }
+
+  /** The seconds that `seat` has left in all. */
+  left(seat, now) {
+    const { main_s, periods } = this.at(now)[seat - 1];
+    return main_s + periods * this.#timeControls[seat - 1].period_s;
   }
 
   /** The text of the clock of `seat`, as from formatClock; null without clocks. */

@@ -7,6 +7,7 @@ import { updateKeyedList } from "./keyed_list.js";
 import { LiveBoards } from "./live_boards.js";
 import { matchAddress, openMatch, opensDialog } from "./navigation.js";
 import { NewMatchForm } from "./new_match.js";
+import { OwnMatches, isByCorrespondence } from "./own_matches.js";
 import { Overview } from "./overview.js";
 import { ServerConnection } from "./server_connection.js";
 import { gettext, listText, ngettext, pgettext, told } from "./texts.js";
@@ -37,11 +38,13 @@ const connection = new ServerConnection({
 const boards = new LiveBoards(find("matches"), connection, (number) => {
   find("no-matches").hidden = number > 0;
 });
+const byCorrespondence = new OwnMatches(connection);
 const newMatch = new NewMatchForm(connection, data);
 opensDialog(find("new-rules"));
 
 function receive(event) {
   boards.receive(event);
+  byCorrespondence.receive(event);
   if (overview.apply(event)) {
     for (const seek of event.closed ?? []) challenges.delete(seek);
     show();
@@ -71,6 +74,7 @@ const handlers = {
       openMatch(event.match);
     }
     known.add(event.match);
+    if (isByCorrespondence(event)) return;
     ownMatches.set(event.match, event);
     showForMe();
   },
@@ -125,6 +129,7 @@ function showSeeks(seeks) {
 
 function seekItem(seek) {
   const { name, game, rated, seat } = seek;
+  const clock = seek.clock ?? gettext("any clock");
   const terms = [gameText(game), clockText(seek.clock)];
   if (rated) terms.push(gettext("rated"));
   if (seat) terms.push(seat === 1 ? gettext("you move second") : gettext("you move first"));
@@ -133,17 +138,24 @@ function seekItem(seek) {
     {},
     html("strong", { class: "name" }, name),
     html("br"),
-    html("span", { class: "muted small", title: `${game}, ${seek.clock ?? gettext("any clock")}` }, listText(terms)),
+    html("span", { class: "muted small", title: `${game}, ${clock}` }, listText(terms)),
   );
   const control =
     name === connection.name
-      ? html("span", { class: "chip accent" }, pgettext("seek", "yours"))
+      ? ownControl(seek)
       : button(
           gettext("Play"),
           gettext("Play %(game)s against %(name)s", { game: gameText(game), name }),
           () => newMatch.accept(seek, find("seeks-error")),
         );
   return html("li", { class: "seek" }, description, control);
+}
+
+/** A seek that stays open without its page can be closed here. */
+function ownControl({ seek, game }) {
+  if (newMatch.isOf(seek)) return html("span", { class: "chip accent" }, pgettext("seek", "yours"));
+  const cancel = () => connection.request({ type: "cancel", seek }).catch(() => {});
+  return button(gettext("Cancel"), gettext("Cancel your seek for %(game)s", { game: gameText(game) }), cancel);
 }
 
 function showResults(outcomes) {

@@ -283,8 +283,10 @@ class MatchPage {
   async #welcome(event) {
     const { id } = this.#record;
     part("notice").textContent = "";
-    part("take-over").hidden = !event.away?.includes(id);
+    const isAway = event.away?.includes(id) ?? false;
+    part("take-over").hidden = !isAway || this.#record.isSlow;
     if (this.#record.over) return;
+    if (isAway && this.#record.isSlow) this.#takeOver();
     try {
       await this.#connection.request({ type: "watch", match: id });
     } catch (error) {

@@ -1,10 +1,8 @@
 // What the page knows of a match: its positions, the player to move, the clocks, the result. Uses
 // no element of a page.
 
+import { isCorrespondence } from "./clocks.js";
 import { gettext } from "./texts.js";
-
-/** Clocks that give a player as many seconds at a time are slow. */
-const SLOW_S = 86400;
 
 /** Kept up to date by the server's events. `positions[ply]` is the position after `ply` moves:
  * {view, action, player, info, clocks}; all but the view belong to the move that led there. */
@@ -56,8 +54,7 @@ export class MatchRecord {
 
   /** Has a player a day or more for a move? */
   get isSlow() {
-    const longest = ({ main_s, increment_s, period_s }) => Math.max(main_s, increment_s, period_s);
-    return this.timeControls?.some((each) => longest(each) >= SLOW_S) ?? false;
+    return this.timeControls?.some(isCorrespondence) ?? false;
   }
 
   /** Has a player moved several times in a row? */

@@ -2,10 +2,11 @@
 
 import { FriendLink } from "./friend_link.js";
 import { GameChoice } from "./game_choice.js";
+import { sentence } from "./match_text.js";
 import { OpponentChoice } from "./opponent_choice.js";
 import { read, write } from "./storage.js";
 import { gettext, listText } from "./texts.js";
-import { clockText, gameText } from "./wording.js";
+import { clockText, gameText, givesDays } from "./wording.js";
 
 /** The key of the choices that the browser keeps for the next visit. */
 const KEPT = "new-match";
@@ -65,12 +66,22 @@ export class NewMatchForm {
     return this.#request !== null;
   }
 
-  /** Handle a `welcome`: the server closed the seek with the old connection, so it is sent again. */
+  /**
+   * Handle a `welcome`: the server closed the seek with the old connection, so it is sent again. One
+   * for a match by correspondence is still open.
+   */
   welcome({ bots = [], guest }) {
     this.#opponent.showBots(bots);
     this.#showRated(guest ?? false);
+    const lasts = this.#seek && givesDays(this.#request.clock);
     this.#seek = null;
-    if (this.#request) this.#send(this.#request, this.#error);
+    if (lasts) this.#stop();
+    else if (this.#request) this.#send(this.#request, this.#error);
+  }
+
+  /** Does the form wait for the match of this seek? */
+  isOf(seek) {
+    return seek === this.#seek;
   }
 
   /** Offer these players as opponents. */
@@ -200,5 +211,6 @@ function waitingText({ type, player, opponent, game, clock, link }) {
   const terms = listText([gameText(game), clockText(clock)]);
   if (type === "challenge_bot") return gettext("%(name)s is getting ready: %(terms)s", { name: player, terms });
   if (opponent) return gettext("Waiting for %(name)s to accept: %(terms)s", { name: opponent, terms });
-  return link ? gettext("Waiting for your friend: %(terms)s", { terms }) : gettext("Waiting for an opponent: %(terms)s", { terms });
+  const text = link ? gettext("Waiting for your friend: %(terms)s", { terms }) : gettext("Waiting for an opponent: %(terms)s", { terms });
+  return givesDays(clock) ? [sentence(text), gettext("You may leave this page meanwhile.")].join(" ") : text;
 }

@@ -16,6 +16,8 @@ class TextBoard {
   aspect = 1;
   #options;
   #text;
+  /** The moves that have buttons. They are made once, so that they keep the focus. */
+  #shown = [];
   #buttons = html("div", { class: "board-choices" });
 
   constructor(container, board, options = {}) {
@@ -33,7 +35,8 @@ class TextBoard {
   /** Show a position, and a button for each of the legal moves. */
   show(view, legalMoves = []) {
     this.#text.textContent = view.text;
-    if (this.#options.small) return;
+    if (this.#options.small || isEqual(legalMoves, this.#shown)) return;
+    this.#shown = legalMoves;
     const hadFocus = this.#buttons.querySelector(":focus-visible") !== null;
     this.#buttons.replaceChildren(...legalMoves.map((move) => this.#button(move)));
     if (hadFocus) this.#text.focus(); // the buttons of the next move follow it
@@ -56,4 +59,8 @@ class TextBoard {
     button.addEventListener("click", () => this.#options.onChoose?.(action));
     return button;
   }
+}
+
+function isEqual(moves, others) {
+  return moves.length === others.length && moves.every(({ action, name }, at) => action === others[at].action && name === others[at].name);
 }

@@ -2,6 +2,8 @@
 
 import { gettext, listText, ngettext, told } from "./texts.js";
 
+const PER_MOVE = /^([\d.]+)\/move$/, MAIN_AND_MORE = /^([\d.]+)\+(?:(\d+)x)?([\d.]+)$/;
+
 /** What people call each game, by its name: to be filled by the page. */
 export const titles = new Map();
 
@@ -28,11 +30,20 @@ export function clockText(clock) {
   return clock === "none" ? gettext("no clock") : clock.split(" | ").map(timeText).join(" | ");
 }
 
+/** Does a clock give a day or more at the start, so that nobody has to stay connected? */
+export function givesDays(clock) {
+  const perMove = PER_MOVE.exec(clock);
+  const parts = MAIN_AND_MORE.exec(clock);
+  const [, main, periods, seconds] = parts ?? [];
+  const total = perMove ? Number(perMove[1]) : Number(main) + Number(periods ?? 0) * Number(seconds);
+  return total >= 86_400;
+}
+
 /** One time control; a text that is none is returned as it is. */
 function timeText(text) {
-  const perMove = /^([\d.]+)\/move$/.exec(text);
+  const perMove = PER_MOVE.exec(text);
   if (perMove) return perMoveText(perMove[1]);
-  const parts = /^([\d.]+)\+(?:(\d+)x)?([\d.]+)$/.exec(text);
+  const parts = MAIN_AND_MORE.exec(text);
   if (!parts) return text;
   const [, main, periods, seconds] = parts;
   if (!periods) return Number(seconds) ? `${durationText(main)} + ${durationText(seconds)}` : durationText(main);
@@ -47,6 +58,7 @@ function perMoveText(seconds) {
 function durationText(text) {
   const seconds = Number(text);
   const isIn = (unit) => seconds >= unit && seconds % unit === 0;
+  if (isIn(86_400)) return ngettext("%(num)s day", "%(num)s days", seconds / 86_400);
   if (isIn(3600)) return ngettext("%(num)s hour", "%(num)s hours", seconds / 3600);
   if (isIn(60)) return ngettext("%(num)s minute", "%(num)s minutes", seconds / 60);
   return ngettext("%(num)s second", "%(num)s seconds", seconds);

@@ -195,7 +195,7 @@ def test_offers_that_fit_make_a_match(
         ("none", None, "none"),
         (None, "600+5x30", "600+5x30"),
         ("1.50/MOVE", "1.5/move", "1.5/move"),
-        ("999999.999/move", None, "999999.999/move"),
+        ("86399.999/move", None, "86399.999/move"),
     ],
 )
 def test_the_clock_is_that_of_the_seek_with_one(

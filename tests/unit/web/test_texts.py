@@ -148,6 +148,8 @@ CODE = re.compile(
 )
 TRANSLATIONS = {"gettext", "ngettext", "pgettext"}
 STRINGS = {"string", "template_string"}
+#: The code within a template string.
+NESTED = re.compile(r"\$\{([^{}]*)\}")
 KEYS = {"Enter", "Escape", "Home", "End", "Tab", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"}
 #: Texts that come as data, such as the kinds of pieces.
 LINES = set((PAGES / "languages" / "data.txt").read_text(encoding="utf-8").splitlines()) - {""}
@@ -163,7 +165,11 @@ def left_out(script: str) -> Iterator[str]:
     before: list[str] = []
     for token in tokenize(script, jsx=False):
         if token.type in STRINGS:
-            said = re.sub(r"\$\{[^}]*\}", "", token.value[1:-1])
+            said = re.sub(NESTED, "", token.value[1:-1])
+            for code in NESTED.findall(token.value):
+                if not TRANSLATIONS.isdisjoint(re.findall(r"\w+", code)):
+                    yield code  # Babel finds no texts within others
+                yield from left_out(code)
             if WORDS.search(STAY.sub("", said)) and not (is_code(before) or said in KEYS | LINES):
                 yield said
         if not token.type.endswith("comment"):
@@ -175,7 +181,8 @@ def is_code(before: list[str]) -> bool:
     called = [each for each in before if each not in ('"', ",")][-2:]
     if called[-1:] == ["("] and called[0] in TRANSLATIONS:
         return True
-    return bool(CODE.search(" ".join(before)))
+    code = " ".join(before)
+    return ".className = " in code or bool(CODE.search(code))
 
 
 def test_a_text_of_a_script_that_is_left_out_is_found() -> None:
@@ -184,6 +191,8 @@ def test_a_text_of_a_script_that_is_left_out_is_found() -> None:
         "show(`${name} won the match`)",
         'const TEXTS = { draw: "Offer a draw" }',
         'show(gettext("A tie"), "No result")',
+        'show(`${isOver ? "No result" : ""}`)',
+        'show(`${gettext("A tie")}!`)',
     ):
         assert list(left_out(script)), script
     assert not list(left_out('show(gettext("A tie")); // No result'))
