@@ -71,7 +71,9 @@ def test_a_person_chooses_german_and_plays(people: BrowserUsers, site: BrowserSi
     expect(status).to_have_text("You lost")
 
 
-@pytest.mark.parametrize("path", ["/", "/matches", "/players", "/tournaments", "/ladders", "/games"])
+@pytest.mark.parametrize(
+    "path", ["/", "/matches", "/players", "/tournaments", "/ladders", "/games"]
+)
 def test_a_page_has_no_english_where_the_browser_wants_german(
     people: BrowserUsers, site: BrowserSite, path: str
 ) -> None:

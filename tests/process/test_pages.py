@@ -118,7 +118,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpSite]:
     assert "Traceback" not in log, log
 
 
-
 # The language.
 
 
@@ -146,7 +145,8 @@ def test_pages_that_are_made_for_many_have_the_language_of_each(site: HttpSite) 
     for path in (f"/tournaments/{site.seeded.cup}", f"/matches/{site.seeded.won}"):
         texts = [site.ask(path, Accept_Language=code).body.decode() for code in ("en", "de", "en")]
         assert texts[0] == texts[2]
-        assert "Partien" in texts[1] and "Partien" not in texts[0]
+        assert "Partien" in texts[1]
+        assert "Partien" not in texts[0]
 
 
 def test_the_texts_of_scripts_are_loaded_once(site: HttpSite) -> None:

@@ -202,7 +202,9 @@ def test_a_text_of_a_script_that_is_left_out_is_found() -> None:
 
 def test_styles_have_no_texts() -> None:
     for path in (PAGES / "static").glob("*.css"):
-        assert not re.search(r"content:\s*\"[^\"]*[A-Za-z]{2}", path.read_text(encoding="utf-8")), path
+        assert not re.search(r"content:\s*\"[^\"]*[A-Za-z]{2}", path.read_text(encoding="utf-8")), (
+            path
+        )
 
 
 # Texts that come as data.
