@@ -17,7 +17,9 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 
-from playout.server.web.texts import DATA
+from playout import games
+from playout.games import Description
+from playout.server.web.texts import DATA, RULES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = Path("server/web")
@@ -52,7 +54,24 @@ def extracted() -> Catalog:
         ROOT / PAGES, method_map=_METHODS, options_map=_OPTIONS
     ):
         catalog.add(text, None, [(str(PAGES / path), 0)], auto_comments=comments, context=context)
+    for name in games.names():
+        for context, text in _of_game(games.describe(name)):
+            catalog.add(text, None, [(f"games/{name}.py", 0)], context=context)
     return catalog
+
+
+def _of_game(description: Description) -> Iterator[tuple[str, str]]:
+    """The texts that describe a game, each with its context."""
+    yield DATA, description.title
+    rules = (description.about, description.first_steps, *(v.about for v in description.variants))
+    yield from ((RULES, text) for text in rules if text)
+    for parameter in description.parameters:
+        words = parameter.name.replace("_", " ")
+        is_switch = isinstance(parameter.default, bool)
+        yield DATA, words
+        yield DATA, f"no {words}" if is_switch else f"{words} %(value)s"
+        if parameter.about:
+            yield DATA, parameter.about
 
 
 def catalogue(name: str) -> Catalog:

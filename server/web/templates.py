@@ -138,6 +138,7 @@ def _environment(language: Language) -> Environment:
         "game_title": partial(game_title, language=language),
         "moment": language.moment,
         "number": language.number,
+        "rules": language.rules,
         "told": language.told,
         "utc": lambda at: f"{utc(at):%Y-%m-%dT%H:%M:%SZ}",
     }

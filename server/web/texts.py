@@ -3,8 +3,9 @@
 A text is written in English where it is used: in a block `trans` of a template, or in a call of
 `gettext`, `ngettext` (with a number) or `pgettext` (with a context). The catalogue of a language,
 `languages/CODE.po`, has the translations; a text without one is shown in English. Texts that come
-as data, such as names of games and errors of the server, are lines of `languages/data.txt`;
-`Language.told` translates those. `scripts/languages` collects all texts for the catalogues.
+as data, such as names of games and errors of the server, are lines of `languages/data.txt`, or in
+descriptions of games; `Language.told` translates them. `scripts/languages` collects all texts for the
+catalogues.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from playout.commands.text import utc
 
 #: The context of the texts that come as data.
 DATA = "data"
+#: The context of the texts with the rules of games.
+RULES = "rules"
 #: The cookie with the language that a person has chosen.
 COOKIE = b"language"
 _FOLDER = files("playout.server.web").joinpath("languages")
@@ -63,7 +66,7 @@ class Language:
                 each for each in catalog if each.id and each.string and not each.fuzzy
             ]
             self.script_texts = msgspec.json.encode(self._for_scripts(usable, catalog.plural_expr))
-            self.data = {each.id: each.string for each in usable if _is_data(each)}
+            self.data = {_plain(each.id): each.string for each in usable if _is_data(each)}
         self.version = hashlib.sha256(self.script_texts).hexdigest()[:16]
         self.decimal_sign = get_decimal_symbol(self._locale)
         self.gettext = self._translations.gettext
@@ -79,11 +82,15 @@ class Language:
     def told(self, text: str) -> str:
         """Translate a text that comes as data; it stays as it is if it is not known."""
         if text in self.data:
-            return self.data[text]
+            return _plain(self.data[text])
         for pattern, translation in self._patterns:
             if found := pattern.fullmatch(text):
                 return translation % found.groupdict()
         return text
+
+    def rules(self, text: str) -> str:
+        """Translate a text with the rules of a game; one of a game that is not known stays."""
+        return self.pgettext(RULES, text) if text else text
 
     def number(
         self, value: float, digits: int = 0, *, sign: bool = False, grouped: bool = False
@@ -110,7 +117,7 @@ class Language:
         found = []
         for text, translation in self.data.items():
             if _VALUE.search(text):
-                parts = _VALUE.split(text.replace("%%", "%"))
+                parts = _VALUE.split(text)
                 parts[::2] = map(re.escape, parts[::2])
                 parts[1::2] = [f"(?P<{name}>.+)" for name in parts[1::2]]
                 found.append((re.compile("".join(parts)), translation))
@@ -129,13 +136,20 @@ class Language:
             if each.pluralizable:
                 forms = each.string
                 found[each.id[0]] = {name: forms[at] for name, at in categories.items()}
+            elif _is_data(each):
+                found[f"{DATA}\4{_plain(each.id)}"] = each.string
             else:
-                found[f"{each.context}\4{each.id}" if each.context else str(each.id)] = each.string
+                found[f"{each.context}\4{each.id}" if each.context else each.id] = each.string
         return found
 
 
 def _is_data(message: Message) -> bool:
     return message.context == DATA
+
+
+def _plain(text: str) -> str:
+    """A text with its per cent signs."""
+    return text.replace("%%", "%")
 
 
 def _languages() -> dict[str, Language]:

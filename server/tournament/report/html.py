@@ -7,15 +7,13 @@ from html import escape
 
 from playout.commands.html_page import page, section, shown
 from playout.server.tournament.report import charts
-from playout.server.tournament.report.charts import bracket
+from playout.server.tournament.report.charts import Tell, bracket
 from playout.server.tournament.report.tables import CellEntrants, TextTable, summary, tables
 from playout.server.tournament.report.values import Report
 from playout.server.tournament.report.words import headline
 
 #: The address of a page on the entrants of a cell; empty without one.
 Link = Callable[[CellEntrants], str]
-#: Translates the words of a report.
-Tell = Callable[[str], str]
 
 
 def write(report: Report) -> str:
@@ -27,10 +25,10 @@ def write(report: Report) -> str:
 
 def sections(report: Report, link: Link = lambda entrants: "", tell: Tell = str) -> Iterator[str]:
     """Yield all charts and tables, each as a section with its heading."""
-    if plot := charts.ratings(report):
+    if plot := charts.ratings(report, tell):
         yield section(tell("Ratings"), plot)
     for each in report.head_to_head:
-        if each.test and (plot := charts.llr(each.test)):
+        if each.test and (plot := charts.llr(each.test, tell)):
             yield section(tell("Log-likelihood ratio over pairs"), plot)
     drawn = bracket(report, link)
     if drawn:

@@ -68,20 +68,20 @@ async def _item(
         table=table,
         running=source.lookup.running_on_ladder(game, per_page=_BOARDS),
         rows=rows,
-        chart=_chart([row for _, row in rows.items]),
+        chart=_chart([row for _, row in rows.items], language),
         crossed=crossed,
         numbers=[f">{number + 1}" for number in crossed],
         cells=_cells(table),
         player=player,
         history=history,
-        plot=rating_plot(history.values()),
+        plot=rating_plot(history.values(), language.told),
         names=list(dict.fromkeys(row.name for _, row in rows.items))[:_CHARTED],
         sure=SURE,
         colours=COLOURS,
     )
 
 
-def _chart(rows: list[LadderStanding]) -> Markup:
+def _chart(rows: list[LadderStanding], language: Language) -> Markup:
     # All names in it are escaped.
     return Markup(
         rating_rows(
@@ -95,6 +95,7 @@ def _chart(rows: list[LadderStanding]) -> Markup:
                 if each.error is not None
             ],
             origin=AVERAGE,
+            tell=language.told,
         )
     )
 

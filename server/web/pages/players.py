@@ -52,7 +52,9 @@ async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
         request.language,
         player=player,
         plots={
-            each.game: rating_plot(version.history for version in each.versions)
+            each.game: rating_plot(
+                (version.history for version in each.versions), request.language.told
+            )
             for each in player.games
         },
         running=source.lookup.running(match_filter),

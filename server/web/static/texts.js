@@ -31,7 +31,7 @@ export function ngettext(one, many, number, values = {}) {
 /** A text that comes as data, such as the name of a game; it stays as it is if it is not known. */
 export function told(text) {
   const known = translations[DATA + text];
-  if (known) return known;
+  if (known) return filled(known, {});
   patterns ??= Object.entries(translations).filter(([key]) => key.startsWith(DATA) && key.includes("%(")).map(patternOf);
   for (const [pattern, translation] of patterns) {
     const found = pattern.exec(text);
@@ -62,7 +62,7 @@ function filled(text, values) {
 }
 
 function patternOf([key, translation]) {
-  const parts = key.slice(DATA.length).replaceAll("%%", "%").split(/%\((\w+)\)s/);
+  const parts = key.slice(DATA.length).split(/%\((\w+)\)s/);
   const escaped = (part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const sources = parts.map((part, at) => (at % 2 ? `(?<${part}>.+)` : escaped(part)));
   return [new RegExp(`^${sources.join("")}$`), translation];

@@ -210,23 +210,6 @@ def test_styles_have_no_texts() -> None:
 # Texts that come as data.
 
 
-def described(name: str) -> Iterator[str]:
-    """What the description of a game says: its title, and its parameters with their values."""
-    description = games.describe(name)
-    yield description.title
-    if name != "open_spiel":  # its parameters are those of many games
-        for parameter in description.parameters:
-            words = parameter.name.replace("_", " ")
-            other = f"no {words}" if isinstance(parameter.default, bool) else f"{words} %(value)s"
-            yield from (words, other, parameter.about) if len(words) > 1 else (parameter.about,)
-
-
-def test_the_descriptions_of_games_are_translated() -> None:
-    for language in TRANSLATED_LANGUAGES:
-        for name in games.names():
-            assert set(described(name)) - {""} <= language.data.keys()
-
-
 @pytest.mark.parametrize("name", seen(games.names()))
 def test_the_notes_and_the_pieces_of_games_are_translated(name: str) -> None:
     game = games.load(games.describe(name).example)
