@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Collection
 from typing import ClassVar
 
 from playout.games import BoardView, GridGame, Kernels, SpecError, State, checked
@@ -33,7 +34,8 @@ class Go(GridGame):
         "position that was on the board before makes the match a tie, or with `superko` is "
         "illegal. After two passes in a row each player has a point for each stone and each empty "
         "point that only stones of that colour reach, and White, the second player, has `komi` in "
-        "addition; the player with more points wins. So capture dead stones before you pass. "
+        "addition; the player with more points wins. So capture dead stones before you pass, or "
+        "agree with a person on the score. "
         "After two plies for each point of the board it is scored in any case."
     )
     about_parameters: ClassVar = {
@@ -93,6 +95,15 @@ class Go(GridGame):
 
     def lead(self, state: State) -> float:
         return float(area_lead(self.board(state))) - self.komi
+
+    def lead_without(self, state: State, dead: Collection[int]) -> float:
+        cells = self.cells(state)
+        for cell in dead:
+            if cell >= len(cells) or not cells[cell]:
+                raise ValueError(f"cell {cell} has no stone")
+        points = set(map(self._cell, dead))
+        left = [0 if point in points else state[5 + point] for point in range(len(cells))]
+        return self.lead((*state[:5], *left, *state[5 + len(left) :]))
 
     def _cell(self, action: int) -> int:
         """Return the cell of the view for an action, and the action for a cell."""

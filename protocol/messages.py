@@ -42,7 +42,7 @@ MOST_EXACT = 2**53 - 1
 RequestId = Annotated[int, Meta(ge=-MOST_EXACT, le=MOST_EXACT)] | Key
 Seat = Literal[1, 2]
 #: The offers that a player may make.
-OfferKind = Literal["draw", "takeback"]
+OfferKind = Literal["draw", "takeback", "score"]
 
 
 class Code(enum.StrEnum):
@@ -172,6 +172,8 @@ class Board(Struct, frozen=True, omit_defaults=True):
     edges: tuple[int, ...] = ()
     #: The worth of each kind of piece that can be captured; empty in other games.
     material: dict[str, float] = {}
+    #: The points of player 2 in advance, in a game whose score players may agree on.
+    komi: float | None = None
 
 
 class Candidate(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -222,12 +224,18 @@ class LegalMove(Struct, frozen=True, gc=False):
     cells: tuple[int, ...]
 
 
-class OpenOffer(Struct, frozen=True, gc=False):
-    """An open offer of a player: made after `ply` moves, neither answered nor withdrawn."""
+class OpenOffer(Struct, frozen=True, omit_defaults=True):
+    """An open offer of a player: made after `ply` moves, neither answered nor withdrawn.
+
+    A score is counted as if the pieces on the cells `dead` were captured; `lead` is by how many
+    points player 1 is then ahead.
+    """
 
     offer: OfferKind
     player: Seat
     ply: int
+    dead: tuple[int, ...] = ()
+    lead: float | None = None
 
 
 # Requests, which clients send. An unknown field is an error, so that typing errors are noticed.
@@ -335,14 +343,16 @@ class Resign(Request, frozen=True, kw_only=True):
 
 
 class Offer(Request, frozen=True, kw_only=True):
-    """Offer a draw, or to take back the sender's last move; `ply` moves have been made.
+    """Offer a draw, to take back the sender's last move, or a score; `ply` moves have been made.
 
-    In a match where the opponent has offered a draw, the offer of a draw accepts it.
+    In a match where the opponent has offered a draw, the offer of a draw accepts it. A score is
+    counted without the pieces on the cells `dead`.
     """
 
     match: Key
     offer: OfferKind
     ply: Count
+    dead: Annotated[tuple[Count, ...], Meta(max_length=1000)] = ()
 
 
 class AnswerOffer(Request, frozen=True, kw_only=True):
@@ -766,7 +776,10 @@ class _OfferEvent(Event, frozen=True, kw_only=True):
 
 
 class Offered(_OfferEvent, frozen=True, kw_only=True):
-    """A player has made an offer; both players are sent it."""
+    """A player has made an offer; both players are sent it. See OpenOffer."""
+
+    dead: tuple[int, ...] = ()
+    lead: float | None = None
 
 
 class OfferClosed(_OfferEvent, frozen=True, kw_only=True):

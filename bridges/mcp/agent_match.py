@@ -21,8 +21,8 @@ from playout.protocol.messages import (
     Update,
 )
 
-_OFFERS = {"draw": "a draw", "takeback": "to take a move back"}
-_NAMED = {"draw": "the draw", "takeback": "the takeback"}
+_OFFERS = {"draw": "a draw", "takeback": "to take a move back", "score": "to count the score"}
+_NAMED = {"draw": "the draw", "takeback": "the takeback", "score": "the score"}
 
 
 @dataclass
@@ -70,7 +70,9 @@ class AgentMatch:
 
     def offered(self, event: Offered) -> None:
         """Note an offer of either player."""
-        self.offers[event.player] = OpenOffer(event.offer, event.player, event.ply)
+        self.offers[event.player] = OpenOffer(
+            event.offer, event.player, event.ply, event.dead, event.lead
+        )
         self.answer = ""
 
     def offer_closed(self, event: OfferClosed) -> None:

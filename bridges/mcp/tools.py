@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from importlib.metadata import version
-from typing import Annotated, Any, ParamSpec, TypeVar, cast
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, cast
 
 import msgspec
 from mcp.server.mcpserver import MCPServer
@@ -20,7 +20,6 @@ from playout.protocol.messages import (
     ChallengeBot,
     Move,
     Offer,
-    OfferKind,
     Resign,
     Seat,
     Seek,
@@ -152,7 +151,8 @@ class AgentTools:
     async def offer(
         self,
         kind: Annotated[
-            OfferKind, Field(description="draw: a tie; takeback: to take your last move back")
+            Literal["draw", "takeback"],
+            Field(description="draw: a tie; takeback: to take your last move back"),
         ],
         match: Match = None,
         wait_s: Wait = 60,

@@ -6,7 +6,7 @@ import functools
 import string
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -111,6 +111,14 @@ class Game(ABC):
         Before the end of the game, it is the result if the game ended here.
         """
         return None
+
+    def lead_without(self, state: State, dead: Collection[int]) -> float:
+        """Return `lead` if the pieces on these cells of the view were captured.
+
+        For games with `komi`, whose players may agree on the score. Raises ValueError for a cell
+        without a piece.
+        """
+        raise ValueError("no points are counted in this game")
 
     def step(self, state: State, action: int) -> tuple[State, tuple[int, ...]]:
         """Return `next_state` and the legal actions in it. Raises IllegalAction."""

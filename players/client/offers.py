@@ -6,6 +6,7 @@ server do.
 
 from __future__ import annotations
 
+from playout.commands.text import counted
 from playout.players.client.active_match import ActiveMatch
 from playout.players.client.player_console import PlayerConsole
 from playout.players.core.player import MatchRequest
@@ -24,9 +25,13 @@ from playout.protocol.messages import (
 
 #: The id of all requests about offers, which wait for no answer.
 _REQUEST = "offer"
-_WANTED = {"draw": "offers a draw", "takeback": "asks to take a move back"}
-_WANT = {"draw": "offer a draw", "takeback": "ask to take a move back"}
-_NAMED = {"draw": "the draw", "takeback": "the takeback"}
+_WANTED = {
+    "draw": "offers a draw",
+    "takeback": "asks to take a move back",
+    "score": "offers to count",
+}
+_WANT = {"draw": "offer a draw", "takeback": "ask to take a move back", "score": "offer to count"}
+_NAMED = {"draw": "the draw", "takeback": "the takeback", "score": "the score"}
 
 
 class OfferAnswers:
@@ -41,13 +46,13 @@ class OfferAnswers:
 
     def made(self, match: ActiveMatch, event: Offered | OpenOffer) -> None:
         """Handle an offer of either player."""
-        offer = OpenOffer(event.offer, event.player, event.ply)
+        offer = OpenOffer(event.offer, event.player, event.ply, event.dead, event.lead)
         match.offers[offer.player] = offer
         if offer.player == match.seat:
             match.player.told(f"You {_WANT[offer.offer]}. A move of {match.opponent} declines it.")
         elif match.player.human:
             match.player.told(
-                f"{match.opponent} {_WANTED[offer.offer]}. Type accept or decline; a move "
+                f"{match.opponent} {_wanted(match, offer)}. Type accept or decline; a move "
                 "declines it, too."
             )
         else:
@@ -103,3 +108,14 @@ class OfferAnswers:
 
     def _send(self, request: Request) -> None:
         self.connection.send(request)
+
+
+def _wanted(match: ActiveMatch, offer: OpenOffer) -> str:
+    """What the opponent wants, with the result of a score."""
+    wanted = _WANTED[offer.offer]
+    if not offer.lead:
+        return wanted
+    leader = "you win" if (offer.lead > 0) == (match.seat == 1) else f"{match.opponent} wins"
+    return (
+        f"{wanted}, with {counted(len(offer.dead), 'dead stone')}: {leader} by {abs(offer.lead):g}"
+    )

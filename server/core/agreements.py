@@ -1,12 +1,13 @@
-"""What both players of a match can agree on: a draw, a takeback, or its result by win rates.
+"""What both players can agree on: a draw, a takeback, a score, or the result by win rates.
 
-Offers of a draw or a takeback:
+Offers of a draw, a takeback or a score:
 
 * A player has one open offer at most. It is open until the opponent answers or moves, which
   declines it, or until the player withdraws it. A player that moves withdraws its offer to take
-  moves back, and keeps its offer of a draw.
+  moves back or of a score, and keeps its offer of a draw.
 * An offer that was declined or withdrawn may be repeated after the player's next move.
-* A draw may be offered once both players have moved.
+* A draw may be offered once both players have moved, and so may a score, in games with points: how
+  the match ends if it is counted now, without the pieces that the offer names as dead.
 * A takeback ends before the player's own last move: the opponent's moves after it are taken back,
   too. It is for matches that are not rated.
 * In a tournament and on a ladder there are no offers, but draws in a tournament that allows them.
@@ -63,22 +64,26 @@ class MatchOffers:
         if kind == "draw" and not self.draws:
             text = "on ladders, and in this tournament, no draw can be offered"
             raise Refused(Code.NOT_ALLOWED, text)
-        if kind == "draw" and not (match.has_moved(1) and match.has_moved(2)):
-            raise Refused(Code.NOT_ALLOWED, "a draw can be offered once both players have moved")
+        if kind == "score" and (match.game.komi is None or not self._takebacks):
+            text = "a score is offered in games with komi, outside of tournaments and ladders"
+            raise Refused(Code.NOT_ALLOWED, text)
+        if kind != "takeback" and not (match.has_moved(1) and match.has_moved(2)):
+            raise Refused(Code.NOT_ALLOWED, f"a {kind} can be offered once both players have moved")
         if kind == "takeback" and match.terms.rated:
             raise Refused(Code.NOT_ALLOWED, "in a rated match no move can be taken back")
         if kind == "takeback" and self.first_taken_back(seat) is None:
             raise Refused(Code.NOT_ALLOWED, "you have made no move that could be taken back")
 
-    def make(self, seat: Seat, kind: OfferKind, ply: int) -> OpenOffer:
-        """Open an offer, which `require_allowed` has admitted. Raises Refused."""
+    def make(self, offer: OpenOffer) -> OpenOffer:
+        """Open an offer, which `require_allowed` has admitted, and return it. Raises Refused."""
+        seat, kind = offer.player, offer.offer
         if seat in self._open:
             text = f"you have offered a {self._open[seat].offer} already; withdraw that offer first"
             raise Refused(Code.NOT_ALLOWED, text)
         if (seat, kind) in self._offered:
             text = f"you have offered a {kind} since your last move; make a move first"
             raise Refused(Code.NOT_ALLOWED, text)
-        offer = self._open[seat] = OpenOffer(kind, seat, ply)
+        self._open[seat] = offer
         self._offered.add((seat, kind))
         return offer
 
@@ -98,9 +103,9 @@ class MatchOffers:
 
     def moved(self, seat: Seat) -> Iterator[tuple[OpenOffer, How]]:
         """Close what a move of `seat` closes; yields each offer, and how it was closed."""
-        self._offered -= {(seat, "draw"), (seat, "takeback")}
+        self._offered = {each for each in self._offered if each[0] != seat}
         own = self._open.get(seat)
-        if own and own.offer == "takeback":
+        if own and own.offer != "draw":
             yield self._open.pop(seat), "withdrawn"
         if _other(seat) in self._open:
             yield self._open.pop(_other(seat)), "declined"

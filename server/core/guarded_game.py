@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, NamedTuple
 
@@ -117,6 +117,11 @@ class GuardedGame:
         """The legal actions in a state."""
         with faults_of(self._game, "legal_actions", state):
             return self._numbers(self._game.legal_actions(state))
+
+    def lead_without(self, state: State, dead: Collection[int]) -> float:
+        """By how many points player 1 is ahead without these pieces. Raises ValueError."""
+        with faults_of(self._game, "lead_without", state, but=(ValueError,)):
+            return float(self._game.lead_without(state, dead))
 
     def _failure(self, function: str, error: Exception, state: State, action: int) -> Exception:
         """GameFault for an error of a function, or IllegalAction if the action is not legal."""

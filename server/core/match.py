@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from playout.games import RETURNS, TIE, Game, IllegalAction, State
@@ -262,6 +262,23 @@ class Match:
         """End the match as a tie, as both players want. Raises Refused when it is over."""
         self._require_running()
         self._end(Result(TIE, RETURNS[TIE], Reason.AGREEMENT, "a draw by agreement"))
+
+    def lead_without(self, dead: Collection[int]) -> float:
+        """By how many points player 1 is ahead if the pieces on these cells are captured.
+
+        Raises Refused for a cell without a piece, and GameFault.
+        """
+        try:
+            return self._game.lead_without(self.state, dead)
+        except ValueError as error:
+            raise Refused(Code.INVALID, str(error)) from error
+
+    def agree_on_score(self, lead: float) -> None:
+        """End the match with a score, by the lead of player 1. Raises Refused when it is over."""
+        self._require_running()
+        winner = TIE if lead == 0 else 1 if lead > 0 else 2
+        how = "a tie" if winner == TIE else f"{self._name(winner)} wins by {abs(lead):g}"
+        self._end(Result(winner, RETURNS[winner], Reason.AGREEMENT, f"{how}, as both agreed"))
 
     def resign(self, seat: int) -> None:
         """Resign for `seat`. Raises Refused when the match is over."""

@@ -250,6 +250,11 @@ class MatchRoom:
         self.match.agree_on_draw()
         self.settle(now)
 
+    def agree_on_score(self, lead: float, now: float) -> None:
+        """End the match with the score that both players have agreed on. Raises Refused."""
+        self.match.agree_on_score(lead)
+        self.settle(now)
+
     def adjudicate(self, ply: int, winner: int, now: float) -> None:
         """End the match with the result that is proven at this ply. Raises Refused."""
         self.match.adjudicate(ply, winner)

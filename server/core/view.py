@@ -214,6 +214,7 @@ def board_of(game: Game) -> Board:
         cell_labels=view.cell_labels,
         edges=view.edges,
         material=dict(game.material),
+        komi=game.komi,
     )
 
 

@@ -87,8 +87,10 @@ def _winner(replayed: Replay, finished: MatchEnded) -> int:
         return 0
     if finished.reason in _LOST_BY_THE_PLAYER_TO_MOVE:
         return 3 - replayed.game.current_player(replayed.states[-1])
-    if finished.reason is Reason.AGREEMENT:
+    if finished.reason is Reason.AGREEMENT and replayed.game.komi is None:
         return TIE
+    if finished.reason is Reason.AGREEMENT:  # on a score, which may be a tie
+        return finished.winner or TIE
     if finished.reason is Reason.ADJUDICATION and finished.winner == TIE:
         return TIE
     if finished.winner not in (1, 2):

@@ -4,8 +4,8 @@ A text is written in English where it is used: in a block `trans` of a template,
 `gettext`, `ngettext` (with a number) or `pgettext` (with a context). The catalogue of a language,
 `languages/CODE.po`, has the translations; a text without one is shown in English. Texts that come
 as data, such as names of games and errors of the server, are lines of `languages/data.txt`, or in
-descriptions of games; `Language.told` translates them. `scripts/languages` collects all texts for the
-catalogues.
+descriptions of games; `Language.told` translates them. `scripts/languages` collects all texts for
+the catalogues.
 """
 
 from __future__ import annotations

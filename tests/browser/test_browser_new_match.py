@@ -116,9 +116,11 @@ def test_the_ratings_of_the_bots_at_the_chosen_game_are_shown(
         ann.hello("Ann", guest=False)
         ann.ask("challenge_bot", player="Mild", game="nim", rated=True)
         ann.ask("resign", match=ann.hear_until("started")["match"])
-    page = people.come()
-    # Ratings are computed soon after the match, not when they are asked for.
-    wait_until(lambda: page.request.get("/api/players?game=nim").json()["total"])
+        page = people.come()
+        # Ratings are computed soon after the match, not when they are asked for.
+        wait_until(lambda: page.request.get("/api/players?game=nim").json()["total"])
+        ann.ask("seek", game="nim", clock="60+1")
+        expect(page.locator("#seeks")).to_contain_text(re.compile(r"Ann \d+ ± \d+"))
     page.goto("/?game=nim&bot=Mild")
     expect(page.locator("#bot-hint")).to_have_text(
         re.compile(r"^Mild: for beginners, rated \d+ ± \d+$")

@@ -622,3 +622,32 @@ def repeat(page: Page, kind: str, times: int) -> None:
         server.on_message(deliver)
 
     page.route_web_socket("**/socket", connect)
+
+
+def test_two_people_agree_on_dead_stones(people: BrowserUsers, site: BrowserSite) -> None:
+    """Black surrounds a white stone, marks it as dead, and White accepts the score."""
+    ann, bob, match = meet(people, "go")
+    for black, white in (("E5", "E4"), ("F4", "A1"), ("D4", "B1")):
+        type_move(ann, black)
+        type_move(bob, white)
+    my_turn(ann)
+    ann.get_by_role("button", name="Count", exact=True).click()
+    expect(ann.locator("#count-text")).to_contain_text("3, ")
+    ann.locator("#board .cell[data-cell='49']").click()
+    expect(ann.locator("#board .hint circle")).to_have_count(3)  # reached over empty points
+    ann.get_by_role("button", name="Offer this score").click()
+    expect(bob.locator("#offers")).to_contain_text("offers to count: ")
+    expect(bob.locator("#board .hint circle")).to_have_count(3)
+    bob.get_by_role("button", name="Decline").click()
+    expect(ann.locator("#offer-note")).to_contain_text("has declined the score")
+    type_move(ann, "E3")
+    my_turn(bob)
+    bob.get_by_role("button", name="Count", exact=True).click()
+    bob.locator("#board .cell[data-cell='72']").click()
+    bob.get_by_role("button", name="Offer this score").click()
+    ann.get_by_role("button", name="Accept").click()
+    for page in (ann, bob):
+        expect(page.locator("#reason")).to_contain_text("as both agreed")
+    ended = site.stored(match).ended
+    assert ended is not None
+    assert ended.reason == "agreement"

@@ -9,6 +9,7 @@ import { captured, leadOf } from "../../server/web/static/captures.js";
 import * as text from "../../server/web/static/match_text.js";
 import { largestLosses } from "../../server/web/static/losses.js";
 import { OwnMoves, movesOf } from "../../server/web/static/own_moves.js";
+import { groupOf, pointsOf, prisonersOf } from "../../server/web/static/counting.js";
 import { MatchAnalysis } from "../../server/web/static/match_analysis.js";
 import { MatchRecord } from "../../server/web/static/match_record.js";
 
@@ -459,4 +460,33 @@ test("players see whose offer it is, and spectators have none to answer", () => 
   assert.equal(taken, "You take a move back, to move 1; your turn.");
   match.seat = null;
   assert.equal(match.opponentsOffer, null);
+});
+
+// Counting.
+
+/** The cells of a picture: X is Black, O is White. */
+const cellsOf = (...rows) => rows.join("").split("").map((each) => ".XO".indexOf(each));
+
+test("stones and what they surround are points, and dead stones are captured", () => {
+  const board = { rows: 3, columns: 4 };
+  const cells = cellsOf(".X.O", "XX.O", "O..O");
+  assert.deepEqual(pointsOf(board, cells, new Set()), [4, 4]);
+  assert.deepEqual(pointsOf(board, cells, new Set([8])), [4, 3]);
+  assert.deepEqual(pointsOf(board, cells, new Set([3, 7, 8, 11])), [12, 0]);
+  assert.deepEqual(pointsOf(board, cells.map(() => 0), new Set()), [0, 0]);
+});
+
+test("stones that are reached over empty cells are marked together", () => {
+  const board = { rows: 3, columns: 4 };
+  const cells = cellsOf("O.X.", ".OX.", "..XO");
+  assert.deepEqual(groupOf(board, cells, 0).sort(), [0, 5]);
+  assert.deepEqual(groupOf(board, cells, 11), [11]);
+  assert.deepEqual(groupOf(board, cells, 2).sort((one, other) => one - other), [2, 6, 10]);
+});
+
+test("prisoners are the stones that have left the board", () => {
+  const positions = [cellsOf("OX", ".."), cellsOf("OX", "X."), cellsOf(".X", "X."), cellsOf(".X", "XO")];
+  const views = positions.map((cells) => ({ view: { cells } }));
+  assert.deepEqual([0, 1, 2, 3].map((ply) => prisonersOf(views, ply, 1)), [0, 0, 1, 1]);
+  assert.equal(prisonersOf(views, 3, 2), 0);
 });

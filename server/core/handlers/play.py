@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from playout.protocol.messages import (
     Abort,
     Adjudicate,
@@ -11,6 +13,7 @@ from playout.protocol.messages import (
     Offer,
     Offered,
     Ok,
+    OpenOffer,
     Reason,
     RequestId,
     Resign,
@@ -89,8 +92,9 @@ class Play:
         if request.offer == "draw" and room.offers.of_opponent(seat, "draw"):
             self._agree_on_draw(room, origin, request.id)
             return
-        made = room.offers.make(seat, request.offer, request.ply)
-        offered = Offered(match=request.match, offer=made.offer, player=made.player, ply=made.ply)
+        lead = room.match.lead_without(request.dead) if request.offer == "score" else None
+        made = room.offers.make(OpenOffer(request.offer, seat, request.ply, request.dead, lead))
+        offered = Offered(match=request.match, **structs.asdict(made))
         room.send_players(offered, origin.session, request.id)
 
     @handles(AnswerOffer)
@@ -102,6 +106,9 @@ class Play:
             room.send_players(room.offer_closed(offer, "declined"), origin.session, request.id)
         elif offer.offer == "draw":
             self._agree_on_draw(room, origin, request.id)
+        elif offer.lead is not None:
+            room.agree_on_score(offer.lead, origin.now)
+            self._answer(origin, request.id)
         else:
             room.take_back(offer.player, origin.now, origin.session, request.id)
 
@@ -114,6 +121,9 @@ class Play:
 
     def _agree_on_draw(self, room: MatchRoom, origin: RequestContext, re: RequestId | None) -> None:
         room.agree_on_draw(origin.now)
+        self._answer(origin, re)
+
+    def _answer(self, origin: RequestContext, re: RequestId | None) -> None:
         if re is not None:
             self._context.send_to(origin.session, Ok(re=re))
 

@@ -9,6 +9,7 @@ import { matchAddress, openMatch, opensDialog } from "./navigation.js";
 import { NewMatchForm } from "./new_match.js";
 import { OwnMatches, isByCorrespondence } from "./own_matches.js";
 import { Overview } from "./overview.js";
+import { showRating } from "./seek_ratings.js";
 import { ServerConnection } from "./server_connection.js";
 import { gettext, listText, ngettext, pgettext, told } from "./texts.js";
 import { clockText, gameText, titles } from "./wording.js";
@@ -133,10 +134,14 @@ function seekItem(seek) {
   const terms = [gameText(game), clockText(seek.clock)];
   if (rated) terms.push(gettext("rated"));
   if (seat) terms.push(seat === 1 ? gettext("you move second") : gettext("you move first"));
+  const rating = html("span", { class: "muted small" });
+  if (name !== connection.name) showRating(rating, name, game);
   const description = html(
     "div",
     {},
     html("strong", { class: "name" }, name),
+    " ",
+    rating,
     html("br"),
     html("span", { class: "muted small", title: `${game}, ${clock}` }, listText(terms)),
   );

@@ -64,6 +64,9 @@ class MatchPage {
   #isReloading = false;
   /** Shows the captured pieces, in games whose pieces have a worth. */
   #showCaptures = null;
+  /** Counts the score, and the captured stones of a player, in games with komi. */
+  #counting = null;
+  #prisonersOf = null;
   #title = document.title;
 
   constructor(data) {
@@ -77,8 +80,8 @@ class MatchPage {
       label: gettext("Board of %(game)s", { game: document.querySelector("h1").textContent }),
       players,
       choices: part("choices"),
-      confirms: () => part("confirm").checked && this.#record.legalMoves.length > 0,
-      onChoose: (action) => this.#study.play(action) || this.#play(action),
+      confirms: () => part("confirm").checked && this.#record.legalMoves.length > 0 && !this.#counting?.isActive,
+      onChoose: (action) => this.#counting?.choose(action) || this.#study.play(action) || this.#play(action),
     });
     const go = (ply) => this.#go(ply);
     this.#moves = new MoveList(part("moves"), go);
@@ -107,12 +110,20 @@ class MatchPage {
     this.#setClocks();
     this.#show();
     if (board.material) this.#loadCaptures();
+    if (board.komi !== undefined) this.#loadCounting(request);
     this.#listen();
     this.#connect();
   }
 
   async #loadCaptures() {
     ({ showCaptures: this.#showCaptures } = await import("./captures.js"));
+    this.#show();
+  }
+
+  async #loadCounting(request) {
+    const { Counting, prisonersOf } = await import("./counting.js");
+    this.#counting = new Counting(part, this.#record, request, () => this.#show());
+    this.#prisonersOf = prisonersOf;
     this.#show();
   }
 
@@ -264,6 +275,7 @@ class MatchPage {
 
   #take(event) {
     this.#offers.receive(event);
+    this.#counting?.receive(event);
     if (event.type === "started") this.#started(event);
     else if (event.type === "update") this.#updated(event);
     else if (event.type === "taken_back") this.#takenBack(event);
@@ -402,7 +414,9 @@ class MatchPage {
     const position = this.#study.position ?? record.positions[ply];
     const mine = record.seat !== null && record.seat === record.toMove;
     const mayPlay = mine && this.#isConnected && this.#sent < 0;
-    if (mayPlay && live) this.#board.show(position.view, record.legalMoves, record.toMove);
+    const isLast = live && !this.#study.moves.length;
+    if (this.#counting?.isActive && isLast) this.#board.show(position.view, this.#counting.moves(position.view));
+    else if (mayPlay && live) this.#board.show(position.view, record.legalMoves, record.toMove);
     else {
       const mayPlan = live && this.#isConnected && record.seat !== null && !mine && !record.over;
       const planner = mayPlan ? record.seat : 0;
@@ -411,6 +425,8 @@ class MatchPage {
     this.#moves.show(record, ply);
     this.#showAnalysis(position);
     this.#study.draw();
+    this.#counting?.show(isLast);
+    if (this.#counting && isLast) this.#board.highlight(this.#counting.marks);
     setText(part("status"), statusText(record));
     setText(part("reason"), record.result ? reasonText(record.result) : "");
     const tried = this.#study.moves.length;
@@ -418,6 +434,8 @@ class MatchPage {
     setText(part("note"), [shown, noteText(position.view.note)].filter(Boolean).join(" · "));
     for (const seat of [1, 2]) {
       part(`seat-${seat}`).classList.toggle("to-move", record.toMove === seat);
+      const prisoners = this.#prisonersOf?.(record.positions, ply, seat);
+      if (prisoners !== undefined) setText(part(`captures-${seat}`), prisoners ? gettext("captured: %(pieces)s", { pieces: prisoners }) : "");
       this.#showCaptures?.(part(`captures-${seat}`), record.board, record.positions[0].view, position.view, seat);
     }
     part("is-live").hidden = record.over;

@@ -30,7 +30,7 @@ export class MatchRecord {
     this.judge = "";
     /** How many people watch. */
     this.spectators = 0;
-    /** The open offers of the players, {offer, player, ply}; known to players only. */
+    /** The open offers of the players, {offer, player, ply, dead, lead}; known to players only. */
     this.offers = [];
     /** What this person has offered in vain since their last move. */
     this.declined = new Set();
@@ -141,8 +141,8 @@ export class MatchRecord {
   }
 
   /** Apply an `offered`. */
-  offer({ offer, player, ply }) {
-    this.offers = [...this.offers.filter((each) => each.player !== player), { offer, player, ply }];
+  offer({ type, match, re, ...offer }) {
+    this.offers = [...this.offers.filter(({ player }) => player !== offer.player), offer];
   }
 
   /** Apply an `offer_closed`. */

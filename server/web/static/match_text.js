@@ -45,7 +45,8 @@ export function announcement({ player, view }, record) {
 }
 
 /** An open offer in words. */
-export function offerText({ offer, player }, { players, seat }) {
+export function offerText({ offer, player, lead }, { players, seat }) {
+  if (offer === "score") return scoreOfferText(player, lead, players, seat);
   const isDraw = offer === "draw";
   if (player !== seat) {
     const name = { name: players[player - 1] };
@@ -57,6 +58,19 @@ export function offerText({ offer, player }, { players, seat }) {
     : gettext("You ask to take a move back. %(name)s can accept, or decline by a move.", name);
 }
 
+/** The result of a score: `lead` are the points by which player 1 is ahead. */
+export function leadText(lead, players) {
+  const values = { name: players[lead > 0 ? 0 : 1], points: numberText(Math.abs(lead)) };
+  return lead === 0 ? gettext("a tie") : gettext("%(name)s wins by %(points)s", values);
+}
+
+function scoreOfferText(player, lead, players, seat) {
+  const result = leadText(lead ?? 0, players);
+  if (player !== seat) return gettext("%(name)s offers to count: %(result)s.", { name: players[player - 1], result });
+  const values = { name: players[2 - seat], result };
+  return gettext("You offer to count: %(result)s. %(name)s can accept, or decline by a move.", values);
+}
+
 /** How an offer was closed that was not accepted. */
 export function closedOfferText({ offer, player, how }, { players, seat }) {
   const closer = how === "withdrawn" ? player : 3 - player;
@@ -65,6 +79,10 @@ export function closedOfferText({ offer, player, how }, { players, seat }) {
     draw: {
       withdrawn: [gettext("You have withdrawn the draw."), gettext("%(name)s has withdrawn the draw.", name)],
       declined: [gettext("You have declined the draw."), gettext("%(name)s has declined the draw.", name)],
+    },
+    score: {
+      withdrawn: [gettext("You have withdrawn the score."), gettext("%(name)s has withdrawn the score.", name)],
+      declined: [gettext("You have declined the score."), gettext("%(name)s has declined the score.", name)],
     },
     takeback: {
       withdrawn: [gettext("You have withdrawn the takeback."), gettext("%(name)s has withdrawn the takeback.", name)],

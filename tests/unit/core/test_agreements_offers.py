@@ -282,3 +282,57 @@ def test_an_administrator_may_abort_at_any_time(
     administrator(harness, "Ada").say(Abort(match=match, text="enough"))
     ended = only(ann.heard(Ended), Ended)
     assert (ended.reason, ended.text) == (Reason.ADMINISTRATOR, "enough")
+
+
+GO = "go(size=5,komi=0.5)"
+#: Black has the board, with a white stone in it: C3 C2, D2 A1, B2 pass, C1.
+GO_MOVES = (12, 7, 8, 0, 6, 25, 2)
+
+
+def go_match(harness: HubHarness, moves: int = 7) -> tuple[MemoryClient, MemoryClient, str]:
+    ann, bob = harness.client("Ann"), harness.client("Bob")
+    match = match_between(ann, bob, game=GO)
+    play(match, (ann, bob), GO_MOVES[:moves])
+    return ann, bob, match
+
+
+def score(match: str, ply: int, *dead: int) -> Offer:
+    return Offer(id="o", match=match, offer="score", ply=ply, dead=dead)
+
+
+def test_an_agreed_score_counts_dead_stones_as_captured(harness: HubHarness) -> None:
+    ann, bob, match = go_match(harness)
+    position = harness.only_match()
+    cells = position.game.view(position.state).cells
+    dead = tuple(cell for cell, owner in enumerate(cells) if owner == 2)
+    offered = bob.ask(score(match, 7, *dead), Offered)
+    assert (offered.dead, offered.lead) == (dead, 24.5)
+    assert harness.client("Ann", session=ann.token).ask(Watch(match=match), Started).offers == (
+        OpenOffer("score", 2, 7, dead, 24.5),
+    )
+    ann = harness.clients[max(harness.clients)]
+    ended, ok = ann.say(answer(match, True, "score", 7))
+    assert isinstance(ended, Ended)
+    assert (ended.winner, ended.returns, ended.reason) == (1, (1.0, 0.0), Reason.AGREEMENT)
+    assert ended.text == "Ann wins by 24.5, as both agreed"
+    assert ok == Ok(re="a")
+    (stored,) = kept_of(harness.stored)
+    assert jsonl.read(jsonl.write(stored)).ended == stored.ended
+
+
+def test_a_score_is_offered_within_its_rules(harness: HubHarness) -> None:
+    ann, bob, match = go_match(harness, moves=1)
+    assert ann.refused(score(match, 1)) is Code.NOT_ALLOWED
+    play(match, (ann, bob), GO_MOVES[1:2], ply=1)
+    assert ann.refused(score(match, 2, 0)) is Code.INVALID
+    assert ann.refused(score(match, 1)) is Code.WRONG_PLY
+    assert ann.ask(score(match, 2), Offered).lead is not None
+    play(match, (ann, bob), GO_MOVES[2:3], ply=2)
+    assert only(bob.heard(OfferClosed), OfferClosed).how == "withdrawn"
+
+
+def test_a_game_without_points_has_no_score(
+    seats: tuple[MemoryClient, MemoryClient, str],
+) -> None:
+    ann, _, match = seats
+    assert ann.refused(offer(match, "score")) is Code.NOT_ALLOWED

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
+from sgfmill import boards
 
 from playout import games
 from playout.games import TIE, IllegalAction, State
@@ -242,3 +245,30 @@ def test_assumed_results_favour_captures_and_reject_atari_and_eyes() -> None:
     assert assumed("A9") == (even, even + prior.EYE)
     assert assumed("J5") == (even, even)
     assert assumed("pass") == (0, even)
+
+
+def test_the_score_without_dead_stones_is_that_of_sgfmill() -> None:
+    draw = random.Random(1)
+    for size in (5, 9, 13, 19):
+        game = go(f"go(size={size},komi=6.5)")
+        state = game.initial_state()
+        for _ in range(draw.randrange(size * size)):
+            state = game.next_state(state, draw.choice(game.legal_actions(state)))
+            if game.winner(state):
+                break
+        cells = game.cells(state)
+        stones = [cell for cell, owner in enumerate(cells) if owner]
+        for number in (0, 1, len(stones) // 3, len(stones)):
+            dead = draw.sample(stones, min(number, len(stones)))
+            board = boards.Board(size)
+            for cell in set(stones) - set(dead):
+                row, column = divmod(cell, size)
+                board.board[size - 1 - row][column] = " bw"[cells[cell]]
+            assert game.lead_without(state, dead) == board.area_score() - 6.5
+
+
+@pytest.mark.parametrize("cell", [0, 25, 1000])
+def test_an_empty_cell_is_no_dead_stone(cell: int) -> None:
+    game = go("go(size=5)")
+    with pytest.raises(ValueError, match=f"cell {cell} has no stone"):
+        game.lead_without(played(game, game.initial_state(), "C3"), [cell])

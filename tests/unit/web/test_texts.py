@@ -8,13 +8,14 @@ import re
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from babel.messages.catalog import Catalog, Message
 from babel.messages.jslexer import tokenize
 
 from playout import games
-from playout.protocol.messages import TimeControl
+from playout.protocol.messages import OfferKind, TimeControl
 from playout.server.core.match import Match, Terms
 from playout.server.web.texts import ENGLISH, LANGUAGES, language_of
 from playout.server.web.wording import about, clock_in_words, game_title
@@ -250,6 +251,10 @@ def test_results_are_translated(end: Callable[[Match], object]) -> None:
         assert language.told(match.result.text) != match.result.text
 
 
+#: The kinds of offers, which errors name.
+OFFERS = get_args(OfferKind)
+
+
 def constants() -> Iterator[str]:
     """The texts in the sources of the server and of the protocol."""
     for folder in ("server", "protocol"):
@@ -257,6 +262,8 @@ def constants() -> Iterator[str]:
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str):
                     yield node.value
+                if isinstance(node, ast.JoinedStr):
+                    yield from (ast.unparse(node).replace("{kind}", kind) for kind in OFFERS)
 
 
 def test_translated_errors_are_those_of_the_server() -> None:
