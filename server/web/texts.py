@@ -53,18 +53,17 @@ class Language:
         """Without a catalogue, all texts stay in English."""
         self.code = code
         self._locale = Locale.parse(code, sep="-")
-        self.name = self._locale.get_display_name(self._locale.language) or code
+        name = self._locale.get_display_name() or code
+        self.name = name[0].upper() + name[1:]
         self._translations = NullTranslations()
         self.script_texts = b""
         self.data: dict[str, str] = {}
         if catalog:
+            usable = _complete(catalog)
             compiled = BytesIO()
             write_mo(compiled, catalog)
             compiled.seek(0)
             self._translations = GNUTranslations(compiled)
-            usable: list[Any] = [
-                each for each in catalog if each.id and each.string and not each.fuzzy
-            ]
             self.script_texts = msgspec.json.encode(self._for_scripts(usable, catalog.plural_expr))
             self.data = {_plain(each.id): each.string for each in usable if _is_data(each)}
         self.version = hashlib.sha256(self.script_texts).hexdigest()[:16]
@@ -141,6 +140,18 @@ class Language:
             else:
                 found[f"{each.context}\4{each.id}" if each.context else each.id] = each.string
         return found
+
+
+def _complete(catalog: Catalog) -> list[Any]:
+    """The messages of a catalogue that have a translation; the others are removed."""
+    found: list[Any] = []
+    for each in list(catalog):
+        strings = each.string if each.pluralizable else (each.string,)
+        if each.id and all(strings) and not each.fuzzy:
+            found.append(each)
+        elif each.id:
+            catalog.delete(each.id, each.context)
+    return found
 
 
 def _is_data(message: Message) -> bool:

@@ -238,6 +238,8 @@ SAME: set[str] = set()
         lambda match: match.flag(1000.0),
         lambda match: match.adjudicate(1, 2),
         lambda match: match.adjudicate(1, -1),
+        lambda match: match.agree_on_score(0.0),
+        lambda match: match.agree_on_score(-2.5),
     ],
 )
 def test_results_are_translated(end: Callable[[Match], object]) -> None:
@@ -320,6 +322,19 @@ def test_texts_have_the_forms_of_their_language() -> None:
     assert german.moment(0.0) == "01.01.1970 00:00"
     assert chinese.day(0.0) == "1970年1月1日"
     assert (ENGLISH.moment(0.0), ENGLISH.day(0.0)) == ("1970-01-01 00:00", "1970-01-01")
+
+
+def test_a_text_without_a_translation_stays_in_english() -> None:
+    catalog = Catalog("fr")
+    catalog.add("A tie", "Égalité")
+    catalog.add("No result", "Sans résultat", flags=["fuzzy"])
+    catalog.add(("%(num)s day", "%(num)s days"), ("", ""), locations=[("days.js", 1)])
+    french = Language("fr", catalog)
+    assert french.name == "Français"
+    assert french.gettext("A tie") == "Égalité"
+    assert french.gettext("No result") == "No result"
+    assert french.ngettext("%(num)s day", "%(num)s days", 2) == "%(num)s days"
+    assert french.script_texts == b"{}"
 
 
 def test_a_text_that_is_not_known_stays_in_english() -> None:
