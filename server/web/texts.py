@@ -146,7 +146,7 @@ def _complete(catalog: Catalog) -> list[Any]:
     """The messages of a catalogue that have a translation; the others are removed."""
     found: list[Any] = []
     for each in list(catalog):
-        strings = each.string if each.pluralizable else (each.string,)
+        strings: Any = each.string if each.pluralizable else (each.string,)
         if each.id and all(strings) and not each.fuzzy:
             found.append(each)
         elif each.id:

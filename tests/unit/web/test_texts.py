@@ -17,7 +17,7 @@ from babel.messages.jslexer import tokenize
 from playout import games
 from playout.protocol.messages import OfferKind, TimeControl
 from playout.server.core.match import Match, Terms
-from playout.server.web.texts import ENGLISH, LANGUAGES, language_of
+from playout.server.web.texts import ENGLISH, LANGUAGES, Language, language_of
 from playout.server.web.wording import about, clock_in_words, game_title
 from support.variants import seen
 from testbed import catalogues
