@@ -38,6 +38,7 @@ COOKIE = b"language"
 _FOLDER = files("playout.server.web").joinpath("languages")
 #: A value within a text, as in "%(name)s resigned".
 _VALUE = re.compile(r"%\((\w+)\)s")
+_DECIMAL = re.compile(r"-?\d+\.\d+")
 #: Numbers that have all plural forms of a language.
 _SAMPLES = range(200)
 
@@ -58,7 +59,7 @@ class Language:
         self._translations = NullTranslations()
         self.script_texts = b""
         self.data: dict[str, str] = {}
-        if catalog:
+        if catalog is not None:
             usable = _complete(catalog)
             compiled = BytesIO()
             write_mo(compiled, catalog)
@@ -84,8 +85,13 @@ class Language:
             return _plain(self.data[text])
         for pattern, translation in self._patterns:
             if found := pattern.fullmatch(text):
-                return translation % found.groupdict()
+                values = found.groupdict()
+                return translation % {name: self._value(text) for name, text in values.items()}
         return text
+
+    def _value(self, text: str) -> str:
+        """A value within a text that comes as data: decimals have the sign of the language."""
+        return text.replace(".", self.decimal_sign) if _DECIMAL.fullmatch(text) else text
 
     def rules(self, text: str) -> str:
         """Translate a text with the rules of a game; one of a game that is not known stays."""

@@ -46,6 +46,8 @@ test("texts of data are known as a whole, or by their pattern", () => {
   assert.equal(told("Chess"), "Schach");
   assert.equal(told("Ada resigned"), "Ada hat aufgegeben");
   assert.equal(told("is it over (Ada)?"), "ist es vorbei, Ada?");
+  assert.equal(told("Ada 1.5 resigned"), "Ada 1.5 hat aufgegeben");
+  assert.equal(told("1.5 resigned"), "1,5 hat aufgegeben");
   assert.equal(told("Ada sings"), "Ada sings");
   assert.equal(told("toString"), "toString");
 });

@@ -35,7 +35,7 @@ export function told(text) {
   patterns ??= Object.entries(translations).filter(([key]) => key.startsWith(DATA) && key.includes("%(")).map(patternOf);
   for (const [pattern, translation] of patterns) {
     const found = pattern.exec(text);
-    if (found) return filled(translation, found.groups);
+    if (found) return filled(translation, Object.fromEntries(Object.entries(found.groups).map(valueOf)));
   }
   return text;
 }
@@ -59,6 +59,11 @@ async function load(address) {
 
 function filled(text, values) {
   return text.replace(/%(?:\((\w+)\)s|%)/g, (_, name) => (name ? values[name] : "%"));
+}
+
+/** A value within a text that comes as data: decimals have the sign of the language. */
+function valueOf([name, text]) {
+  return [name, /^-?\d+\.\d+$/.test(text) ? numberText(Number(text)) : text];
 }
 
 function patternOf([key, translation]) {

@@ -315,7 +315,7 @@ def test_texts_have_the_forms_of_their_language() -> None:
     assert clock_in_words("300+3", german) == "5 Minuten + 3 Sekunden"
     assert clock_in_words("60+0.5", german) == "1 Minute + 0,5 Sekunden"
     assert clock_in_words("10/move", chinese) == "每手10 秒"
-    assert game_title("go(size=9,komi=6.5)", german) == "Go (Größe 9, Komi 6.5)"
+    assert game_title("go(size=9,komi=6.5)", german) == "Go (Größe 9, Komi 6,5)"
     assert game_title("othello(passes=false)", chinese) == "黑白棋 (不可停一手)"
     assert about(7200.0, german) == "etwa 2 Stunden"
     assert german.number(-1234.56, 1, grouped=True) == "-1.234,6"
