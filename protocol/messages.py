@@ -421,6 +421,15 @@ class StopAnalysis(Request, frozen=True, kw_only=True):
     analysis: Key
 
 
+class AttemptPuzzle(Request, frozen=True, kw_only=True):
+    """Report the first attempt of this account at a puzzle: the moves of the solver so far."""
+
+    sent_by: ClassVar = SESSIONS
+
+    puzzle: Key
+    moves: Annotated[tuple[Action, ...], Meta(max_length=100)] = ()
+
+
 class List(Request, frozen=True, kw_only=True):
     """Ask once for the players, open seeks and running matches."""
 

@@ -10,7 +10,7 @@ import click
 
 from playout.commands.options import FiniteRange, game_option
 from playout.server.app import Settings, serve
-from playout.server.cli import accounts, backup, export, import_
+from playout.server.cli import accounts, backup, export, import_, puzzles
 from playout.server.cli.competition_options import competition_options, with_competitions
 from playout.server.cli.server_options import (
     bot_options,
@@ -66,6 +66,11 @@ Then connect players: playout-player connect_four uct
 @ladder_options
 @competition_options
 @keep_analysis_option
+@click.option(
+    "--find-puzzles",
+    is_flag=True,
+    help="Find puzzles in the stored matches while nobody plays, as the command puzzles does.",
+)
 @click.option(
     "--unread-bytes",
     default=2**20,
@@ -123,5 +128,5 @@ def main(context: click.Context, /, **options: Any) -> None:
     )
 
 
-for command in (accounts, backup, export, import_):
+for command in (accounts, backup, export, import_, puzzles):
     main.add_command(command)

@@ -29,6 +29,7 @@ from playout.server.core.handlers.hello import Greeting
 from playout.server.core.handlers.joined_sessions import JoinedSessions
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.play import Play
+from playout.server.core.handlers.puzzles import Puzzles
 from playout.server.core.handlers.seeks import Lobby, Pairing, SeekClosed, Seeks
 from playout.server.core.handlers.tournament_director import TournamentDirector, TournamentOver
 from playout.server.core.handlers.tournaments import TournamentRequests
@@ -85,8 +86,20 @@ class Hub:
         )
         play = Play(context, rooms, sessions)
         tournaments = TournamentRequests(context, director, tournament_feed)
+        puzzles = Puzzles(context)
         handlers = handlers_of(
-            (greeting, seeks, bots, play, feed, tournaments, ladders, ladder_feed, analyses)
+            (
+                greeting,
+                seeks,
+                bots,
+                play,
+                feed,
+                tournaments,
+                ladders,
+                ladder_feed,
+                analyses,
+                puzzles,
+            )
         )
         self._handlers = {
             (sender, kind): handler for kind, handler in handlers.items() for sender in kind.sent_by

@@ -159,6 +159,8 @@ def paths(site: BrowserSite) -> dict[str, str]:
         "interrupted": "/tournaments/hostile",
         "ladders": "/ladders",
         "ladder": "/ladders/nim",
+        "puzzles": "/puzzles",
+        "puzzle": "/puzzles/othello",
         "games": "/games",
         "not_found": "/matches/nothing",
         **{f"match_{game}": f"/matches/{match}" for game, match in over.items()},
@@ -173,7 +175,8 @@ def best_matches(reader: Reader) -> list[Any]:
 
 NAMES = (
     "lobby", "matches", "players", "everybody", "player", "tournaments", "tournament",
-    "sequential_test", "knockout", "interrupted", "ladders", "ladder", "games", "not_found",
+    "sequential_test", "knockout", "interrupted", "ladders", "ladder", "puzzles", "puzzle",
+    "games", "not_found",
     *(f"match_{game}" for game in seen(games.names())),
 )  # fmt: skip
 

@@ -18,11 +18,13 @@ from click.testing import CliRunner
 
 from playout import games
 from playout.protocol.messages import CreateTournament, Join, Tournament
+from playout.protocol.puzzles import main_line
 from playout.protocol.tournament_spec import Entrant, Sprt, dumps
 from playout.server.core.accounts import digest
 from playout.server.model.records import Account, TournamentCreated
 from playout.server.server_command import main as playout_server
 from playout.server.storage import Database
+from playout.server.storage.shipped_puzzles import shipped_puzzles
 from support.commands import RunningServer, running_server
 from support.http_site import HttpSite
 from support.hub_harness import administrator
@@ -31,7 +33,7 @@ from support.tournaments import TOKEN, Bots, member, spec_of
 
 NASTY = "<b>'\"&amp;</b>"
 NASTY_TITLE = "</h1></script><script>alert(1)</script>{{ 7 * 7 }}"
-LISTS = ("/matches", "/players", "/tournaments", "/ladders", "/games")
+LISTS = ("/matches", "/players", "/tournaments", "/ladders", "/puzzles", "/games")
 
 
 class Page(HTMLParser):
@@ -344,11 +346,45 @@ def test_names_are_text_and_nothing_else(site: HttpSite) -> None:
     assert page_of(site, player).matches()
 
 
+def test_a_puzzle_is_followed_to_its_end(site: HttpSite) -> None:
+    puzzle = next(each for each in shipped_puzzles() if each.game == "connect_four")
+    folder = "/puzzles/connect_four"
+    assert folder in page_of(site, "/puzzles").links()
+    assert page_of(site, f"{folder}?puzzle={puzzle.id}")
+    listed = site.ask(f"{folder}/puzzles.json?player=Ann").json
+    row = {"puzzle": puzzle.id, "turns": puzzle.turns, "rating": 1500.0, "attempts": 0}
+    assert row in listed["puzzles"]
+    assert (listed["rating"], listed["tried"]) == (1500.0, [])
+
+    def state(*moves: int, more: str = "") -> Any:
+        address = f"{folder}/{puzzle.id}.json?moves={','.join(map(str, moves))}{more}"
+        return site.ask(address).json
+
+    first = state()
+    assert (first["state"], len(first["positions"])) == ("open", 1)
+    legal = {each["action"] for each in first["legal_moves"]}
+    (right,) = puzzle.solution
+    for wrong in legal - {right.action}:
+        answer = state(wrong)
+        assert (answer["state"], answer["legal_moves"]) == ("wrong", [])
+    moves, then = list[int](), puzzle.solution
+    while then:
+        moves.append(then[0].action)
+        then = then[0].then
+        assert state(*moves)["state"] == ("open" if then else "solved")
+    whole = state(more="&solution=yes")
+    assert len(whole["positions"]) == 1 + len(main_line(puzzle.solution))
+    assert site.ask(f"{folder}/{puzzle.id}.json?moves=99").status == 400
+
+
 @pytest.mark.parametrize(
     ("path", "status", "said"),
     [
         ("/nothing", 404, "not found"),
         ("/games/shogi", 404, "not found"),
+        ("/puzzles/chess", 404, "this server has no puzzles of chess"),
+        ("/puzzles/shogi", 400, "unknown game 'shogi'"),
+        ("/puzzles/nim/none.json", 404, "there is no puzzle 'none'"),
         ("/players/nobody", 404, "'nobody'"),
         ("/players/guest-1", 404, "Guests have no page"),
         ("/players/%3Cscript%3E", 404, "<script>"),

@@ -13,6 +13,7 @@ from playout.server.web.pages import (
     lobby,
     matches,
     players,
+    puzzles,
     seeks,
     tournaments,
 )
@@ -36,5 +37,6 @@ def pages(
         "ladders": page_handler(source, ladders.index, ladders.item),
         "embed": page_handler(source, embed.item),
         "seeks": page_handler(source, seeks.item),
+        "puzzles": page_handler(source, puzzles.index, puzzles.item),
         "games": page_handler(source, games.index, games.item),
     }

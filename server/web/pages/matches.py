@@ -74,12 +74,14 @@ MAX_MOVES = 400
 class Continuation(Struct, frozen=True, kw_only=True):
     """The positions after each of the tried moves, and the legal moves in the last one.
 
-    `actions` has all moves since the start of the match. `to_move` is 0 when the game is over.
+    `actions` has all moves since the start of the match. `to_move` is 0 when the game is over, and
+    `winner` until then; it is -1 for a tie.
     """
 
     positions: tuple[PositionData, ...]
     actions: tuple[int, ...]
     to_move: int
+    winner: int
     legal_moves: tuple[LegalMove, ...]
 
 
@@ -101,11 +103,12 @@ def continuation(match: MatchData, ply: int, moves: Sequence[int]) -> Continuati
         actions.append(action)
         view = position_view_of(game, states, actions, len(actions))
         positions.append(PositionData(ply=len(actions), view=view, action=action, player=mover))
-    over = bool(game.winner(states[-1]))
+    over = game.winner(states[-1])
     return Continuation(
         positions=tuple(positions),
         actions=tuple(actions),
         to_move=0 if over else game.current_player(states[-1]),
+        winner=over,
         legal_moves=() if over else legal_moves_of(game, states[-1]),
     )
 

@@ -52,6 +52,8 @@ class MatchPage {
   #graph;
   #analysis;
   #study;
+  /** Lets a person try again where a move lost the most; null until that is asked for. */
+  #lesson = null;
   #offers;
   #alerts = new Alerts({ sounds: part("sounds"), notices: part("notices"), fault: part("notices-fault") });
   #connection = null;
@@ -81,21 +83,27 @@ class MatchPage {
       players,
       choices: part("choices"),
       confirms: () => part("confirm").checked && this.#record.legalMoves.length > 0 && !this.#counting?.isActive,
-      onChoose: (action) => this.#counting?.choose(action) || this.#study.play(action) || this.#play(action),
+      onChoose: (action) => this.#counting?.choose(action) || this.#lesson?.play(action) || this.#study.play(action) || this.#play(action),
     });
     const go = (ply) => this.#go(ply);
     this.#moves = new MoveList(part("moves"), go);
     this.#graph = new WinRateGraph(part("graph"), go, (text) => (part("win-rate").textContent = text));
     const point = (cells) => this.#board.highlight(cells);
     this.#analysis = new AnalysisPanel(part("analysis"), point, (heat) => this.#board.tint(heat));
+    const connect = () => (this.#connection ??= this.#open("spectator"));
     this.#study = new Study(part, this.#record, this.#browser.ply, location.search, {
-      connect: () => (this.#connection ??= this.#open("spectator")),
+      connect,
       onChange: () => this.#changed(),
-      onJudged: () => this.#show(),
+      onJudged: ({ isRunning, text }) => {
+        if (!isRunning) this.#lesson?.judged(text);
+        this.#show();
+      },
       onPoint: point,
       onHeat: (heat) => this.#board.tint(heat),
       onArrows: (arrows) => this.#board.point(arrows),
     });
+    const hooks = { connect, judgeAll: () => this.#study.judgeAll(), go, onChange: () => this.#show(), onPoint: point };
+    part("learn")?.addEventListener("click", () => this.#learn(hooks));
     part("flip").hidden = !this.#board.flippable;
     const page = part("match");
     page.style.setProperty("--aspect", this.#board.aspect);
@@ -125,6 +133,12 @@ class MatchPage {
     this.#counting = new Counting(part, this.#record, request, () => this.#show());
     this.#prisonersOf = prisonersOf;
     this.#show();
+  }
+
+  async #learn(hooks) {
+    const { Lesson } = await import("./lesson.js"); // fetched at the first click
+    this.#lesson ??= new Lesson(part, this.#record, hooks);
+    this.#lesson.toggle();
   }
 
   // Actions of the person.
@@ -267,6 +281,7 @@ class MatchPage {
   #receive(event) {
     this.#rematch?.receive(event);
     this.#study.receive(event);
+    this.#lesson?.receive(event);
     if (event.type === "welcome") this.#welcome(event);
     else if (event.type === "notice") this.#notice(event);
     else if (event.type === "closing") part("notice").textContent = closingText(event);
@@ -411,7 +426,9 @@ class MatchPage {
     const record = this.#record;
     const { ply, live } = this.#browser;
     this.#study.show(ply, record.over || !record.players.includes(session()?.name));
-    const position = this.#study.position ?? record.positions[ply];
+    this.#lesson?.draw(ply);
+    const trial = this.#lesson?.isHere ? this.#lesson : this.#study;
+    const position = trial.position ?? record.positions[ply];
     const mine = record.seat !== null && record.seat === record.toMove;
     const mayPlay = mine && this.#isConnected && this.#sent < 0;
     const isLast = live && !this.#study.moves.length;
@@ -420,7 +437,7 @@ class MatchPage {
     else {
       const mayPlan = live && this.#isConnected && record.seat !== null && !mine && !record.over;
       const planner = mayPlan ? record.seat : 0;
-      this.#board.show(position.view, this.#study.legalMoves, this.#study.mover, planner);
+      this.#board.show(position.view, trial.legalMoves, trial.mover, planner);
     }
     this.#moves.show(record, ply);
     this.#showAnalysis(position);
@@ -441,6 +458,7 @@ class MatchPage {
     part("is-live").hidden = record.over;
     part("spectators").hidden = record.over || !record.spectators;
     setText(part("spectators"), ngettext("%(num)s watching", "%(num)s watching", record.spectators));
+    if (part("learn")) part("learn").hidden = !record.over || record.last === 0;
     part("live").hidden = record.over || (live && !tried);
     part("resign").hidden = part("entry").hidden = record.over || record.seat === null;
     part("entry-play").disabled = !mayPlay;

@@ -17,7 +17,7 @@ const [LINE, ARROWS] = [10, 3];
  * address.
  *
  * hooks: connect() (returns the connection to the server), onChange() (another position is to be
- * shown), onJudged() (win rates have changed), onPoint(cells), onHeat(shares) and onArrows(arrows)
+ * shown), onJudged(analysis) (win rates have changed), onPoint(cells), onHeat(shares) and onArrows(arrows)
  * (the board is to mark these).
  */
 export class Study {
@@ -47,7 +47,7 @@ export class Study {
     this.#own = new OwnMoves(record.id, ply, movesOf(search));
     this.#isTrying = this.#own.moves.length > 0;
     this.#bot = new BotAnalysis(hooks.connect, () => this.draw());
-    this.#all = new MatchAnalysis(hooks.connect, record, hooks.onJudged);
+    this.#all = new MatchAnalysis(hooks.connect, record, () => hooks.onJudged(this.#all));
     this.#listen();
   }
 
@@ -72,6 +72,13 @@ export class Study {
   /** The player who makes them. */
   get mover() {
     return this.#own.here?.to_move || 1;
+  }
+
+  /** Have a bot judge all positions, in place of its other analyses. */
+  judgeAll() {
+    this.#isAsking = false;
+    this.#bot.stop();
+    if (!this.#all.isRunning) this.#all.start(this.#part("analyst").value);
   }
 
   /** Try a move. Returns false if no moves are tried here. */
@@ -162,10 +169,8 @@ export class Study {
       this.#all.stop(); // a person has one analysis at a time
     }));
     part("ask-all")?.addEventListener("click", toggle(() => {
-      this.#isAsking = false;
-      this.#bot.stop();
       if (this.#all.isRunning) this.#all.stop();
-      else this.#all.start(part("analyst").value);
+      else this.judgeAll();
     }));
     part("think-on")?.addEventListener("click", toggle(() => (this.#asked = "")));
     part("analyst")?.addEventListener("change", () => this.#hooks.onChange());
