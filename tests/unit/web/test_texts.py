@@ -182,7 +182,7 @@ def is_code(before: list[str]) -> bool:
     if called[-1:] == ["("] and called[0] in TRANSLATIONS:
         return True
     code = " ".join(before)
-    return "className = " in code or bool(CODE.search(code))
+    return "className =" in code or bool(CODE.search(code))
 
 
 def test_a_text_of_a_script_that_is_left_out_is_found() -> None:
