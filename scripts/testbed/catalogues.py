@@ -55,8 +55,10 @@ def extracted() -> Catalog:
     ):
         catalog.add(text, None, [(str(PAGES / path), 0)], auto_comments=comments, context=context)
     for name in games.names():
-        for context, text in _of_game(games.describe(name)):
-            catalog.add(text, None, [(f"games/{name}.py", 0)], context=context)
+        path = f"games/{name}.py"
+        if (ROOT / path).exists():  # others are of packages that are installed on this machine
+            for context, text in _of_game(games.describe(name)):
+                catalog.add(text, None, [(path, 0)], context=context)
     return catalog
 
 
