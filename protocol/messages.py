@@ -27,6 +27,8 @@ Name = Annotated[str, Meta(min_length=1, max_length=32)]
 Key = Annotated[str, Meta(max_length=64)]
 #: A secret in an address: 128 random bits have 22 of these characters, or 32 in hexadecimal.
 Link = Annotated[str, Meta(min_length=22, max_length=64, pattern=r"^[A-Za-z0-9_-]*\Z")]
+#: An address of a push service.
+Address = Annotated[str, Meta(max_length=2000)]
 Label = Annotated[str, Meta(max_length=64, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z")]
 Count = Annotated[int, Meta(ge=0, lt=2**53)]
 #: Numbers with bounds, so that NaN and infinity are refused.
@@ -308,6 +310,23 @@ class Accept(Request, frozen=True, kw_only=True):
     seek: Key
 
 
+class SubscribePush(Request, frozen=True, kw_only=True):
+    """Be sent notices through the push service of a browser, while no session is connected.
+
+    The fields are those of a `PushSubscription` of the browser, keys in base64url.
+    """
+
+    endpoint: Address
+    p256dh: Annotated[str, Meta(max_length=200)]
+    auth: Annotated[str, Meta(max_length=100)]
+
+
+class UnsubscribePush(Request, frozen=True, kw_only=True):
+    """Be sent no more notices through a browser."""
+
+    endpoint: Address
+
+
 class ChallengeBot(Request, frozen=True, kw_only=True):
     """Start one of the server's bots, and play a match against it.
 
@@ -468,6 +487,46 @@ class Kick(Request, frozen=True, kw_only=True):
 
     name: Name
     text: Label = ""
+
+
+class ListAccounts(Request, frozen=True, kw_only=True):
+    """Ask for the accounts whose names contain a text, or look as if they did."""
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
+
+    search: Annotated[str, Meta(max_length=32)] = ""
+
+
+class CreateAccounts(Request, frozen=True, kw_only=True):
+    """Register all of these names, or none if one of them is not free."""
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
+
+    names: Annotated[tuple[Name, ...], Meta(min_length=1, max_length=200)]
+
+
+class ChangeAccount(Request, frozen=True, kw_only=True):
+    """Rename an account, lock or unlock it, or replace its token.
+
+    Accounts of administrators and of bots are not changed.
+    """
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
+
+    name: Name
+    new_name: Name | None = None
+    locked: bool | None = None
+    new_token: bool = False
+
+
+class InspectServer(Request, frozen=True, kw_only=True):
+    """Ask for the state of the server."""
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
 
 
 class OpenSession(Request, frozen=True, kw_only=True):
@@ -655,6 +714,7 @@ class Welcome(Event, frozen=True, kw_only=True):
     without a limit. `away` are matches of the account
     whose session is not connected; `take_over` takes one over. `frame_bytes` is sent to clients
     that may send longer frames than others. `bots` can be challenged with `challenge_bot`.
+    `push_key` is the public key of the server for `subscribe_push`, if it sends such notices.
     """
 
     durable: ClassVar = True
@@ -670,6 +730,7 @@ class Welcome(Event, frozen=True, kw_only=True):
     software: str
     games: tuple[str, ...]
     bots: tuple[OfferedBot, ...] = ()
+    push_key: str | None = None
 
 
 class Seeking(Event, frozen=True, kw_only=True):
@@ -995,6 +1056,57 @@ class SessionOpened(Event, frozen=True, kw_only=True):
 
     session: str
     name: str
+
+
+class AccountEntry(Struct, frozen=True, omit_defaults=True):
+    """An account in a list; with its `token` if it is new. That of a bot has none."""
+
+    name: str
+    created_at: float
+    administrator: bool = False
+    locked: bool = False
+    bot: bool = False
+    token: str | None = None
+
+
+class AccountList(Event, frozen=True, kw_only=True):
+    """The accounts that an administrator has asked for, created or changed, of `total`."""
+
+    durable: ClassVar = True
+
+    accounts: tuple[AccountEntry, ...]
+    total: int
+
+
+class ServerValue(Struct, frozen=True, omit_defaults=True):
+    """A limit or a metric of the server; `text` says what it means."""
+
+    name: str
+    value: float | str
+    text: str = ""
+
+
+class LogLine(Struct, frozen=True):
+    """A warning or an error in the server's log; `at` is in seconds since 1970."""
+
+    at: float
+    level: str
+    text: str
+
+
+class ServerState(Event, frozen=True, kw_only=True):
+    """The answer to `inspect_server`.
+
+    `fault` is why the server is not healthy, `warning` what its operator should know, `jobs` what
+    runs beside the matches, and `errors` the last warnings and errors of the log.
+    """
+
+    fault: str = ""
+    warning: str = ""
+    jobs: tuple[str, ...] = ()
+    limits: tuple[ServerValue, ...] = ()
+    metrics: tuple[ServerValue, ...] = ()
+    errors: tuple[LogLine, ...] = ()
 
 
 class Ok(Event, frozen=True, kw_only=True):

@@ -38,6 +38,8 @@ from playout.server.core.effects import (
     Effect,
     EndAnalysis,
     EndBot,
+    KeepPush,
+    PushNotice,
     RateLadder,
     StartAnalysis,
     StartBot,
@@ -55,6 +57,7 @@ from playout.server.net.competition_process import (
 )
 from playout.server.net.driver import Driver, EffectWorkers
 from playout.server.net.loop_delays import DelayMeter
+from playout.server.net.push_sender import PushSender
 from playout.server.net.puzzle_searches import PuzzleSearches
 from playout.server.net.rating_updates import LadderRatings, RatingUpdates
 from playout.server.net.tcp import TcpConnectionFactory
@@ -97,7 +100,8 @@ class Settings:
     loaded before it listens. `tournaments`: a second database, whose tournaments the page shows.
     `http_given`: whether `--http` was given. `open`: show the page in a browser. `keep_analysis`:
     seconds after which the analyses of ended matches are removed, None for never. `competition`:
-    the files of competitions, whose pages are at `competition_http`.
+    the files of competitions, whose pages are at `competition_http`. `push`: the folder for notices
+    through push services, and `push_contact` the operator's address for these.
     """
 
     host: str | None
@@ -109,6 +113,8 @@ class Settings:
     http_proxied: bool
     http_name: tuple[str, ...]
     embed_on: tuple[str, ...]
+    push: Path | None
+    push_contact: str | None
     metrics_password: str | None
     find_puzzles: bool
     database: str
@@ -250,13 +256,16 @@ class _Server:
             analysts = Analysts(reactor(), driver.caller(hub.analysis_reported))
             reactor().addSystemEventTrigger("after", "shutdown", analysts.close)
             carriers |= {StartAnalysis: analysts.start, EndAnalysis: analysts.end}
+        if settings.push:
+            push = PushSender(reactor(), settings.push, settings.push_contact or "")
+            carriers |= {KeepPush: push.keep, PushNotice: push.send}
         if settings.find_puzzles and self._storage:
             searches = PuzzleSearches(reactor(), settings.database, lambda: not hub.rooms)
             reactor().addSystemEventTrigger("after", "shutdown", searches.close)
         if not (settings.http and self._storage):  # only pages show the ratings
-            return EffectWorkers(carriers)
+            return EffectWorkers(carriers, None, self._compiler.progress)
         ratings = RatingUpdates(settings.database, reactor(), driver.caller(hub.store))
-        return EffectWorkers(carriers, ratings.matches_ended)
+        return EffectWorkers(carriers, ratings.matches_ended, self._compiler.progress)
 
     def _start_competitions(self, driver: Driver) -> None:
         """Start the process of the competitions. Raises CannotListenError."""
@@ -344,7 +353,7 @@ class _Server:
                 names=settings.http_name,
                 metrics_password=settings.metrics_password,
             ),
-            warning=lambda: self._driver.warning() or self._compiler.progress(),
+            warning=self._driver.warning,
         )
         where = endpoint(reactor(), host, port, proxied=False)
         text, free = "cannot listen for HTTP", f"--http {spelled(host, 0)}"

@@ -33,6 +33,7 @@ from playout.protocol.messages import (
     Cancel,
     ChallengeBot,
     Code,
+    CreateAccounts,
     CreateTournament,
     EndTournament,
     Error,
@@ -41,6 +42,7 @@ from playout.protocol.messages import (
     Join,
     Kick,
     List,
+    ListAccounts,
     Move,
     Ping,
     Request,
@@ -59,6 +61,7 @@ from playout.protocol.messages import (
 from playout.protocol.tournament_spec import Entrant, Openings, TournamentSpec
 from playout.server.core.view import DELAY_PLIES
 from playout.server.model.offered_bots import parse_offered_bots
+from playout.server.model.records import Account
 from playout.server.runtime import process
 from playout.server.tournament.formats.swiss import MOST_ROUNDS
 from playout.server.tournament.spec_validation import MOST_ENTRANTS
@@ -404,6 +407,19 @@ def _kick(bench: Bench) -> Instance:
     return _by_administrator(hub, Kick(name="Ann"))
 
 
+def _create_accounts(bench: Bench) -> Instance:
+    names = tuple(f"pupil number {number}" for number in range(200))
+    return _by_administrator(_crowded(bench), CreateAccounts(names=names))
+
+
+def _list_accounts(bench: Bench) -> Instance:
+    hub = TimedHub()
+    for number in range(bench.pick(100_000, 1_000)):
+        account = Account(id=f"{number}", name=f"pupil {number}", digest="d", created_at=0.0)
+        hub.hub.accounts.put(account)
+    return _by_administrator(hub, ListAccounts(search="pupil"))
+
+
 #: A description of each instance, and the function that builds it.
 LEGAL: tuple[tuple[str, Make], ...] = (
     ("100 matches are resumed, with views", _hello),
@@ -453,4 +469,6 @@ LEGAL: tuple[tuple[str, Make], ...] = (
     ("One of 100 matches of a tournament", _adjudicate),
     ("One of 100 matches", _abort),
     ("A player of 100 matches", _kick),
+    ("200 names, among 500 sessions", _create_accounts),
+    ("Of 100,000 accounts", _list_accounts),
 )

@@ -90,13 +90,11 @@ def revoke(database: str, name: str, lock: bool) -> None:
     """Make the token of NAME invalid, end its sessions, and print a new token."""
     token = secrets.token_hex(16)
     with opened(database) as stored:
-        account = structs.replace(
-            _find(stored, name),
-            digest=digest(token),
-            token_at=time.time(),
-            renewal="",
-            revoked=lock,
-        )
+        account = structs.replace(_find(stored, name), revoked=lock)
+        if not lock:
+            account = structs.replace(
+                account, digest=digest(token), token_at=time.time(), renewal=""
+            )
         stored.put_account(account)
     if lock:
         click.echo(f"{account.name} is locked; to unlock it, revoke it without --lock")

@@ -75,6 +75,11 @@ class Directory:
         """The account with this name, or with a name that looks like it."""
         return self._by_skeleton.get(skeleton(name))
 
+    def search(self, text: str) -> list[Account]:
+        """The accounts whose names contain a text, or one that looks like it."""
+        wanted = skeleton(text)
+        return [each for key, each in self._by_skeleton.items() if wanted in key]
+
     def get(self, account_id: str | None) -> Account | None:
         """The account with this id; None for an unknown id and for None."""
         return self._by_id.get(account_id) if account_id else None

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from playout.protocol.analyst import AnalysisOrder
-from playout.protocol.messages import Event
+from playout.protocol.messages import Event, ServerState
 from playout.ratings.bradley_terry import RatingProblem
 from playout.server.model.records import Record
 
@@ -104,6 +104,28 @@ class RateLadder(Struct, frozen=True, gc=False):
     problem: RatingProblem
 
 
+class KeepPush(Struct, frozen=True, gc=False):
+    """Keep the subscription of an account to a push service; forget it without `keys`."""
+
+    account: str
+    endpoint: str
+    keys: Mapping[str, str] | None
+
+
+class PushNotice(Struct, frozen=True, gc=False):
+    """Send a notice to the browsers of an account, which are given `notice` as JSON."""
+
+    account: str
+    notice: Mapping[str, str]
+
+
+class SendServerState(Struct, frozen=True, gc=False):
+    """Send the state of the server on a connection, with what the core does not know of it."""
+
+    connection: int
+    state: ServerState
+
+
 class WakeAt(Struct, frozen=True, gc=False):
     """Call `wake` at that time, not before; it replaces the time of an earlier `WakeAt`."""
 
@@ -137,6 +159,9 @@ Effect = (
     | StartAnalysis
     | EndAnalysis
     | RateLadder
+    | KeepPush
+    | PushNotice
+    | SendServerState
     | WakeAt
     | CallWhenIdle
     | Log

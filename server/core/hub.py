@@ -22,6 +22,7 @@ from playout.ratings.bradley_terry import Ratings
 from playout.server.core.accounts import BotAccounts, Directory
 from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.effects import Effect
+from playout.server.core.handlers.administration import Administration
 from playout.server.core.handlers.analyses import Analyses
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed, TournamentFeed
@@ -29,12 +30,13 @@ from playout.server.core.handlers.hello import Greeting
 from playout.server.core.handlers.joined_sessions import JoinedSessions
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.play import Play
+from playout.server.core.handlers.push import PushNotices
 from playout.server.core.handlers.puzzles import Puzzles
 from playout.server.core.handlers.seeks import Lobby, Pairing, SeekClosed, Seeks
 from playout.server.core.handlers.tournament_director import TournamentDirector, TournamentOver
 from playout.server.core.handlers.tournaments import TournamentRequests
 from playout.server.core.match import Refused
-from playout.server.core.match_room import GameFailed, MatchOver, MatchRoom
+from playout.server.core.match_room import GameFailed, MatchOver, MatchRoom, TurnBegan
 from playout.server.core.policy import Policy
 from playout.server.core.recovery import Recovery
 from playout.server.core.rooms import Rooms
@@ -80,27 +82,18 @@ class Hub:
         self.ladders = ladders = Ladders(context, directory, sessions, rooms)
         self.ladder_feed = ladder_feed = LadderFeed(context, ladders)
         self.analyses = analyses = Analyses(context, rooms)
+        push = PushNotices(context, registry)
         self._recovery = Recovery(context, directory, sessions, rooms, bots, director, ladders)
         greeting = Greeting(
             context, directory, sessions, lobby, rooms, bots, bot_accounts, software
         )
+        administration = Administration(
+            context, directory, sessions, greeting, rooms, bots, analyses, director
+        )
         play = Play(context, rooms, sessions)
         tournaments = TournamentRequests(context, director, tournament_feed)
-        puzzles = Puzzles(context)
-        handlers = handlers_of(
-            (
-                greeting,
-                seeks,
-                bots,
-                play,
-                feed,
-                tournaments,
-                ladders,
-                ladder_feed,
-                analyses,
-                puzzles,
-            )
-        )
+        subjects = (greeting, administration, seeks, bots, play, feed, tournaments, ladders)
+        handlers = handlers_of((*subjects, ladder_feed, analyses, push, Puzzles(context)))
         self._handlers = {
             (sender, kind): handler for kind, handler in handlers.items() for sender in kind.sent_by
         }
@@ -112,6 +105,7 @@ class Hub:
                 bots.match_over,
                 director.match_over,
                 ladders.match_over,
+                push.match_over,
                 self._stop_after_last_match,
             ),
             SessionDisconnected: (
@@ -125,6 +119,7 @@ class Hub:
             ),
             SessionClosed: (seeks.session_closed, bots.session_closed, analyses.session_closed),
             SeekClosed: (bots.seek_closed,),
+            TurnBegan: (push.turn_began,),
             GameFailed: (rooms.game_failed,),
             TournamentOver: (director.tournament_over,),
         }
@@ -254,15 +249,7 @@ class Hub:
 
     def account_changed(self, account: Account, now: float) -> list[Effect]:
         """Use an account that an operator has changed or added."""
-        before = self.accounts.put(account)
-        proven = before and (before.digest, before.revoked) == (account.digest, account.revoked)
-        sessions = list(self.registry.sessions.values())
-        for session in [each for each in sessions if each.is_of(account)]:
-            session.account = account
-            if proven:
-                self._sessions.set_frame_limit(session)
-            else:
-                self._sessions.kick(session, "the token of this account was revoked", now)
+        self._sessions.account_changed(self.accounts.put(account), account, now)
         return self._finish_call(now)
 
     # Time.

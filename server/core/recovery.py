@@ -31,6 +31,7 @@ from playout.server.ladder.state import StoredLadder
 from playout.server.model.records import (
     NOT_STORED,
     Account,
+    AccountRenamed,
     EntrantWithdrawn,
     MatchEnded,
     MatchStarted,
@@ -154,6 +155,10 @@ class Recovery:
         match record:
             case Account():
                 self._forget(record, now)
+            case AccountRenamed():
+                if account := self._accounts.get(record.account):
+                    before = structs.replace(account, name=record.before)
+                    self._sessions.account_changed(self._accounts.put(before), before, now)
             case TournamentCreated() | EntrantWithdrawn():
                 self._director.end_failed(record.tournament, NOT_STORED, now)
             case MatchStarted() | MovePlayed() | MovesTakenBack() | SeatTakenOver() | MatchEnded():

@@ -14,6 +14,7 @@ from playout.server.core.match_room import MatchRoom
 from playout.server.core.rate_limits import BURST_S, FIRST_BURST, FIRST_RATE, TokenBucket, network
 from playout.server.core.rooms import Rooms
 from playout.server.core.sessions import Connection, Session, SessionRegistry
+from playout.server.model.records import Account
 
 #: Seconds in which a peer must answer the server's ping.
 PING_ANSWER_S = 60.0
@@ -202,6 +203,16 @@ class SessionManager:
         if session.connection is not None:
             self._context.decline(session.connection, Refused(Code.KICKED, text), None)
         self.end(session, now)
+
+    def account_changed(self, before: Account | None, account: Account, now: float) -> None:
+        """Use an account in its sessions; they end if their token is not valid any more."""
+        proven = before and (before.digest, before.revoked) == (account.digest, account.revoked)
+        for session in [each for each in self.registry.sessions.values() if each.is_of(account)]:
+            session.account = account
+            if proven:
+                self.set_frame_limit(session)
+            else:
+                self.kick(session, "the token of this account was revoked", now)
 
     def end(self, session: Session, now: float) -> None:
         """End a session, and close its connection if it has one."""

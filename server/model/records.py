@@ -39,6 +39,21 @@ class TokenRenewed(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     renewal: str
 
 
+class AccountLocked(Struct, frozen=True, kw_only=True, gc=False, tag=True):
+    """Nobody can use an account any more, or its owner can again."""
+
+    account: str
+    revoked: bool
+
+
+class AccountRenamed(Struct, frozen=True, kw_only=True, gc=False, tag=True):
+    """An account has another name than `before`."""
+
+    account: str
+    before: str
+    name: str
+
+
 class LadderMatch(Struct, frozen=True, gc=False):
     """The pair of a match on the ladder of its game, and the versions of its players.
 
@@ -216,6 +231,8 @@ class PuzzleAttempted(Struct, frozen=True, kw_only=True, gc=False, tag=True):
 Record = (
     Account
     | TokenRenewed
+    | AccountLocked
+    | AccountRenamed
     | MatchStarted
     | MovePlayed
     | MovesTakenBack

@@ -11,21 +11,25 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from msgspec import structs
 from twisted.logger import Logger
 
 from playout.games import NotReady
 from playout.protocol.codec import ADMINISTRATORS_FRAME, MAX_FRAME, MessageFormat, Unreadable
-from playout.protocol.messages import Code, Error, Event, Move, Request
+from playout.protocol.messages import Code, Error, Event, Move, Request, ServerState
 from playout.server.core.effects import (
     CallWhenIdle,
     Close,
     Effect,
     EndAnalysis,
     EndBot,
+    KeepPush,
     Log,
     PauseReading,
+    PushNotice,
     RateLadder,
     Send,
+    SendServerState,
     SendToSpectators,
     SetFrameLimit,
     StartAnalysis,
@@ -42,6 +46,7 @@ from playout.server.net.held_requests import HeldRequests
 from playout.server.net.loop_delays import StallLog
 from playout.server.net.transport import ClientTransport
 from playout.server.runtime.metrics import Metrics
+from playout.server.runtime.process import last_errors
 from playout.server.runtime.reactor import LoopTime
 from playout.server.runtime.scheduler import CallScheduler, DelayedCall, LoopScheduler
 
@@ -64,11 +69,13 @@ class EffectWorkers(NamedTuple):
     """Processes and threads that carry out effects, and call the driver with their results.
 
     `carriers` has a function for each kind of effect that the driver does not carry out itself.
-    `update_ratings` is called when ends of matches are stored.
+    `update_ratings` is called when ends of matches are stored. `compilation` returns how far the
+    compilation of games is, None if nothing is compiled.
     """
 
     carriers: Mapping[type[Effect], Callable[[Any], None]]
     update_ratings: Callable[[], None] | None = None
+    compilation: Callable[[], str | None] = lambda: None
 
 
 class Driver:
@@ -243,7 +250,7 @@ class Driver:
         """Return what an operator should know of a server that works; None for nothing."""
         most_mb, size_mb = self._hub.policy.database_mb, self._database_bytes / 1e6
         if not 0 < most_mb * _WARNING_SHARE <= size_mb:
-            return None
+            return self._workers.compilation()
         return (
             f"the database has {size_mb:,.0f} of {most_mb:,g} MB (--database-mb); when it is full, "
             "no analysis is stored and no match begins"
@@ -297,6 +304,8 @@ class Driver:
                 _log.info(text, **fields)
             case SetFrameLimit(number, administrator):
                 self._set_frame_limit(number, administrator=administrator)
+            case SendServerState(number, state):
+                self._send(Send((number,), self._with_process(state)))
             case PauseReading(number, seconds):
                 self._pause_reading(number, seconds)
             case Close(number, at_once):
@@ -352,6 +361,16 @@ class Driver:
             self._administrators.discard(number)
             connection.set_frame_limit(MAX_FRAME)
 
+    def _with_process(self, state: ServerState) -> ServerState:
+        """The state of the server, with its health, its metrics and its log."""
+        return structs.replace(
+            state,
+            fault=self.fault or "",
+            warning=self.warning() or "",
+            metrics=self.metrics.values(),
+            errors=last_errors(),
+        )
+
     def _pause_reading(self, number: int, seconds: float) -> None:
         if connection := self._connections.get(number):
             connection.pause_reading()
@@ -380,6 +399,8 @@ def _handed_on(policy: Policy) -> set[type[Effect]]:
     kinds: set[type[Effect]] = {RateLadder}
     if policy.bots:
         kinds |= {StartBot, EndBot}
+    if policy.push_key:
+        kinds |= {KeepPush, PushNotice}
     if policy.analyses:
         kinds |= {StartAnalysis, EndAnalysis}
     return kinds

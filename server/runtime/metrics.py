@@ -21,7 +21,7 @@ from prometheus_client.metrics_core import (
 from prometheus_client.registry import Collector
 from prometheus_client.utils import INF, floatToGoString
 
-from playout.protocol.messages import Code, Reason
+from playout.protocol.messages import Code, Reason, ServerValue
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
@@ -147,6 +147,25 @@ class Metrics(Collector):
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format, whose media type is `CONTENT_TYPE`."""
         return generate_latest(self._registry)
+
+    def values(self) -> tuple[ServerValue, ...]:
+        """Return the gauges and counters of the server, and the means of its histograms."""
+        found = []
+        for family in self.collect():
+            samples = family.samples
+            if family.type == "histogram":
+                count, total = (
+                    next(each.value for each in samples if each.name == f"{family.name}_{end}")
+                    for end in ("count", "sum")
+                )
+                value = total / count if count else 0.0
+                found.append(ServerValue(f"{family.name} (mean)", value, family.documentation))
+                continue
+            for sample in samples:
+                if sample.value or not sample.labels:
+                    name = " ".join([sample.name, *sample.labels.values()])
+                    found.append(ServerValue(name, float(sample.value), family.documentation))
+        return tuple(found)
 
     def collect(self) -> Iterator[Metric]:
         """Yield all metrics; called by the registry."""

@@ -11,8 +11,10 @@ import resource
 import sys
 import threading
 import webbrowser
+from collections import deque
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import click
 from twisted.logger import (
@@ -25,6 +27,8 @@ from twisted.logger import (
     globalLogBeginner,
 )
 
+from playout.protocol.messages import LogLine
+
 #: Seconds for which a worker thread runs Python while the event loop waits for the interpreter, as
 #: it does after each wait for the system. With Python's own 5 ms, a thread that makes a page takes
 #: most of the loop's time.
@@ -32,6 +36,10 @@ _SWITCH_S = 0.0005
 
 #: Keys of every JSON line, in this order; null for an event without the value.
 _ALWAYS = ("time", "level", "text", "match", "session")
+
+#: The last warnings and errors, the oldest first, each with at most so many characters.
+_errors: deque[LogLine] = deque(maxlen=50)
+_LONGEST_ERROR = 2000
 
 
 def begin(*, as_json: bool) -> None:
@@ -41,8 +49,23 @@ def begin(*, as_json: bool) -> None:
     levels = LogLevelFilterPredicate(defaultLogLevel=LogLevel.info)
     for chatty in ("twisted", "log_legacy", "playout.server.web"):
         levels.setLogLevelForNamespace(chatty, LogLevel.warn)
-    filtered = FilteringLogObserver(observer, [levels])  # type: ignore[arg-type,list-item]
-    globalLogBeginner.beginLoggingTo([filtered], redirectStandardIO=False)  # type: ignore[list-item]
+    filtered: list[Any] = [
+        FilteringLogObserver(each, [levels])  # type: ignore[arg-type,list-item]
+        for each in (observer, keep_error)
+    ]
+    globalLogBeginner.beginLoggingTo(filtered, redirectStandardIO=False)
+
+
+def keep_error(event: LogEvent) -> None:
+    """Keep an event of the log that is a warning or an error, for `last_errors`."""
+    level = event["log_level"]
+    if level >= LogLevel.warn:
+        _errors.append(LogLine(event["log_time"], level.name, _text(event)[:_LONGEST_ERROR]))
+
+
+def last_errors() -> tuple[LogLine, ...]:
+    """Return the last warnings and errors of the log, the latest first."""
+    return tuple(reversed(_errors))
 
 
 def _moment(event: LogEvent) -> datetime:

@@ -47,15 +47,13 @@ from playout.server.storage.rows import (
 )
 from playout.server.storage.schema import (
     accounts,
-    leaderboards,
     matches,
     moves,
     puzzles,
-    rating_points,
     tournaments,
     withdrawals,
 )
-from playout.server.storage.statements import insert, writes
+from playout.server.storage.statements import PREFIX, RENAME_IN_RATINGS, insert, writes
 
 #: The number of PostgreSQL's advisory lock of a server that uses the database; it is arbitrary.
 _LOCK = 0x706C61796F7574
@@ -375,7 +373,9 @@ class Database:
                 name = connection.scalar(its_name)
                 connection.execute(put)
                 if name not in (None, account.name):
-                    _rename_in_ratings(connection, name, account.name)
+                    names = {f"{PREFIX}before": name, f"{PREFIX}name": account.name}
+                    for statement in RENAME_IN_RATINGS:
+                        connection.execute(statement, names)
         except sa.exc.IntegrityError as error:
             raise StorageError(f"{account.name!r} looks like a name that is taken") from error
 
@@ -501,19 +501,6 @@ class Database:
                     ended=match_ended_of(row),
                 )
             last = rows[-1].id
-
-
-def _rename_in_ratings(connection: sa.Connection, name: str, new_name: str) -> None:
-    """Move the history of a player's ratings to its new name, and mark all ratings as outdated.
-
-    A history that the new name has from imported matches is lost.
-    """
-    connection.execute(sa.update(leaderboards).values(ended=-1))
-    r = rating_points.c
-    connection.execute(sa.delete(rating_points).where(r.name == new_name))
-    for column in (r.name, r.anchor):
-        renamed = sa.update(rating_points).where(column == name)
-        connection.execute(renamed.values({column.name: new_name}))
 
 
 def _moves_of(

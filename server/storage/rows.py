@@ -19,6 +19,8 @@ from playout.protocol.messages import Analysis, ClockState, Reason
 from playout.protocol.names import skeleton
 from playout.server.model.records import (
     Account,
+    AccountLocked,
+    AccountRenamed,
     EntrantWithdrawn,
     LadderMatch,
     LadderRating,
@@ -69,6 +71,15 @@ _MatchColumns = columns_of(matches)
 _MoveColumns = columns_of(moves)
 _TournamentColumns = columns_of(tournaments)
 _WithdrawalColumns = columns_of(withdrawals)
+
+
+class AccountRenameValues(Struct, kw_only=True, gc=False):
+    """The values of the statements that rename an account."""
+
+    account: str
+    before: str
+    name: str
+    skeleton: str
 
 
 class TakebackValues(Struct, kw_only=True, gc=False):
@@ -188,6 +199,10 @@ def _takeback(taken: MovesTakenBack) -> TakebackValues:
     return TakebackValues(match=taken.match, ply=taken.ply)
 
 
+def _account_rename(renamed: AccountRenamed) -> AccountRenameValues:
+    return AccountRenameValues(skeleton=skeleton(renamed.name), **structs.asdict(renamed))
+
+
 def _take_over(taken: SeatTakenOver) -> TakeOverValues:
     return TakeOverValues(match=taken.match, seat=taken.seat, session=taken.session)
 
@@ -244,6 +259,8 @@ def _puzzle_attempt(attempted: PuzzleAttempted) -> PuzzleAttemptValues:
 ROW_OF: dict[type[Record], Callable[[Any], Any]] = {
     Account: account_row,
     TokenRenewed: lambda renewed: renewed,
+    AccountLocked: lambda locked: locked,
+    AccountRenamed: _account_rename,
     TournamentCreated: _tournament_row,
     MatchStarted: _match_row,
     MovePlayed: _move_row,

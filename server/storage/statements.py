@@ -11,6 +11,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from playout.games import TIE
 from playout.server.model.records import (
     Account,
+    AccountLocked,
+    AccountRenamed,
     EntrantWithdrawn,
     LadderRating,
     MatchEnded,
@@ -27,6 +29,7 @@ from playout.server.model.records import (
     TournamentEnded,
 )
 from playout.server.storage.rows import (
+    AccountRenameValues,
     MatchEndValues,
     PuzzleAttemptValues,
     TakebackValues,
@@ -49,7 +52,7 @@ from playout.server.storage.schema import (
 )
 
 #: The prefix of the parameters of an update: SQLAlchemy reserves the names of the columns.
-_PREFIX = "its_"
+PREFIX = "its_"
 
 
 class Write:
@@ -70,7 +73,7 @@ class Write:
         keys = fields if isinstance(statement, sa.Insert) and statement.select is None else None
         compiled: Any = statement.compile(dialect=dialect, column_keys=keys)
         self._text = str(compiled)
-        names = [name.removeprefix(_PREFIX) for name in compiled.positiontup]
+        names = [name.removeprefix(PREFIX) for name in compiled.positiontup]
         self._order = [fields.index(name) for name in names]
         self._ordered = self._order == list(range(len(fields)))
 
@@ -107,6 +110,11 @@ def writes(kind: str, dialect: sa.Dialect) -> dict[type[Record], tuple[Write, ..
     return {
         Account: add(accounts),
         TokenRenewed: (Write(_RENEW_TOKEN, TokenRenewed, dialect),),
+        AccountLocked: (Write(_LOCK_ACCOUNT, AccountLocked, dialect),),
+        AccountRenamed: tuple(
+            Write(statement, AccountRenameValues, dialect)
+            for statement in (_RENAME_ACCOUNT, *RENAME_IN_RATINGS)
+        ),
         TournamentCreated: add(tournaments),
         MatchStarted: add(matches),
         MovePlayed: add(moves),
@@ -173,7 +181,7 @@ def _count_result(kind: str, seat: int) -> Any:
 
 
 def _value(name: str, type_: Any = None) -> sa.BindParameter[Any]:
-    return sa.bindparam(f"{_PREFIX}{name}", type_=type_)
+    return sa.bindparam(f"{PREFIX}{name}", type_=type_)
 
 
 def _number(value: int) -> sa.ColumnElement[int]:
@@ -200,6 +208,25 @@ _RENEW_TOKEN = (
     sa.update(accounts)
     .where(accounts.c.id == _value("account"), accounts.c.digest == _value("before"))
     .values({name: _value(name) for name in ("digest", "token_at", "renewal")})
+)
+_ITS_ACCOUNT = accounts.c.id == _value("account")
+_LOCK_ACCOUNT = sa.update(accounts).where(_ITS_ACCOUNT).values(revoked=_value("revoked"))
+_RENAME_ACCOUNT = (
+    sa.update(accounts)
+    .where(_ITS_ACCOUNT)
+    .values({name: _value(name) for name in ("name", "skeleton")})
+)
+#: Move the history of a player's ratings from the name `before` to its new name, and mark all
+#: ratings as outdated. A history that the new name has from imported matches is lost.
+RENAME_IN_RATINGS: tuple[sa.Update | sa.Delete, ...] = (
+    sa.update(leaderboards).values(ended=_number(-1)),
+    sa.delete(rating_points).where(rating_points.c.name == _value("name")),
+    *(
+        sa.update(rating_points)
+        .where(column == _value("before"))
+        .values({column.name: _value("name")})
+        for column in (rating_points.c.name, rating_points.c.anchor)
+    ),
 )
 _END_MATCH = (
     sa.update(matches)

@@ -45,7 +45,7 @@ class Assets:
 
     def __init__(self) -> None:
         self._responses = {
-            file.name: _response(file.read_bytes(), media_type)
+            file.name: _response(file.name, file.read_bytes(), media_type)
             for file in files("playout.server.web").joinpath("static").iterdir()
             if (media_type := _MEDIA_TYPES.get(PurePath(file.name).suffix))
         }
@@ -58,8 +58,11 @@ class Assets:
         return response
 
 
-def _response(body: bytes, media_type: str) -> HttpResponse:
-    return cacheable_response(body, media_type, gzipped=gzip.compress(body, mtime=0))
+def _response(name: str, body: bytes, media_type: str) -> HttpResponse:
+    # A browser lets a service worker serve no pages of other folders without this header.
+    headers = {"Service-Worker-Allowed": "/"} if name == "worker.js" else {}
+    packed = gzip.compress(body, mtime=0)
+    return cacheable_response(body, media_type, gzipped=packed, headers=headers)
 
 
 class ScriptTexts:

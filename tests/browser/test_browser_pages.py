@@ -22,7 +22,7 @@ from playout.server.storage import Database
 from playout.server.storage.queries import Reader
 from playout.server.storage.results import MatchFilter
 from support import scale
-from support.accessibility import require_axe, serious_faults
+from support.accessibility import nameless, require_axe, serious_faults
 from support.browser import BrowserSite, BrowserUsers, my_turn, running_site, start_match
 from support.ladders import LadderPlay
 from support.played_tournaments import store_tournaments
@@ -162,6 +162,8 @@ def paths(site: BrowserSite) -> dict[str, str]:
         "puzzles": "/puzzles",
         "puzzle": "/puzzles/othello",
         "games": "/games",
+        "admin": "/admin",
+        "invite": "/invite#Ada:0",
         "not_found": "/matches/nothing",
         **{f"match_{game}": f"/matches/{match}" for game, match in over.items()},
     }
@@ -176,7 +178,7 @@ def best_matches(reader: Reader) -> list[Any]:
 NAMES = (
     "lobby", "matches", "players", "everybody", "player", "tournaments", "tournament",
     "sequential_test", "knockout", "interrupted", "ladders", "ladder", "puzzles", "puzzle",
-    "games", "not_found",
+    "games", "admin", "invite", "not_found",
     *(f"match_{game}" for game in seen(games.names())),
 )  # fmt: skip
 
@@ -220,6 +222,7 @@ def look(page: Page, name: str, width: int, judge: Judge) -> None:
         if scale.slow:
             page.screenshot(path=PICTURES / f"{name}_{width}_{theme}.png", full_page=True)
         assert judge(page) == [], f"{name}, {theme}"
+    assert nameless(page) == [], name
     wide = page.evaluate("document.documentElement.scrollWidth")
     assert wide <= page.evaluate("document.documentElement.clientWidth"), f"{name}: {wide} px"
 

@@ -386,7 +386,7 @@ def test_captures_checks_and_the_lead_are_shown(people: BrowserUsers) -> None:
     expect(checked).to_have_count(1)
     name = ann.locator("#board .cell[aria-label*='in check']").get_attribute("aria-label")
     assert name is not None
-    assert name.startswith("e8, king of")
+    assert name.startswith("e8, black king")
     type_move(bob, "g6")
     expect(checked).to_have_count(0)
     ann.get_by_role("button", name="First position").click()

@@ -140,8 +140,9 @@ test("cells and pieces have names", () => {
   assert.deepEqual([0, 1, 12].map(seedsName), ["0 seeds", "1 seed", "12 seeds"]);
   assert.equal(pieceName(GRID, 0), "empty");
   assert.equal(pieceName(GRID, 2, ["Ann", "Bob"]), "O");
-  assert.equal(pieceName(COLUMNS, 2, ["Ann", "Bob"]), "Bob");
-  assert.equal(pieceName(COLUMNS, 1), "player 1");
+  assert.equal(pieceName(COLUMNS, 2, ["Ann", "Bob"]), "disc of Bob");
+  assert.equal(pieceName(COLUMNS, 1), "disc of player 1");
+  assert.equal(pieceName({ ...COLUMNS, surface: "blue" }, 2, ["Ann", "Bob"]), "yellow disc");
   assert.equal(pieceName(COLUMNS, 7), "7");
   assert.equal(pieceName(heap(9), 1), "chip");
   assert.equal(pieceName(heap(9), 0), "taken");

@@ -11,8 +11,9 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from support.engines import require_gone
 from support.escapes import ESCAPES, SMALL, Escape
 from support.organizer import database_option
 from support.requirements import skip_without
+from support.scale import repetitions
 from support.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -165,6 +167,39 @@ def test_nothing_is_left_when_a_part_of_it_is_killed(victim: int) -> None:
         all_ = processes(started.pid, 5)
         os.kill(all_[victim], signal.SIGKILL)
     require_gone(all_)
+
+
+#: Starts a command that gets SIGKILL when this program exits.
+PARENT = """
+import ctypes, subprocess, sys, time
+subprocess.Popen(sys.argv[1:], preexec_fn=lambda: ctypes.CDLL(None).prctl(1, 9, 0, 0, 0))
+print("started", flush=True)
+time.sleep(600)
+"""
+STARTS = repetitions(80, short=8)
+
+
+@pytest.mark.parametrize("delay_s", [0.08 * each / STARTS for each in range(STARTS)])
+def test_nothing_is_left_when_the_parent_is_killed_at_the_start(delay_s: float) -> None:
+    mark = f"playout-test-{os.getpid()}-{delay_s}"
+    command = [*python("import time; time.sleep(600)"), mark]
+
+    def left() -> list[Path]:
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):
+                if mark.encode() in path.read_bytes():
+                    found.append(path)
+        return found
+
+    with subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", PARENT, *command], stdout=subprocess.PIPE
+    ) as parent:
+        assert parent.stdout
+        assert parent.stdout.readline() == b"started\n"
+        time.sleep(delay_s)  # so that each step of the start is met
+        parent.kill()
+    wait_until(lambda: not left(), "the end of the sandbox")
 
 
 # As an engine.

@@ -36,6 +36,7 @@ from playout.server.core.effects import (
     PauseReading,
     RateLadder,
     Send,
+    SendServerState,
     SendToSpectators,
     SetFrameLimit,
     StartAnalysis,
@@ -134,6 +135,8 @@ class HubHarness:
                 case SendToSpectators(connections, messages):
                     for message in messages:
                         self.do([Send(connections, message)])
+                case SendServerState(number, state):
+                    self.do([Send((number,), state)])
                 case Close(number, at_once):
                     assert self.clients[number].open
                     self.clients[number].open = False

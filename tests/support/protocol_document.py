@@ -14,6 +14,7 @@ from playout.protocol.codec import decode_event, decode_request
 from playout.protocol.messages import (
     EVENTS,
     REQUESTS,
+    AccountEntry,
     Analysis,
     Board,
     Candidate,
@@ -22,6 +23,7 @@ from playout.protocol.messages import (
     Event,
     LegalMove,
     LobbyTotals,
+    LogLine,
     OfferedBot,
     OpenOffer,
     Outcome,
@@ -29,6 +31,7 @@ from playout.protocol.messages import (
     PositionView,
     Request,
     ServerPing,
+    ServerValue,
     Summary,
     TimeControl,
 )
@@ -96,7 +99,8 @@ REQUEST_KINDS = {tag_of(kind): kind for kind in REQUESTS}
 EVENT_KINDS = {heading_of(kind): kind for kind in EVENTS}
 PARTS = (
     TimeControl, ClockState, Analysis, Board, PositionView, Candidate, LegalMove, OpenOffer,
-    Summary, Person, OfferedBot, Outcome, LobbyTotals, ClusterWorker,
+    Summary, Person, OfferedBot, AccountEntry, ServerValue, LogLine, Outcome, LobbyTotals,
+    ClusterWorker,
     TournamentSpec, Entrant, Openings, Adjudication, Sprt, SandboxSettings,
 )  # fmt: skip
 PART_KINDS = {tag_of(kind): kind for kind in PARTS}

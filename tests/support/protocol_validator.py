@@ -155,6 +155,7 @@ _SIMPLE: dict[str, Callable[[Any], bool]] = {
     "int or null": lambda value: value is None or _is_int(value),
     "int or string": lambda value: _is_int(value) or isinstance(value, str),
     "number": _is_number,
+    "number or string": lambda value: _is_number(value) or isinstance(value, str),
     "bool": lambda value: isinstance(value, bool),
     "lists": lambda value: isinstance(value, (list, tuple)),
     "map of string": lambda value: isinstance(value, dict)

@@ -89,16 +89,15 @@ class Greeting:
         if not sessions:
             raise Refused(Code.INVALID, f"no session is named {request.name!r}")
         self._context.send_to(origin.session, Ok(re=request.id))
+        fields = {"name": sessions[0].name, "by": origin.session.name}
+        self._context.log("{by} has kicked {name}", fields)
         for session in sessions:
             self._sessions.kick(session, text, origin.now)
 
     @handles(OpenSession)
     def open_session(self, request: OpenSession, origin: RequestContext) -> None:
         """Prepare a session of a name for a program of an administrator."""
-        try:
-            name = normalised(request.name)
-        except BadName as error:
-            raise Refused(Code.BAD_NAME, str(error)) from error
+        name = normalised_name(request.name)
         account = self._accounts.like(name) or self._without_token(name, origin.now)
         if account.revoked or account.administrator:
             raise Refused(Code.NOT_ALLOWED, f"{account.name!r} is revoked, or an administrator")
@@ -127,6 +126,7 @@ class Greeting:
             software=self._software,
             games=tuple(games.names()),
             bots=self._bot_accounts.offered,
+            push_key=self._context.policy.push_key or None,
         )
 
     def _send_state(self, session: Session, now: float) -> None:
@@ -160,7 +160,7 @@ class Greeting:
         self, request: Hello, origin: RequestContext
     ) -> tuple[Session, str, str | None]:
         """A new session, its token, and the token of an account that was registered for it."""
-        name = _normalised(request)
+        name = normalised_name(request.name)
         account, account_token = self._account(request, name, origin)
         self._require_room(account)
         token = self._context.new_token()
@@ -188,7 +188,7 @@ class Greeting:
         if request.token is not None:
             owner = self._proven(owner, name, request.token, origin.now)
             return owner, self._renewed_token(owner, origin.now) if request.renew_token else None
-        self._require_free(owner, name, origin.now)
+        self.require_free(name, origin.now)
         if skeleton(name) in self._context.policy.reserved:
             text = f"{name!r} is, or looks like, a name of a competition of this server"
             raise Refused(Code.NAME_TAKEN, f"{text}. Take another name, one that looks different")
@@ -240,8 +240,9 @@ class Greeting:
     def _left_s(self, account: Account, now: float) -> float:
         return token_left_s(account, self._context.policy.token_days, now + self._context.epoch)
 
-    def _require_free(self, owner: Account | None, name: str, now: float) -> None:
+    def require_free(self, name: str, now: float) -> None:
         """Raise Refused if the name, or one that looks like it, is in use."""
+        owner = self._accounts.like(name)
         others = self._registry.like(skeleton(name))
         if self._bot_accounts.reserves(name) or (owner and not owner.digest):
             text = f"{name!r} is, or looks like, the name of a bot of this server"
@@ -260,24 +261,21 @@ class Greeting:
         context = self._context
         self._registrations.require(origin.connection.address, origin.now)
         token = context.new_token()
-        account = Account(
-            id=context.new_token()[:16],
-            name=name,
-            digest=digest(token),
-            created_at=origin.now + context.epoch,
-        )
-        self._accounts.put(account)
-        context.store(account)
+        account = self.new_account(name, digest(token), origin.now)
         context.log("{name} is registered", {"name": name, "session": None, "match": None})
         return account, token
 
     def _without_token(self, name: str, now: float) -> Account:
         """A new account to which nobody can log in. Raises Refused if the name is in use."""
-        self._require_free(None, name, now)
+        self.require_free(name, now)
+        return self.new_account(name, "", now)
+
+    def new_account(self, name: str, its_digest: str, now: float) -> Account:
+        """Make an account of a free name, with the digest of its token."""
         account = Account(
             id=self._context.new_token()[:16],
             name=name,
-            digest="",
+            digest=its_digest,
             created_at=now + self._context.epoch,
         )
         self._accounts.put(account)
@@ -296,9 +294,10 @@ class Greeting:
             raise Refused(Code.TOO_MANY, text)
 
 
-def _normalised(request: Hello) -> str:
+def normalised_name(name: str) -> str:
+    """Return a name as it is stored. Raises Refused."""
     try:
-        return normalised(request.name)
+        return normalised(name)
     except BadName as error:
         raise Refused(Code.BAD_NAME, str(error)) from error
 

@@ -65,6 +65,8 @@ class Play:
         if origin.session.is_administrators:
             room, reason = self._rooms.get(request.match), Reason.ADMINISTRATOR
             text = request.text or "ended by an administrator"
+            fields = {"match": request.match, "by": origin.session.name}
+            self._context.log("{by} ends match {match}", fields)
         else:
             room, seat = self._rooms.played_by(request.match, origin.session)
             _require_abortable(room, seat)

@@ -226,6 +226,10 @@ class TournamentDirector:
         found = (each.fixtures.get(match_id) for each in self._tournaments.values())
         return next(filter(None, found), None)
 
+    def running(self) -> list[TournamentState]:
+        """Return the tournaments that are not over."""
+        return [each for each in self._tournaments.values() if not each.over]
+
     def is_running(self, tournament_id: str) -> bool:
         """Return whether there is a tournament of this id that is not over."""
         tournament = self._tournaments.get(tournament_id)

@@ -7,6 +7,7 @@ from playout.server.web.archive import Archive
 from playout.server.web.http import Handler
 from playout.server.web.match_data import MatchLookup
 from playout.server.web.pages import (
+    admin,
     embed,
     games,
     ladders,
@@ -37,6 +38,8 @@ def pages(
         "ladders": page_handler(source, ladders.index, ladders.item),
         "embed": page_handler(source, embed.item),
         "seeks": page_handler(source, seeks.item),
+        "admin": exact_path(page_handler(source, admin.index)),
+        "invite": exact_path(page_handler(source, admin.invitation)),
         "puzzles": page_handler(source, puzzles.index, puzzles.item),
         "games": page_handler(source, games.index, games.item),
     }

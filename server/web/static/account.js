@@ -10,7 +10,8 @@ export const accountEvents = new EventTarget();
 /** The stored account, {name, token}; null for a guest. */
 export const account = () => read("localStorage", ACCOUNT);
 
-/** {name, key, guest, role, playing: [match, ...], fault}, or null before the first welcome. */
+/** {name, key, guest, administrator, role, playing: [match, ...], fault}, or null before the first
+ * welcome. */
 export const session = () => read("sessionStorage", SESSION);
 
 /** Store another account, {name, token}, or null to become a guest. */

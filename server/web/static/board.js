@@ -1,6 +1,6 @@
 // Draws a board as SVG from the server's `board` (its geometry) and `view` (a position).
 
-import { blockEnds, blockOf, cellName, edgeNames, isUsed, layoutOf, pieceName, seedsName, starPoints } from "./board_layout.js";
+import { blockEnds, blockOf, cellName, contentName, edgeNames, isUsed, layoutOf, pieceName, starPoints } from "./board_layout.js";
 import { dragPieces } from "./drag.js";
 import { html, svg } from "./elements.js";
 import * as hexagons from "./hexagons.js";
@@ -405,10 +405,8 @@ export class BoardView {
   }
 
   #describe(cell) {
-    const words = [cellName(this.#board, cell)];
-    const { cells, kinds, counts } = this.#view;
-    const held = pieceName(this.#board, cells[cell] ?? 0, this.#options.players, kinds?.[cell]);
-    words.push(counts ? seedsName(counts[cell]) : held);
+    const content = contentName(this.#board, this.#view, cell, this.#options.players);
+    const words = [cellName(this.#board, cell), ...(content ? [content] : [])];
     words.push(...edgeNames(this.#board, cell, this.#options.players));
     if (this.#view.last.includes(cell)) words.push(gettext("last move"));
     if (this.#view.winning?.includes(cell)) words.push(gettext("won by this"));

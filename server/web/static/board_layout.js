@@ -108,14 +108,41 @@ export function edgeNames({ rows, columns, edges = [] }, cell, players) {
   return sides.filter(Boolean);
 }
 
-/** The name of the piece on a cell; `players` are the names of player 1 and player 2, and `kind` is
- * the kind of the piece, if there are several. */
+/** The colours of the pieces of player 1 and player 2, by the surface of the board. */
+const COLOURS = {
+  checkered: [gettext("white"), gettext("black")],
+  wood: [gettext("black"), gettext("white")],
+  green: [gettext("black"), gettext("white")],
+  blue: [gettext("red"), gettext("yellow")],
+};
+
+/** How the pieces of a player look, such as "white" or "X"; undefined where the page gives them the
+ * colours of its theme. */
+export function lookOf({ surface, piece, geometry }, seat) {
+  if (piece === "mark" && surface !== "blank") return "XO"[seat - 1];
+  return geometry === "heap" ? undefined : COLOURS[surface]?.[seat - 1];
+}
+
+/** The name of the piece on a cell, such as "white pawn"; `players` are the names of player 1 and
+ * player 2, and `kind` is the kind of the piece, if there are several. */
 export function pieceName(board, value, players, kind = "") {
   if (board.geometry === "heap") return value ? told(board.piece) : gettext("taken");
-  if (value === 0) return gettext("empty");
+  if (value === 0) return kind.endsWith("line") ? gettext("no %(piece)s", { piece: told(kind) }) : gettext("empty");
   if (value !== 1 && value !== 2) return told(kind) || String(value);
-  const owner = board.piece === "mark" ? "XO"[value - 1] : playerName(value, players);
-  return kind ? gettext("%(piece)s of %(name)s", { piece: kindText(board, kind), name: owner }) : owner;
+  const look = lookOf(board, value);
+  if (board.piece === "mark" && look) return look;
+  const piece = kindText(board, kind || board.piece);
+  if (look) return gettext("%(look)s %(piece)s", { look, piece });
+  return gettext("%(piece)s of %(name)s", { piece, name: playerName(value, players) });
+}
+
+/** What is on a cell of a position, in words; "" for a cell that is not used. */
+export function contentName(board, { cells, kinds, counts }, cell, players) {
+  if (!isUsed(board, cell)) return "";
+  if (!counts) return pieceName(board, cells[cell] ?? 0, players, kinds?.[cell]);
+  // The pits of player 2 are those of the first row.
+  const name = playerName(cell < board.columns ? 2 : 1, players);
+  return gettext("%(seeds)s of %(name)s", { seeds: seedsName(counts[cell]), name });
 }
 
 /** The name of a kind of piece. Languages may have other words for the kings of chess and draughts. */

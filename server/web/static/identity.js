@@ -19,6 +19,7 @@ function show() {
   part("name").textContent = name;
   part("guest").hidden = !isGuest;
   part("named").hidden = isGuest;
+  part("administration").hidden = !current?.administrator;
   part("playing").hidden = !current?.playing.length;
   part("change").hidden = Boolean(current?.playing.length);
   part("take").hidden = !isGuest;

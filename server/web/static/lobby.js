@@ -9,6 +9,7 @@ import { matchAddress, openMatch, opensDialog } from "./navigation.js";
 import { NewMatchForm } from "./new_match.js";
 import { OwnMatches, isByCorrespondence } from "./own_matches.js";
 import { Overview } from "./overview.js";
+import { PushSwitch } from "./push.js";
 import { showRating } from "./seek_ratings.js";
 import { ServerConnection } from "./server_connection.js";
 import { gettext, listText, ngettext, pgettext, told } from "./texts.js";
@@ -40,6 +41,7 @@ const boards = new LiveBoards(find("matches"), connection, (number) => {
   find("no-matches").hidden = number > 0;
 });
 const byCorrespondence = new OwnMatches(connection);
+const push = new PushSwitch(find("push"), find("push-fault"), connection);
 const newMatch = new NewMatchForm(connection, data);
 opensDialog(find("new-rules"));
 
@@ -58,6 +60,7 @@ const handlers = {
     ownMatches.clear();
     showForMe();
     newMatch.welcome(event);
+    push.welcome(event).catch(() => {});
     newMatch.showOpponents(overview.players.values());
     connection.request({ type: "subscribe_lobby" }).catch(() => {});
   },

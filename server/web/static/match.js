@@ -39,6 +39,8 @@ const WIDE = 1.15;
 /** The wait before the second attempt to reload a match; before the third it is twice that. */
 const RELOAD_AGAIN_MS = 700;
 const ATTEMPTS = 5;
+/** The last announcements that are kept, so that one does not replace another that is not read yet. */
+const ANNOUNCED = 5;
 
 const part = (id) => document.getElementById(id);
 const seconds = () => performance.now() / 1000;
@@ -66,6 +68,8 @@ class MatchPage {
   #isReloading = false;
   /** Shows the captured pieces, in games whose pieces have a worth. */
   #showCaptures = null;
+  /** The functions that say positions and moves, in matches that are not over. */
+  #speech = null;
   /** Counts the score, and the captured stones of a player, in games with komi. */
   #counting = null;
   #prisonersOf = null;
@@ -152,6 +156,7 @@ class MatchPage {
     part("live").addEventListener("click", () => this.#go(Infinity));
     part("flip").addEventListener("click", () => this.#board.flip());
     part("copy").addEventListener("click", () => this.#copy());
+    part("read").addEventListener("click", () => this.#read());
     part("entry").addEventListener("submit", (event) => this.#enter(event));
     part("resign").addEventListener("click", () => part("resign-dialog").showModal());
     part("resign-dialog").addEventListener("close", ({ target }) => {
@@ -210,6 +215,12 @@ class MatchPage {
     }
   }
 
+  /** Show the position as text. */
+  async #read() {
+    const { readPosition } = await import("./position_dialog.js"); // fetched at the first click
+    readPosition(this.#record, this.#shown.view, part("note").textContent);
+  }
+
   #enter(event) {
     event.preventDefault();
     const field = part("entry-move");
@@ -258,6 +269,7 @@ class MatchPage {
     if (this.#record.over && !mine) return;
     if (this.#record.over) this.#record.seat = mine;
     this.#connection = this.#open("human");
+    if (!this.#record.over) this.#speech = import("./position_text.js");
     this.#rematch = new Rematch(part("rematch-play"), part("rematch-text"), this.#connection, this.#record);
     setInterval(() => this.#tick(), TICK_MS);
     this.#show();
@@ -329,6 +341,7 @@ class MatchPage {
     if (event.seat) part("take-over").hidden = true;
     this.#setClocks();
     this.#show();
+    if (event.seat && !part("announcer").hasChildNodes()) this.#announcePosition();
   }
 
   #updated(event) {
@@ -338,11 +351,8 @@ class MatchPage {
     this.#browser.extend(this.#record.last, !this.#study.moves.length);
     this.#setClocks();
     this.#show();
-    const { toMove, seat } = this.#record;
-    const text = announcement(event, this.#record);
-    this.#announce(text);
-    if (toMove) this.#alerts.play(this.#record.hasCaptured ? "capture" : "move"); // otherwise its end follows, which has a sound
-    if (toMove && toMove === seat) this.#alerts.notify(gettext("Your turn"), text);
+    if (this.#record.toMove) this.#alerts.play(this.#record.hasCaptured ? "capture" : "move"); // otherwise its end follows, which has a sound
+    this.#announceMove(event, this.#record.positions[before].view);
   }
 
   #takenBack(event) {
@@ -406,6 +416,16 @@ class MatchPage {
 
   // The display.
 
+  /** The position on the board. */
+  get #shown() {
+    return this.#trial.position ?? this.#record.positions[this.#browser.ply];
+  }
+
+  /** Where moves are tried: from a mistake, or in the analysis. */
+  get #trial() {
+    return this.#lesson?.isHere ? this.#lesson : this.#study;
+  }
+
   #setClocks() {
     const { over, last, toMove } = this.#record;
     this.#clocks.set(this.#record.clocksAt(over ? this.#browser.ply : last), toMove, seconds());
@@ -427,8 +447,7 @@ class MatchPage {
     const { ply, live } = this.#browser;
     this.#study.show(ply, record.over || !record.players.includes(session()?.name));
     this.#lesson?.draw(ply);
-    const trial = this.#lesson?.isHere ? this.#lesson : this.#study;
-    const position = trial.position ?? record.positions[ply];
+    const position = this.#shown;
     const mine = record.seat !== null && record.seat === record.toMove;
     const mayPlay = mine && this.#isConnected && this.#sent < 0;
     const isLast = live && !this.#study.moves.length;
@@ -437,13 +456,13 @@ class MatchPage {
     else {
       const mayPlan = live && this.#isConnected && record.seat !== null && !mine && !record.over;
       const planner = mayPlan ? record.seat : 0;
-      this.#board.show(position.view, trial.legalMoves, trial.mover, planner);
+      this.#board.show(position.view, this.#trial.legalMoves, this.#trial.mover, planner);
     }
     this.#moves.show(record, ply);
     this.#showAnalysis(position);
     this.#study.draw();
     this.#counting?.show(isLast);
-    if (this.#counting && isLast) this.#board.highlight(this.#counting.marks);
+    if (this.#counting?.marks.length && isLast) this.#board.highlight(this.#counting.marks);
     setText(part("status"), statusText(record));
     setText(part("reason"), record.result ? reasonText(record.result) : "");
     const tried = this.#study.moves.length;
@@ -500,8 +519,23 @@ class MatchPage {
     part("losses-list").replaceChildren(...buttons);
   }
 
+  async #announcePosition() {
+    const { factsOf } = await this.#speech;
+    this.#announce(factsOf(this.#record, this.#shown.view).join(" "));
+  }
+
+  async #announceMove(event, before) {
+    const { board, players, toMove, seat } = this.#record;
+    const { moveText } = await this.#speech;
+    const text = announcement(event, this.#record, moveText(board, before, event.view, event.player, players));
+    this.#announce(text);
+    if (toMove && toMove === seat) this.#alerts.notify(gettext("Your turn"), text);
+  }
+
   #announce(text) {
-    part("announcer").textContent = text;
+    const announced = part("announcer");
+    announced.append(html("p", {}, text));
+    if (announced.children.length > ANNOUNCED) announced.firstElementChild.remove();
   }
 }
 

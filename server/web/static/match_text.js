@@ -37,9 +37,9 @@ export function reasonText({ reason, text }) {
   return reason === "rules" ? "" : told(text);
 }
 
-/** A move and the player who moves next, for a screen reader. */
-export function announcement({ player, view }, record) {
-  const values = { name: record.players[player - 1], move: told(view.name) };
+/** A move, what it did and the player who moves next, for a screen reader. */
+export function announcement({ player, view }, record, did = "") {
+  const values = { name: record.players[player - 1], move: listText([told(view.name), did].filter(Boolean)) };
   const played = player === record.seat ? gettext("You play %(move)s", values) : gettext("%(name)s plays %(move)s", values);
   return record.toMove ? followed(played, record) : sentence(played);
 }

@@ -230,6 +230,7 @@ export class ServerConnection {
       name: event.name,
       key: event.session,
       guest: event.guest ?? false,
+      administrator: Boolean(event.frame_bytes), // only they may send longer messages
       role: same ? stored.role : this.#role,
       playing: same ? stored.playing : [],
       fault: event.guest && account() ? this.#refusedAccount?.text : null,

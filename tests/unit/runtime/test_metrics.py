@@ -180,3 +180,16 @@ def test_the_event_loop_is_as_late_as_its_call() -> None:
     for late_s in (0.0, 0.25, 0.125):
         timer.call(late_s)
     assert delays == [0.0, 0.25, 0.125], "each is measured from when it was asked for"
+
+
+def test_the_values_for_administrators_are_those_for_prometheus() -> None:
+    metrics = metrics_of(CountedServer(matches=3))
+    metrics.refused(Code.INVALID)
+    for seconds in (0.25, 0.75):
+        metrics.announced(seconds)
+    values = {each.name: each.value for each in metrics.values()}
+    assert values["playout_announcement_seconds (mean)"] == 0.5
+    assert (values["playout_matches"], values["playout_storage_up"]) == (3.0, 1.0)
+    assert values["playout_errors_total invalid"] == 1.0
+    assert "playout_errors_total internal" not in values
+    assert all(type(each) is float for each in values.values())

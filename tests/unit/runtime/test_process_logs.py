@@ -8,7 +8,7 @@ from typing import Any
 from twisted.logger import LogLevel
 from twisted.python.failure import Failure
 
-from playout.server.runtime.process import _as_json
+from playout.server.runtime.process import _as_json, keep_error, last_errors
 
 
 def line(**fields: Any) -> dict[str, Any]:
@@ -46,3 +46,18 @@ def test_a_fault_has_its_traceback_and_an_older_event_no_time_of_its_own() -> No
     assert "Traceback" in seen["text"]
     assert "what happened" in seen["text"]
     assert seen["time"].startswith("1970")
+
+
+def test_the_last_warnings_and_errors_are_kept() -> None:
+    usual: dict[str, Any] = {
+        "log_time": 7.0,
+        "log_format": "fault {number}",
+        "log_level": LogLevel.error,
+    }
+    for number in range(60):
+        keep_error(usual | {"number": number})
+        keep_error(usual | {"number": number, "log_level": LogLevel.info})
+    keep_error(usual | {"number": "x" * 10_000, "log_level": LogLevel.warn})
+    last, *others = last_errors()
+    assert (last.level, len(last.text), len(others)) == ("warn", 2000, 49)
+    assert (others[0].at, others[0].text, others[-1].text) == (7.0, "fault 59", "fault 11")

@@ -22,6 +22,8 @@ from msgspec import structs
 from playout.protocol.messages import Analysis, ClockState, Reason
 from playout.server.model.records import (
     Account,
+    AccountLocked,
+    AccountRenamed,
     EntrantWithdrawn,
     MatchEnded,
     MatchStarted,
@@ -30,6 +32,7 @@ from playout.server.model.records import (
     Record,
     SeatTakenOver,
     StoredMatch,
+    StoredRatingPoint,
     StoredTournament,
     TokenRenewed,
     TournamentCreated,
@@ -38,7 +41,7 @@ from playout.server.model.records import (
 from playout.server.storage import Database, StorageError, engine
 from playout.server.storage.engine import UnstorableError, without_power_cuts
 from playout.server.storage.ipc import decode_records, encode_records
-from playout.server.storage.schema import metadata, player_totals
+from playout.server.storage.schema import metadata, player_totals, rating_points
 from playout.server.storage.storage_process import Writer
 from support.match_records import GAME, match_records
 from support.waiting import wait_until
@@ -160,6 +163,33 @@ def test_a_renewed_token_does_not_undo_what_an_operator_has_changed(database: Da
     database.put_account(revoked)
     database.save([renewal("r", "r")])
     assert database.accounts()[0] == [revoked]
+
+
+def test_an_account_is_locked_and_renamed_with_its_ratings(database: Database) -> None:
+    point = StoredRatingPoint(
+        game="nim",
+        name="Ada",
+        version="",
+        at=1.0,
+        rating=1500.0,
+        error=1.0,
+        matches=1,
+        anchor="Ada",
+        anchor_version="",
+    )
+    database.save([ADA, point, AccountLocked(account="a", revoked=True)])
+    database.save([AccountRenamed(account="a", before="Ada", name="Zoë")])
+    assert database.accounts()[0] == [structs.replace(ADA, name="Zoë", revoked=True)]
+    with sa.create_engine(database.url).connect() as connection:
+        assert connection.execute(sa.select(rating_points.c["name", "anchor"])).all() == [
+            ("Zoë",) * 2
+        ]
+    database.save([AccountLocked(account="a", revoked=False)])
+    other = structs.replace(ADA, id="b", name="Bob")
+    database.save([other])
+    with pytest.raises(UnstorableError):
+        database.save([AccountRenamed(account="b", before="Bob", name="zoe")])
+    assert database.accounts()[0] == [other, structs.replace(ADA, name="Zoë")]
 
 
 def test_changes_by_an_operator_are_found_and_names_are_unique(database: Database) -> None:

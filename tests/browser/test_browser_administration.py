@@ -1,0 +1,164 @@
+"""The page of administrators in a real browser: an administrator's round, and strangers."""
+
+from __future__ import annotations
+
+import secrets
+
+import pytest
+from msgspec import structs
+from playwright.sync_api import Dialog, Locator, Page, expect
+
+from playout.commands.text import counted
+from playout.server.core.accounts import digest
+from playout.server.model.records import Account
+from playout.server.storage import Database
+from support.accessibility import require_axe, serious_faults
+from support.browser import BrowserSite, BrowserUsers, start_match
+from support.raw_client import RawClient
+from support.waiting import wait_until
+
+#: Names that must be shown as text.
+NAMES = ("Ada", "<b>Bob</b>", "Cy : d#e%")
+
+
+@pytest.fixture(scope="module")
+def boss(site: BrowserSite) -> str:
+    """The address of the invitation of an administrator."""
+    token = secrets.token_hex(16)
+    database = Database(site.database)
+    database.put_account(
+        Account(id="boss", name="Boss", digest=digest(token), created_at=0.0, administrator=True)
+    )
+    database.close()
+    wait_until(lambda: is_known(site, "Boss", token))
+    return f"/invite#Boss:{token}"
+
+
+def is_known(site: BrowserSite, name: str, token: str) -> bool:
+    """Whether the server knows an account, which it finds within seconds."""
+    with RawClient(site.server.host, site.server.port) as client:
+        return client.hello(name, token=token)["type"] == "welcome"
+
+
+def log_in(people: BrowserUsers, invitation: str, name: str) -> Page:
+    page = people.come(invitation, reduced_motion="reduce")
+    page.get_by_role("button", name=f"Play as {name}").click()
+    page.wait_for_url("**/")
+    expect(page.locator("#identity")).to_have_text(name)
+    return page
+
+
+def answer(page: Page, text: str = "") -> None:
+    """Accept the next dialog."""
+
+    def accept(dialog: Dialog) -> None:
+        dialog.accept(text) if text else dialog.accept()
+
+    page.once("dialog", accept)
+
+
+def row_of(page: Page, name: str) -> Locator:
+    return (
+        page.get_by_role("region", name="Accounts", exact=True)
+        .get_by_role("row")
+        .filter(has=page.get_by_role("link", name=name, exact=True))
+    )
+
+
+def test_an_administrators_round(people: BrowserUsers, site: BrowserSite, boss: str) -> None:
+    page = log_in(people, boss, "Boss")
+    page.locator("#identity").click()
+    page.get_by_role("link", name="Administration of this server").click()
+    expect(page.locator("#health")).to_have_text("The server is healthy.")
+
+    # Accounts are created, and one of them is used by its link.
+    page.get_by_text("Create accounts").click()
+    page.get_by_label("Names, one on each line").fill("\n".join((*NAMES, "BOSS")))
+    page.get_by_role("button", name="Create", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("'Boss' is registered")
+    page.get_by_label("Names, one on each line").fill("\n\n".join(NAMES))
+    page.get_by_role("button", name="Create", exact=True).click()
+    links = page.get_by_role("region", name="Links of accounts").get_by_role("row")
+    expect(links).to_have_count(1 + len(NAMES))
+    expect(page.locator("#found")).to_have_text(f"{1 + len(NAMES)} found")
+    addresses = [each.inner_text() for each in links.locator("code").all()]
+    page.emulate_media(media="print")
+    expect(page.locator("#links")).to_be_visible()
+    expect(page.locator("#health")).not_to_be_visible()
+    page.emulate_media(media="screen")
+    for name, address in zip(NAMES[1:], addresses[1:], strict=True):
+        log_in(people, address, name)
+    ada = log_in(people, addresses[0], "Ada")
+    page.get_by_role("button", name="Hide them").click()
+
+    # A match is aborted, and a player kicked.
+    match = start_match(ada, "go", size=5)
+    running = page.locator("#running").get_by_role("listitem").filter(has_text="Ada")
+    expect(running.get_by_role("link")).to_have_attribute("href", f"/matches/{match}")
+    expect(page.locator("#jobs")).to_contain_text(counted(1, "bot"))
+    answer(page)
+    running.get_by_role("button", name="Abort").click()
+    expect(ada.locator("#status")).to_have_text("No result")
+    answer(page)
+    page.get_by_role("button", name="Kick Ada").click()
+    expect(ada.locator("#connection")).to_contain_text("administrator has ended your session")
+
+    # The account is found, renamed, locked, and its link replaced.
+    page.get_by_label("Name contains").fill("ada")
+    page.get_by_role("button", name="Search").click()
+    expect(page.locator("#found")).to_have_text("1 found")
+    answer(page, "Ava")
+    page.get_by_role("button", name="Rename Ada").click()
+    page.get_by_label("Name contains").fill("")
+    page.get_by_role("button", name="Search").click()
+    answer(page)
+    page.get_by_role("button", name="Lock Ava").click()
+    expect(row_of(page, "Ava")).to_contain_text("locked")
+    page.get_by_role("button", name="Unlock Ava").click()
+    answer(page)
+    page.get_by_role("button", name="New link Ava").click()
+    log_in(people, links.locator("code").inner_text(), "Ava")
+
+    # The state of the server, and no markup of a name.
+    page.get_by_text("The limits and terms in force").click()
+    expect(page.get_by_role("region", name="Limits")).to_contain_text("--bots-per-account")
+    expect(page.get_by_role("region", name="Metrics")).to_contain_text("playout_sessions")
+    expect(page.locator("#bots")).to_contain_text("random")
+    assert page.locator("#administration b:text-is('Bob')").count() == 0
+    require_axe()
+    for width, scheme in ((1280, "light"), (360, "dark")):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme=scheme)
+        assert serious_faults(page) == []
+        wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert page.evaluate(wide) == 0
+    assert people.faults == []
+
+
+def test_a_stranger_and_an_ordinary_account_see_nothing(people: BrowserUsers) -> None:
+    page = people.come("/admin")
+    policy = page.request.get("/admin").headers["content-security-policy"]
+    assert "frame-ancestors 'none'" in policy  # no other site leads a click there
+    expect(page.locator("#gate")).to_contain_text("inspect_server is for administrators")
+    expect(page.locator("#administration")).not_to_be_visible()
+    page.locator("#identity").click()
+    page.get_by_label("A name of your own").fill("Zoe")
+    page.get_by_role("button", name="Take it").click()
+    expect(page.locator("#gate")).to_contain_text("Zoe is not one")
+    expect(page.get_by_role("link", name="Administration of this server")).not_to_be_visible()
+
+
+def test_a_locked_administrator_loses_the_page(
+    people: BrowserUsers, site: BrowserSite, boss: str
+) -> None:
+    page = log_in(people, boss, "Boss")
+    page.goto("/admin")
+    expect(page.locator("#health")).to_be_visible()
+    database = Database(site.database)
+    (account,) = (each for each in database.accounts()[0] if each.name == "Boss")
+    database.put_account(structs.replace(account, revoked=True))
+    database.close()
+    expect(page.locator("#connection")).to_contain_text("revoked")
+    page.reload()
+    expect(page.locator("#gate")).to_contain_text("is not one")
+    expect(page.locator("#administration")).not_to_be_visible()

@@ -1,0 +1,132 @@
+"""Whole matches by Chromium's accessibility tree alone, on five kinds of boards."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from playout import games
+from playout.games.core.view import BoardView
+from playout.server.model.records import StoredMatch
+from support.accessibility import (
+    AccessibleNode,
+    ScreenReader,
+    require_axe,
+    screen_reader,
+    serious_faults,
+)
+from support.browser import BrowserSite, BrowserUsers, arrive, moves_in, own_result_in
+from support.variants import small
+from support.waiting import wait_until
+
+#: One game for each kind of board: squares, hexagons, pits, lines and intersections.
+KINDS = ["breakthrough", "hex", "kalah", "dots_and_boxes", "go"]
+
+
+@pytest.mark.parametrize("game", KINDS)
+def test_a_match_is_played_by_what_a_screen_reader_says(
+    people: BrowserUsers, site: BrowserSite, game: str
+) -> None:
+    page = people.come(f"/?game={small(game)}&seat=1", reduced_motion="reduce")
+    with screen_reader(page) as reader:
+        start = wait_until(lambda: button(reader.tree(), "Play"))
+        wait_until(lambda: "random" in reader.tree().text)
+        reader.press(start)
+        match = arrive(page)
+    with screen_reader(page) as reader:
+        said = play(reader, random.Random(1))
+        record = site.stored(match)
+        assert own_result_in(record) in said[-1]
+        assert_moves_are_announced(said, record)
+        reader.press(wait_until(lambda: button(reader.tree(), "Read the position")))
+        dialog = wait_until(lambda: next(reader.tree().all("dialog"), None))
+        assert_is_position(dialog, record)
+        require_axe()
+        assert serious_faults(page) == []
+
+
+def play(reader: ScreenReader, draw: random.Random) -> list[str]:
+    """Choose among the moves that the page names, until it is over; return what was announced."""
+    said: dict[int, str] = {}
+
+    def listen() -> AccessibleNode:
+        root = reader.tree()
+        for log in root.all("log"):
+            said.update({each.element: each.text for each in log.all("paragraph")})
+        return root
+
+    def ready() -> list[AccessibleNode]:
+        root = listen()
+        if over := button(root, "Play again"):
+            return [over]
+        return choices(root) if root.name.startswith("Your turn") else []
+
+    while (moves := wait_until(ready))[0].name != "Play again":
+        reader.press(draw.choice(moves))
+    return list(said.values())
+
+
+def choices(root: AccessibleNode) -> list[AccessibleNode]:
+    """The cells and the buttons that can be chosen."""
+    if dialog := next(root.all("dialog"), None):
+        return [each for each in dialog.all("button") if each.name != "Cancel"]
+    cells = [each for each in root.all("gridcell") if each.name.endswith("can be played")]
+    groups = (each for each in root.all("group") if each.name == "Moves without a cell")
+    return cells + [each for group in groups for each in group.all("button")]
+
+
+def button(root: AccessibleNode, name: str) -> AccessibleNode | None:
+    return next((each for each in root.all("button") if each.name == name), None)
+
+
+def assert_moves_are_announced(said: list[str], record: StoredMatch) -> None:
+    """Check that each move was announced by its player and its name, in their order."""
+    told = [each for each in said if re.match(r".+ plays? ", each)]
+    movers = {1: "You play", 2: f"{record.started.players[1]} plays"}
+    expected = [
+        f"{movers[move.seat]} {name}"
+        for move, name in zip(record.moves, moves_in(record), strict=True)
+    ]
+    assert [each[: len(start)] for each, start in zip(told, expected, strict=True)] == expected
+
+
+def assert_is_position(dialog: AccessibleNode, record: StoredMatch) -> None:
+    """Check the rows of a position against those that the rules give."""
+    game = games.load(record.started.game)
+    state = game.initial_state()
+    for move in record.moves:
+        state = game.next_state(state, move.action)
+    view, players = game.view(state), record.started.players
+    wanted = [
+        f"{name_of(view, cell)} {content}"
+        for cell in range(view.rows * view.columns)
+        if (content := content_of(view, cell, players))
+    ]
+    (rows,) = (each for each in dialog.all("list") if each.name == "Rows")
+    told = [each.text.partition(": ")[2] for each in rows.all("listitem")]
+    assert [each for row in told if row != "empty" for each in row.split(", ")] == wanted
+    assert sum(row == "empty" for row in told) <= view.rows
+
+
+def name_of(view: BoardView, cell: int) -> str:
+    if view.cell_labels:
+        return view.cell_labels[cell]
+    row, column = divmod(cell, view.columns)
+    return f"{view.column_labels[column]}{view.row_labels[row]}"
+
+
+def content_of(view: BoardView, cell: int, players: tuple[str, str]) -> str:
+    """What is on a cell, in the words of the page; "" for nothing."""
+    owner, kind = view.cells[cell], view.kinds[cell] if view.kinds else view.piece
+    if view.counts:
+        seeds, whose = view.counts[cell], players[1 if cell < view.columns else 0]
+        named = view.cell_labels[cell]
+        return f"{seeds} seed{'s' * (seeds != 1)} of {whose}" if named else ""
+    if owner in (0, 3):
+        return kind if owner and kind != "dot" else ""
+    looks = {"checkered": ("white", "black"), "wood": ("black", "white")}
+    if view.surface in looks:
+        return f"{looks[view.surface][owner - 1]} {kind}"
+    return f"{kind} of {players[owner - 1]}"
