@@ -41,7 +41,7 @@ export function reasonText({ reason, text }) {
 export function announcement({ player, view }, record, did = "") {
   const values = { name: record.players[player - 1], move: listText([told(view.name), did].filter(Boolean)) };
   const played = player === record.seat ? gettext("You play %(move)s", values) : gettext("%(name)s plays %(move)s", values);
-  return record.toMove ? followed(played, record) : sentence(played);
+  return record.toMove ? followed(played, record) : gettext("%(text)s.", { text: played });
 }
 
 /** An open offer in words. */
