@@ -120,6 +120,51 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpSite]:
     assert "Traceback" not in log, log
 
 
+# The language.
+
+
+@pytest.mark.parametrize("path", [*LISTS, "/", "/games/nim", "/nothing", "/seeks/none"])
+def test_a_page_is_in_the_language_of_the_browser_or_the_chosen_one(
+    site: HttpSite, path: str
+) -> None:
+    titles = {"en": "Matches", "de": "Partien", "zh-Hans": "对局"}
+    asked = [
+        ({}, "en"),
+        ({"Accept_Language": "de-DE,de;q=0.9,en;q=0.8"}, "de"),
+        ({"Accept_Language": "fr"}, "en"),
+        ({"Accept_Language": "de", "Cookie": "theme=dark; language=zh-Hans"}, "zh-Hans"),
+        ({"Accept_Language": "de", "Cookie": "language=<b>"}, "de"),
+    ]
+    for headers, code in asked:
+        answer = site.ask(path, **headers)
+        page = Page(answer.body.decode())
+        assert page.elements[0] == ("html", {"lang": code})
+        assert titles[code] in page.text
+        assert answer.headers["Vary"] == "Accept-Encoding, Accept-Language, Cookie"
+
+
+def test_pages_that_are_made_for_many_have_the_language_of_each(site: HttpSite) -> None:
+    for path in (f"/tournaments/{site.seeded.cup}", f"/matches/{site.seeded.won}"):
+        texts = [site.ask(path, Accept_Language=code).body.decode() for code in ("en", "de", "en")]
+        assert texts[0] == texts[2]
+        assert "Partien" in texts[1]
+        assert "Partien" not in texts[0]
+
+
+def test_the_texts_of_scripts_are_loaded_once(site: HttpSite) -> None:
+    (address,) = (
+        a["href"]
+        for tag, a in Page(site.ask("/", Accept_Language="de").body.decode()).elements
+        if a.get("id") == "texts"
+    )
+    assert address
+    answer = site.ask(address)
+    assert answer.json["No result"] == "Kein Ergebnis"
+    assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+    assert site.ask("/texts/de-0.json").status == 404
+    assert b'id="texts"' not in site.ask("/").body
+
+
 # What is there.
 
 
@@ -185,7 +230,8 @@ def test_the_filter_of_matches_keeps_what_was_chosen(site: HttpSite) -> None:
         "tournament": site.seeded.cup,
     }
     page = page_of(site, f"/matches?{urlencode(chosen)}")
-    selected = {a["value"] for tag, a in page.elements if tag == "option" and "selected" in a}
+    options = [a for tag, a in page.elements if tag == "option" and "lang" not in a]
+    selected = {each["value"] for each in options if "selected" in each}
     assert selected == {chosen.pop("game"), chosen.pop("result")}
     inputs = [a for tag, a in page.elements if tag == "input" and "name" in a]
     entered = {a["name"]: a.get("value") for a in inputs}
@@ -193,7 +239,8 @@ def test_the_filter_of_matches_keeps_what_was_chosen(site: HttpSite) -> None:
     assert site.seeded.unfinished not in page.matches(), "its result is unknown"
     fresh = page_of(site, "/matches")
     assert NIM in {a.get("value") for tag, a in fresh.elements if tag == "option"}
-    assert not [a for tag, a in fresh.elements if tag == "option" and "selected" in a]
+    options = [a for tag, a in fresh.elements if tag == "option" and "lang" not in a]
+    assert not any("selected" in each for each in options)
 
 
 def test_the_last_position_of_a_match_is_read_without_scripts(site: HttpSite) -> None:

@@ -71,7 +71,13 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     def respond() -> HttpResponse:
         text, drawing = puzzle_drawing(puzzle) if puzzle else ("", None)
         return render_page(
-            "puzzles.html", day=day, puzzle=puzzle, text=text, drawing=drawing, counts=counts
+            "puzzles.html",
+            request.language,
+            day=day,
+            puzzle=puzzle,
+            text=text,
+            drawing=drawing,
+            counts=counts,
         )
 
     return await source.archive.run_in_thread(respond)
@@ -102,7 +108,9 @@ async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
     ratings = await source.archive.puzzle_ratings(game)
     if ratings is None or not ratings.puzzles:
         raise HttpError(http.NOT_FOUND, f"this server has no puzzles of {game}")
-    return await source.render("puzzle.html", game=game, modules=modules("puzzle.js"))
+    return await source.render(
+        "puzzle.html", request.language, game=game, modules=modules("puzzle.js")
+    )
 
 
 async def _list(source: PageSource, request: HttpRequest, game: str) -> HttpResponse:

@@ -5,6 +5,7 @@ import { BotAnalysis } from "./bot_analysis.js";
 import { largestLosses } from "./losses.js";
 import { percent, sentence } from "./match_text.js";
 import { OwnMoves } from "./own_moves.js";
+import { gettext } from "./texts.js";
 
 /** At most so many mistakes of a player are shown. */
 const MOST = 5;
@@ -114,7 +115,7 @@ export class Lesson {
   #open() {
     this.#isOpen = true;
     if (this.#mistakes) return this.#show(0);
-    this.#text = "The bot looks for mistakes …";
+    this.#text = gettext("The bot looks for mistakes …");
     const [, , judged] = this.#record.rates();
     if (judged.length > this.#record.last) this.#find();
     else this.#hooks.judgeAll();
@@ -134,7 +135,7 @@ export class Lesson {
     const all = largestLosses(this.#record, Infinity).filter(({ player }) => !seat || player === seat);
     this.#mistakes = all.slice(0, MOST).sort((one, other) => one.ply - other.ply);
     if (this.#mistakes.length) this.#show(0);
-    else this.#text = "The bot has found no mistakes.";
+    else this.#text = gettext("The bot has found no mistakes.");
   }
 
   async #show(at) {
@@ -143,9 +144,14 @@ export class Lesson {
     const { ply, player, loss } = this.#mistake;
     const own = new OwnMoves(this.#record.id, ply - 1, []);
     this.#own = own;
-    const name = this.#record.positions[ply].view.name;
-    const which = `Mistake ${at + 1} of ${this.#mistakes.length}`;
-    this.#text = `${which}: ${this.#record.players[player - 1]} lost ${percent(loss)} by ${name}. Find a better move.`;
+    const values = {
+      number: at + 1,
+      count: this.#mistakes.length,
+      name: this.#record.players[player - 1],
+      loss: percent(loss),
+      move: this.#record.positions[ply].view.name,
+    };
+    this.#text = gettext("Mistake %(number)s of %(count)s: %(name)s lost %(loss)s by %(move)s. Find a better move.", values);
     this.#hooks.go(ply - 1);
     await this.#load();
     if (own === this.#own) this.#hooks.onChange();
@@ -171,7 +177,7 @@ export class Lesson {
   async #try(action) {
     this.#tried = action;
     this.#own.set(this.#own.ply, [action]);
-    this.#text = "The bot thinks about your move …";
+    this.#text = gettext("The bot thinks about your move …");
     this.#hooks.onChange();
     const here = await this.#load();
     if (action === this.#tried && here) {
@@ -185,7 +191,7 @@ export class Lesson {
     this.#reset();
     this.#isBest = true;
     this.#own.set(this.#own.ply, []);
-    this.#text = "The bot thinks …";
+    this.#text = gettext("The bot thinks …");
     this.#hooks.go(this.#own.ply);
     this.#ask(this.#record.positions.slice(1, this.#own.ply + 1).map(({ action }) => action));
     this.#hooks.onChange();
@@ -199,7 +205,7 @@ export class Lesson {
     const { over, info, text } = this.#bot;
     if (!over || !this.#own) return;
     const isSaid = info && !text;
-    if (!isSaid) this.#text = sentence(text || "the bot has said nothing");
+    if (!isSaid) this.#text = sentence(text || gettext("the bot has said nothing"));
     else if (!this.#isBest) this.#judge(this.#rateOfTried(info));
     const best = isSaid && this.#isBest ? this.#nameBest(info) : null;
     this.#hooks.onChange();
@@ -217,18 +223,21 @@ export class Lesson {
     const judged = new Map(this.#record.rates()[2].map((each) => [each.ply, each.rate]));
     const [best, was] = [ply - 1, ply].map((at) => (player === 1 ? judged.get(at) : 1 - judged.get(at)));
     const played = this.#record.positions[ply];
-    const name = this.#own.here.positions.at(-1).view.name;
-    const known = `${percent(rate)} to win`;
-    if (this.#tried === played.action) this.#text = `${name} is the move of the match.`;
-    else if (rate > best - EQUAL) this.#text = `Well done: ${name} is as good as the bot's choice, ${known}.`;
-    else if (rate > was + EQUAL) this.#text = `${name} is better than ${played.view.name}, ${known}, but not the best.`;
-    else this.#text = `${name} is not better than ${played.view.name}, ${known}.`;
+    const move = this.#own.here.positions.at(-1).view.name;
+    const values = { move, played: played.view.name, percent: percent(rate) };
+    if (this.#tried === played.action) this.#text = gettext("%(move)s is the move of the match.", values);
+    else if (rate > best - EQUAL) {
+      this.#text = gettext("Well done: %(move)s is as good as the bot's choice, %(percent)s to win.", values);
+    } else if (rate > was + EQUAL) {
+      this.#text = gettext("%(move)s is better than %(played)s, %(percent)s to win, but not the best.", values);
+    } else this.#text = gettext("%(move)s is not better than %(played)s, %(percent)s to win.", values);
   }
 
   /** Say which move the bot prefers, and return it. */
   #nameBest({ actions = [], pv = [] }) {
     const best = this.#own.known([])?.legal_moves.find(({ action }) => action === (pv[0] ?? actions[0]?.[0]));
-    this.#text = best ? `${this.#record.judge} plays ${best.name}.` : "The bot has named no move.";
+    const values = { name: this.#record.judge, move: best?.name };
+    this.#text = best ? gettext("%(name)s plays %(move)s.", values) : gettext("The bot has named no move.");
     return best;
   }
 }

@@ -3,15 +3,17 @@
 import { account, accountEvents } from "./account.js";
 import { beginsAbove } from "./board_layout.js";
 import { showConnectionStatus } from "./connection_status.js";
+import { noteText } from "./match_text.js";
 import { matchAddress, opensDialog } from "./navigation.js";
 import { nextPuzzle, SolvedPuzzles } from "./puzzle_choice.js";
 import { ServerConnection } from "./server_connection.js";
 import { newBoard } from "./text_board.js";
+import { gettext, ngettext } from "./texts.js";
 
 /** The pause before a reply of the opponent. */
 const REPLY_MS = 450;
 const WIDE = 1.15;
-const NO_RESPONSE = "The server does not respond. Try again in a moment.";
+const NO_RESPONSE = gettext("The server does not respond. Try again in a moment.");
 
 const part = (id) => document.getElementById(id);
 const game = part("puzzle").dataset.game;
@@ -67,9 +69,7 @@ class PuzzlePage {
     } catch ({ message }) {
       part("fault").textContent = message;
     }
-    const isNew = !this.#list.tried.length;
-    const text = isNew ? "None yet: solve a puzzle." : `${Math.round(this.#list.rating)} after ${this.#list.tried.length} of ${this.#list.puzzles.length}`;
-    part("rating").textContent = account() ? text : "Guests have none. Choose a name, at the top of the page, to be rated.";
+    part("rating").textContent = ratingText(this.#list);
     if (account()) this.#connection ??= this.#open();
   }
 
@@ -85,7 +85,7 @@ class PuzzlePage {
   async #next() {
     const found = nextPuzzle(this.#list, this.#solved.ids, this.#state?.puzzle);
     if (!found) {
-      part("status").textContent = "You have solved all puzzles of this game.";
+      part("status").textContent = gettext("You have solved all puzzles of this game.");
       return;
     }
     await this.#refresh();
@@ -131,8 +131,8 @@ class PuzzlePage {
     part("choices").replaceChildren();
     this.#board = newBoard(part("board"), board, {
       flipped: beginsAbove(board, start, solver),
-      label: `Puzzle of ${document.querySelector("h1").textContent}`,
-      players: ["Player 1", "Player 2"],
+      label: gettext("Board of %(game)s", { game: document.querySelector("h1").textContent }),
+      players: [gettext("Player 1"), gettext("Player 2")],
       choices: part("choices"),
       onChoose: (action) => this.#choose(action),
     });
@@ -141,8 +141,11 @@ class PuzzlePage {
     part("solver").className = `swatch player-${solver}`;
     part("solver").hidden = false;
     const { rating, attempts } = this.#list.puzzles.find((each) => each.puzzle === puzzle) ?? { attempts: 0 };
-    const rated = attempts ? `rated ${Math.round(rating)} after ${attempts} ${attempts > 1 ? "attempts" : "attempt"}` : "not rated yet";
-    part("facts").textContent = `A win in ${turns} turns, ${rated}`;
+    const rated = ngettext("rated %(rating)s after %(num)s attempt", "rated %(rating)s after %(num)s attempts", attempts, {
+      rating: Math.round(rating),
+    });
+    const values = { rated: attempts ? rated : gettext("not rated yet") };
+    part("facts").textContent = ngettext("A win in %(num)s turn, %(rated)s", "A win in %(num)s turns, %(rated)s", turns, values);
   }
 
   #choose(action) {
@@ -193,17 +196,17 @@ class PuzzlePage {
     if (match) part("source").href = `${matchAddress(match)}?ply=${positions[0].ply}`;
     part("browse").hidden = isOpen || positions.length < 2;
     part("status").textContent = this.#text();
-    part("note").textContent = positions[this.#at].view.note ?? "";
+    part("note").textContent = noteText(positions[this.#at].view.note);
     part("line").textContent = positions.slice(1).map(({ view }) => view.name).join(" ");
     if (state === "wrong" && !document.activeElement?.closest(".board")) part("again").focus();
   }
 
   #text() {
     const { state, positions } = this.#state;
-    if (state === "wrong") return `${positions.at(-1).view.name} does not win.`;
-    if (this.#isShown) return "The solution.";
-    if (state === "solved") return "Solved.";
-    return this.#moves.length ? "Right. Go on." : "Find the only move that wins.";
+    if (state === "wrong") return gettext("%(move)s does not win.", { move: positions.at(-1).view.name });
+    if (this.#isShown) return gettext("The solution.");
+    if (state === "solved") return gettext("Solved.");
+    return this.#moves.length ? gettext("Right. Go on.") : gettext("Find the only move that wins.");
   }
 
   /** The first attempt is over after these moves: it counts for the ratings. */
@@ -224,11 +227,19 @@ class PuzzlePage {
   }
 }
 
+/** The rating of this person, from the list of puzzles. */
+function ratingText({ rating, tried, puzzles }) {
+  if (!account()) return gettext("Guests have none. Choose a name, at the top of the page, to be rated.");
+  if (!tried.length) return gettext("None yet: solve a puzzle.");
+  const values = { rating: Math.round(rating), tried: tried.length, count: puzzles.length };
+  return gettext("%(rating)s after %(tried)s of %(count)s", values);
+}
+
 /** The data at an address. Rejects with an Error that has a text for people. */
 async function fetched(address) {
   const response = await fetch(address).catch(() => null);
   if (!response) throw new Error(NO_RESPONSE);
-  if (response.status === 404) throw new Error("There is no such puzzle.");
+  if (response.status === 404) throw new Error(gettext("There is no such puzzle."));
   if (!response.ok) throw new Error(NO_RESPONSE);
   return response.json();
 }
