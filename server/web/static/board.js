@@ -62,6 +62,8 @@ export class BoardView {
   /** The element of a piece that was dragged to its new cell, until the next position is shown. */
   #dragged = null;
   #focused = 0;
+  /** The cells that are marked until the next position is shown. */
+  #marked = new Set();
   /** The dialog that asks which move is meant, null if none was needed for this position. */
   #dialog = null;
 
@@ -138,6 +140,9 @@ export class BoardView {
 
   /** Mark these cells, such as those of a candidate move. */
   highlight(cells) {
+    const changed = [...this.#marked, ...cells];
+    this.#marked = new Set(cells);
+    for (const cell of changed) this.#nameCell(cell);
     this.#layers.hint.show(new Map(cells.map((cell) => [cell, "hint"])));
   }
 
@@ -371,6 +376,7 @@ export class BoardView {
     layers.winning.show(new Map(winning.map((cell) => [cell, "winning"])));
     layers.checked.show(new Map(checked.map((cell) => [cell, "checked"])));
     layers.hint.show(new Map());
+    this.#marked.clear();
     this.point([]);
     this.#drawHeat();
     if (this.#options.small) return;
@@ -385,8 +391,7 @@ export class BoardView {
     if (this.#pending) this.#placeGhost(picked[0], picked.at(-1));
     const held = this.#held();
     for (const [cell, element] of this.#cells) {
-      const name = this.#describe(cell);
-      if (element.getAttribute("aria-label") !== name) element.setAttribute("aria-label", name);
+      this.#nameCell(cell);
       element.classList.toggle("target", targetOf(this.#board, this.#targets, cell) >= 0);
       element.classList.toggle("grip", held.has(cell));
     }
@@ -403,6 +408,12 @@ export class BoardView {
     this.#layers.heat.show(new Map(levels.filter(([, each]) => each > 0)));
   }
 
+  #nameCell(cell) {
+    const element = this.#cells.get(cell);
+    const name = this.#describe(cell);
+    if (element?.getAttribute("aria-label") !== name) element?.setAttribute("aria-label", name);
+  }
+
   #describe(cell) {
     const content = contentName(this.#board, this.#view, cell, this.#options.players);
     const words = [cellName(this.#board, cell), ...(content ? [content] : [])];
@@ -414,6 +425,7 @@ export class BoardView {
     if (owner) words.push(`block of ${pieceName(this.#board, owner, this.#options.players)}`);
     if ((this.#pending?.cells ?? this.#picked).includes(cell)) words.push("picked");
     if (this.#pending?.cells.at(-1) === cell) words.push("play it by a second click");
+    if (this.#marked.has(cell)) words.push("marked");
     if (this.#planned.includes(cell)) words.push("chosen in advance");
     if (this.#targets.has(cell)) words.push("can be played");
     return words.join(", ");
