@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+import os
 import secrets
+import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO
@@ -21,7 +24,7 @@ from rich.text import Text
 
 from playout import games, players
 from playout.commands.progress import doing
-from playout.commands.subprocesses import own, own_environment
+from playout.commands.subprocesses import begin, own, own_environment
 from playout.commands.text import utc
 from playout.competition import final as finals
 from playout.competition.changes import CHANGES
@@ -272,10 +275,12 @@ def ban(file: Path, team: str, never: bool) -> None:
 
 @main.command()
 @_file
-def final(file: Path) -> None:
+@click.argument("options", metavar="[-- OPTION...]", nargs=-1, type=click.UNPROCESSED)
+def final(file: Path, options: tuple[str, ...]) -> None:
     """Play the final of FILE, a tournament of the last accepted version of each team.
 
-    It can be interrupted: the same command continues it. Its report is written as HTML.
+    It can be interrupted: the same command continues it. Its report is written as HTML. OPTIONs are
+    those of playout-tournament run, such as --dask ADDRESS.
     """
     submissions = Submissions(_read(file))
     if submissions.is_open(time.time() - REQUEST_S):
@@ -293,7 +298,7 @@ def final(file: Path) -> None:
         words = ["resume", "--spec", str(path)]
     else:
         _final_file(submissions)
-    _run(own(command, *words, "--database", url, "--http", "none"))
+    _run(own(command, *words, "--database", url, "--http", "none", *options))
     _run(own(command, "report", "--database", url, "--format", "html", "--output", str(report)))
     click.echo(f"The report is {report}. Next: playout-competition export {file} --csv FILE")
 
@@ -318,14 +323,16 @@ def export(file: Path, output: IO[str], database: str) -> None:
     submissions = Submissions(competition)
     if _has_final(submissions):
         with opened(_final_database(submissions)) as stored:
-            report = stored_progress(stored_tournament(stored, None)).report()
-        grades = finals.grades_of_final(report, competition)
+            progress = stored_progress(stored_tournament(stored, None))
+        grades = finals.grades_of_final(progress.report(), competition)
+        uses = finals.uses_of_final(submissions, progress.fixtures)
     else:
         with opened(database):
             pass  # it exists
         rows = standings(database, competition.game)
         grades = finals.grades_of_ladder(rows, competition)
-    finals.write_grades(output, grades, submissions)
+        uses = finals.uses_of_ladder(submissions)
+    finals.write_grades(output, grades, submissions, uses)
 
 
 def _change(name: str, submissions: Submissions, value: str) -> None:
@@ -390,7 +397,11 @@ def _has_final(submissions: Submissions) -> bool:
 
 
 def _run(words: list[str]) -> None:
-    """Run a command of Playout at this terminal; exit with its code if it fails."""
-    code = subprocess.run(words, env=own_environment(), check=False).returncode
+    """Run a command of Playout at this terminal; exit with its code if it fails.
+
+    It ends with this process, also if that is killed.
+    """
+    first = partial(begin, os.getpid(), signal.SIGKILL, 0)
+    code = subprocess.run(words, env=own_environment(), check=False, preexec_fn=first).returncode
     if code:
         sys.exit(code if code > 0 else 128 - code)

@@ -19,13 +19,13 @@ from twisted.internet.task import deferLater
 from playout import games
 from playout.commands.identity import Identity, hello, software
 from playout.commands.restarts import BackOff, Restarts
-from playout.competition.submissions import MatchUse
 from playout.games import Game, SpecError, State
 from playout.players.client.agent import Agent
 from playout.players.client.play_request import PlayRequest
 from playout.players.client.player_console import PlayerConsole
 from playout.players.core.player import Cancelled, Limit, Player, PlayerError, PlayResult
 from playout.players.engine import Engine
+from playout.players.engines.process import MATCH_OVER, MatchUse
 from playout.protocol.connection import ServerConnection
 from playout.protocol.messages import (
     Ended,
@@ -44,7 +44,8 @@ from playout.protocol.messages import (
 
 #: Seconds for which a lost connection is tried again; this process ends with its server anyway.
 _RETRY_S = 60.0
-_BACK_OFF = BackOff(1.0, 60.0)
+#: Pauses of a bot that cannot enter the ladder, as after a kill, when its old match still runs.
+_BACK_OFF = BackOff(1.0, 10.0)
 #: The longest match against a house bot, and the longest wait for its start, in seconds.
 MATCH_S, START_S = 900.0, 60.0
 #: Reasons of a loss that are faults of a bot.
@@ -52,8 +53,8 @@ _FAULTS = (Reason.TIME, Reason.ILLEGAL_MOVES, Reason.ABANDONMENT)
 #: The threads in which programs are started and ended, which takes up to half a minute.
 _pool = ThreadPoolExecutor(64, thread_name_prefix="programs")
 
-#: Returns the player of a game for a match.
-PlayerOf = Callable[[str, str], Player]
+#: Returns the player of a game.
+PlayerOf = Callable[[str], Player]
 Show = Callable[[str], None]
 #: Gets what a submission has used in a match, in any thread.
 Used = Callable[[MatchUse], None]
@@ -62,16 +63,17 @@ Used = Callable[[MatchUse], None]
 class MatchPlayer(Player):
     """A submission in its sandbox, which is started for a match and ended after it."""
 
-    def __init__(self, game: Game, match: str, engines: str, used: Used) -> None:
+    def __init__(self, game: Game, engines: str, used: Used) -> None:
         """`engines` is the file that describes it, as the engine `program`."""
         super().__init__(game)
-        self._match = match
+        self._seat = 0
         self._engines = engines
         self._used = used
         self._fault = ""
         self._engine: Future[Engine] | None = None
 
     def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
+        self._seat = seat
         self._engine = _pool.submit(Engine, self.game, "program", self._engines)
 
     def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
@@ -116,8 +118,9 @@ class MatchPlayer(Player):
             engine = started.result()
             engine.close()
             used = engine.usage
-            reason = self._fault or "the end of the match"
-            self._used(MatchUse(self._match, round(used.cpu_s, 2), used.memory_mb, reason))
+            end = self._fault or MATCH_OVER
+            cpu_s = round(used.cpu_s, 2)
+            self._used(MatchUse(self.match, self._seat, cpu_s, used.memory_mb, end))
 
 
 class _Console(PlayerConsole):
@@ -224,11 +227,7 @@ def _play(
     """Let a bot log in and play; return it, and its end with its exit code."""
     ended: Deferred[int] = Deferred()
     identity = Identity(opened.name, "bot", software("playout-competition"), session=opened.session)
-
-    def player(game: str) -> Player:
-        return player_of(game, console.match)
-
-    agent = Agent(operator.reactor, player, request, identity, console, ended.callback)
+    agent = Agent(operator.reactor, player_of, request, identity, console, ended.callback)
     connection = ServerConnection(
         operator.reactor,
         operator.address,
@@ -341,4 +340,4 @@ async def play_match(
 
 def submission_player(engines: str, used: Used) -> PlayerOf:
     """Return the function that makes the player of a submission for each match."""
-    return lambda game, match: MatchPlayer(games.load(game), match, engines, used)
+    return lambda game: MatchPlayer(games.load(game), engines, used)

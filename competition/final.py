@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO
 
@@ -17,14 +18,17 @@ import msgspec
 
 from playout.commands.text import plain
 from playout.competition.stages import tournament_spec
-from playout.competition.submissions import MatchUse, Submissions
-from playout.protocol.messages import Reason
+from playout.competition.submissions import Submissions, read_uses
+from playout.players.engines.process import MatchUse
+from playout.protocol.messages import Fixture, Reason
 from playout.protocol.names import skeleton
-from playout.protocol.tournament_spec import Entrant, SandboxSettings
+from playout.protocol.tournament_spec import Entrant
 from playout.server.ladder.standings import LadderStanding
 from playout.server.tournament.competition_file import Competition
 from playout.server.tournament.report import Report
 
+#: The file in the folder of a competition with what bots have used in matches of the final.
+USES = "final.jsonl"
 #: The endings of lost matches that are failures of a bot, not of its play.
 _FAILURES = (Reason.TIME, Reason.ILLEGAL_MOVES, Reason.ABANDONMENT, Reason.RESIGNATION)
 _COLUMNS = ("place", "team", "accounts", "names", "version", "points", "matches", "rating",
@@ -63,15 +67,13 @@ def write_file(submissions: Submissions) -> Path:
     house = (Entrant(each.name, "", player=each.player) for each in competition.house)
     tables = [_entrant(each, submissions.folder) for each in (*spec.entrants, *house)]
     assert spec.sandbox
-    lines = [*_lines(top), "", "[sandbox]", *_lines(_sandbox(spec.sandbox))]
+    sandbox = asdict(replace(spec.sandbox, uses=USES))
+    shown = {key: value for key, value in sandbox.items() if value}
+    lines = [*_lines(top), "", "[sandbox]", *_lines(shown)]
     for table in tables:
         lines += ["", "[[entrants]]", *_lines(table)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
-
-
-def _sandbox(settings: SandboxSettings) -> dict[str, object]:
-    return {key: value for key, value in asdict(settings).items() if value != ()}
 
 
 def _entrant(entrant: Entrant, folder: Path) -> dict[str, object]:
@@ -135,13 +137,34 @@ def grades_of_ladder(rows: Sequence[LadderStanding], competition: Competition) -
     ]
 
 
-def write_grades(file: IO[str], grades: Sequence[Grade], submissions: Submissions) -> None:
+def uses_of_ladder(submissions: Submissions) -> Mapping[str, Sequence[MatchUse]]:
+    """Return what the last accepted submissions have used in their matches, by team."""
+    return {team: submissions.uses(each) for team, each in submissions.accepted().items()}
+
+
+def uses_of_final(
+    submissions: Submissions, fixtures: Iterable[Fixture]
+) -> Mapping[str, Sequence[MatchUse]]:
+    """Return what the bots have used in matches of the final, by team."""
+    players = {each.match: each.players for each in fixtures}
+    found = defaultdict(list)
+    for use in read_uses(submissions.folder / USES):
+        if use.match in players:
+            found[players[use.match][use.seat - 1]].append(use)
+    return found
+
+
+def write_grades(
+    file: IO[str],
+    grades: Sequence[Grade],
+    submissions: Submissions,
+    uses: Mapping[str, Sequence[MatchUse]],
+) -> None:
     """Write the ranking as CSV, with the names of the roster; also teams without a bot.
 
-    `cpu_s` is the mean of the processor time in the matches on the ladder, `memory_mb` the most.
+    Of `uses`, `cpu_s` is the mean of the processor time in a match, `memory_mb` the most.
     """
-    competition, accepted = submissions.competition, submissions.accepted()
-    uses = {team: submissions.uses(each) for team, each in accepted.items()}
+    competition = submissions.competition
     people = competition.roster.values() if competition.roster else ()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(_COLUMNS)

@@ -37,10 +37,11 @@ from playout.competition.contestants import (
 )
 from playout.competition.site import Pages
 from playout.competition.stages import StageFault, Stages, for_author
-from playout.competition.submissions import FolderInUse, MatchUse, Submission, Submissions
+from playout.competition.submissions import FolderInUse, Submission, Submissions
 from playout.competition.uploads import MOST_CONNECTIONS, Accounts, UploadSite
 from playout.games.core import spec
 from playout.players.client.player_cache import PlayerCache
+from playout.players.engines.process import MatchUse
 from playout.protocol.endpoints import page_address
 from playout.protocol.messages import EnterLadder, Seek
 from playout.sandbox import machine
@@ -249,8 +250,7 @@ def taken_name(competition: Competition, accounts: Accounts) -> str:
 
 def _house_player(bot: HouseBot) -> PlayerOf:
     """Return the function that makes a house bot. Raises SpecError."""
-    players = PlayerCache(spec.parse(bot.player))
-    return lambda game, match: players(game)
+    return PlayerCache(spec.parse(bot.player))
 
 
 def _run(reactor: Any, coroutine: Coroutine[Any, Any, None]) -> None:

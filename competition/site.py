@@ -6,10 +6,12 @@
     PUT /NAME/submissions/FILE        hands a file in
     GET /NAME/submissions             the own submissions
     GET /NAME/submissions/12          one of them, with its log
+    GET /NAME/teams/TEAM              its accepted versions, matches and ratings
     GET /NAME/staff                   all submissions, for administrators
     PUT /NAME/staff/ACTION/VALUE      retry/12, ban/TEAM, unban/TEAM, extend/TIME
 
-Those below the state need the name and the token of an account (HTTP Basic, RFC 7617).
+Those below the state need the name and the token of an account (HTTP Basic, RFC 7617), except that
+of a team: its members and administrators get all its submissions, too.
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from __future__ import annotations
 import html
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 from urllib.parse import unquote
 
 import msgspec
@@ -30,7 +32,7 @@ from twisted.web import http
 from playout.commands.text import utc
 from playout.competition.archive import SUFFIXES
 from playout.competition.changes import CHANGES
-from playout.competition.standings import standings
+from playout.competition.standings import Record, record, standings
 from playout.competition.submissions import Submission, Submissions
 from playout.competition.uploads import UploadRequest
 from playout.server.ladder.standings import LadderStanding
@@ -41,7 +43,7 @@ from playout.server.web.http import HTML, JSON, HttpError, HttpResponse
 _PAGE = Path(__file__).parent / "page"
 _SCRIPT = "text/javascript; charset=utf-8"
 _FILES = {"page.js": _SCRIPT, "folder.js": _SCRIPT, "page.css": "text/css; charset=utf-8"}
-#: Seconds for which standings are shown before they are computed again.
+#: Seconds for which standings and records are shown before they are computed again.
 STANDINGS_S = 5.0
 _MB = 2**20
 #: The last matches whose use of resources is shown, and the bytes that are read for them.
@@ -52,6 +54,36 @@ _TOO_MANY = 429
 _NO_ACCOUNT = "the name and the token of an account are needed, and these are not of one"
 
 _log = Logger(namespace="server")
+
+T = TypeVar("T")
+
+
+class Recent(Generic[T]):
+    """A value that is computed in a thread, and shown for some seconds."""
+
+    def __init__(self, first: T) -> None:
+        """`first` is shown until it was computed once."""
+        self._value = first
+        self._computed_at = -math.inf
+
+    def answer(
+        self, request: UploadRequest, compute: Callable[[], T], shown: Callable[[T], HttpResponse]
+    ) -> HttpResponse | None:
+        """Return the response that shows the value, or None and answer when it was computed."""
+        if time.monotonic() - self._computed_at < STANDINGS_S:
+            return shown(self._value)
+        self._computed_at = math.inf  # for requests until it is computed
+
+        def failed(failure: Any) -> T:
+            _log.failure("the database cannot be read", failure)
+            return self._value
+
+        def computed(value: T) -> None:
+            self._computed_at, self._value = time.monotonic(), value
+            request.respond(shown(value))
+
+        deferToThread(compute).addErrback(failed).addCallback(computed)
+        return None
 
 
 class Pages:
@@ -64,8 +96,9 @@ class Pages:
         self._all = all_
         self._database = database
         self._refusals = refusals
-        #: The last standings of each competition, and when they were computed.
-        self._standings: dict[str, tuple[float, Sequence[LadderStanding]]] = {}
+        self._standings = {name: Recent[Sequence[LadderStanding]](()) for name in all_}
+        #: The records of teams, by their competitions and names.
+        self._records: dict[tuple[str, str], Recent[Record]] = {}
 
     def __call__(self, request: UploadRequest) -> HttpResponse | None:
         """Answer a request, or return None and answer it later. Raises HttpError."""
@@ -88,6 +121,8 @@ class Pages:
                 return _json(self._one(request, submissions, number))
             case b"PUT", ["submissions", file]:
                 return self._put(request, submissions, file)
+            case b"GET", ["teams", team]:
+                return self._team(request, submissions, team)
             case b"GET", ["staff"]:
                 _require_staff(request)
                 return _json(_for_staff(submissions))
@@ -120,30 +155,21 @@ class Pages:
     # What everybody may read.
 
     def _state(self, request: UploadRequest, submissions: Submissions) -> HttpResponse | None:
-        name = submissions.competition.name
-        at, rows = self._standings.get(name, (0.0, ()))
-        if not submissions.competition.visible or time.monotonic() - at < STANDINGS_S:
-            return _json(self._described(request, submissions, rows))
-        self._standings[name] = math.inf, rows  # for requests until it is computed
-
-        def failed(failure: Any) -> Sequence[LadderStanding]:
-            _log.failure("the standings cannot be computed", failure)
-            return rows
-
-        def computed(rows: Sequence[LadderStanding]) -> None:
-            self._standings[name] = time.monotonic(), rows
-            request.respond(_json(self._described(request, submissions, rows)))
-
-        computing = deferToThread(standings, self._database, submissions.competition.game)
-        computing.addErrback(failed).addCallback(computed)
-        return None
+        competition = submissions.competition
+        found: Recent[Sequence[LadderStanding]] = self._standings[competition.name]
+        if not competition.visible:
+            return self._described(request, submissions, ())
+        return found.answer(
+            request,
+            lambda: standings(self._database, competition.game),
+            lambda rows: self._described(request, submissions, rows),
+        )
 
     def _described(
         self, request: UploadRequest, submissions: Submissions, rows: Sequence[LadderStanding]
-    ) -> dict[str, Any]:
+    ) -> HttpResponse:
         competition, account = submissions.competition, request.account
-        contestant = competition.contestant(account.name) if account else None
-        return {
+        told = {
             "name": competition.name,
             "title": competition.title,
             "game": competition.game,
@@ -158,13 +184,40 @@ class Pages:
             "submissions_per_day": competition.submissions_per_day,
             "queued": submissions.unfinished(),
             "house": [each.name for each in competition.house],
-            "standings": rows if competition.visible else (),
+            "standings": rows,
             "you": account
-            and {
-                "staff": account.administrator,
-                "team": contestant.team if contestant else None,
-            },
+            and {"staff": account.administrator, "team": _team_of(request, submissions)},
         }
+        return _json(told)
+
+    def _team(
+        self, request: UploadRequest, submissions: Submissions, team: str
+    ) -> HttpResponse | None:
+        """Answer with the record of a team; with its submissions to its members and staff."""
+        competition, account = submissions.competition, request.account
+        is_inside = account is not None and (
+            account.administrator or _team_of(request, submissions) == team
+        )
+        if not (competition.visible or is_inside):
+            raise HttpError(http.FORBIDDEN, "only its members and administrators see a team here")
+        its = [each for each in submissions if each.team == team]
+        people = [each for each in (competition.roster or {}).values() if each.team == team]
+        if not (its or people):
+            raise HttpError(http.NOT_FOUND, f"there is no team {team}")
+        told = {
+            "team": team,
+            "accounts": [each.account for each in people] if is_inside else None,
+            "submissions": [_told(each) for each in its] if is_inside else None,
+            "versions": [
+                {"version": each.version, "at": each.at} for each in its if each.state == "accepted"
+            ],
+        }
+        found = self._records.setdefault((competition.name, team), Recent(Record()))
+        return found.answer(
+            request,
+            lambda: record(self._database, competition.game, team),
+            lambda its: _json(told | msgspec.to_builtins(its)),
+        )
 
     # What needs an account.
 
@@ -227,6 +280,13 @@ def _most_bytes(submissions: Submissions, account: Account, at: float) -> int:
     if not submissions.is_open(at) or submissions.is_full(author.team, at):
         return 0
     return submissions.competition.submission_mb * _MB
+
+
+def _team_of(request: UploadRequest, submissions: Submissions) -> str | None:
+    """Return the team of the account of a request."""
+    account = request.account
+    contestant = submissions.competition.contestant(account.name) if account else None
+    return contestant.team if contestant else None
 
 
 def _require_staff(request: UploadRequest) -> None:

@@ -125,9 +125,9 @@ class Stages:
         reason = plain(reason)[:_MOST_REASON]
         if state != "accepted":  # its upload stays
             self._remove_code(submission)
-        self._submissions.log(submission, f"== {state}{': ' if reason else ''}{reason}")
         submission = structs.replace(submission, state=state, reason=reason, ended_at=time.time())
-        await self._put(submission)
+        await self._put(submission)  # before the log: after a kill, it would have two ends
+        self._submissions.log(submission, f"== {state}{': ' if reason else ''}{reason}")
         return submission
 
     # The stages.

@@ -1,15 +1,30 @@
-"""The standings of a competition: those of its ladder, from the stored matches."""
+"""The standings of a competition, and the records of its teams, from the stored matches."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
 
+import msgspec
+
 from playout.ratings.bradley_terry import solve
+from playout.ratings.plot import rating_plot
 from playout.server.ladder.standings import LadderStanding, ladder_table
 from playout.server.ladder.state import restore_ladder
 from playout.server.storage import Database
+from playout.server.storage.queries import Reader
+from playout.server.storage.results import MatchFilter, MatchRow
 from playout.server.storage.stored_ladders import stored_ladders
+
+#: The last matches in a record.
+_LAST_MATCHES = 20
+
+
+class Record(msgspec.Struct, frozen=True):
+    """The last matches of a team, the latest first, and its ratings over time as SVG."""
+
+    matches: Sequence[MatchRow] = ()
+    plot: str = ""
 
 
 def standings(url: str, game: str) -> Sequence[LadderStanding]:
@@ -26,3 +41,11 @@ def standings(url: str, game: str) -> Sequence[LadderStanding]:
     if problem := ladder.problem():
         ladder.rated(solve(problem))
     return ladder_table(ladder, lambda account: names.get(account, account), (), clock="").standings
+
+
+def record(url: str, game: str, team: str) -> Record:
+    """Return the record of a team. Raises SQLAlchemyError, StorageError."""
+    with closing(Reader(url)) as reader:
+        history = reader.ladder_history(game, team)
+        chosen = reader.matches(MatchFilter(game=game, player=team), per_page=_LAST_MATCHES)
+    return Record(chosen.items, str(rating_plot(history.values())))

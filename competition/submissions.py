@@ -31,6 +31,7 @@ from msgspec import structs
 
 from playout.commands.text import plain
 from playout.competition.bot_file import BotFile
+from playout.players.engines.process import MatchUse
 from playout.server.tournament.competition_file import Competition
 
 Stage = Literal["unpack", "build", "check", "matches"]
@@ -75,18 +76,6 @@ class Submission(msgspec.Struct, frozen=True):
     def version(self) -> str:
         """Its version on the ladder."""
         return self.digest[:12]
-
-
-class MatchUse(msgspec.Struct, frozen=True):
-    """What a submission has used in a match: seconds of processor time, and MiB of memory.
-
-    `end` is the reason of the end of its program.
-    """
-
-    match: str
-    cpu_s: float
-    memory_mb: int
-    end: str
 
 
 class Changes(msgspec.Struct, frozen=True):
@@ -242,16 +231,7 @@ class Submissions:
 
     def uses(self, submission: Submission, last_bytes: int = 2**32) -> list[MatchUse]:
         """Return what a submission has used in its matches, those at the end of the file."""
-        found = []
-        with (
-            contextlib.suppress(FileNotFoundError),
-            self.place(submission, _MATCHES).open("rb") as file,
-        ):
-            file.seek(max(0, file.seek(0, os.SEEK_END) - last_bytes))
-            for line in file:
-                with contextlib.suppress(msgspec.DecodeError):  # a part of a line
-                    found.append(msgspec.json.decode(line, type=MatchUse))
-        return found
+        return read_uses(self.place(submission, _MATCHES), last_bytes)
 
     # Questions about all of them.
 
@@ -314,6 +294,17 @@ class Submissions:
             new = changed(self.changes)
             _replace(self.folder / _CHANGES, new)
         return new
+
+
+def read_uses(path: Path, last_bytes: int = 2**32) -> list[MatchUse]:
+    """Return the records at the end of a file; none if it does not exist."""
+    found = []
+    with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - last_bytes))
+        for line in file:
+            with contextlib.suppress(msgspec.DecodeError):  # a part of a line
+                found.append(msgspec.json.decode(line, type=MatchUse))
+    return found
 
 
 def _read(path: Path) -> Submission:

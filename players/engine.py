@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+import msgspec
+
 from playout.games import Game, SpecError, State
 from playout.players.core.player import Cancelled, Limit, Player, PlayResult, actions_between
 from playout.players.engines import config
@@ -18,7 +20,7 @@ from playout.players.engines.gomocup_client import GomocupClient
 from playout.players.engines.gtp_client import GtpClient
 from playout.players.engines.lines_client import LinesClient
 from playout.players.engines.original_client import OriginalEngineClient
-from playout.players.engines.process import EngineError, EngineUsage
+from playout.players.engines.process import MATCH_OVER, EngineError, EngineUsage, MatchUse
 from playout.players.engines.uci_client import UciClient
 from playout.players.engines.xboard_client import XboardClient
 
@@ -59,6 +61,8 @@ class Engine(Player):
         #: Whether the engine was sent no position of this match, and whether it is ready for one.
         self._is_new_match = self._is_prepared = True
         self._has_warned = False
+        #: The match whose use is not stored yet, the seat in it, and the fault of the program.
+        self._unstored, self._seat, self._fault = "", 0, ""
         #: The positions of the match, and its winner once it is over.
         self._states: Sequence[State] = ()
         self._winner: int | None = None
@@ -91,12 +95,14 @@ class Engine(Player):
         client.time.begin(began)
         try:
             return client.choose(position, limit)
-        except EngineError:
-            self.close()
+        except EngineError as error:
+            self._fault = str(error)
+            self._stop()
             raise
 
     def prepare(self) -> None:
         with self._in_use:
+            self._store_use()
             for _ in range(2):  # an engine that fails is started again
                 with contextlib.suppress(EngineError):
                     self._ready_for_match()
@@ -109,11 +115,11 @@ class Engine(Player):
             if not self._is_prepared:
                 client.new_match()
         except EngineError:
-            self.close()
+            self._stop()
             raise
         except Cancelled:  # some of its answers are pending
             client.process.close()
-            self.close()
+            self._stop()
             raise
         self._is_prepared = True
         return client
@@ -124,7 +130,7 @@ class Engine(Player):
             try:
                 client.ponder()
             except EngineError:
-                self.close()
+                self._stop()
                 raise
 
     @contextlib.contextmanager
@@ -138,10 +144,11 @@ class Engine(Player):
                     with self._client.process.not_cancelled():
                         self._client.end_search(time.monotonic() + _STOP_S)
                 except EngineError:
-                    self.close()
+                    self._stop()
             raise
 
     def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
+        self._unstored, self._seat, self._fault = self.match, seat, ""
         self._is_new_match = True
         self._states, self._winner = states, None
 
@@ -167,10 +174,30 @@ class Engine(Player):
             self._in_use.release()
 
     def close(self) -> None:
+        self._stop()
+        self._store_use()
+
+    def _stop(self) -> None:
+        """End the program; it is started again for the next move or match."""
         client, self._client = self._client, None
         if client:
             client.close()
             self.usage += client.process.usage
+
+    def _store_use(self) -> None:
+        """End the program after a match, and store its use, if the sandbox has a file for that."""
+        path, match, self._unstored = self._config.uses, self._unstored, ""
+        if not (path and match):
+            return
+        self._stop()
+        used, self.usage = self.usage, EngineUsage()
+        end = self._fault or MATCH_OVER
+        use = MatchUse(match, self._seat, round(used.cpu_s, 2), used.memory_mb, end)
+        try:  # processes of several entrants write to it
+            with path.open("ab", buffering=0) as file:
+                file.write(msgspec.json.encode(use) + b"\n")
+        except OSError as error:
+            print(f"{path} cannot be written: {error.strerror}", file=sys.stderr)
 
     def check(self) -> Iterator[str]:
         client = self._ready()
@@ -203,7 +230,7 @@ class Engine(Player):
             try:
                 self._client.settle(self._client.ping_deadline())
             except EngineError:
-                self.close()
+                self._stop()
         if self._client is None:
             self._client = self._started()
         return self._client

@@ -27,6 +27,8 @@ Name = Annotated[str, Meta(min_length=1, max_length=32)]
 Key = Annotated[str, Meta(max_length=64)]
 #: A secret in an address: 128 random bits have 22 of these characters, or 32 in hexadecimal.
 Link = Annotated[str, Meta(min_length=22, max_length=64, pattern=r"^[A-Za-z0-9_-]*\Z")]
+#: An address of a push service.
+Address = Annotated[str, Meta(max_length=2000)]
 Label = Annotated[str, Meta(max_length=64, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z")]
 Count = Annotated[int, Meta(ge=0, lt=2**53)]
 #: Numbers with bounds, so that NaN and infinity are refused.
@@ -308,6 +310,23 @@ class Accept(Request, frozen=True, kw_only=True):
     seek: Key
 
 
+class SubscribePush(Request, frozen=True, kw_only=True):
+    """Be sent notices through the push service of a browser, while no session is connected.
+
+    The fields are those of a `PushSubscription` of the browser, keys in base64url.
+    """
+
+    endpoint: Address
+    p256dh: Annotated[str, Meta(max_length=200)]
+    auth: Annotated[str, Meta(max_length=100)]
+
+
+class UnsubscribePush(Request, frozen=True, kw_only=True):
+    """Be sent no more notices through a browser."""
+
+    endpoint: Address
+
+
 class ChallengeBot(Request, frozen=True, kw_only=True):
     """Start one of the server's bots, and play a match against it.
 
@@ -419,6 +438,15 @@ class StopAnalysis(Request, frozen=True, kw_only=True):
     sent_by: ClassVar = SESSIONS
 
     analysis: Key
+
+
+class AttemptPuzzle(Request, frozen=True, kw_only=True):
+    """Report the first attempt of this account at a puzzle: the moves of the solver so far."""
+
+    sent_by: ClassVar = SESSIONS
+
+    puzzle: Key
+    moves: Annotated[tuple[Action, ...], Meta(max_length=100)] = ()
 
 
 class List(Request, frozen=True, kw_only=True):
@@ -686,6 +714,7 @@ class Welcome(Event, frozen=True, kw_only=True):
     without a limit. `away` are matches of the account
     whose session is not connected; `take_over` takes one over. `frame_bytes` is sent to clients
     that may send longer frames than others. `bots` can be challenged with `challenge_bot`.
+    `push_key` is the public key of the server for `subscribe_push`, if it sends such notices.
     """
 
     durable: ClassVar = True
@@ -701,6 +730,7 @@ class Welcome(Event, frozen=True, kw_only=True):
     software: str
     games: tuple[str, ...]
     bots: tuple[OfferedBot, ...] = ()
+    push_key: str | None = None
 
 
 class Seeking(Event, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ page's style sheet, by the classes `grid`, `bar`, `open`, `dot`, `bound`, `curve
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -172,8 +172,13 @@ _TIME_FORMATS = (
 )
 
 
-def rating_plot(histories: Iterable[Sequence[RatingPoint]]) -> Markup:
-    """Return an SVG of ratings over time with error bands; empty if all have the same time."""
+def rating_plot(
+    histories: Iterable[Sequence[RatingPoint]], tell: Callable[[str], str] = str
+) -> Markup:
+    """Return an SVG of ratings over time with error bands; empty if all have the same time.
+
+    `tell` translates its title.
+    """
     curves = list(histories)
     points = [point for each in curves for point in each]
     times = [point.at for point in points]
@@ -185,7 +190,7 @@ def rating_plot(histories: Iterable[Sequence[RatingPoint]]) -> Markup:
     for place, each in enumerate(curves):
         parts += _version(plane, place, each)
     # All values in it are numbers, so that nothing needs to be escaped.
-    return Markup(svg("Rating over time, with 95% error bands", _HEIGHT, parts))
+    return Markup(svg(tell("Rating over time, with 95% error bands"), _HEIGHT, parts))
 
 
 def _rating_range(curves: Sequence[Sequence[RatingPoint]]) -> tuple[float, float]:

@@ -64,6 +64,7 @@ class Sandbox:
             *map(str, limits),
             base64.b64encode(rules).decode(),
             *self._bubblewrap(),
+            *watch.WAITING,
             # As root of the machine, this limit has no effect, and only `watch` counts processes.
             *("prlimit", f"--nproc={self.settings.processes}", "--"),
             *command,

@@ -7,6 +7,10 @@ is the filter of system calls in base 64, empty for none. The kernel limits the 
 and the size of each file at once. This program adds up what the processes use, every 50 ms: memory
 that is theirs alone or shared between them, and files in their temporary folders.
 
+This program ends the sandbox when its parent exits. When it is killed itself, the kernel does that,
+but not yet while bubblewrap prepares the sandbox: so the command in it first asks for a line, which
+only this program sends, on the descriptors 3 and 6.
+
 The exit code is that of the command, 128 plus the number of a signal that ended it, or 137 after a
 limit, with a line on standard error. The program imports little, so that it starts in 20 ms.
 """
@@ -34,35 +38,67 @@ _OPEN_FILES, _FILES = 256, 10_000
 _TEMPORARY = ("tmp", "dev/shm")
 _NICENESS = -10
 _KILLED = 128 + signal.SIGKILL
+#: The words before the command: it ends if this program has exited.
+WAITING = ("sh", "-c", 'echo >&6 && read -r _ <&3 && exec "$@" 3<&- 6>&-', "sh")
 
 
 def main(memory: int, processes: int, rules: bytes, words: list[str]) -> int:
     """Run bubblewrap until it exits or exceeds a limit; return the exit code."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_KILLED))
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # until it would end the sandbox
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    sandbox = os.fork()
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    (told, tells), (asked, asks) = os.pipe(), os.pipe()
+    watcher, sandbox = os.getpid(), os.fork()
     if sandbox == 0:
-        _become(words, rules, memory)
+        os.closerange(tells, asks)
+        _become(words, rules, memory, watcher)
+    for each in (told, asks):
+        os.close(each)
+    try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+        return _watch(sandbox, memory, processes, tells, asked)
+    finally:
+        _end()
+
+
+def _watch(sandbox: int, memory: int, processes: int, tells: int, asked: int) -> int:
+    """Return the exit code of bubblewrap, or that of a limit that its processes exceed."""
     with contextlib.suppress(PermissionError):  # as root, it runs before a thousand processes
         os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1):  # so that the other ends notice when the program closes its streams
         os.dup2(null, stream)
     poll = select.poll()
-    poll.register(os.pidfd_open(sandbox), select.POLLIN)
-    while not poll.poll(_POLL_MS):
+    ended = os.pidfd_open(sandbox)
+    for each in (ended, asked):
+        poll.register(each, select.POLLIN)
+    while ended not in (ready := dict(poll.poll(_POLL_MS))):
+        if asked in ready:
+            poll.unregister(asked)
+            with contextlib.suppress(BrokenPipeError):  # the command has just exited
+                os.write(tells, b"\n")
         if excess := _excess(sandbox, memory, processes):
             os.write(2, f"the sandbox has ended the program: {excess}\n".encode())
-            os.kill(sandbox, signal.SIGKILL)
-            _await_end()
             return _KILLED
-    return _exit_code(sandbox)
+    code = os.waitstatus_to_exitcode(os.waitpid(sandbox, 0)[1])
+    return code if code >= 0 else 128 - code
 
 
-def _become(words: list[str], rules: bytes, memory: int) -> None:
-    """Execute bubblewrap in this process, with limits, and without environment and open files."""
+def _become(words: list[str], rules: bytes, memory: int, watcher: int) -> None:
+    """Execute bubblewrap in this process, with limits and without environment.
+
+    Of the open files, the command gets the descriptors 3 and 6.
+    """
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    if os.getppid() != watcher:  # it exited before the call
+        os._exit(_KILLED)
+    for number in (signal.SIGPIPE, signal.SIGTERM):  # Python ignores the first one
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+    for descriptor in (3, 6):
+        os.set_inheritable(descriptor, True)
     for kind, most in (
         (resource.RLIMIT_DATA, memory),
         (resource.RLIMIT_FSIZE, memory),
@@ -135,18 +171,14 @@ def _files(process: int) -> int:
     return 0
 
 
-def _await_end() -> None:
-    """Wait until all processes have exited: the kernel kills those of a namespace together."""
+def _end() -> None:
+    """Kill the processes of bubblewrap, and so those of its namespace; wait until they are gone."""
     with contextlib.suppress(ChildProcessError):
         while True:
+            for each in itertools.islice(_tree(os.getpid()), 1, 4):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(each, signal.SIGKILL)
             os.waitpid(-1, 0)
-
-
-def _exit_code(sandbox: int) -> int:
-    """Return the exit code of bubblewrap, after the end of all processes."""
-    code = os.waitstatus_to_exitcode(os.waitpid(sandbox, 0)[1])
-    _await_end()
-    return code if code >= 0 else 128 - code
 
 
 if __name__ == "__main__":

@@ -38,6 +38,8 @@ from playout.server.core.effects import (
     Effect,
     EndAnalysis,
     EndBot,
+    KeepPush,
+    PushNotice,
     RateLadder,
     StartAnalysis,
     StartBot,
@@ -55,6 +57,8 @@ from playout.server.net.competition_process import (
 )
 from playout.server.net.driver import Driver, EffectWorkers
 from playout.server.net.loop_delays import DelayMeter
+from playout.server.net.push_sender import PushSender
+from playout.server.net.puzzle_searches import PuzzleSearches
 from playout.server.net.rating_updates import LadderRatings, RatingUpdates
 from playout.server.net.tcp import TcpConnectionFactory
 from playout.server.runtime import process
@@ -92,11 +96,12 @@ _REMEMBERED_S = 24 * 3600.0
 class Settings:
     """The options of the server that are not fields of `Policy`.
 
-    `warm`: the games that are loaded before it listens.
-    `tournaments`: a second database, whose tournaments the page shows. `http_given`: whether
-    `--http` was given. `open`: show the page in a browser. `keep_analysis`: seconds after which the
-    analyses of ended matches are removed, None for never. `competition`: the files of competitions,
-    whose pages are at `competition_http`.
+    `find_puzzles`: find puzzles in its matches while nobody plays. `warm`: the games that are
+    loaded before it listens. `tournaments`: a second database, whose tournaments the page shows.
+    `http_given`: whether `--http` was given. `open`: show the page in a browser. `keep_analysis`:
+    seconds after which the analyses of ended matches are removed, None for never. `competition`:
+    the files of competitions, whose pages are at `competition_http`. `push`: the folder for notices
+    through push services, and `push_contact` the operator's address for these.
     """
 
     host: str | None
@@ -108,7 +113,10 @@ class Settings:
     http_proxied: bool
     http_name: tuple[str, ...]
     embed_on: tuple[str, ...]
+    push: Path | None
+    push_contact: str | None
     metrics_password: str | None
+    find_puzzles: bool
     database: str
     tournaments: str | None
     warm: tuple[str, ...]
@@ -248,6 +256,12 @@ class _Server:
             analysts = Analysts(reactor(), driver.caller(hub.analysis_reported))
             reactor().addSystemEventTrigger("after", "shutdown", analysts.close)
             carriers |= {StartAnalysis: analysts.start, EndAnalysis: analysts.end}
+        if settings.push:
+            push = PushSender(reactor(), settings.push, settings.push_contact or "")
+            carriers |= {KeepPush: push.keep, PushNotice: push.send}
+        if settings.find_puzzles and self._storage:
+            searches = PuzzleSearches(reactor(), settings.database, lambda: not hub.rooms)
+            reactor().addSystemEventTrigger("after", "shutdown", searches.close)
         if not (settings.http and self._storage):  # only pages show the ratings
             return EffectWorkers(carriers, None, self._compiler.progress)
         ratings = RatingUpdates(settings.database, reactor(), driver.caller(hub.store))

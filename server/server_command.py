@@ -10,7 +10,7 @@ import click
 
 from playout.commands.options import FiniteRange, game_option
 from playout.server.app import Settings, serve
-from playout.server.cli import accounts, backup, export, import_
+from playout.server.cli import accounts, backup, export, import_, puzzles
 from playout.server.cli.competition_options import competition_options, with_competitions
 from playout.server.cli.server_options import (
     bot_options,
@@ -25,7 +25,8 @@ from playout.server.cli.server_options import (
     require_encryption,
     shown_tournaments,
 )
-from playout.server.core.policy import Policy
+from playout.server.core.policy import PUSH_SERVICES, Policy
+from playout.server.net.push_sender import PushUnavailable, public_key
 
 EPILOG = """
 \b
@@ -66,6 +67,11 @@ Then connect players: playout-player connect_four uct
 @ladder_options
 @competition_options
 @keep_analysis_option
+@click.option(
+    "--find-puzzles",
+    is_flag=True,
+    help="Find puzzles in the stored matches while nobody plays, as the command puzzles does.",
+)
 @click.option(
     "--unread-bytes",
     default=2**20,
@@ -112,6 +118,7 @@ def main(context: click.Context, /, **options: Any) -> None:
     given = context.get_parameter_source("http") is not click.core.ParameterSource.DEFAULT
     insecure = options.pop("insecure")
     options["metrics_password"] = options.pop("metrics_password_file")
+    push = _push_policy(options)
     settings = {name: options.pop(name) for name in Settings.__annotations__ if name in options}
     default = context.get_parameter_source("database") is click.core.ParameterSource.DEFAULT
     shown = shown_tournaments(settings, by_default=default)
@@ -119,9 +126,23 @@ def main(context: click.Context, /, **options: Any) -> None:
     ladders = with_competitions(options.pop("ladder"), settings, insecure=insecure)
     serve(
         Settings(**settings, http_given=given, tournaments=shown),
-        Policy(**options, **ladders, offered=offered, stored=stored),
+        Policy(**options, **ladders, **push, offered=offered, stored=stored),
     )
 
 
-for command in (accounts, backup, export, import_):
+def _push_policy(options: dict[str, Any]) -> dict[str, Any]:
+    """Take `push_service` from the options; return the fields of `Policy`. Raises UsageError."""
+    services = options.pop("push_service")
+    if options["push"] is None:
+        return {}
+    if options["push_contact"] is None:
+        raise click.UsageError("--push needs --push-contact, which the push services ask for")
+    try:
+        key = public_key(options["push"])
+    except PushUnavailable as fault:
+        raise click.UsageError(f"--push: {fault}") from fault
+    return {"push_key": key, "push_services": (*PUSH_SERVICES, *services)}
+
+
+for command in (accounts, backup, export, import_, puzzles):
     main.add_command(command)

@@ -1,4 +1,5 @@
-// The page of a competition: its standings, the submissions of one account, and those of all.
+// The page of a competition: its standings or, for #team=NAME, those of a team; the submissions of
+// one account or that team, and those of all.
 
 import { dropped, packed } from "/folder.js";
 
@@ -45,11 +46,41 @@ function showState(state) {
   at("standings").replaceChildren(
     ...state.standings.map((each, place) => row(
       [
-        `${place + 1}`, each.name, each.version, each.rating.toFixed(0),
+        `${place + 1}`, nameOf(each, state.house), each.version, each.rating.toFixed(0),
         each.error === null ? "" : each.error.toFixed(0), `${each.matches}`, `${each.won + each.tied / 2}`,
       ],
       state.house.includes(each.name) ? "house" : each.retired ? "retired" : "",
     )),
+  );
+}
+
+function nameOf({ name }, house) {
+  if (house.includes(name)) return name;
+  const link = document.createElement("a");
+  link.href = `#team=${encodeURIComponent(name)}`;
+  link.textContent = name;
+  return link;
+}
+
+function chosenTeam() {
+  const found = location.hash.match(/^#team=(.+)$/);
+  return found && decodeURIComponent(found[1]);
+}
+
+function showTeam({ team, accounts, versions, matches, plot }) {
+  at("team-name").textContent = team;
+  at("accounts").textContent = accounts?.length ? `Accounts: ${accounts.join(", ")}` : "";
+  const drawn = new DOMParser().parseFromString(plot, "text/html").body.childNodes;
+  at("plot").replaceChildren(...drawn);
+  at("versions").replaceChildren(
+    ...versions.reverse().map((each) => row([each.version, time(each.at)], "")),
+  );
+  at("matches").replaceChildren(
+    ...matches.map((each) => row([
+      each.match, ...each.players,
+      each.winner > 0 ? `${each.players[each.winner - 1]} won (${each.reason})` : each.reason,
+      time(each.ended_at),
+    ], "")),
   );
 }
 
@@ -117,8 +148,16 @@ function showAll({ submissions, banned }) {
 async function refresh() {
   try {
     showState(await ask("state"));
+    const team = chosenTeam();
+    document.body.classList.toggle("of-team", team !== null);
+    at("team").hidden = team === null;
+    const record = team && (await ask(`teams/${encodeURIComponent(team)}`));
+    if (record) showTeam(record);
     if (!you) return;
-    if (you.team) showOwn(await ask("submissions"));
+    const submissions = record ? record.submissions : you.team && (await ask("submissions"));
+    at("own").hidden = record !== null && !submissions;
+    at("whose").textContent = record ? `Submissions of ${team}` : "Your submissions";
+    showOwn(submissions ?? []);
     if (you.staff) showAll(await ask("staff"));
     if (shown !== null) showOne(await ask(`submissions/${shown}`));
   } catch (error) {
@@ -135,7 +174,6 @@ at("account").addEventListener("submit", async (event) => {
     if (!you?.staff) await ask("submissions");
     at("message").textContent = "";
     at("account").hidden = true;
-    at("own").hidden = false;
     at("upload").hidden = !you.team;
   } catch (error) {
     authorization = you = null;
@@ -172,6 +210,12 @@ document.addEventListener("drop", (event) => {
 at("extend").addEventListener("submit", (event) => {
   event.preventDefault();
   change("extend", new Date(at("until").value).toISOString());
+});
+
+addEventListener("hashchange", () => {
+  shown = null;
+  for (const part of ["which", "log", "uses"]) at(part).replaceChildren();
+  refresh();
 });
 
 refresh();

@@ -340,6 +340,7 @@ class Agent:
             self._console.show(f"There is no player for {event.game}: {error}")
             self._driver.send_resignation(event.match)
             return None
+        player.match = event.match
         states = [player.game.initial_state()]
         try:
             for action in event.moves:

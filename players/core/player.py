@@ -177,6 +177,8 @@ class Player(ABC):
     about_options: ClassVar[Mapping[str, str]] = {}
     #: The name and version of the program that plays, if it is not Playout.
     version: str = ""
+    #: The id of the present match on a server.
+    match: str = ""
 
     def __init__(self, game: Game) -> None:
         self.game = game

@@ -110,6 +110,13 @@ class EngineConfig:
         return tuple(self.sandbox.words(words)) if self.sandbox else words
 
     @property
+    def uses(self) -> Path | None:
+        """The file for what the program uses in each match; None for none."""
+        if self.sandbox and self.sandbox.settings.uses:
+            return self.sandbox.base / self.sandbox.settings.uses
+        return None
+
+    @property
     def _path(self) -> str | None:
         """The path of the program; None if it cannot be run."""
         path = SEARCH_PATH if self.sandbox else search_path()

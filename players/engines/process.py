@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
+from msgspec import Struct
 from platformdirs import user_log_path
 
 from playout.commands.subprocesses import others_environment
@@ -54,6 +55,23 @@ class EngineUsage:
     def __add__(self, other: EngineUsage) -> EngineUsage:
         """Return the usage of two engines, one after the other."""
         return EngineUsage(self.cpu_s + other.cpu_s, max(self.memory_mb, other.memory_mb))
+
+
+#: The usual end of a program that is started for a match.
+MATCH_OVER = "the end of the match"
+
+
+class MatchUse(Struct, frozen=True):
+    """What a program has used in a match, in which it had a seat: as in `EngineUsage`.
+
+    `end` is the reason of its end.
+    """
+
+    match: str
+    seat: int
+    cpu_s: float
+    memory_mb: int
+    end: str
 
 
 class EngineError(PlayerError):

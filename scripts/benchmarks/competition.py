@@ -4,6 +4,10 @@
 until a bot is accepted, and until its first match on the ladder has ended, on which all bots before
 it play.
 
+*A class of thirty* hands in at once: bots that work, and each kind of bad one. Counted are those
+that do not end as they should, faults of the working ones in matches on the ladder, and processes
+that remain.
+
 *Matches*: scripts that compute for 50 ms a move play at connect four, two matches at once, each
 program started for its match, outside and inside the sandbox. Memory is that of all processes of
 one program (PSS).
@@ -21,6 +25,7 @@ import csv
 import itertools
 import json
 import os
+import re
 import subprocess
 import tempfile
 import threading
@@ -41,6 +46,7 @@ from playout.players.core.player import Limit
 from playout.players.engine import Engine
 from playout.sandbox import machine
 from testbed.bench import Bench, Column, ResultTable, Target
+from testbed.handed_in import HandedIn, bad, good
 from testbed.machine import children, processor_seconds, reserve_port
 from testbed.measure import Sample, alternate, percentile
 from testbed.scripted_clients import ScriptedConnection
@@ -63,6 +69,14 @@ CLASS = (
     Column("accepted_worst_s", "worst, s", ".1f"),
     Column("rated_s", "first rated match: median, s", ".1f"),
     Column("rated_worst_s", "worst, s", ".1f"),
+)
+THIRTY = (
+    Column("bots", "bots"),
+    Column("seconds", "last end, s", ".0f"),
+    Column("unexpected", "other ends than documented"),
+    Column("matches", "matches on the ladder"),
+    Column("faults", "faults there"),
+    Column("remain", "processes that remain"),
 )
 COSTS = (
     Column("where", "where"),
@@ -99,11 +113,11 @@ _BOT_FILE = 'protocol = "lines"\ncommand = "python3 bot.py"\n'
 
 
 def run(bench: Bench) -> list[ResultTable]:
-    """Return three tables: a class, the cost of the sandbox, and a full queue."""
+    """Return four tables: two classes, the cost of the sandbox, and a full queue."""
     lacking = machine.missing()
     if "bubblewrap" in lacking:
         raise click.ClickException(f"a competition needs bubblewrap: {lacking['bubblewrap']}")
-    return bench.tables(class_=_class, matches=_matches, queue=_queue)
+    return bench.tables(class_=_class, thirty=_thirty, matches=_matches, queue=_queue)
 
 
 class ServedCompetition:
@@ -225,6 +239,62 @@ def _handed_in(
     team = f"Student {number}"
     _wait_until(lambda: any(e["name"] == team and e["matches"] for e in served.standings()))
     return accepted_s, time.monotonic() - began
+
+
+# A class of thirty.
+
+
+def _thirty(bench: Bench) -> ResultTable:
+    table = ResultTable("A class of thirty hands in at once", THIRTY)
+    works, fails = list(good().values()), [each for _, each in bad()]
+    bots = [*works, *bench.pick(fails, fails[:4])]
+    with _served(len(bots)) as (served, server), ThreadPoolExecutor(len(bots)) as students:
+        began = time.monotonic()
+        unexpected = sum(students.map(_ends_otherwise, served.clients, bots))
+        seconds = time.monotonic() - began
+        teams = [f"Student {number}" for number in range(len(works))]
+        rows: list[dict[str, Any]] = []
+
+        def all_play() -> bool:
+            rows[:] = [each for each in served.standings() if each["name"] in teams]
+            return len(rows) == len(teams) and all(each["matches"] for each in rows)
+
+        _wait_until(all_play)
+        logs = [
+            "\n".join(client.followed(client.last["id"])) for client in served.clients[: len(works)]
+        ]
+        server.stop()
+        table.add(
+            bots=f"{len(works)} work, {len(bots) - len(works)} do not",
+            seconds=seconds,
+            unexpected=unexpected,
+            matches=sum(each["matches"] for each in rows),
+            faults=sum(not each.endswith("== accepted") for each in logs),
+            remain=len(_started_in(served.file.parent)),
+        )
+    return table
+
+
+def _ends_otherwise(client: Client, one: HandedIn) -> bool:
+    """Hand in a bot; return whether its end is another one than expected."""
+    log = "\n".join(client.followed(client.put(one.name, one.content)["id"]))
+    last = client.last
+    if not one.reason:
+        return bool(last["state"] != "accepted")
+    told = last["reason"] + log
+    return (last["state"], last["stage"]) != ("refused", one.stage) or not re.search(
+        one.reason, told
+    )
+
+
+def _started_in(folder: Path) -> list[Path]:
+    """Return the processes whose words name a folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if str(folder).encode() in path.read_bytes():
+                found.append(path)
+    return found
 
 
 # Matches.

@@ -26,7 +26,7 @@ RENAMED = {
     "y": {"size": "board_size"},
 }
 DEFAULTS = {
-    "dots_and_boxes": {"num_rows": "5", "num_cols": "5"},
+    "dots_and_boxes": {"rows": "5", "columns": "5"},
     "go": {"size": "9", "komi": "7.5"},
     "havannah": {"size": "6"},
     "nim": {"misere": "false"},

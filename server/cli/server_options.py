@@ -107,6 +107,13 @@ def _sites(
     return sites
 
 
+def _contact(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    """Check the address for push services. Raises BadParameter."""
+    if text is not None and not re.fullmatch(r"(mailto:[^@\s]+@[^@\s]+|https://\S+)", text):
+        raise click.BadParameter(f"{text!r} is not like mailto:you@example.org")
+    return text
+
+
 def _password(context: click.Context, parameter: click.Parameter, path: Path | None) -> str | None:
     """Read the password in a file. Raises BadParameter."""
     if path is None:
@@ -467,6 +474,28 @@ def page_options(command: F) -> F:
                 callback=_sites,
                 help="A site, such as https://example.org, that may show matches in a frame; "
                 "repeatable.",
+            ),
+            click.option(
+                "--push",
+                metavar="FOLDER",
+                type=click.Path(path_type=Path, file_okay=False),
+                help="Send notices through the push services of browsers, for matches by "
+                "correspondence. The folder has the key and the subscriptions; it is made if there "
+                "is none.",
+            ),
+            click.option(
+                "--push-contact",
+                metavar="ADDRESS",
+                callback=_contact,
+                help="Your address for the push services: mailto:you@example.org.",
+            ),
+            click.option(
+                "--push-service",
+                metavar="SITE",
+                multiple=True,
+                callback=_sites,
+                help="A push service that browsers may use, besides those of Chrome, Firefox, "
+                "Safari and Edge; repeatable.",
             ),
             click.option(
                 "--metrics-password-file",

@@ -104,6 +104,21 @@ class RateLadder(Struct, frozen=True, gc=False):
     problem: RatingProblem
 
 
+class KeepPush(Struct, frozen=True, gc=False):
+    """Keep the subscription of an account to a push service; forget it without `keys`."""
+
+    account: str
+    endpoint: str
+    keys: Mapping[str, str] | None
+
+
+class PushNotice(Struct, frozen=True, gc=False):
+    """Send a notice to the browsers of an account, which are given `notice` as JSON."""
+
+    account: str
+    notice: Mapping[str, str]
+
+
 class SendServerState(Struct, frozen=True, gc=False):
     """Send the state of the server on a connection, with what the core does not know of it."""
 
@@ -144,6 +159,8 @@ Effect = (
     | StartAnalysis
     | EndAnalysis
     | RateLadder
+    | KeepPush
+    | PushNotice
     | SendServerState
     | WakeAt
     | CallWhenIdle

@@ -30,11 +30,13 @@ from playout.server.core.handlers.hello import Greeting
 from playout.server.core.handlers.joined_sessions import JoinedSessions
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.play import Play
+from playout.server.core.handlers.push import PushNotices
+from playout.server.core.handlers.puzzles import Puzzles
 from playout.server.core.handlers.seeks import Lobby, Pairing, SeekClosed, Seeks
 from playout.server.core.handlers.tournament_director import TournamentDirector, TournamentOver
 from playout.server.core.handlers.tournaments import TournamentRequests
 from playout.server.core.match import Refused
-from playout.server.core.match_room import GameFailed, MatchOver, MatchRoom
+from playout.server.core.match_room import GameFailed, MatchOver, MatchRoom, TurnBegan
 from playout.server.core.policy import Policy
 from playout.server.core.recovery import Recovery
 from playout.server.core.rooms import Rooms
@@ -80,6 +82,7 @@ class Hub:
         self.ladders = ladders = Ladders(context, directory, sessions, rooms)
         self.ladder_feed = ladder_feed = LadderFeed(context, ladders)
         self.analyses = analyses = Analyses(context, rooms)
+        push = PushNotices(context, registry)
         self._recovery = Recovery(context, directory, sessions, rooms, bots, director, ladders)
         greeting = Greeting(
             context, directory, sessions, lobby, rooms, bots, bot_accounts, software
@@ -90,7 +93,7 @@ class Hub:
         play = Play(context, rooms, sessions)
         tournaments = TournamentRequests(context, director, tournament_feed)
         subjects = (greeting, administration, seeks, bots, play, feed, tournaments, ladders)
-        handlers = handlers_of((*subjects, ladder_feed, analyses))
+        handlers = handlers_of((*subjects, ladder_feed, analyses, push, Puzzles(context)))
         self._handlers = {
             (sender, kind): handler for kind, handler in handlers.items() for sender in kind.sent_by
         }
@@ -102,6 +105,7 @@ class Hub:
                 bots.match_over,
                 director.match_over,
                 ladders.match_over,
+                push.match_over,
                 self._stop_after_last_match,
             ),
             SessionDisconnected: (
@@ -115,6 +119,7 @@ class Hub:
             ),
             SessionClosed: (seeks.session_closed, bots.session_closed, analyses.session_closed),
             SeekClosed: (bots.seek_closed,),
+            TurnBegan: (push.turn_began,),
             GameFailed: (rooms.game_failed,),
             TournamentOver: (director.tournament_over,),
         }

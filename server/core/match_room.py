@@ -63,6 +63,13 @@ class MatchOver(FeatureEvent):
 
 
 @dataclass(frozen=True)
+class TurnBegan(FeatureEvent):
+    """The clock of a player runs, in a match by correspondence."""
+
+    room: MatchRoom
+
+
+@dataclass(frozen=True)
 class GameFailed(FeatureEvent):
     """The game of a match has failed: the match is to be aborted."""
 
@@ -302,6 +309,8 @@ class MatchRoom:
         if self._awaited == record and self.match.status is not Status.ENDED:
             self.match.resume(now)
             self._clock_timer.set(self.match.deadline())
+            if self.is_correspondence:
+                self._context.queue(TurnBegan(self))
 
     # Faults of the game.
 

@@ -14,6 +14,14 @@ from playout.protocol.time_control import parse_time_control
 from playout.server.core.match import Terms
 from playout.server.ladder.pairing import LadderHours
 
+#: The push services of Chrome, Firefox, Safari and Edge.
+PUSH_SERVICES = (
+    "https://fcm.googleapis.com",
+    "https://updates.push.services.mozilla.com",
+    "https://web.push.apple.com",
+    "https://*.notify.windows.com",
+)
+
 Registration = Literal["open", "guests", "closed"]
 
 
@@ -73,6 +81,11 @@ class Policy:
     reserved: frozenset[str] = frozenset()
     #: When ladders pair matches; None for always.
     ladder_hours: LadderHours | None = None
+
+    #: The public key for push services of browsers, empty without notices; and the addresses of the
+    #: services, whose hosts may begin with `*.`.
+    push_key: str = ""
+    push_services: tuple[str, ...] = PUSH_SERVICES
 
     #: Whether matches are stored, so that they continue after a restart.
     stored: bool = False

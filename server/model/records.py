@@ -219,6 +219,15 @@ class StoredRatingPoint(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     at: float
 
 
+class PuzzleAttempted(Struct, frozen=True, kw_only=True, gc=False, tag=True):
+    """An account has solved a puzzle or failed, with these moves; only the first attempt counts."""
+
+    puzzle: str
+    account: str
+    moves: tuple[Action, ...]
+    at: float
+
+
 Record = (
     Account
     | TokenRenewed
@@ -235,6 +244,7 @@ Record = (
     | LadderRating
     | StoredLeaderboard
     | StoredRatingPoint
+    | PuzzleAttempted
 )
 
 

@@ -23,8 +23,10 @@ from playout.server.core.effects import (
     Effect,
     EndAnalysis,
     EndBot,
+    KeepPush,
     Log,
     PauseReading,
+    PushNotice,
     RateLadder,
     Send,
     SendServerState,
@@ -397,6 +399,8 @@ def _handed_on(policy: Policy) -> set[type[Effect]]:
     kinds: set[type[Effect]] = {RateLadder}
     if policy.bots:
         kinds |= {StartBot, EndBot}
+    if policy.push_key:
+        kinds |= {KeepPush, PushNotice}
     if policy.analyses:
         kinds |= {StartAnalysis, EndAnalysis}
     return kinds

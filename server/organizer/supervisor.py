@@ -103,8 +103,9 @@ def _engine_table(entrant: Entrant, sandbox: SandboxSettings, folder: Path) -> s
     tables = {"program": keys}
     if entrant.sandbox:
         reads = [str(folder / each) for each in sandbox.reads]
-        limits = asdict(replace(sandbox, reads=tuple(reads)))
-        tables["program.sandbox"] = {key: value for key, value in limits.items() if value != ()}
+        uses = sandbox.uses and str(folder / sandbox.uses)
+        limits = asdict(replace(sandbox, reads=tuple(reads), uses=uses))
+        tables["program.sandbox"] = {key: value for key, value in limits.items() if value}
     return "".join(
         f"[{name}]\n"
         + "".join(f"{key} = {json.dumps(each, ensure_ascii=False)}\n" for key, each in keys.items())

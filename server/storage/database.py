@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+import msgspec
 import sqlalchemy as sa
 from msgspec import structs
 from sqlalchemy.exc import SQLAlchemyError
 
+from playout.protocol.puzzles import Puzzle
 from playout.server.model.records import (
     Account,
     MatchEnded,
@@ -47,6 +49,7 @@ from playout.server.storage.schema import (
     accounts,
     matches,
     moves,
+    puzzles,
     tournaments,
     withdrawals,
 )
@@ -440,6 +443,22 @@ class Database:
                 records = [r for k in some for r in (k.started, *k.moves, k.ended) if r]
                 self._save(connection, records)
         return self._count() - before
+
+    # Puzzles.
+
+    def add_puzzles(self, found: Iterable[Puzzle]) -> int:
+        """Store puzzles, and return the number of new ones."""
+        rows = [
+            {"id": each.id, "game": each.game, "data": msgspec.json.encode(each).decode()}
+            for each in found
+        ]
+        count = sa.select(sa.func.count()).select_from(puzzles)
+        with self._engine.begin() as connection:
+            before = connection.execute(count).scalar_one()
+            connection.execute(insert(self.kind, puzzles).on_conflict_do_nothing(), rows)
+            return connection.execute(count).scalar_one() - before
+
+    # Copies.
 
     def backup(self, path: Path) -> None:
         """Copy a SQLite database to a new file, also while it is used. Raises StorageError."""

@@ -6,6 +6,7 @@ They block, so they are not for the reactor. They do not write.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -14,7 +15,9 @@ from msgspec import DecodeError
 
 from playout.protocol.messages import Reason
 from playout.protocol.names import skeleton
+from playout.protocol.puzzles import Puzzle, attempt
 from playout.protocol.tournament_spec import TournamentSpec, loads
+from playout.ratings.elo import EloRatings
 from playout.ratings.leaderboard import Leaderboard, NotedRating, RatingPoint
 from playout.server.model.records import Account, StoredMatch, StoredTournament
 from playout.server.storage.database import Database, Revise
@@ -25,6 +28,8 @@ from playout.server.storage.results import (
     PlayerGames,
     PlayerRow,
     PlayerTotals,
+    PuzzleRatings,
+    PuzzleRow,
     ResultPage,
     TournamentRow,
     linked,
@@ -41,6 +46,8 @@ from playout.server.storage.schema import (
     matches,
     moves,
     player_totals,
+    puzzle_attempts,
+    puzzles,
     rating_points,
     tournaments,
     withdrawals,
@@ -48,6 +55,7 @@ from playout.server.storage.schema import (
 from playout.server.tournament.state import StoredGame
 
 _decode_leaderboard = msgspec.json.Decoder(Leaderboard).decode
+_decode_puzzle = msgspec.json.Decoder(Puzzle).decode
 
 
 class Reader:
@@ -237,6 +245,63 @@ class Reader:
                 noted = NotedRating(point, (row.anchor, row.anchor_version))
                 found.setdefault(row.version, []).append(noted)
         return found
+
+    # Puzzles.
+
+    def puzzle_counts(self) -> dict[str, int]:
+        """Return the number of puzzles of each game that has some, by game."""
+        counted = sa.select(puzzles.c.game, sa.func.count()).group_by(puzzles.c.game)
+        with self._database.connect() as connection:
+            rows = connection.execute(counted.order_by(puzzles.c.game)).all()
+        return {row[0]: row[1] for row in rows}
+
+    def puzzle(self, puzzle: str) -> Puzzle | None:
+        """Return a puzzle, None if none has this id."""
+        chosen = sa.select(puzzles.c.data).where(puzzles.c.id == puzzle)
+        with self._database.connect() as connection:
+            data = connection.scalar(chosen)
+        return None if data is None else _decode_puzzle(data)
+
+    def puzzle_of_day(self, day: str) -> Puzzle | None:
+        """Return the puzzle of a day such as `2026-11-25`, None without puzzles.
+
+        Further puzzles seldom change which one it is.
+        """
+        with self._database.connect() as connection:
+            ids = list(connection.scalars(sa.select(puzzles.c.id)))
+        chosen = min(ids, key=lambda each: sha256(f"{day} {each}".encode()).digest(), default="")
+        return self.puzzle(chosen)
+
+    def puzzle_ratings(self, game: str) -> PuzzleRatings:
+        """Return the puzzles of a game and the people who tried them, rated by their attempts."""
+        a = puzzle_attempts.c
+        chosen = sa.select(puzzles.c.data).where(puzzles.c.game == game).order_by(puzzles.c.id)
+        made = sa.select(a.puzzle, a.moves, accounts.c.skeleton).join_from(
+            puzzle_attempts, puzzles, a.puzzle == puzzles.c.id
+        )
+        made = made.join(accounts, a.account == accounts.c.id).where(puzzles.c.game == game)
+        with self._database.connect() as connection:
+            found = {each.id: each for each in map(_decode_puzzle, connection.scalars(chosen))}
+            attempts = connection.execute(made.order_by(a.at, a.puzzle, a.account)).all()
+        ratings, tried = EloRatings(), dict[str, set[str]]()
+        for row in attempts:
+            moves = [int(move) for move in row.moves.split(",") if move]
+            is_solved = attempt(found[row.puzzle], moves).is_solved
+            ratings.add(("solver", row.skeleton), row.puzzle, float(is_solved))
+            tried.setdefault(row.skeleton, set()).add(row.puzzle)
+        return PuzzleRatings(
+            puzzles=tuple(
+                PuzzleRow(
+                    puzzle=each.id,
+                    turns=each.turns,
+                    rating=ratings.rating(each.id),
+                    attempts=ratings.results(each.id),
+                )
+                for each in found.values()
+            ),
+            solvers={name: ratings.rating(("solver", name)) for name in tried},
+            tried={name: frozenset(ids) for name, ids in tried.items()},
+        )
 
 
 # Players.

@@ -7,7 +7,7 @@ matches, and the keys of a page far back, are found without reading the rows of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -51,6 +51,23 @@ class MatchRow(Struct, frozen=True, kw_only=True):
     reason: Reason | None = None
     text: str | None = None
     tournament: str | None = None
+
+
+class PuzzleRow(Struct, frozen=True, kw_only=True):
+    """A puzzle in a list, with its rating by the attempts so far."""
+
+    puzzle: str
+    turns: int
+    rating: float
+    attempts: int
+
+
+class PuzzleRatings(Struct, frozen=True, kw_only=True):
+    """The puzzles of a game; by the skeleton of each solver's name the rating and those tried."""
+
+    puzzles: tuple[PuzzleRow, ...] = ()
+    solvers: Mapping[str, float] = {}
+    tried: Mapping[str, frozenset[str]] = {}
 
 
 class PlayerTotals(Struct, frozen=True, kw_only=True):

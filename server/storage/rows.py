@@ -28,6 +28,7 @@ from playout.server.model.records import (
     MatchStarted,
     MovePlayed,
     MovesTakenBack,
+    PuzzleAttempted,
     Record,
     SeatTakenOver,
     StoredLeaderboard,
@@ -114,6 +115,15 @@ class TournamentEndValues(Struct, kw_only=True, gc=False):
 
     tournament: str
     ended_at: float
+
+
+class PuzzleAttemptValues(Struct, kw_only=True, gc=False):
+    """The values of the statement that adds an attempt to solve a puzzle."""
+
+    puzzle: str
+    account: str
+    moves: str
+    at: float
 
 
 # Rows from records.
@@ -236,6 +246,15 @@ def _tournament_end(ended: TournamentEnded) -> TournamentEndValues:
     return TournamentEndValues(tournament=ended.tournament, ended_at=ended.at)
 
 
+def _puzzle_attempt(attempted: PuzzleAttempted) -> PuzzleAttemptValues:
+    return PuzzleAttemptValues(
+        puzzle=attempted.puzzle,
+        account=attempted.account,
+        moves=",".join(map(str, attempted.moves)),
+        at=attempted.at,
+    )
+
+
 #: For each kind of record, the function that makes the values of its statement.
 ROW_OF: dict[type[Record], Callable[[Any], Any]] = {
     Account: account_row,
@@ -253,6 +272,7 @@ ROW_OF: dict[type[Record], Callable[[Any], Any]] = {
     LadderRating: _same_columns(ladder_ratings),
     StoredLeaderboard: _same_columns(leaderboards),
     StoredRatingPoint: _same_columns(rating_points),
+    PuzzleAttempted: _puzzle_attempt,
 }
 
 

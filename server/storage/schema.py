@@ -195,3 +195,25 @@ withdrawals = Table(
     Column("at", Double, nullable=False),
     sqlite_with_rowid=False,
 )
+
+#: `data` is the puzzle as JSON, with its solution.
+puzzles = Table(
+    "puzzles",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("game", Text, nullable=False),
+    Column("data", Text, nullable=False),
+    Index("puzzles_game", "game"),
+)
+
+#: The first attempt of each account at a puzzle: the moves of the solver, separated by commas, up
+#: to the first mistake, the end, or where the solver asked for the solution.
+puzzle_attempts = Table(
+    "puzzle_attempts",
+    metadata,
+    Column("puzzle", Text, ForeignKey("puzzles.id"), primary_key=True),
+    Column("account", Text, primary_key=True),
+    Column("moves", Text, nullable=False),
+    Column("at", Double, nullable=False),
+    sqlite_with_rowid=False,
+)

@@ -19,6 +19,7 @@ from playout.server.model.records import (
     MatchStarted,
     MovePlayed,
     MovesTakenBack,
+    PuzzleAttempted,
     Record,
     SeatTakenOver,
     StoredLeaderboard,
@@ -30,6 +31,7 @@ from playout.server.model.records import (
 from playout.server.storage.rows import (
     AccountRenameValues,
     MatchEndValues,
+    PuzzleAttemptValues,
     TakebackValues,
     TakeOverValues,
     TournamentEndValues,
@@ -42,6 +44,8 @@ from playout.server.storage.schema import (
     matches,
     moves,
     player_totals,
+    puzzle_attempts,
+    puzzles,
     rating_points,
     tournaments,
     withdrawals,
@@ -126,7 +130,17 @@ def writes(kind: str, dialect: sa.Dialect) -> dict[type[Record], tuple[Write, ..
         StoredLeaderboard: put(leaderboards),
         StoredRatingPoint: add(rating_points),
         TournamentEnded: (Write(_END_TOURNAMENT, TournamentEndValues, dialect),),
+        PuzzleAttempted: (Write(_add_attempt(kind), PuzzleAttemptValues, dialect),),
     }
+
+
+def _add_attempt(kind: str) -> Any:
+    """Return the statement that adds an attempt, if it is the first one at a known puzzle."""
+    names = [column.name for column in puzzle_attempts.columns]
+    types = {column.name: column.type for column in puzzle_attempts.columns}
+    values = [puzzles.c.id, *(_value(name, types[name]) for name in names[1:])]
+    known = sa.select(*values).where(puzzles.c.id == _value("puzzle"))
+    return insert(kind, puzzle_attempts).from_select(names, known).on_conflict_do_nothing()
 
 
 def _count_result(kind: str, seat: int) -> Any:

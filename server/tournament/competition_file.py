@@ -180,6 +180,8 @@ def _clock(value: object) -> str:
 def _sandbox(table: TomlTable, folder: Path) -> SandboxSettings:
     """Return the settings of the sandbox, whose paths are relative to the file."""
     found = settings.read(table.table("sandbox", "the sandbox"))
+    if found.uses:
+        table.fault("sandbox: uses is not for competitions, which store that anyway", "sandbox")
     return replace(found, reads=tuple(str(folder / each) for each in found.reads))
 
 

@@ -32,6 +32,7 @@ from playout.server.web.http import JSON, HttpError, HttpRequest, HttpResponse, 
 from playout.server.web.match_data import MatchData, MatchLookup, encoded
 from playout.server.web.pages.source import MatchResponses
 from playout.server.web.parameters import Parameters, parse_game, parse_id, parse_name
+from playout.server.web.texts import ENGLISH, Language
 
 #: All data of a public server may be read by pages of other sites.
 _ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}
@@ -270,7 +271,7 @@ class Api:
         return page_of(seeks, parameters.page, parameters.per_page)
 
 
-def error_as_json(error: HttpError) -> HttpResponse:
-    """The response for an error, as JSON with the field `error`."""
+def error_as_json(error: HttpError, language: Language = ENGLISH) -> HttpResponse:
+    """The response for an error, as JSON with the field `error`, for programs in English."""
     body = _encode({"error": str(error)})
     return HttpResponse(body, error.status, JSON, headers=_ANY_ORIGIN)

@@ -12,6 +12,7 @@ from twisted.logger import Logger
 from twisted.web import http
 
 from playout.protocol.messages import Fixture
+from playout.protocol.puzzles import Puzzle
 from playout.protocol.tournament_spec import TournamentSpec
 from playout.ratings import leaderboard
 from playout.ratings.leaderboard import Leaderboard, LeaderboardEntry, RatingPoint
@@ -27,6 +28,7 @@ from playout.server.storage.results import (
     MatchRow,
     PlayerRow,
     PlayerTotals,
+    PuzzleRatings,
     ResultPage,
     TournamentRow,
 )
@@ -146,7 +148,23 @@ class Archive:
         """Return the ratings of a player on a ladder over time, by version."""
         return self._read(lambda reader: reader.ladder_history(game, player), {})
 
+    def puzzle_counts(self) -> Deferred[dict[str, int]]:
+        """Return the number of puzzles of each game that has some."""
+        return self._read(lambda reader: reader.puzzle_counts(), {})
+
+    def puzzle(self, puzzle: str) -> Deferred[Puzzle | None]:
+        """Return a puzzle, None if none has this id."""
+        return self._read(lambda reader: reader.puzzle(puzzle), None)
+
+    def puzzle_of_day(self, day: str) -> Deferred[Puzzle | None]:
+        """Return the puzzle of a day, None without puzzles."""
+        return self._read(lambda reader: reader.puzzle_of_day(day), None)
+
     # Computed values.
+
+    def puzzle_ratings(self, game: str) -> Deferred[PuzzleRatings | None]:
+        """Return the puzzles of a game with their ratings and those of solvers."""
+        return self._compute(("puzzles", game), lambda reader, before: reader.puzzle_ratings(game))
 
     def tournament(self, tournament: str) -> Deferred[TournamentRecord | None]:
         """A tournament and its report so far, None if it is not stored.

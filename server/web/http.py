@@ -18,6 +18,7 @@ from twisted.web.server import NOT_DONE_YET, Request
 from zope.interface import implementer
 
 from playout.games import NotReady
+from playout.server.web.texts import COOKIE, ENGLISH, Language, language_of
 
 TEXT = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"
@@ -35,17 +36,22 @@ _log = Logger(namespace="server")
 
 @dataclass(frozen=True)
 class HttpRequest:
-    """The segments of the path below that of the handler, and the query (`?name=value`)."""
+    """The segments of the path below that of the handler, and the query (`?name=value`).
+
+    `language` is that of a page.
+    """
 
     path: tuple[str, ...] = ()
     query: Mapping[str, str] = field(default_factory=dict)
+    language: Language = ENGLISH
 
 
 @dataclass(frozen=True)
 class HttpResponse:
     """A body with its media type, status and headers.
 
-    `cache_control` is `no-store`, or `no-cache` for caches that revalidate it by its `etag`.
+    `cache_control` is `no-store`, `no-cache` for caches that revalidate it by its `etag`, or the
+    term for which it is valid.
     `gzipped` is the compressed body; without it, the body is sent as it is.
     """
 
@@ -87,10 +93,10 @@ class HttpError(Exception):
 #: Raises HttpError, or returns a Deferred that fails with it.
 Handler = Callable[[HttpRequest], "HttpResponse | Deferred[HttpResponse]"]
 #: Makes the response for an error: as text, as JSON or as a page.
-ErrorRenderer = Callable[[HttpError], HttpResponse]
+ErrorRenderer = Callable[[HttpError, Language], HttpResponse]
 
 
-def error_as_text(error: HttpError) -> HttpResponse:
+def error_as_text(error: HttpError, language: Language = ENGLISH) -> HttpResponse:
     """The response for an error, as one line of text."""
     return HttpResponse(f"{error}\n".encode(), error.status)
 
@@ -109,34 +115,45 @@ class HandlerResource(Resource):
         """Respond to a request, at once or when the Deferred of the handler fires."""
         gone: list[Failure] = []
         request.notifyFinish().addErrback(gone.append)
-        response: Deferred[HttpResponse] = maybeDeferred(self._handle, request)  # type: ignore[call-overload]
-        response.addErrback(self._failed)
+        language = _language(request)
+        response: Deferred[HttpResponse] = maybeDeferred(self._handle, request, language)  # type: ignore[call-overload]
+        response.addErrback(self._failed, language)
         response.addCallback(lambda response: None if gone else send_response(request, response))
         return NOT_DONE_YET
 
-    def _handle(self, request: Request) -> HttpResponse | Deferred[HttpResponse]:
+    def _handle(
+        self, request: Request, language: Language
+    ) -> HttpResponse | Deferred[HttpResponse]:
         if request.method not in (b"GET", b"HEAD"):
             request.setHeader(b"Allow", b"GET, HEAD")
             raise HttpError(http.NOT_ALLOWED, "only GET and HEAD are allowed here")
-        return self._handler(_parsed(request))
+        return self._handler(_parsed(request, language))
 
-    def _failed(self, failure: Failure) -> HttpResponse:
+    def _failed(self, failure: Failure, language: Language) -> HttpResponse:
         if isinstance(failure.value, HttpError):
-            return self._render_error(failure.value)
+            return self._render_error(failure.value, language)
         if isinstance(failure.value, NotReady):
             text = str(failure.value)
-            return self._render_error(HttpError(http.SERVICE_UNAVAILABLE, text))
+            return self._render_error(HttpError(http.SERVICE_UNAVAILABLE, text), language)
         _log.failure("an HTTP request failed", failure)
         error = HttpError(http.INTERNAL_SERVER_ERROR, "the server failed to answer this request")
-        return self._render_error(error)
+        return self._render_error(error, language)
 
 
-def _parsed(request: Request) -> HttpRequest:
+def _language(request: Request) -> Language:
+    untyped: Any = request
+    chosen = untyped.getCookie(COOKIE)
+    accepted = request.getHeader("Accept-Language") or ""
+    return language_of(chosen and chosen.decode(errors="replace"), accepted)
+
+
+def _parsed(request: Request, language: Language) -> HttpRequest:
     untyped: Any = request
     try:
         return HttpRequest(
             tuple(segment.decode() for segment in untyped.postpath),
             {name.decode(): values[-1].decode() for name, values in untyped.args.items()},
+            language,
         )
     except UnicodeDecodeError:
         raise HttpError(http.BAD_REQUEST, "the address is not UTF-8") from None

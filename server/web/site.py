@@ -33,7 +33,7 @@ from playout.server.web.http import (
     send_response,
 )
 from playout.server.web.http_connections import MAX_CONNECTIONS, HttpConnections, connection_pools
-from playout.server.web.templates import Assets
+from playout.server.web.templates import Assets, ScriptTexts
 
 #: Seconds in which a request must arrive completely, and the next one on the same connection; and
 #: in which a peer must read some of the output that waits for it.
@@ -157,6 +157,7 @@ def make_site(
         "healthz": exact_path(health),
         "metrics": exact_path(measure),
         "static": Assets(),
+        "texts": ScriptTexts(),
         **(handlers or {}),
     }
     root: Any = _Root(all_handlers, render_error, access)

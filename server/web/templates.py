@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import gzip
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import PurePath
+from typing import Any
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from twisted.web import http
 
-from playout import games
-from playout.commands.text import counted, utc
-from playout.protocol.messages import TimeControl
-from playout.protocol.time_control import decimal, parse_time_controls
-from playout.server.web.http import HttpError, HttpRequest, HttpResponse, cacheable_response
+from playout.commands.text import utc
+from playout.server.web.http import (
+    JSON,
+    HttpError,
+    HttpRequest,
+    HttpResponse,
+    cacheable_response,
+    compressed,
+)
+from playout.server.web.texts import LANGUAGES, Language
+from playout.server.web.wording import about, clock_in_words, game_title
 
 # Scripts and styles of the pages, which are read and compressed when the server starts.
 
@@ -38,7 +45,7 @@ class Assets:
 
     def __init__(self) -> None:
         self._responses = {
-            file.name: _response(file.read_bytes(), media_type)
+            file.name: _response(file.name, file.read_bytes(), media_type)
             for file in files("playout.server.web").joinpath("static").iterdir()
             if (media_type := _MEDIA_TYPES.get(PurePath(file.name).suffix))
         }
@@ -51,8 +58,35 @@ class Assets:
         return response
 
 
-def _response(body: bytes, media_type: str) -> HttpResponse:
-    return cacheable_response(body, media_type, gzipped=gzip.compress(body, mtime=0))
+def _response(name: str, body: bytes, media_type: str) -> HttpResponse:
+    # A browser lets a service worker serve no pages of other folders without this header.
+    headers = {"Service-Worker-Allowed": "/"} if name == "worker.js" else {}
+    packed = gzip.compress(body, mtime=0)
+    return cacheable_response(body, media_type, gzipped=packed, headers=headers)
+
+
+class ScriptTexts:
+    """Serves the texts of scripts at `CODE-VERSION.json`, which a cache never asks for again."""
+
+    def __init__(self) -> None:
+        self._responses = {
+            f"{language.code}-{language.version}.json": compressed(
+                HttpResponse(
+                    language.script_texts,
+                    media_type=JSON,
+                    cache_control="public, max-age=31536000, immutable",
+                )
+            )
+            for language in LANGUAGES.values()
+            if language.is_translated
+        }
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """The texts of the language and the version. Raises HttpError."""
+        response = self._responses.get("/".join(request.path))
+        if response is None:
+            raise HttpError(http.NOT_FOUND, "not found")
+        return response
 
 
 # The scripts of a page, which a browser can fetch in parallel if it knows them.
@@ -75,66 +109,45 @@ def modules(script: str) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-_UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"))
-
-
-def _duration(seconds: float) -> str:
-    """A duration in round numbers, such as "about 3 hours"."""
-    for unit, name in _UNITS:
-        if seconds >= unit:
-            return f"about {counted(round(seconds / unit), name)}"
-    return "less than a minute"
-
-
-def clock_in_words(text: str) -> str:
-    """A clock as people say it: "5 minutes + 3 seconds", or "no clock"."""
-    both = parse_time_controls(text)
-    if both is None:
-        return "no clock"
-    first, second = map(_time_in_words, both)
-    return first if first == second else f"{first} | {second}"
-
-
-def _time_in_words(time: TimeControl) -> str:
-    main, period = _seconds(time.main_s), _seconds(time.period_s)
-    if not time.periods:
-        return f"{main} + {_seconds(time.increment_s)}" if time.increment_s else main
-    periods = (
-        f"{period} a move"
-        if time.periods == 1
-        else f"{time.periods} \N{MULTIPLICATION SIGN} {period}"
+@lru_cache
+def _environment(language: Language) -> Environment:
+    """The templates, with the texts and the forms of numbers of a language."""
+    environment = Environment(
+        loader=PackageLoader("playout.server.web", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n"],
     )
-    return f"{main}, then {periods}" if time.main_s else periods
+    environment.policies["ext.i18n.trimmed"] = True
+    # For `tojson`, which escapes text that could end a script; msgspec is fast and encodes structs.
+    # Bytes are JSON already.
+    environment.policies["json.dumps_function"] = lambda value, **_: (
+        value if isinstance(value, bytes) else msgspec.json.encode(value)
+    ).decode()
+    texts = {name: getattr(language, name) for name in ("gettext", "ngettext", "pgettext")}
+    untyped: Any = environment
+    untyped.install_gettext_callables(**texts, newstyle=True, npgettext=language.npgettext)
+    environment.globals |= {
+        "software": f"Playout {version('playout')}",
+        "language": language,
+        "languages": LANGUAGES.values(),
+    }
+    environment.filters |= {
+        "about": partial(about, language=language),
+        "clock": partial(clock_in_words, language=language),
+        "day": language.day,
+        "game_title": partial(game_title, language=language),
+        "moment": language.moment,
+        "number": language.number,
+        "rules": language.rules,
+        "told": language.told,
+        "utc": lambda at: f"{utc(at):%Y-%m-%dT%H:%M:%SZ}",
+    }
+    return environment
 
 
-def _seconds(seconds: float) -> str:
-    """A duration in the largest unit of which it is a multiple."""
-    for unit, name in _UNITS:
-        if seconds >= unit and seconds % unit == 0:
-            return counted(int(seconds // unit), name)
-    return f"{decimal(seconds)} second{'' if seconds == 1 else 's'}"
-
-
-_ENVIRONMENT = Environment(
-    loader=PackageLoader("playout.server.web", "templates"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-_ENVIRONMENT.globals["software"] = f"Playout {version('playout')}"
-#: For `tojson`, which escapes text that could end a script; msgspec is fast and encodes structs.
-#: Bytes are JSON already.
-_ENVIRONMENT.policies["json.dumps_function"] = lambda value, **_: (
-    value if isinstance(value, bytes) else msgspec.json.encode(value)
-).decode()
-_ENVIRONMENT.filters["utc"] = lambda at, form="%Y-%m-%d %H:%M": f"{utc(at):{form}}"
-_ENVIRONMENT.filters["about"] = _duration
-_ENVIRONMENT.filters["count"] = counted
-_ENVIRONMENT.filters["game_title"] = games.title
-_ENVIRONMENT.filters["clock"] = clock_in_words
-
-
-def render(name: str, **context: object) -> bytes:
+def render(name: str, language: Language, **context: object) -> bytes:
     """The HTML of a template, in UTF-8. Raises jinja2.TemplateError."""
-    return _ENVIRONMENT.get_template(name).render(context).encode()
+    return _environment(language).get_template(name).render(context).encode()

@@ -9,7 +9,8 @@ from playwright.sync_api import Browser, expect
 
 from support.browser import PATIENCE_S
 from support.commands import run
-from support.competitions import Cup, bot, packed, require_sandbox
+from support.competitions import Cup, require_sandbox
+from testbed.handed_in import bot, packed
 
 #: A text of a bot that must be shown as text.
 HOSTILE = "raise SystemExit('<img src=x onerror=hacked=1>')"
@@ -69,6 +70,21 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
         page.get_by_role("button", name="Hand in").click()
         heading = page.get_by_role("heading", name="Submission 3: accepted")
         expect(heading).to_be_visible(timeout=PATIENCE_S * 1000)
+        page.get_by_role("link", name="Ada").first.click()
+        expect(page.get_by_role("heading", name="Submissions of Ada")).to_be_visible()
+        expect(page.locator("#versions tr")).to_have_count(2)
+        expect(page.locator("#matches tr").first).to_contain_text("House")
+        expect(page.locator("#submissions")).to_contain_text("onerror")
+        page.get_by_role("button", name="1", exact=True).click()
+        expect(page.locator("#log")).to_contain_text("<img src=x")
+        stranger = chromium.new_page()
+        stranger.goto(page.url)
+        expect(stranger.locator("#versions tr")).to_have_count(2)
+        expect(stranger.locator("#plot > svg")).to_be_visible(timeout=PATIENCE_S * 1000)
+        assert not stranger.get_by_role("heading", name="Submissions of Ada").is_visible()
+        assert "onerror" not in stranger.content()
+        stranger.close()
+        page.get_by_role("link", name="The competition").click()
         page.evaluate(DROP)
         heading = page.get_by_role("heading", name="Submission 4: refused")
         expect(heading).to_be_visible(timeout=PATIENCE_S * 1000)
@@ -77,6 +93,10 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
         page.get_by_label("Account").fill("Tea")
         page.get_by_label("Token").fill(cup.tokens["Tea"])
         page.get_by_role("button", name="Log in").click()
+        page.get_by_role("link", name="Ada").first.click()
+        expect(page.get_by_role("heading", name="Submissions of Ada")).to_be_visible()
+        expect(page.locator("#submissions tr")).to_have_count(4)
+        page.get_by_role("link", name="The competition").click()
         page.get_by_role("row", name="4 Ada Ada").get_by_role("button", name="ban").click()
         expect(page.get_by_role("button", name="unban")).to_have_count(4)
         assert not page.get_by_role("button", name="Hand in").is_visible()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -267,3 +268,70 @@ def test_guests_are_told_why_they_cannot_play_by_correspondence(people: BrowserU
     page.get_by_label("Clock for each").select_option(label="1 day a move")
     page.get_by_role("button", name="Play", exact=True).click()
     expect(page.locator("#new-error")).to_contain_text("register a name")
+
+
+#: A subscription, as no push service can be reached here.
+SUBSCRIBED = """
+  const subscription = {
+    endpoint: "https://web.push.apple.com/test",
+    toJSON: () => ({ endpoint: subscription.endpoint, keys: { p256dh: "p", auth: "a" } }),
+    unsubscribe: async () => (PushManager.prototype.current = null),
+  };
+  PushManager.prototype.getSubscription = async function () { return this.current ?? null; };
+  PushManager.prototype.subscribe = async function (options) {
+    window.subscribedWith = options;
+    return (PushManager.prototype.current = subscription);
+  };
+"""
+
+
+def test_notices_are_switched_on_and_shown_by_the_browser(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    kept = tmp_path / "push" / "subscriptions.json"
+    options = ("--push", str(kept.parent), "--push-contact", "mailto:me@example.org")
+    with running_site(tmp_path, *options) as site:
+        people = BrowserUsers(chromium, site.address)
+        page = people.come(permissions=["notifications"])
+        page.add_init_script(SUBSCRIBED)
+        page.reload()
+        register(page, "Eve of letters")
+        with RawClient(site.server.host, site.server.port) as bob:
+            bob.hello("Bob of letters", guest=False)
+            seek = bob.ask("seek", game="tic_tac_toe", clock="259200/move", seat=1)["seek"]
+            page.get_by_role("button", name=re.compile("^Play Tic-tac-toe against")).click()
+            match = arrive(page)
+            assert bob.hear_until("started")["match"] == match
+            assert seek
+            page.goto("/")
+            switch = page.get_by_label("Notices in this browser when it is my move")
+            switch.check()
+            wait_until(lambda: kept.exists() and "web.push.apple.com" in kept.read_text())
+            devtools = page.context.new_cdp_session(page)
+            registrations: list[str] = []
+            devtools.on(
+                "ServiceWorker.workerRegistrationUpdated",
+                lambda event: registrations.extend(
+                    each["registrationId"] for each in event["registrations"]
+                ),
+            )
+            devtools.send("ServiceWorker.enable")
+            wait_until(lambda: page.evaluate("true") and registrations)  # handles events
+            notice = {
+                "text": "Your move",
+                "game": "G",
+                "opponent": "Bob",
+                "path": f"/matches/{match}",
+            }
+            terms = {"origin": site.address, "registrationId": registrations[0]}
+            devtools.send("ServiceWorker.deliverPushMessage", terms | {"data": json.dumps(notice)})
+            shown = (
+                "navigator.serviceWorker.ready.then((each) => each.getNotifications())"
+                ".then((all) => all.map(({ title, body }) => [title, body]))"
+            )
+            wait_until(lambda: page.evaluate(shown))
+            assert page.evaluate(shown) == [["Your move", "G, Bob"]]
+            switch.uncheck()
+            wait_until(lambda: kept.read_text() == "{}")
+        people.leave()
+        assert people.faults == []

@@ -159,6 +159,8 @@ def paths(site: BrowserSite) -> dict[str, str]:
         "interrupted": "/tournaments/hostile",
         "ladders": "/ladders",
         "ladder": "/ladders/nim",
+        "puzzles": "/puzzles",
+        "puzzle": "/puzzles/othello",
         "games": "/games",
         "admin": "/admin",
         "invite": "/invite#Ada:0",
@@ -175,8 +177,8 @@ def best_matches(reader: Reader) -> list[Any]:
 
 NAMES = (
     "lobby", "matches", "players", "everybody", "player", "tournaments", "tournament",
-    "sequential_test", "knockout", "interrupted", "ladders", "ladder", "games",
-    "admin", "invite", "not_found",
+    "sequential_test", "knockout", "interrupted", "ladders", "ladder", "puzzles", "puzzle",
+    "games", "admin", "invite", "not_found",
     *(f"match_{game}" for game in seen(games.names())),
 )  # fmt: skip
 

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from playout.competition.archive import MOST_FILES, SUFFIXES
 from playout.competition.stages import LONGEST_S, UNPACKED
-from playout.competition.submissions import STAGES
+from playout.competition.submissions import STAGES, read_uses
 from playout.server.storage import Database
 from playout.server.tournament.competition_file import BOT_PROTOCOLS, Competition
 from support.commands import run
-from support.competitions import Cup, bot, packed, require_sandbox
+from support.competitions import Cup, require_sandbox
+from testbed.handed_in import bot, packed
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "competitions.md").read_text(encoding="utf-8")
 #: The commands with a prompt, and those of blocks without output.
@@ -97,6 +98,11 @@ def test_the_guide_from_nothing_to_the_grades(tmp_path: Path) -> None:
     do("playout-competition export", "--database", cup.database)
     by_final = {each["team"]: each for each in grades(tmp_path)}
     reds = by_final["Reds"]
+    assert all(0 < float(each["cpu_s"]) < 60 for each in by_final.values())
+    assert int(by_final["Cyd"]["memory_mb"]) < 60 < int(reds["memory_mb"])
+    uses = read_uses(tmp_path / "autumn" / "final.jsonl")
+    assert len(uses) == sum(int(each["matches"]) for each in by_final.values())
+    assert {each.seat for each in uses} == {1, 2}
     assert (reds["accounts"], reds["names"]) == ("Ada; Bob", "Ada Lovelace; Robert Boole")
     assert {each["matches"] for each in by_final.values()} == {"6"}
     assert list(grades(tmp_path)[0]) == block("csv", 1).splitlines()[0].split(",")

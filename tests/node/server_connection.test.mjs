@@ -72,7 +72,10 @@ Object.assign(globalThis, {
   localStorage: new Storage(),
   sessionStorage: new Storage(),
   location: { protocol: "http:", host: "here:8080" },
-  document: new EventTarget(),
+  document: Object.assign(new EventTarget(), {
+    documentElement: { lang: "en" },
+    getElementById: () => null,
+  }),
   WebSocket: Socket,
   addEventListener: page.addEventListener.bind(page),
 });

@@ -10,11 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from playout import games
+from playout.competition.bot_file import BotFile
+from playout.competition.submissions import Submissions
 from playout.server.model.records import StoredMatch
+from playout.server.tournament.competition_file import read
 from support.commands import PATIENCE_S, finish, start
 from support.commands import run as run_command
+from support.competitions import PAST, Cup, handed_in, require_sandbox
 from support.dask_cluster import (
     DaskCluster,
     an_hour_behind,
@@ -24,6 +29,7 @@ from support.dask_cluster import (
 from support.forked import ForkedCommand
 from support.requirements import need_packages
 from support.waiting import wait_until
+from testbed.handed_in import FIRST, bot
 from testbed.killed_tournament import stored, violations
 from testbed.machine import reserve_port
 
@@ -219,3 +225,21 @@ def _is_steady(match: StoredMatch) -> bool:
                 return False
         state = game.next_state(state, move.action)
     return match.ended is not None
+
+
+def test_the_final_of_a_competition_on_a_cluster(cluster: DaskCluster, tmp_path: Path) -> None:
+    """The workers get the bots, which play the same matches as on this machine."""
+    require_sandbox()
+    cup = Cup(tmp_path, deadline=PAST)
+    submissions = Submissions(read(cup.file))
+    submissions.lock()
+    for team, program in (("Ada", FIRST), ("Bob", FIRST.replace("[0]", "[-1]"))):
+        made = handed_in(submissions, team)
+        submissions.code(made).mkdir()
+        for name, text in bot(program).items():
+            (submissions.code(made) / name).write_text(text)
+        how = BotFile("lines", "python3 bot.py")
+        submissions.put(structs.replace(made, state="accepted", digest=team * 20, bot=how))
+    assert cup.final() == cup.final("--", "--dask", cluster.address) != []
+    report = (tmp_path / "cup" / "final.html").read_text(encoding="utf-8")
+    assert "Dask" in report

@@ -8,7 +8,6 @@ import os
 import re
 import resource
 import select
-import signal
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -17,15 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from playout.competition.submissions import Submissions
 from playout.sandbox import machine
-from playout.server.tournament.competition_file import read
 from support.commands import finish, run, start
-from support.competitions import FIRST, KEPT, LATER, PAST, PLAYER, Cup, bot, require_sandbox
+from support.competitions import KEPT, PAST, Cup, require_sandbox
 from support.raw_client import RawClient
 from support.requirements import skip_without
-from support.scale import repetitions
 from support.waiting import wait_until
+from testbed.handed_in import FIRST, LATER, PLAYER, bot
 
 pytestmark = pytest.mark.usefixtures("_sandbox")
 _SECRETS = "import glob, os\nfor each in {}:\n    assert not os.path.exists(each), each\n"
@@ -149,6 +146,37 @@ def test_only_the_author_reads_a_submission(cup: Cup) -> None:
         for method, path in (("GET", f"submissions/{number}"), ("PUT", "submissions/bot.py")):
             status, text = cup.ask(method, path, name, b"x" if method == "PUT" else None)
             assert status == 401, text
+
+
+def test_only_members_and_staff_see_the_submissions_of_a_team(tmp_path: Path) -> None:
+    (tmp_path / "class.csv").write_text("account,team\nAda,Reds\nBob,Reds\nCyd,\n")
+    cup = Cup(tmp_path, more='roster = "class.csv"')
+    for name in ("Ada", "Bob", "Cyd"):
+        cup.account(name)
+    cup.account("Tea", administrator=True)
+    with cup.running():
+        bad, good = (cup.hand_in("Ada", bot(*program)) for program in (("1 / 0",), ()))
+        done = cup.ended("Bob", good)
+        wait_until(lambda: len(cup.ask("GET", "teams/Reds")[1]["matches"]) > 2, "rated matches")
+        for name, accounts in (("", None), ("Cyd", None), ("Bob", ["Ada", "Bob"]),
+                               ("Tea", ["Ada", "Bob"])):  # fmt: skip
+            status, told = cup.ask("GET", "teams/Reds", name)
+            assert (status, told["accounts"]) == (200, accounts)
+            assert [each["version"] for each in told["versions"]] == [done["version"]]
+            assert "Reds" in told["matches"][0]["players"]
+            if accounts:
+                assert [each["id"] for each in told["submissions"]] == [bad, good]
+            else:
+                assert "zero" not in str(told)
+                assert cup.ask("GET", f"submissions/{bad}", name)[0] == (404 if name else 401)
+        assert cup.ask("GET", "teams/Cyd")[1]["matches"] == []
+        for name in ("House", "Nobody", "Ada"):
+            assert cup.ask("GET", f"teams/{name}", "Tea")[0] == 404
+    cup.file.write_text(cup.file.read_text().replace("pause_s", "visible = false\npause_s"))
+    with cup.running():
+        for name, status in (("", 403), ("Cyd", 403), ("Bob", 200), ("Tea", 200)):
+            assert cup.ask("GET", "teams/Reds", name)[0] == status
+        assert cup.ask("GET", "teams/Nobody")[0] == 403
 
 
 @pytest.mark.parametrize(
@@ -329,32 +357,6 @@ def test_others_cannot_enter_the_ladder(cup: Cup) -> None:
     assert code == 1
     assert "the ladder of nim" in output
     assert "is for a competition" in output
-
-
-@pytest.mark.timeout(900)  # with --slow
-def test_after_a_kill_each_submission_is_handled_once(tmp_path: Path) -> None:
-    cup = Cup(tmp_path)
-    rounds = repetitions(30, short=2)
-    names = [f"Team {number}" for number in range(rounds)]
-    for name in names:
-        cup.account(name)
-    numbers: dict[str, int] = {}
-    with cup.running():
-        for turn, name in enumerate(names):
-            numbers[name] = cup.hand_in(name, bot(FIRST if turn % 2 else "1 / 0"))
-            if turn % 3 == 1:  # while something of it runs
-                wait_until(lambda: cup.processes() or None)
-            os.kill(cup.host(), signal.SIGKILL)
-            wait_until(lambda: not cup.processes(), "the end of what it has started")
-            cup.wait_until_ready()
-        for turn, name in enumerate(names):
-            state = cup.ended(name, numbers[name])["state"]
-            assert state == ("accepted" if turn % 2 else "refused")
-        assert cup.server
-        cup.server.process.kill()
-    wait_until(lambda: not cup.processes(), "the end of what it has started")
-    stored = list(Submissions(read(cup.file)))
-    assert [each.id for each in stored] == sorted(numbers.values())
 
 
 def test_a_person_does_not_play_the_matches_of_a_submission(cup: Cup) -> None:

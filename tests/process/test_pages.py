@@ -18,11 +18,13 @@ from click.testing import CliRunner
 
 from playout import games
 from playout.protocol.messages import CreateTournament, Join, Tournament
+from playout.protocol.puzzles import main_line
 from playout.protocol.tournament_spec import Entrant, Sprt, dumps
 from playout.server.core.accounts import digest
 from playout.server.model.records import Account, TournamentCreated
 from playout.server.server_command import main as playout_server
 from playout.server.storage import Database
+from playout.server.storage.shipped_puzzles import shipped_puzzles
 from support.commands import RunningServer, running_server
 from support.http_site import HttpSite
 from support.hub_harness import administrator
@@ -31,7 +33,7 @@ from support.tournaments import TOKEN, Bots, member, spec_of
 
 NASTY = "<b>'\"&amp;</b>"
 NASTY_TITLE = "</h1></script><script>alert(1)</script>{{ 7 * 7 }}"
-LISTS = ("/matches", "/players", "/tournaments", "/ladders", "/games")
+LISTS = ("/matches", "/players", "/tournaments", "/ladders", "/puzzles", "/games")
 
 
 class Page(HTMLParser):
@@ -118,6 +120,51 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpSite]:
     assert "Traceback" not in log, log
 
 
+# The language.
+
+
+@pytest.mark.parametrize("path", [*LISTS, "/", "/games/nim", "/nothing", "/seeks/none"])
+def test_a_page_is_in_the_language_of_the_browser_or_the_chosen_one(
+    site: HttpSite, path: str
+) -> None:
+    titles = {"en": "Matches", "de": "Partien", "zh-Hans": "对局"}
+    asked = [
+        ({}, "en"),
+        ({"Accept_Language": "de-DE,de;q=0.9,en;q=0.8"}, "de"),
+        ({"Accept_Language": "fr"}, "en"),
+        ({"Accept_Language": "de", "Cookie": "theme=dark; language=zh-Hans"}, "zh-Hans"),
+        ({"Accept_Language": "de", "Cookie": "language=<b>"}, "de"),
+    ]
+    for headers, code in asked:
+        answer = site.ask(path, **headers)
+        page = Page(answer.body.decode())
+        assert page.elements[0] == ("html", {"lang": code})
+        assert titles[code] in page.text
+        assert answer.headers["Vary"] == "Accept-Encoding, Accept-Language, Cookie"
+
+
+def test_pages_that_are_made_for_many_have_the_language_of_each(site: HttpSite) -> None:
+    for path in (f"/tournaments/{site.seeded.cup}", f"/matches/{site.seeded.won}"):
+        texts = [site.ask(path, Accept_Language=code).body.decode() for code in ("en", "de", "en")]
+        assert texts[0] == texts[2]
+        assert "Partien" in texts[1]
+        assert "Partien" not in texts[0]
+
+
+def test_the_texts_of_scripts_are_loaded_once(site: HttpSite) -> None:
+    (address,) = (
+        a["href"]
+        for tag, a in Page(site.ask("/", Accept_Language="de").body.decode()).elements
+        if a.get("id") == "texts"
+    )
+    assert address
+    answer = site.ask(address)
+    assert answer.json["No result"] == "Kein Ergebnis"
+    assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+    assert site.ask("/texts/de-0.json").status == 404
+    assert b'id="texts"' not in site.ask("/").body
+
+
 # What is there.
 
 
@@ -183,7 +230,8 @@ def test_the_filter_of_matches_keeps_what_was_chosen(site: HttpSite) -> None:
         "tournament": site.seeded.cup,
     }
     page = page_of(site, f"/matches?{urlencode(chosen)}")
-    selected = {a["value"] for tag, a in page.elements if tag == "option" and "selected" in a}
+    options = [a for tag, a in page.elements if tag == "option" and "lang" not in a]
+    selected = {each["value"] for each in options if "selected" in each}
     assert selected == {chosen.pop("game"), chosen.pop("result")}
     inputs = [a for tag, a in page.elements if tag == "input" and "name" in a]
     entered = {a["name"]: a.get("value") for a in inputs}
@@ -191,7 +239,8 @@ def test_the_filter_of_matches_keeps_what_was_chosen(site: HttpSite) -> None:
     assert site.seeded.unfinished not in page.matches(), "its result is unknown"
     fresh = page_of(site, "/matches")
     assert NIM in {a.get("value") for tag, a in fresh.elements if tag == "option"}
-    assert not [a for tag, a in fresh.elements if tag == "option" and "selected" in a]
+    options = [a for tag, a in fresh.elements if tag == "option" and "lang" not in a]
+    assert not any("selected" in each for each in options)
 
 
 def test_the_last_position_of_a_match_is_read_without_scripts(site: HttpSite) -> None:
@@ -297,11 +346,45 @@ def test_names_are_text_and_nothing_else(site: HttpSite) -> None:
     assert page_of(site, player).matches()
 
 
+def test_a_puzzle_is_followed_to_its_end(site: HttpSite) -> None:
+    puzzle = next(each for each in shipped_puzzles() if each.game == "connect_four")
+    folder = "/puzzles/connect_four"
+    assert folder in page_of(site, "/puzzles").links()
+    assert page_of(site, f"{folder}?puzzle={puzzle.id}")
+    listed = site.ask(f"{folder}/puzzles.json?player=Ann").json
+    row = {"puzzle": puzzle.id, "turns": puzzle.turns, "rating": 1500.0, "attempts": 0}
+    assert row in listed["puzzles"]
+    assert (listed["rating"], listed["tried"]) == (1500.0, [])
+
+    def state(*moves: int, more: str = "") -> Any:
+        address = f"{folder}/{puzzle.id}.json?moves={','.join(map(str, moves))}{more}"
+        return site.ask(address).json
+
+    first = state()
+    assert (first["state"], len(first["positions"])) == ("open", 1)
+    legal = {each["action"] for each in first["legal_moves"]}
+    (right,) = puzzle.solution
+    for wrong in legal - {right.action}:
+        answer = state(wrong)
+        assert (answer["state"], answer["legal_moves"]) == ("wrong", [])
+    moves, then = list[int](), puzzle.solution
+    while then:
+        moves.append(then[0].action)
+        then = then[0].then
+        assert state(*moves)["state"] == ("open" if then else "solved")
+    whole = state(more="&solution=yes")
+    assert len(whole["positions"]) == 1 + len(main_line(puzzle.solution))
+    assert site.ask(f"{folder}/{puzzle.id}.json?moves=99").status == 400
+
+
 @pytest.mark.parametrize(
     ("path", "status", "said"),
     [
         ("/nothing", 404, "not found"),
         ("/games/shogi", 404, "not found"),
+        ("/puzzles/chess", 404, "this server has no puzzles of chess"),
+        ("/puzzles/shogi", 400, "unknown game 'shogi'"),
+        ("/puzzles/nim/none.json", 404, "there is no puzzle 'none'"),
         ("/players/nobody", 404, "'nobody'"),
         ("/players/guest-1", 404, "Guests have no page"),
         ("/players/%3Cscript%3E", 404, "<script>"),

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from support.engines import require_gone
 from support.escapes import ESCAPES, SMALL, Escape
 from support.organizer import database_option
 from support.requirements import skip_without
+from support.scale import repetitions
 from support.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -165,6 +166,33 @@ def test_nothing_is_left_when_a_part_of_it_is_killed(victim: int) -> None:
         all_ = processes(started.pid, 5)
         os.kill(all_[victim], signal.SIGKILL)
     require_gone(all_)
+
+
+#: Starts a command that gets SIGKILL when this program exits.
+PARENT = """
+import ctypes, subprocess, sys, time
+subprocess.Popen(sys.argv[1:], preexec_fn=lambda: ctypes.CDLL(None).prctl(1, 9, 0, 0, 0))
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4] * repetitions(20, short=3))
+def test_nothing_is_left_when_the_parent_is_killed_at_the_start(number: int) -> None:
+    mark = f"playout-test-{os.getpid()}"
+    command = [*python("import time; time.sleep(600)"), mark]
+
+    def started() -> list[Path]:
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):
+                if mark.encode() in path.read_bytes():
+                    found.append(path)
+        return found
+
+    with subprocess.Popen([sys.executable, "-I", "-S", "-c", PARENT, *command]) as parent:
+        wait_until(lambda: len(started()) > number, f"{number} processes")
+        parent.kill()
+    wait_until(lambda: not started(), "the end of the sandbox")
 
 
 # As an engine.

@@ -5,11 +5,10 @@ from __future__ import annotations
 import base64
 import contextlib
 import http.client
-import io
 import json
 import os
 import secrets
-import tarfile
+import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -23,10 +22,11 @@ from playout.sandbox import machine
 from playout.server.core.accounts import digest
 from playout.server.model.records import Account
 from playout.server.storage import Database
-from support.commands import RunningServer, running_server
+from support.commands import RunningServer, run, running_server
 from support.processes import is_gone
 from support.requirements import skip_without
 from support.waiting import wait_until
+from testbed.handed_in import packed
 from testbed.machine import reserve_port, runs
 
 FILE = """\
@@ -50,49 +50,22 @@ player = "random"
 rounds = 1
 """
 FUTURE, PAST = "2100-01-01T00:00:00Z", "2020-01-01T00:00:00Z"
-#: A bot that chooses the first action.
-FIRST = """\
-import json, sys
-for line in sys.stdin:
-    told = json.loads(line)
-    print(told["legal_actions"][0], flush=True)
-"""
-#: Answers the positions of the check, and then does this.
-LATER = FIRST.replace("    print(", '    if len(told["moves"]) > 1: {}\n    print(')
-PLAYER = '''\
-"""Takes the first action."""
-from playout.players import Player, PlayResult
-
-class First(Player):
-    def choose(self, states, limit):
-        print("I think")
-        return PlayResult(self.game.legal_actions(states[-1])[0])
-'''
 #: What remains of a submission that is refused.
 KEPT = {"upload", "submission.json", "log.txt", "engines.toml", "matches.jsonl"}
+
+#: What two finals have in common: matches between submissions, and openings of all matches. The
+#: house bot plays at random.
+PLAYED = """
+    SELECT fixture, first, second, ply, action, CASE WHEN ply >= opening THEN winner END
+    FROM matches JOIN moves ON match = id
+    WHERE 'House' NOT IN (first, second) OR ply < opening ORDER BY fixture, ply
+"""
 
 
 def require_sandbox() -> None:
     lacking = machine.missing()
     if "bubblewrap" in lacking or "seccomp" in lacking:
         skip_without(f"a sandbox ({lacking})")
-
-
-def bot(program: str = FIRST, **keys: str) -> dict[str, str]:
-    """Return the files of a Python program that reads lines; `keys` are those of bot.toml."""
-    keys = {"protocol": "lines", "command": "python3 bot.py"} | keys
-    toml = "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items())
-    return {"bot.py": program, "bot.toml": toml}
-
-
-def packed(files: Mapping[str, str]) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
-        for name, text in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(text.encode())
-            archive.addfile(info, io.BytesIO(text.encode()))
-    return buffer.getvalue()
 
 
 def handed_in(submissions: Submissions, team: str, at: float | None = None) -> Submission:
@@ -187,9 +160,9 @@ class Cup:
         is_json = answer.headers.get("Content-Type") == "application/json"
         return answer.status, json.loads(text) if is_json else text.decode()
 
-    def hand_in(self, name: str, files: Mapping[str, str]) -> int:
+    def hand_in(self, name: str, files: Mapping[str, str], archive: str = "bot.tar.gz") -> int:
         """Hand a folder in; return the number of the submission."""
-        status, told = self.ask("PUT", "submissions/bot.tar.gz", name, packed(files))
+        status, told = self.ask("PUT", f"submissions/{archive}", name, packed(files))
         assert status == 201, told
         return int(told["id"])
 
@@ -201,6 +174,19 @@ class Cup:
             return told if told["ended_at"] is not None else None
 
         return wait_until(found, f"submission {number}", seconds=120)
+
+    def final(self, *options: str) -> list[tuple[Any, ...]]:
+        """Play the final from its beginning; return its moves."""
+        folder = self.folder / self.name
+        for each in folder.glob("final.db*"):
+            each.unlink()
+        environment = os.environ | self.environment
+        code, output = run(
+            "playout-competition", "final", str(self.file), *options, env=environment
+        )
+        assert code == 0, output
+        with closing(sqlite3.connect(folder / "final.db")) as database:
+            return list(database.execute(PLAYED))
 
     def processes(self) -> list[int]:
         """Return the processes that were started for submissions.

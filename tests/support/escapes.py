@@ -74,6 +74,9 @@ def _escapes() -> Iterator[Escape]:
     yield Escape("sets the clock", _CLOCK, as_root=True)
     yield Escape("sets the name of the machine", _HOSTNAME, as_root=True)
     yield Escape("opens a setting of the kernel to write", _KERNEL, as_root=True)
+    yield Escape("reads the log of the kernel", "open('/dev/kmsg')", as_root=True)
+    yield Escape("makes a device", _DEVICE, as_root=True)
+    yield Escape("queues system calls (`io_uring`)", _RING)
     yield Escape("fills memory", "x = bytearray(100 << 20)")
     yield Escape("fills memory with several processes", _MEMORY_OF_MANY)
     yield Escape("makes memory that belongs to no process (`memfd`)", "os.memfd_create('x')")
@@ -115,6 +118,11 @@ buffer = (ctypes.c_long * 64)()
 buffer[0] = 0x0100
 assert ctypes.CDLL(None).adjtimex(buffer) >= 0
 """
+_DEVICE = """
+with tempfile.TemporaryDirectory() as folder:
+    os.mknod(folder + '/null', 0o20666, os.makedev(1, 3))
+"""
+_RING = "assert ctypes.CDLL(None).syscall(425, 1, ctypes.create_string_buffer(120)) >= 0"
 _MEMORY_OF_MANY = """
 children = []
 full, filled = os.pipe()

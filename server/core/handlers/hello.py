@@ -126,6 +126,7 @@ class Greeting:
             software=self._software,
             games=tuple(games.names()),
             bots=self._bot_accounts.offered,
+            push_key=self._context.policy.push_key or None,
         )
 
     def _send_state(self, session: Session, now: float) -> None:

@@ -225,7 +225,7 @@ class Seeks:
         require_account(session, request.rated, lasts)
         challenged = self._challenged(session, request.opponent)
         seek = self.open(session, request)
-        if lasts:
+        if lasts and session.hello.role == "human":  # a program seeks again when it comes back
             session.lasting_seeks.add(seek.id)
         self._context.send_to_all(challenged, seek.to_message())
         self._context.jobs.start(lambda now: self._pair(seek, now), origin.now)
@@ -352,8 +352,10 @@ class Seeks:
 def require_account(session: Session, rated: bool, by_correspondence: bool = False) -> None:
     """Raise Refused if a guest asks for a match that only accounts play."""
     if session.account is None and (rated or by_correspondence):
-        kind = "rated matches" if rated else "with a clock of a day or more: register a name"
-        raise Refused(Code.NOT_FOR_GUESTS, f"guests cannot play {kind}")
+        text = "guests cannot play with a clock of a day or more: register a name"
+        if rated:
+            text = "guests cannot play rated matches"
+        raise Refused(Code.NOT_FOR_GUESTS, text)
 
 
 def is_by_correspondence(clock: str | None) -> bool:

@@ -21,6 +21,9 @@ from playout.server.tournament.report import words
 from playout.server.tournament.report.tables import in_order
 from playout.server.tournament.report.values import Estimate, Meeting, Report, SequentialTest
 
+#: Translates the words of a report.
+Tell = Callable[[str], str]
+
 #: The row of an entrant in pixels: its height, its name and rating, and its bar below.
 _ROW, _TEXT, _BAR = 42, 14, 30
 _BOTTOM, _HEIGHT = 24, 280
@@ -96,14 +99,14 @@ def _linked(text: str, address: str) -> str:
     return f'<a href="{escape(address)}">{escape(text)}</a>' if address else escape(text)
 
 
-def ratings(report: Report) -> str:
+def ratings(report: Report, tell: Tell = str) -> str:
     """Return each entrant's rating with its error bar; empty if no rating is known."""
     rows = [
         RatingRow(report.entrants[one].name, words.elo(report.ratings[one]), report.ratings[one])
         for one in in_order(report)
         if report.ratings
     ]
-    return rating_rows(rows, origin=0.0)
+    return rating_rows(rows, origin=0.0, tell=tell)
 
 
 class RatingRow(NamedTuple):
@@ -114,7 +117,7 @@ class RatingRow(NamedTuple):
     rating: Estimate
 
 
-def rating_rows(rows: Sequence[RatingRow], origin: float) -> str:
+def rating_rows(rows: Sequence[RatingRow], origin: float, tell: Tell = str) -> str:
     """Return ratings with error bars in rows, and the origin; empty if no rating is known."""
     ends = [end for row in rows for end in _ends(row.rating)]
     if not ends:
@@ -130,10 +133,10 @@ def rating_rows(rows: Sequence[RatingRow], origin: float) -> str:
             plot.text(100, top + _TEXT, row.shown, "end"),
             *_bar(axis, top + _BAR, row.rating),
         ]
-    return plot.svg("Ratings in Elo with 95% error bars", bottom + _BOTTOM, parts)
+    return plot.svg(tell("Ratings in Elo with 95% error bars"), bottom + _BOTTOM, parts)
 
 
-def llr(test: SequentialTest) -> str:
+def llr(test: SequentialTest, tell: Tell = str) -> str:
     """Return the log-likelihood ratio after each pair, with its bounds; empty without pairs."""
     if not test.llrs:
         return ""
@@ -142,11 +145,11 @@ def llr(test: SequentialTest) -> str:
     parts = [
         *plane.level_grid(),
         *plane.upright_grid(),
-        *plane.level("bound", test.lower, "elo0 is accepted"),
-        *plane.level("bound", test.upper, "elo1 is accepted"),
+        *plane.level("bound", test.lower, tell("elo0 is accepted")),
+        *plane.level("bound", test.upper, tell("elo1 is accepted")),
         plane.curve("curve", _thinned(test.llrs)),
     ]
-    return plot.svg("Log-likelihood ratio after each pair, and its bounds", _HEIGHT, parts)
+    return plot.svg(tell("Log-likelihood ratio after each pair, and its bounds"), _HEIGHT, parts)
 
 
 def _ends(estimate: Estimate) -> list[float]:

@@ -7,7 +7,7 @@ from html import escape
 
 from playout.commands.html_page import page, section, shown
 from playout.server.tournament.report import charts
-from playout.server.tournament.report.charts import bracket
+from playout.server.tournament.report.charts import Tell, bracket
 from playout.server.tournament.report.tables import CellEntrants, TextTable, summary, tables
 from playout.server.tournament.report.values import Report
 from playout.server.tournament.report.words import headline
@@ -23,29 +23,29 @@ def write(report: Report) -> str:
     return page(report.name, [*answer, "<ul>", *lines, "</ul>", *sections(report)])
 
 
-def sections(report: Report, link: Link = lambda entrants: "") -> Iterator[str]:
+def sections(report: Report, link: Link = lambda entrants: "", tell: Tell = str) -> Iterator[str]:
     """Yield all charts and tables, each as a section with its heading."""
-    if plot := charts.ratings(report):
-        yield section("Ratings", plot)
+    if plot := charts.ratings(report, tell):
+        yield section(tell("Ratings"), plot)
     for each in report.head_to_head:
-        if each.test and (plot := charts.llr(each.test)):
-            yield section("Log-likelihood ratio over pairs", plot)
+        if each.test and (plot := charts.llr(each.test, tell)):
+            yield section(tell("Log-likelihood ratio over pairs"), plot)
     drawn = bracket(report, link)
     if drawn:
-        yield section("Bracket", _scrolled("Bracket", drawn))
+        yield section(tell("Bracket"), _scrolled(tell("Bracket"), drawn))
     for table in tables(report, with_bracket=not drawn):
-        yield section(table.title, _table(table, link))
+        yield section(tell(table.title), _table(table, link, tell))
 
 
-def _table(table: TextTable, link: Link) -> str:
+def _table(table: TextTable, link: Link, tell: Tell) -> str:
     head = "".join(
-        f'<th class="{_kind(table, 0, column)}" scope="col">{shown(each)}</th>'
+        f'<th class="{_kind(table, 0, column)}" scope="col">{shown(tell(each))}</th>'
         for column, each in enumerate(table.head)
     )
     kind, top = ("table", f"<tr>{head}</tr>") if any(table.head) else ("table facts", "")
-    body = "\n".join(_row(table, row, link) for row, _ in enumerate(table.rows))
+    body = "\n".join(_row(table, row, link, tell) for row, _ in enumerate(table.rows))
     written = f'<table class="{kind}">\n<thead>{top}</thead>\n<tbody>\n{body}\n</tbody>\n</table>'
-    return _scrolled(table.title, written)
+    return _scrolled(tell(table.title), written)
 
 
 def _scrolled(title: str, content: str) -> str:
@@ -54,11 +54,12 @@ def _scrolled(title: str, content: str) -> str:
     return f"{head}{content}</div>"
 
 
-def _row(table: TextTable, row: int, link: Link) -> str:
+def _row(table: TextTable, row: int, link: Link, tell: Tell) -> str:
     written = []
     for column, text in enumerate(table.rows[row]):
         entrants = table.entrants.get((row, column), ())
         address = link(entrants) if entrants and text else ""
+        text = text if entrants else tell(text)
         content = f'<a href="{escape(address)}">{shown(text)}</a>' if address else shown(text)
         written.append(f'<td class="{_kind(table, row, column)}">{content}</td>')
     return f"<tr>{''.join(written)}</tr>"

@@ -14,6 +14,7 @@ from playout.server.web.pages import (
     lobby,
     matches,
     players,
+    puzzles,
     seeks,
     tournaments,
 )
@@ -39,5 +40,6 @@ def pages(
         "seeks": page_handler(source, seeks.item),
         "admin": exact_path(page_handler(source, admin.index)),
         "invite": exact_path(page_handler(source, admin.invitation)),
+        "puzzles": page_handler(source, puzzles.index, puzzles.item),
         "games": page_handler(source, games.index, games.item),
     }

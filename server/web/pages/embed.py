@@ -7,7 +7,6 @@ from dataclasses import replace
 from msgspec import structs
 
 from playout.server.web.http import HttpRequest, HttpResponse
-from playout.server.web.match_data import MatchData
 from playout.server.web.pages.source import PageSource, render_page
 from playout.server.web.site import content_policy, not_found
 from playout.server.web.templates import modules
@@ -19,13 +18,10 @@ async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
         return not_found(request)
     data = await source.lookup.data(request.path[1])
     shown = structs.replace(data, positions=data.positions[-1:])
-    headers = content_policy(source.embed_on)
+    language, policy = request.language, content_policy(source.embed_on)
 
     def respond() -> HttpResponse:
-        return replace(_page(shown), headers=headers)
+        page = render_page("embed.html", language, match=shown, modules=modules("embed.js"))
+        return replace(page, headers={**page.headers, **policy})
 
-    return await source.frames.get(data, lambda: source.archive.run_in_thread(respond))
-
-
-def _page(data: MatchData) -> HttpResponse:
-    return render_page("embed.html", match=data, modules=modules("embed.js"))
+    return await source.frames.get(data, lambda: source.archive.run_in_thread(respond), language)

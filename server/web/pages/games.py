@@ -59,7 +59,9 @@ class _GameEntry:
 async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     """The games, each with its variants."""
     entries, missing = await source.archive.run_in_thread(_entries)
-    return await source.render("games.html", games=entries, missing=missing, alone=False)
+    return await source.render(
+        "games.html", request.language, games=entries, missing=missing, alone=False
+    )
 
 
 async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
@@ -77,7 +79,7 @@ async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
     found = [each for each in entries if each.description.name == name and not below]
     if not found:
         raise HttpError(http.NOT_FOUND, "not found")
-    return await source.render("games.html", games=found, missing=[], alone=True)
+    return await source.render("games.html", request.language, games=found, missing=[], alone=True)
 
 
 def _entries() -> tuple[list[_GameEntry], list[str]]:

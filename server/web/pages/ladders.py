@@ -17,6 +17,7 @@ from playout.server.tournament.report.values import Estimate
 from playout.server.web.http import HttpError, HttpRequest, HttpResponse
 from playout.server.web.pages.source import PageSource
 from playout.server.web.parameters import Parameters, parse_game
+from playout.server.web.texts import Language
 
 _PER_PAGE = 100
 #: The versions in the chart and in the crosstable, the first ones of a page.
@@ -29,7 +30,9 @@ _PARTS = {"page": "ladder.html", "ladder": "ladder_sections.html"}
 async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     """The list of all ladders."""
     Parameters(request, ())
-    return await source.render("ladders.html", ladders=source.hub.ladders.tables(time.time()))
+    return await source.render(
+        "ladders.html", request.language, ladders=source.hub.ladders.tables(time.time())
+    )
 
 
 async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
@@ -40,14 +43,16 @@ async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
     game = parse_game("/".join(request.path))
     parameters = Parameters(request, ("page", "player", "part"))
     part = parameters.choice("part", "page", _PARTS)
-    page, player = parameters.page, parameters.player
+    page, player, language = parameters.page, parameters.player, request.language
     # With the news in the key, a page that was sent news is never shown an older state.
-    key = source.hub.ladder_feed.news(game), part, page, player
-    return await source.responses.get(key, lambda: _item(source, game, part, page, player))
+    key = source.hub.ladder_feed.news(game), part, page, player, language.code
+    return await source.responses.get(
+        key, lambda: _item(source, game, part, page, player, language)
+    )
 
 
 async def _item(
-    source: PageSource, game: str, part: str, page: int, player: str | None
+    source: PageSource, game: str, part: str, page: int, player: str | None, language: Language
 ) -> HttpResponse:
     table = source.hub.ladders.table(game, time.time())
     if table is None:
@@ -59,23 +64,24 @@ async def _item(
     crossed = [number for number, _ in rows.items[:_CROSSED]]
     return await source.render(
         _PARTS[part],
+        language,
         table=table,
         running=source.lookup.running_on_ladder(game, per_page=_BOARDS),
         rows=rows,
-        chart=_chart([row for _, row in rows.items]),
+        chart=_chart([row for _, row in rows.items], language),
         crossed=crossed,
-        columns=[">#", "Name", *(f">{number + 1}" for number in crossed)],
+        numbers=[f">{number + 1}" for number in crossed],
         cells=_cells(table),
         player=player,
         history=history,
-        plot=rating_plot(history.values()),
+        plot=rating_plot(history.values(), language.told),
         names=list(dict.fromkeys(row.name for _, row in rows.items))[:_CHARTED],
         sure=SURE,
         colours=COLOURS,
     )
 
 
-def _chart(rows: list[LadderStanding]) -> Markup:
+def _chart(rows: list[LadderStanding], language: Language) -> Markup:
     # All names in it are escaped.
     return Markup(
         rating_rows(
@@ -89,6 +95,7 @@ def _chart(rows: list[LadderStanding]) -> Markup:
                 if each.error is not None
             ],
             origin=AVERAGE,
+            tell=language.told,
         )
     )
 

@@ -33,6 +33,7 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     names = [each["name"] for each in descriptions]
     return await source.render(
         "lobby.html",
+        request.language,
         overview=overview,
         seeks=[seek for seek in overview.seeks if not seek.opponent],
         results=_results(overview, stored),

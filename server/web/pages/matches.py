@@ -40,6 +40,7 @@ from playout.server.web.match_data import (
 from playout.server.web.pages.source import PageSource, render_page
 from playout.server.web.parameters import Parameters, parse_id
 from playout.server.web.templates import modules
+from playout.server.web.texts import Language
 
 #: The most names that the form suggests.
 _SUGGESTED = 100
@@ -52,6 +53,7 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     chosen = {match_filter.game} if match_filter.game else set()
     return await source.render(
         "matches.html",
+        request.language,
         match_filter=match_filter,
         query={name: value for name, value in match_filter._asdict().items() if value},
         games=sorted({*games.names(), *chosen, *await source.archive.games()}),
@@ -72,12 +74,14 @@ MAX_MOVES = 400
 class Continuation(Struct, frozen=True, kw_only=True):
     """The positions after each of the tried moves, and the legal moves in the last one.
 
-    `actions` has all moves since the start of the match. `to_move` is 0 when the game is over.
+    `actions` has all moves since the start of the match. `to_move` is 0 when the game is over, and
+    `winner` until then; it is -1 for a tie.
     """
 
     positions: tuple[PositionData, ...]
     actions: tuple[int, ...]
     to_move: int
+    winner: int
     legal_moves: tuple[LegalMove, ...]
 
 
@@ -99,11 +103,12 @@ def continuation(match: MatchData, ply: int, moves: Sequence[int]) -> Continuati
         actions.append(action)
         view = position_view_of(game, states, actions, len(actions))
         positions.append(PositionData(ply=len(actions), view=view, action=action, player=mover))
-    over = bool(game.winner(states[-1]))
+    over = game.winner(states[-1])
     return Continuation(
         positions=tuple(positions),
         actions=tuple(actions),
         to_move=0 if over else game.current_player(states[-1]),
+        winner=over,
         legal_moves=() if over else legal_moves_of(game, states[-1]),
     )
 
@@ -151,9 +156,9 @@ async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
     name = "/".join(request.path)
     if "." in name:
         return await _download(source.archive, name)
-    data, policy = await source.lookup.data(name), source.hub.policy
+    data, policy, language = await source.lookup.data(name), source.hub.policy, request.language
     return await source.matches.get(
-        data, lambda: source.archive.run_in_thread(lambda: _page(data, policy))
+        data, lambda: source.archive.run_in_thread(lambda: _page(data, policy, language)), language
     )
 
 
@@ -171,14 +176,15 @@ async def _positions(source: PageSource, request: HttpRequest) -> HttpResponse:
     return await source.archive.run_in_thread(respond)
 
 
-def _page(data: MatchData, policy: Policy) -> HttpResponse:
+def _page(data: MatchData, policy: Policy, language: Language) -> HttpResponse:
     return render_page(
         "match.html",
+        language,
         match=data,
         data=encoded(data),
         numbers=move_numbers(data),
-        status_text=_status_text(data),
-        reason=data.result.text if data.result and data.result.reason != Reason.RULES else "",
+        status_text=_status_text(data, language),
+        reason=_reason(data, language),
         formats=_formats(data) if policy.stored else [],
         text=drawn(data.board, data.positions[-1].view),
         modules=modules("match.js"),
@@ -207,13 +213,21 @@ def move_numbers(data: MatchData) -> list[str]:
     ]
 
 
-def _status_text(data: MatchData) -> str:
+def _status_text(data: MatchData, language: Language) -> str:
     """The player to move, or the result."""
+    gettext = language.gettext
     if data.result is None:
-        return f"{data.players[data.to_move - 1]} to move"
+        return gettext("%(name)s to move") % {"name": data.players[data.to_move - 1]}
     if data.result.winner > 0:
-        return f"{data.players[data.result.winner - 1]} won"
-    return "A tie" if data.result.winner < 0 else "No result"
+        return gettext("%(name)s won") % {"name": data.players[data.result.winner - 1]}
+    return gettext("A tie") if data.result.winner < 0 else gettext("No result")
+
+
+def _reason(data: MatchData, language: Language) -> str:
+    """Why the match ended so, "" where the rules decided it."""
+    if data.result is None or data.result.reason == Reason.RULES:
+        return ""
+    return language.told(data.result.text)
 
 
 def _formats(data: MatchData) -> list[str]:

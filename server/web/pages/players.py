@@ -22,12 +22,15 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     list_all = parameters.choice("list", "rated", ("rated", "everybody")) == "everybody"
     if parameters.game is None and (list_all or not games):
         players = await source.archive.players(parameters.page, _PER_PAGE)
-        return await source.render("players.html", games=games, game="", players=players)
+        return await source.render(
+            "players.html", request.language, games=games, game="", players=players
+        )
     game = parameters.game or games[0]
     leaderboard = await source.archive.ratings(game)
     rows = page_of(list(enumerate(leaderboard.entries, 1)), parameters.page, _PER_PAGE)
     return await source.render(
         "players.html",
+        request.language,
         games=games,
         game=game,
         players=None,
@@ -46,9 +49,12 @@ async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
     match_filter = MatchFilter(player=player.name)
     return await source.render(
         "player.html",
+        request.language,
         player=player,
         plots={
-            each.game: rating_plot(version.history for version in each.versions)
+            each.game: rating_plot(
+                (version.history for version in each.versions), request.language.told
+            )
             for each in player.games
         },
         running=source.lookup.running(match_filter),

@@ -9,4 +9,4 @@ from playout.server.web.pages.source import PageSource
 async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
     """The page of a link, whose script accepts the seek; it may be open later."""
     seek = source.hub.lobby.get("/".join(request.path))
-    return await source.render("seek.html", seek=seek and seek.to_message())
+    return await source.render("seek.html", request.language, seek=seek and seek.to_message())

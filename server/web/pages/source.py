@@ -25,14 +25,12 @@ from playout.server.web.http import (
 )
 from playout.server.web.match_data import MatchData, MatchLookup
 from playout.server.web.templates import render
+from playout.server.web.texts import ENGLISH, Language
 
 T = TypeVar("T")
 
-_TITLES = {
-    http.NOT_FOUND: "Not found",
-    http.SERVICE_UNAVAILABLE: "Not available at the moment",
-    http.INTERNAL_SERVER_ERROR: "Something went wrong",
-}
+#: What a page depends on, beside its address.
+VARIES = {"Vary": "Accept-Encoding, Accept-Language, Cookie"}
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ class PageCache(Generic[T]):
 
 
 class MatchResponses:
-    """Responses with a whole match, each made once for all clients.
+    """Responses with a whole match, each made once for all clients of a language.
 
     Those of a running match are made again every second, for its clocks, and after a move.
     """
@@ -96,11 +94,14 @@ class MatchResponses:
         self._running: PageCache[HttpResponse] = PageCache(8, 1.0)
 
     async def get(
-        self, data: MatchData, make: Callable[[], Awaitable[HttpResponse]]
+        self,
+        data: MatchData,
+        make: Callable[[], Awaitable[HttpResponse]],
+        language: Language = ENGLISH,
     ) -> HttpResponse:
         """The response with this data."""
         cache = self._over if data.result else self._running
-        return await cache.get(data.match, make, version=data.positions)
+        return await cache.get((data.match, language.code), make, version=data.positions)
 
 
 @dataclass(frozen=True)
@@ -121,18 +122,21 @@ class PageSource:
     frames: MatchResponses = field(default_factory=MatchResponses)
     sections: PageCache[Markup] = field(default_factory=lambda: PageCache(16))
 
-    def render(self, name: str, **context: object) -> Deferred[HttpResponse]:
+    def render(self, name: str, language: Language, **context: object) -> Deferred[HttpResponse]:
         """A template rendered as a response, in a worker thread; so are generators in `context`."""
-        return self.archive.run_in_thread(lambda: render_page(name, http.OK, **context))
+        return self.archive.run_in_thread(lambda: render_page(name, language, http.OK, **context))
 
 
 #: A page: responds to a request, and may wait for the archive.
 Page = Callable[[PageSource, HttpRequest], Coroutine[Any, Any, HttpResponse]]
 
 
-def render_page(name: str, status: int = http.OK, **context: object) -> HttpResponse:
+def render_page(
+    name: str, language: Language, status: int = http.OK, **context: object
+) -> HttpResponse:
     """A template rendered as a response: slow for a long match, so use `PageSource.render`."""
-    return compressed(HttpResponse(render(name, **context), status, HTML))
+    body = render(name, language, **context)
+    return compressed(HttpResponse(body, status, HTML, headers=VARIES))
 
 
 def page_handler(source: PageSource, index: Page, item: Page | None = None) -> Handler:
@@ -145,7 +149,13 @@ def page_handler(source: PageSource, index: Page, item: Page | None = None) -> H
     return handle
 
 
-def error_as_page(error: HttpError) -> HttpResponse:
+def error_as_page(error: HttpError, language: Language) -> HttpResponse:
     """The response for an error, as a page."""
-    title = _TITLES.get(error.status, "Invalid request")
-    return render_page("error.html", error.status, title=title, text=str(error))
+    titles = {
+        http.NOT_FOUND: language.gettext("Not found"),
+        http.SERVICE_UNAVAILABLE: language.gettext("Not available at the moment"),
+        http.INTERNAL_SERVER_ERROR: language.gettext("Something went wrong"),
+    }
+    title = titles.get(error.status, language.gettext("Invalid request"))
+    text = language.told(str(error))
+    return render_page("error.html", language, error.status, title=title, text=text)

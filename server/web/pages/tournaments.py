@@ -24,9 +24,10 @@ from playout.server.web.http import (
     HttpResponse,
     cacheable_response,
 )
-from playout.server.web.pages.source import PageSource
+from playout.server.web.pages.source import VARIES, PageSource
 from playout.server.web.parameters import Parameters, parse_id
 from playout.server.web.templates import render
+from playout.server.web.texts import Language
 
 # The summary of the cluster on which the entrants of a tournament run.
 
@@ -107,6 +108,7 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
             unreadable.add(tournament)
     return await source.render(
         "tournaments.html",
+        request.language,
         tournaments=tournaments,
         running=Counter(room.record.tournament for room in source.hub.rooms.values()),
         progress=progress,
@@ -118,11 +120,12 @@ async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
     """A tournament: its page or, for `?part=`, a section that changes while it runs."""
     tournament = parse_id("/".join(request.path))
     part = Parameters(request, ("part",)).choice("part", "page", _PARTS)
-    key = "tournament", tournament, part
-    return await source.responses.get(key, lambda: _item(source, tournament, part))
+    language = request.language
+    key = "tournament", tournament, part, language.code
+    return await source.responses.get(key, lambda: _item(source, tournament, part, language))
 
 
-async def _item(source: PageSource, tournament: str, part: str) -> HttpResponse:
+async def _item(source: PageSource, tournament: str, part: str, language: Language) -> HttpResponse:
     record = await source.archive.tournament(tournament)
     if record is None:
         raise HttpError(http.NOT_FOUND, f"There is no tournament {tournament!r}.")
@@ -130,6 +133,7 @@ async def _item(source: PageSource, tournament: str, part: str) -> HttpResponse:
     ended = await source.archive.matches(match_filter, per_page=_LATEST)
     body = render(
         _PARTS[part],
+        language,
         record=record,
         running=source.lookup.running(match_filter, per_page=_BOARDS),
         cluster=_cluster(source, tournament),
@@ -137,9 +141,9 @@ async def _item(source: PageSource, tournament: str, part: str) -> HttpResponse:
         headline=headline(record.report),
         summary=summary(record.report),
         left_s=_left_s(record, ended),
-        sections=await _sections(source, record) if part != "progress" else "",
+        sections=await _sections(source, record, language) if part != "progress" else "",
     )
-    return cacheable_response(body, HTML)
+    return cacheable_response(body, HTML, headers=VARIES)
 
 
 def _cluster(source: PageSource, tournament: str) -> ClusterSummary | None:
@@ -155,16 +159,17 @@ _PARTS = {
 }
 
 
-async def _sections(source: PageSource, record: TournamentRecord) -> Markup:
+async def _sections(source: PageSource, record: TournamentRecord, language: Language) -> Markup:
     """The report as HTML, made in a thread and cached: for many entrants it takes seconds."""
 
     async def make() -> Markup:
-        return await source.archive.run_in_thread(lambda: _html(record))
+        return await source.archive.run_in_thread(lambda: _html(record, language))
 
-    return await source.sections.get(record.tournament, make, version=record.report)
+    key = record.tournament, language.code
+    return await source.sections.get(key, make, version=record.report)
 
 
-def _html(record: TournamentRecord) -> Markup:
+def _html(record: TournamentRecord, language: Language) -> Markup:
     names = [each.name for each in record.spec.entrants]
 
     def link(entrants: CellEntrants) -> str:
@@ -177,7 +182,7 @@ def _html(record: TournamentRecord) -> Markup:
         return f"/matches?{urlencode(query)}"
 
     # It escapes names and versions.
-    return Markup("\n".join(html.sections(record.report, link)))
+    return Markup("\n".join(html.sections(record.report, link, language.told)))
 
 
 def _left_s(record: TournamentRecord, ended: ResultPage[MatchRow]) -> float | None:

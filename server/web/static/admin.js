@@ -6,6 +6,7 @@ import { html } from "./elements.js";
 import { updateKeyedList } from "./keyed_list.js";
 import { matchAddress } from "./navigation.js";
 import { ServerConnection } from "./server_connection.js";
+import { gettext, listText, ngettext, numberText, pgettext, told } from "./texts.js";
 import { gameText } from "./wording.js";
 
 const EVERY_MS = 5000;
@@ -42,7 +43,8 @@ async function refresh() {
     if (error.code === "lost") return; // the next welcome begins again
     if (error.code !== "not_allowed") throw error;
     if (!find("administration").hidden) return location.reload(); // which removes all data
-    find("gate").textContent = `This page is for administrators of the server. ${connection.name} is not one: ${error.message}.`;
+    const values = { name: connection.name, reason: error.message };
+    find("gate").textContent = gettext("This page is for administrators of the server. %(name)s is not one: %(reason)s.", values);
   }
 }
 
@@ -51,13 +53,13 @@ async function show() {
   const listing = await connection.request({ type: "list" });
   find("gate").hidden = true;
   find("administration").hidden = false;
-  find("health").textContent = state.fault ? `Not healthy: ${state.fault}` : "The server is healthy.";
+  find("health").textContent = state.fault ? gettext("Not healthy: %(fault)s", { fault: state.fault }) : gettext("The server is healthy.");
   find("warning").textContent = state.warning ?? "";
-  find("jobs").replaceChildren(...(state.jobs ?? ["no jobs"]).map((job) => html("li", {}, job)));
-  rowsOf("Limits").replaceChildren(...state.limits.map(({ name, value }) => row([`--${name.replaceAll("_", "-")}`, value])));
-  rowsOf("Metrics").replaceChildren(...state.metrics.map(({ name, value, text }) => row([name, rounded(value), text])));
+  find("jobs").replaceChildren(...(state.jobs ?? ["no jobs"]).map((job) => html("li", {}, told(job))));
+  rowsOf(gettext("Limits")).replaceChildren(...state.limits.map(({ name, value }) => row([`--${name.replaceAll("_", "-")}`, value])));
+  rowsOf(gettext("Metrics")).replaceChildren(...state.metrics.map(({ name, value, text }) => row([name, rounded(value), text])));
   const errors = (state.errors ?? []).map(({ at, level, text }) => html("li", { class: "log" }, `${moment(at)} ${level}: ${text}`));
-  find("errors").replaceChildren(...(errors.length ? errors : [html("li", { class: "muted" }, "None since the start.")]));
+  find("errors").replaceChildren(...(errors.length ? errors : [html("li", { class: "muted" }, gettext("None since the start."))]));
   find("more").hidden = Math.max(listing.players.length, listing.matches.length) < LISTED;
   showPresent(listing.players);
   showMatches(listing.matches);
@@ -70,7 +72,7 @@ function row(values) {
 }
 
 function rounded(value) {
-  return Number.isInteger(value) ? value.toLocaleString("en") : value.toPrecision(3);
+  return Number.isInteger(value) ? numberText(value) : numberText(Number(value.toPrecision(3)));
 }
 
 /** The connected names, each once with the number of its sessions. */
@@ -85,13 +87,15 @@ function showPresent(players) {
     "name",
     sessions,
     ({ name }) => {
-      const text = `Kick ${name}? All its sessions end, and its running matches are lost.`;
-      const kick = button("Kick", name, () => confirm(text) && change({ type: "kick", name }, `${name} was kicked.`));
+      const text = gettext("Kick %(name)s? All its sessions end, and its running matches are lost.", { name });
+      const done = gettext("%(name)s was kicked.", { name });
+      const kick = button(gettext("Kick"), name, () => confirm(text) && change({ type: "kick", name }, done));
       return html("li", { class: "row apart" }, html("span", { class: "name" }), kick);
     },
     ({ firstElementChild }, { name, role, guest, count }) => {
-      const kind = guest ? `${role}, guest` : role;
-      firstElementChild.textContent = `${name} · ${kind}${count > 1 ? ` · ${count} sessions` : ""}`;
+      const kind = listText([told(role), guest && gettext("guest")].filter(Boolean));
+      const sessions = count > 1 && ngettext("%(num)s session", "%(num)s sessions", count);
+      firstElementChild.textContent = [name, kind, sessions].filter(Boolean).join(" · ");
     },
   );
 }
@@ -104,8 +108,9 @@ function showMatches(matches) {
     ({ match, players, game }) => {
       const names = players.join(" – ");
       const link = html("a", { class: "name", href: matchAddress(match) }, names);
-      const text = `Abort the match ${names}? It ends without a result.`;
-      const abort = button("Abort", names, () => confirm(text) && change({ type: "abort", match }, "The match was aborted."));
+      const text = gettext("Abort the match %(names)s? It ends without a result.", { names });
+      const done = gettext("The match was aborted.");
+      const abort = button(gettext("Abort"), names, () => confirm(text) && change({ type: "abort", match }, done));
       return html("li", { class: "row apart" }, html("span", {}, link, ` · ${gameText(game)}`), abort);
     },
   );
@@ -115,43 +120,48 @@ function showBots(players, limits) {
   const most = limits.find(({ name }) => name === "bots").value;
   const bots = (connection.welcome.bots ?? []).map(({ name, level, player }) => {
     const playing = players.filter((each) => each.name === name).length;
-    return html("li", {}, html("b", { class: "name" }, name), ` · ${level ?? "no level"} · ${playing} playing · `, html("code", {}, player));
+    const facts = [level ? told(level[0].toUpperCase() + level.slice(1)) : gettext("no level"), gettext("%(num)s playing", { num: playing })];
+    return html("li", {}, html("b", { class: "name" }, name), ` · ${facts.join(" · ")} · `, html("code", {}, player));
   });
-  find("bots").replaceChildren(...bots, html("li", { class: "muted" }, `At most ${most} at once.`));
+  find("bots").replaceChildren(...bots, html("li", { class: "muted" }, gettext("At most %(num)s at once.", { num: most })));
 }
 
 // Accounts.
 
 async function search() {
   const { accounts, total } = await connection.request({ type: "list_accounts", search: find("search-text").value });
-  find("found").textContent = total > accounts.length ? `The first ${accounts.length} of ${total}` : `${total} found`;
-  rowsOf("Accounts").replaceChildren(...accounts.map(accountRow));
+  find("found").textContent = total > accounts.length ? gettext("The first %(num)s of %(total)s", { num: accounts.length, total }) : gettext("%(num)s found", { num: total });
+  rowsOf(gettext("Accounts")).replaceChildren(...accounts.map(accountRow));
 }
 
 function accountRow({ name, created_at, administrator, locked, bot }) {
   const link = html("a", { href: `/players/${encodeURIComponent(name)}` }, name);
-  const status = [administrator && "administrator", bot && "bot", locked && "locked"].filter(Boolean).join(", ");
+  const status = listText([administrator && gettext("administrator"), bot && gettext("bot"), locked && gettext("locked")].filter(Boolean));
   const buttons = administrator || bot ? [] : [
-    button("Rename", name, () => rename(name)),
-    button(locked ? "Unlock" : "Lock", name, () => lock(name, !locked)),
-    button("New link", name, () => renew(name)),
+    button(gettext("Rename"), name, () => rename(name)),
+    button(locked ? gettext("Unlock") : pgettext("account", "Lock"), name, () => lock(name, !locked)),
+    button(gettext("New link"), name, () => renew(name)),
   ];
   const cells = [link, day(created_at), status, html("div", { class: "row nowrap" }, ...buttons)];
   return html("tr", {}, ...cells.map((cell, at) => html("td", { class: at === 0 && "who" }, cell)));
 }
 
 async function rename(name) {
-  const newName = prompt(`New name of ${name}; the token stays valid, and played matches keep the old name.`, name)?.trim();
-  if (newName) await change({ type: "change_account", name, new_name: newName }, `${name} is now ${newName}.`);
+  const question = gettext("New name of %(name)s; the token stays valid, and played matches keep the old name.", { name });
+  const newName = prompt(question, name)?.trim();
+  const done = gettext("%(name)s is now %(newName)s.", { name, newName });
+  if (newName) await change({ type: "change_account", name, new_name: newName }, done);
 }
 
 async function lock(name, locked) {
-  if (locked && !confirm(`Lock ${name}? Nobody can use the name until you unlock it, and its running matches are lost.`)) return;
-  await change({ type: "change_account", name, locked }, `${name} is ${locked ? "locked" : "unlocked"}.`);
+  const question = gettext("Lock %(name)s? Nobody can use the name until you unlock it, and its running matches are lost.", { name });
+  if (locked && !confirm(question)) return;
+  const done = locked ? gettext("%(name)s is locked.", { name }) : gettext("%(name)s is unlocked.", { name });
+  await change({ type: "change_account", name, locked }, done);
 }
 
 async function renew(name) {
-  if (!confirm(`Make a new link for ${name}? The token that is in use becomes invalid.`)) return;
+  if (!confirm(gettext("Make a new link for %(name)s? The token that is in use becomes invalid.", { name }))) return;
   const answer = await change({ type: "change_account", name, new_token: true }, "");
   if (answer) showLinks(answer.accounts);
 }
@@ -169,7 +179,7 @@ async function create(event) {
 /** Show the links of accounts with new tokens. */
 function showLinks(accounts) {
   const links = accounts.map(({ name, token }) => [name, `${location.origin}/invite#${encodeURIComponent(name)}:${token}`]);
-  rowsOf("Links of accounts").replaceChildren(...links.map(([name, link]) =>
+  rowsOf(gettext("Links of accounts")).replaceChildren(...links.map(([name, link]) =>
     html("tr", {}, html("td", { class: "who" }, name), html("td", {}, html("code", {}, link)))));
   find("links").hidden = false;
   find("links-title").focus();
@@ -178,7 +188,7 @@ function showLinks(accounts) {
 // Requests.
 
 function button(text, subject, onClick) {
-  const element = html("button", { type: "button", class: "button small", "aria-label": `${text} ${subject}` }, text);
+  const element = html("button", { type: "button", class: "button small", "aria-label": gettext("%(action)s %(subject)s", { action: text, subject }) }, text);
   element.addEventListener("click", onClick);
   return element;
 }
@@ -205,7 +215,7 @@ find("search").addEventListener("submit", (event) => {
 find("create").addEventListener("submit", create);
 find("print").addEventListener("click", () => print());
 find("hide-links").addEventListener("click", () => {
-  rowsOf("Links of accounts").replaceChildren();
+  rowsOf(gettext("Links of accounts")).replaceChildren();
   find("links").hidden = true;
 });
 document.addEventListener("visibilitychange", () => !document.hidden && connection.welcome && refresh());

@@ -1,6 +1,7 @@
 // Sounds, and notices while the page is hidden. Both are choices, which the browser keeps.
 
 import { read, write } from "./storage.js";
+import { gettext } from "./texts.js";
 
 const KEYS = { sounds: "sounds", notices: "notices" };
 /** The tones of each sound: frequency in Hz, start and length in seconds. */
@@ -75,7 +76,7 @@ export class Alerts {
     if (this.#notices.checked && allowed() === "default") await Notification.requestPermission();
     if (this.#notices.checked && allowed() !== "granted") {
       this.#notices.checked = false;
-      this.#fault.textContent = "Your browser does not allow this page to show notices.";
+      this.#fault.textContent = gettext("Your browser does not allow this page to show notices.");
     }
     write(KEYS.notices, this.#notices.checked ? "on" : "off");
   }

@@ -3,6 +3,7 @@
 import { candidateTable, isGuided } from "./candidate_table.js";
 import { html } from "./elements.js";
 import { percent } from "./match_text.js";
+import { gettext, listText, ngettext, numberText } from "./texts.js";
 
 /** More visits than this per simulation are from a search before. */
 const KEPT = 1.05;
@@ -12,8 +13,16 @@ const HEAT = {
   search: ({ visits }, all) => visits / all,
   policy: ({ prior }) => prior ?? 0,
 };
-const LABELS = { nothing: "Nothing", search: "Visits of the search", policy: "Policy of the net" };
-const PROVEN = { 1: "a proven win", 0: "a proven tie", [-1]: "a proven loss" };
+const LABELS = {
+  nothing: gettext("Nothing"),
+  search: gettext("Visits of the search"),
+  policy: gettext("Policy of the net"),
+};
+const PROVEN = {
+  1: gettext("a proven win"),
+  0: gettext("a proven tie"),
+  [-1]: gettext("a proven loss"),
+};
 
 /** Fills a panel. `onPoint(cells)` is called with the cells of the candidate under the pointer or
  * the focus, [] for none. `onHeat(shares)` is called with a share from 0 to 1 for each cell of a
@@ -38,9 +47,10 @@ export class AnalysisPanel {
     this.#choice.hidden = !this.#candidates.some(isGuided);
     this.#showHeat();
     if (!info) return this.#text.replaceChildren();
-    const parts = [html("p", {}, `${players[player - 1]} on ${view.name}: ${summary(info, view.candidates)}`)];
+    const said = { name: players[player - 1], move: view.name, text: summary(info, view.candidates) };
+    const parts = [html("p", {}, gettext("%(name)s on %(move)s: %(text)s", said))];
     if (view.pv?.length) {
-      const label = html("span", { class: "muted" }, "Expected: ");
+      const label = html("span", { class: "muted" }, gettext("Expected:"), " ");
       parts.push(html("p", { class: "pv" }, label, view.pv.join(" ")));
     }
     if (view.candidates?.length) {
@@ -55,7 +65,7 @@ export class AnalysisPanel {
       const button = html("input", { type: "radio", name: "heat", value, checked });
       return html("label", { class: "row nowrap" }, button, label);
     });
-    const legend = html("legend", {}, "On the board");
+    const legend = html("legend", {}, gettext("On the board"));
     const choice = html("fieldset", { class: "field small" }, legend, ...options);
     choice.addEventListener("change", () => this.#showHeat());
     return choice;
@@ -70,10 +80,6 @@ export class AnalysisPanel {
   }
 }
 
-function count(number, noun) {
-  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
-}
-
 /** "a proven win; 61.0 % to win; 20,000 simulations, depth 11, 0.98 s". If the candidates have more
  * visits than there were simulations, the search went on with a tree from before. */
 export function summary(info, candidates = []) {
@@ -81,13 +87,13 @@ export function summary(info, candidates = []) {
   const visits = (candidates ?? []).reduce((sum, candidate) => sum + candidate.visits, 0);
   const isGiven = (value) => value !== null && value !== undefined;
   const effort = [
-    isGiven(simulations) && count(simulations, "simulation"),
-    isGiven(depth) && `depth ${depth}`,
-    isGiven(seconds) && `${seconds.toFixed(2)} s`,
-    isGiven(simulations) && visits > KEPT * simulations && "tree kept from before",
+    isGiven(simulations) && ngettext("%(num)s simulation", "%(num)s simulations", simulations),
+    isGiven(depth) && gettext("depth %(number)s", { number: depth }),
+    isGiven(seconds) && gettext("%(number)s s", { number: numberText(seconds, 2) }),
+    isGiven(simulations) && visits > KEPT * simulations && gettext("tree kept from before"),
   ].filter(Boolean);
-  const parts = [effort.join(", ")];
-  if (isGiven(rate)) parts.unshift(`${percent(rate)} to win`);
+  const parts = [listText(effort)];
+  if (isGiven(rate)) parts.unshift(gettext("%(percent)s to win", { percent: percent(rate) }));
   if (isGiven(proven)) parts.unshift(PROVEN[proven]);
-  return parts.filter(Boolean).join("; ");
+  return parts.filter(Boolean).join(gettext("; "));
 }

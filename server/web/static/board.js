@@ -7,6 +7,7 @@ import * as hexagons from "./hexagons.js";
 import { MoveDialog } from "./move_dialog.js";
 import { commonStart, exact, grips, nextCells, pick, slides, targetOf } from "./move_selection.js";
 import { keyOf, piece, pieceOf } from "./pieces.js";
+import { gettext, listText, told } from "./texts.js";
 
 /** The width of a cell in units of the drawing. */
 const CELL = 40;
@@ -176,7 +177,7 @@ export class BoardView {
     const attributes = {
       class: `board is-${board.geometry} is-${board.piece} is-${board.surface ?? "plain"}${small ? " is-small" : ""}`,
       viewBox: box.map((each, at) => (at < 2 ? each - edge : each + 2 * edge)).join(" "),
-      ...(small ? { "aria-hidden": "true" } : { role: "grid", "aria-label": label ?? "Board" }),
+      ...(small ? { "aria-hidden": "true" } : { role: "grid", "aria-label": label ?? gettext("Board") }),
     };
     for (const [key, value] of Object.entries(attributes)) this.#svg.setAttribute(key, value);
     this.#svg.append(this.#ground(width, height));
@@ -418,17 +419,20 @@ export class BoardView {
     const content = contentName(this.#board, this.#view, cell, this.#options.players);
     const words = [cellName(this.#board, cell), ...(content ? [content] : [])];
     words.push(...edgeNames(this.#board, cell, this.#options.players));
-    if (this.#view.last.includes(cell)) words.push("last move");
-    if (this.#view.winning?.includes(cell)) words.push("won by this");
-    if (this.#view.checked?.includes(cell)) words.push("in check");
+    if (this.#view.last.includes(cell)) words.push(gettext("last move"));
+    if (this.#view.winning?.includes(cell)) words.push(gettext("won by this"));
+    if (this.#view.checked?.includes(cell)) words.push(gettext("in check"));
     const owner = this.#view.blocks?.[blockOf(this.#board, cell)];
-    if (owner) words.push(`block of ${pieceName(this.#board, owner, this.#options.players)}`);
-    if ((this.#pending?.cells ?? this.#picked).includes(cell)) words.push("picked");
-    if (this.#pending?.cells.at(-1) === cell) words.push("play it by a second click");
-    if (this.#marked.has(cell)) words.push("marked");
-    if (this.#planned.includes(cell)) words.push("chosen in advance");
-    if (this.#targets.has(cell)) words.push("can be played");
-    return words.join(", ");
+    if (owner) {
+      const name = pieceName(this.#board, owner, this.#options.players);
+      words.push(gettext("block of %(name)s", { name }));
+    }
+    if ((this.#pending?.cells ?? this.#picked).includes(cell)) words.push(gettext("picked"));
+    if (this.#pending?.cells.at(-1) === cell) words.push(gettext("play it by a second click"));
+    if (this.#marked.has(cell)) words.push(gettext("marked"));
+    if (this.#planned.includes(cell)) words.push(gettext("chosen in advance"));
+    if (this.#targets.has(cell)) words.push(gettext("can be played"));
+    return listText(words);
   }
 
   /** Have all cells been picked, and several moves have them? */
@@ -477,15 +481,15 @@ export class BoardView {
 
   /** Show the buttons of the move that waits. */
   #showPending({ action, name }) {
-    const play = this.#button(`Play ${name}`, () => this.#options.onChoose?.(action));
-    const cancel = this.#button("Cancel", () => this.#confirm(-1), "button");
+    const play = this.#button(gettext("Play %(move)s", { move: told(name) }), () => this.#options.onChoose?.(action));
+    const cancel = this.#button(gettext("Cancel"), () => this.#confirm(-1), "button");
     this.#setButtons(play, cancel);
   }
 
   /** Show buttons for moves that cannot be completed by clicking a cell. */
   #showButtons(moves) {
     const buttons = moves.map(({ action, name }) => {
-      const text = name.charAt(0).toUpperCase() + name.slice(1);
+      const text = told(name.charAt(0).toUpperCase() + name.slice(1));
       return this.#button(text, () => this.#choose(action));
     });
     const hadFocus = this.#buttons.querySelector(":focus-visible") !== null;
@@ -616,7 +620,8 @@ export class BoardView {
     this.#tapped = target;
     this.#preview(target);
     this.#layers.picked.show(new Map([[target, "picked"]]));
-    const button = this.#button(`Play ${cellName(this.#board, target)}`, () => this.#click(target));
+    const text = gettext("Play %(move)s", { move: cellName(this.#board, target) });
+    const button = this.#button(text, () => this.#click(target));
     this.#setButtons(button);
     return true;
   }

@@ -1,5 +1,7 @@
 // The places and the names of the cells of a board. Uses no element of a page.
 
+import { gettext, ngettext, pgettext, told } from "./texts.js";
+
 /** The layout of a board ({rows, columns, geometry}): its rows and columns as drawn, and functions
  * from a cell to its place and back. A single heap is wrapped into rows. Flipping turns a grid by 180
  * degrees; where pieces fall, it swaps left and right. */
@@ -84,30 +86,34 @@ export function isUsed(board, cell) {
 export function cellName(board, cell) {
   const row = Math.floor(cell / board.columns);
   const column = cell % board.columns;
-  if (isSingleHeap(board)) return `${cell + 1} of ${board.columns}`;
-  if (board.geometry === "heap") return `heap ${row + 1}, ${board.cell_labels[cell] || "unused"}`;
+  if (isSingleHeap(board)) return gettext("%(number)s of %(count)s", { number: cell + 1, count: board.columns });
+  if (board.geometry === "heap") return gettext("heap %(number)s, %(cell)s", { number: row + 1, cell: board.cell_labels[cell] || gettext("unused") });
   if (board.geometry === "columns") {
-    return `column ${board.column_labels[column]}, row ${board.rows - row}`;
+    return gettext("column %(column)s, row %(row)s", { column: board.column_labels[column], row: board.rows - row });
   }
-  if (board.cell_labels?.length) return board.cell_labels[cell] || "unused";
+  if (board.cell_labels?.length) return board.cell_labels[cell] || gettext("unused");
   return `${board.column_labels[column] ?? column + 1}${board.row_labels[row]}`;
 }
 
 /** The names of the edges of a cell that belong to a player, such as "top edge of Ada". */
 export function edgeNames({ rows, columns, edges = [] }, cell, players) {
   const [row, column] = [Math.floor(cell / columns), cell % columns];
-  const sides = { top: row === 0, right: column === columns - 1, bottom: row === rows - 1, left: column === 0 };
-  return Object.entries(sides)
-    .map(([side, isThere], at) => isThere && edges[at] && `${side} edge of ${playerName(edges[at], players)}`)
-    .filter(Boolean);
+  const nameOf = (at) => ({ name: playerName(edges[at], players) });
+  const sides = [
+    row === 0 && edges[0] && gettext("top edge of %(name)s", nameOf(0)),
+    column === columns - 1 && edges[1] && gettext("right edge of %(name)s", nameOf(1)),
+    row === rows - 1 && edges[2] && gettext("bottom edge of %(name)s", nameOf(2)),
+    column === 0 && edges[3] && gettext("left edge of %(name)s", nameOf(3)),
+  ];
+  return sides.filter(Boolean);
 }
 
 /** The colours of the pieces of player 1 and player 2, by the surface of the board. */
 const COLOURS = {
-  checkered: ["white", "black"],
-  wood: ["black", "white"],
-  green: ["black", "white"],
-  blue: ["red", "yellow"],
+  checkered: [gettext("white"), gettext("black")],
+  wood: [gettext("black"), gettext("white")],
+  green: [gettext("black"), gettext("white")],
+  blue: [gettext("red"), gettext("yellow")],
 };
 
 /** How the pieces of a player look, such as "white" or "X"; undefined where the page gives them the
@@ -120,13 +126,14 @@ export function lookOf({ surface, piece, geometry }, seat) {
 /** The name of the piece on a cell, such as "white pawn"; `players` are the names of player 1 and
  * player 2, and `kind` is the kind of the piece, if there are several. */
 export function pieceName(board, value, players, kind = "") {
-  if (board.geometry === "heap") return value ? board.piece : "taken";
-  if (value === 0) return kind.endsWith("line") ? `no ${kind}` : "empty";
-  if (value !== 1 && value !== 2) return kind || String(value);
+  if (board.geometry === "heap") return value ? told(board.piece) : gettext("taken");
+  if (value === 0) return kind.endsWith("line") ? gettext("no %(piece)s", { piece: told(kind) }) : gettext("empty");
+  if (value !== 1 && value !== 2) return told(kind) || String(value);
   const look = lookOf(board, value);
   if (board.piece === "mark" && look) return look;
-  if (look) return `${look} ${kind || board.piece}`;
-  return `${kind || board.piece} of ${playerName(value, players)}`;
+  const piece = kindText(board, kind || board.piece);
+  if (look) return gettext("%(look)s %(piece)s", { look, piece });
+  return gettext("%(piece)s of %(name)s", { piece, name: playerName(value, players) });
 }
 
 /** What is on a cell of a position, in words; "" for a cell that is not used. */
@@ -134,14 +141,20 @@ export function contentName(board, { cells, kinds, counts }, cell, players) {
   if (!isUsed(board, cell)) return "";
   if (!counts) return pieceName(board, cells[cell] ?? 0, players, kinds?.[cell]);
   // The pits of player 2 are those of the first row.
-  return `${seedsName(counts[cell])} of ${playerName(cell < board.columns ? 2 : 1, players)}`;
+  const name = playerName(cell < board.columns ? 2 : 1, players);
+  return gettext("%(seeds)s of %(name)s", { seeds: seedsName(counts[cell]), name });
+}
+
+/** The name of a kind of piece. Languages may have other words for the kings of chess and draughts. */
+export function kindText({ piece }, kind) {
+  return kind === "king" && piece !== "figure" ? pgettext("draughts", "king") : told(kind);
 }
 
 /** The number of seeds in a pit, in words. */
 export function seedsName(count) {
-  return count === 1 ? "1 seed" : `${count} seeds`;
+  return ngettext("%(num)s seed", "%(num)s seeds", count);
 }
 
 function playerName(seat, players) {
-  return players?.[seat - 1] ?? `player ${seat}`;
+  return players?.[seat - 1] ?? gettext("player %(number)s", { number: seat });
 }

@@ -1,6 +1,8 @@
 // Asks a bot of the server about positions, one at a time, and keeps what it says. Uses no element
 // of a page.
 
+import { told } from "./texts.js";
+
 /** Wait before a question is sent: who browses quickly asks about the last position only. */
 const PAUSE_MS = 250;
 
@@ -54,7 +56,7 @@ export class BotAnalysis {
     if (event.type === "analysis_update") {
       this.info = event.info ?? this.info;
       this.over = event.over ?? false;
-      this.text = event.text ?? "";
+      this.text = told(event.text ?? "");
       if (this.over) this.#id = null;
     }
     this.#onChange();

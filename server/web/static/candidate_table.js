@@ -2,6 +2,7 @@
 
 import { html } from "./elements.js";
 import { percent } from "./match_text.js";
+import { gettext, numberText } from "./texts.js";
 
 const ROWS = 8;
 
@@ -11,14 +12,14 @@ const ROWS = 8;
  * `onChoose(candidate)` for a click. */
 export function candidateTable(candidates, played, { onPoint, onChoose }) {
   const isGuidedByNet = candidates.some(isGuided);
-  const columns = ["Visits", "Win rate", ...(isGuidedByNet ? ["Policy"] : [])];
+  const columns = [gettext("Visits"), gettext("Win rate"), ...(isGuidedByNet ? [gettext("Policy")] : [])];
   const heads = columns.map((text) => cell("th", text, "number"));
-  const head = html("thead", {}, html("tr", {}, cell("th", "Move"), ...heads));
+  const head = html("thead", {}, html("tr", {}, cell("th", gettext("Move")), ...heads));
   const rows = shown(candidates, played).map((candidate) => {
     const { name, visits, win_rate: rate, prior, cells } = candidate;
     const button = html("button", { type: "button", class: "candidate" }, name);
-    if (name === played) button.append(html("span", { class: "muted" }, " played"));
-    const numbers = [visits ? visits.toLocaleString("en") : "–", visits ? percent(rate) : "–"];
+    if (name === played) button.append(" ", html("span", { class: "muted" }, gettext("played")));
+    const numbers = [visits ? numberText(visits) : "–", visits ? percent(rate) : "–"];
     if (isGuidedByNet) numbers.push(percent(prior ?? 0));
     const row = html("tr", {}, html("td", {}, button), ...numbers.map((text) => cell("td", text, "number")));
     const point = () => onPoint(cells ?? []);
@@ -31,7 +32,7 @@ export function candidateTable(candidates, played, { onPoint, onChoose }) {
     return row;
   });
   const table = html("table", { class: "table" }, head, html("tbody", {}, ...rows));
-  const attributes = { class: "scroll", tabindex: 0, role: "region", "aria-label": "Candidate moves" };
+  const attributes = { class: "scroll", tabindex: 0, role: "region", "aria-label": gettext("Candidate moves") };
   return html("div", attributes, table);
 }
 

@@ -1,7 +1,9 @@
 // The captured pieces of each player, beside the name of the opponent who has captured them.
 
+import { kindText } from "./board_layout.js";
 import { html, svg } from "./elements.js";
 import { pieceOf } from "./pieces.js";
+import { gettext, listText } from "./texts.js";
 
 /** More pieces of a kind are shown as one, and their number. */
 const DRAWN = 3;
@@ -28,9 +30,12 @@ export function leadOf(material, view, owner) {
 export function showCaptures(place, { material, piece, surface }, first, now, player) {
   const pieces = captured(material, first, now, 3 - player);
   const lead = leadOf(material, now, player);
-  const names = pieces.map(([kind, count]) => `${count} ${kind}`);
-  const words = [names.length && `captured: ${names.join(", ")}`, lead > 0 && `ahead by ${lead}`];
-  const text = words.filter(Boolean).join("; ");
+  const names = listText(pieces.map(([kind, count]) => `${count} ${kindText({ piece }, kind)}`));
+  const words = [
+    names && gettext("captured: %(pieces)s", { pieces: names }),
+    lead > 0 && gettext("ahead by %(number)s", { number: lead }),
+  ];
+  const text = words.filter(Boolean).join(gettext("; "));
   if (place.dataset.shown === text) return;
   place.dataset.shown = text;
   const draw = (kind) =>

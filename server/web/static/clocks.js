@@ -3,6 +3,8 @@
 // A clockState is the time that a player has left, {main_s, periods}; a timeControl is the time that
 // a clock starts with, {main_s, increment_s, periods, period_s}. See "Clocks" in docs/protocol.md.
 
+import { gettext } from "./texts.js";
+
 const LOW_S = 10, DAY_S = 86_400;
 
 /** The clockState after a clock has run for `elapsed` seconds more. */
@@ -20,7 +22,7 @@ export function formatClock(clockState, timeControl) {
     seconds = timeControl.period_s;
     periods -= 1;
   }
-  const rest = periods > 0 ? `${periods} × ${timeControl.period_s} s` : "";
+  const rest = periods > 0 ? gettext("%(count)s × %(seconds)s s", { count: periods, seconds: timeControl.period_s }) : "";
   return { time: formatSeconds(seconds), periods: rest, low: seconds < LOW_S && periods === 0 };
 }
 
@@ -31,13 +33,18 @@ export function isCorrespondence({ main_s, periods, period_s }) {
 
 /** 9.4, 0:10, 1:05, 1:00:00, 2 d 3 h. Shows tenths below ten seconds. */
 export function formatSeconds(seconds) {
-  if (seconds >= DAY_S) return `${Math.floor(seconds / DAY_S)} d ${Math.floor((seconds % DAY_S) / 3600)} h`;
+  if (seconds >= DAY_S) return daysText(seconds);
   if (seconds < LOW_S) return (Math.floor(seconds * 10) / 10).toFixed(1);
   const whole = Math.ceil(seconds);
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
   const two = (number) => String(number).padStart(2, "0");
   const start = hours ? `${hours}:${two(minutes)}` : String(minutes);
   return `${start}:${two(whole % 60)}`;
+}
+
+function daysText(seconds) {
+  const [days, hours] = [Math.floor(seconds / DAY_S), Math.floor((seconds % DAY_S) / 3600)];
+  return gettext("%(days)s d %(hours)s h", { days, hours });
 }
 
 /** Both players' clocks, from the last message of the server. `now` is in seconds of any one clock. */

@@ -1,5 +1,7 @@
 // A banner that says when the connection is lost, and when it is open again.
 
+import { gettext } from "./texts.js";
+
 const DELAY_MS = 400, CONFIRMATION_MS = 2500;
 
 let wasLost = false;
@@ -11,10 +13,10 @@ export function showConnectionStatus(state, text) {
     wasLost = true;
     // Most connections are open again within DELAY_MS: those losses are not shown.
     if (text) show(text);
-    else later(DELAY_MS, () => show("The connection is lost. Trying again …"));
+    else later(DELAY_MS, () => show(gettext("The connection is lost. Trying again …")));
   } else if (state === "open" && wasLost) {
     wasLost = false;
-    show("Connected again.");
+    show(gettext("Connected again."));
     later(CONFIRMATION_MS, () => show(""));
   }
 }

@@ -1,6 +1,7 @@
 // Counts the score of a game of Go: people mark the dead stones, and offer the result.
 
 import { leadText } from "./match_text.js";
+import { gettext, numberText } from "./texts.js";
 
 /** The points of both players: their stones, and the empty cells from which only these are reached.
  * `dead` are cells whose stones count as captured. */
@@ -97,14 +98,15 @@ export class Counting {
     const record = this.#record;
     const isOffered = record.ownOffer?.offer === "score";
     this.#part("count").hidden = record.over || this.isActive || !isLive;
-    this.#part("count").textContent = isOffered ? "Withdraw the score" : "Count";
+    this.#part("count").textContent = isOffered ? gettext("Withdraw the score") : gettext("Count");
     this.#part("counting").hidden = !this.isActive || !isLive;
     this.#part("count-offer").hidden = record.seat === null || record.isAssigned;
     if (!this.isActive) return;
     const { board, players, positions, last } = record;
     const [first, second] = pointsOf(board, positions[last].view.cells, this.#dead);
-    const sum = `${players[0]} ${first}, ${players[1]} ${second} + ${board.komi}`;
-    this.#part("count-text").textContent = `${sum}: ${leadText(first - second - board.komi, players)}. Choose dead stones.`;
+    const sum = `${players[0]} ${first}, ${players[1]} ${second} + ${numberText(board.komi)}`;
+    const values = { sum, result: leadText(first - second - board.komi, players) };
+    this.#part("count-text").textContent = gettext("%(sum)s: %(result)s. Choose dead stones.", values);
   }
 
   #begin() {

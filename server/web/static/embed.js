@@ -4,6 +4,7 @@ import { Clocks } from "./clocks.js";
 import { reasonText, statusText } from "./match_text.js";
 import { ServerConnection } from "./server_connection.js";
 import { newBoard } from "./text_board.js";
+import { gettext } from "./texts.js";
 
 const TICK_MS = 100;
 /** The wait before the page is loaded again: the match ended while it was on its way. */
@@ -16,7 +17,7 @@ const match = JSON.parse(part("data").textContent);
 const { players, time_control: control } = match;
 const controls = match.time_controls ?? (control ? [control, control] : null);
 const clocks = new Clocks(controls);
-const label = `Board of ${players.join(" and ")}`;
+const label = gettext("Board of %(first)s and %(second)s", { first: players[0], second: players[1] });
 const board = newBoard(part("board"), match.board, { label, players });
 part("match").style.setProperty("--aspect", board.aspect);
 
@@ -53,7 +54,7 @@ function show() {
   board.show(view);
   const reason = result && reasonText(result);
   const status = statusText({ players, seat: null, toMove, result });
-  part("status").textContent = reason ? `${status}: ${reason}` : status;
+  part("status").textContent = reason ? gettext("%(result)s: %(reason)s", { result: status, reason }) : status;
   for (const seat of [1, 2]) part(`seat-${seat}`).classList.toggle("to-move", toMove === seat);
   tick();
 }

@@ -1,5 +1,7 @@
 // The link with which a friend takes a seek: shown, copied and shared.
 
+import { gettext } from "./texts.js";
+
 const find = (id) => document.getElementById(id);
 
 /** A new link of 128 random bits, the identifier of a seek. */
@@ -32,9 +34,9 @@ export class FriendLink {
     this.#field.select();
     try {
       await navigator.clipboard.writeText(this.#field.value);
-      find("friend-copied").textContent = "Copied.";
+      find("friend-copied").textContent = gettext("Copied.");
     } catch {
-      find("friend-copied").textContent = "Copy it from the field.";
+      find("friend-copied").textContent = gettext("Copy it from the field.");
     }
   }
 

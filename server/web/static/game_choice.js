@@ -2,6 +2,7 @@
 
 import { html } from "./elements.js";
 import { newBoard } from "./text_board.js";
+import { told } from "./texts.js";
 import { partsOfSpec } from "./wording.js";
 
 const find = (id) => document.getElementById(id);
@@ -61,7 +62,7 @@ export class GameChoice {
     const container = find("parameters");
     container.hidden = parameters.length === 0;
     container.replaceChildren(...parameters.map(parameterField));
-    find("new-title").textContent = this.#games.get(this.#name).title;
+    find("new-title").textContent = told(this.#games.get(this.#name).title);
     find("new-rules").href = `/games/${encodeURIComponent(this.#name)}`;
     this.#showColours();
   }
@@ -90,8 +91,8 @@ export class GameChoice {
 
 function parameterField({ name, default: defaultValue, about, choices = [] }) {
   const id = `parameter-${name}`;
-  const label = name.replaceAll("_", " ");
-  const hint = about && html("span", { class: "hint", id: `${id}-hint` }, about);
+  const label = told(name.replaceAll("_", " "));
+  const hint = about && html("span", { class: "hint", id: `${id}-hint` }, told(about));
   const described = about ? { "aria-describedby": `${id}-hint` } : {};
   if (typeof defaultValue === "boolean") {
     const input = html("input", { id, type: "checkbox", ...(defaultValue && { checked: "" }), ...described });

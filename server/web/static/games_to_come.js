@@ -1,6 +1,8 @@
 // The line about games that are being compiled, and a link to the page with all when they are ready.
 // A page without any game is loaded again when the first one is ready.
 
+import { gettext } from "./texts.js";
+
 const INTERVAL_MS = 2000;
 
 const line = document.getElementById("to-come");
@@ -28,8 +30,8 @@ function later() {
 function offerAll() {
   const link = document.createElement("a");
   link.href = location.href;
-  link.textContent = "show them";
-  line.replaceChildren("All games are ready: ", link);
+  link.textContent = gettext("show them");
+  line.replaceChildren(gettext("All games are ready:"), " ", link);
 }
 
 later();

@@ -2,6 +2,7 @@
 
 import { account, accountEvents, session, setAccount } from "./account.js";
 import { signIn } from "./server_connection.js";
+import { gettext } from "./texts.js";
 
 const button = document.getElementById("identity");
 const dialog = document.getElementById("identity-dialog");
@@ -10,10 +11,10 @@ const part = (name) => dialog.querySelector(`[data-part="${name}"]`);
 function show() {
   const mine = account();
   const current = session();
-  const name = current?.name ?? mine?.name ?? "guest";
+  const name = current?.name ?? mine?.name ?? gettext("guest");
   const isGuest = current ? current.guest : !mine;
   button.textContent = name;
-  button.setAttribute("aria-label", `You are ${name}. Change your name`);
+  button.setAttribute("aria-label", gettext("You are %(name)s. Change your name", { name }));
   button.hidden = false;
   part("name").textContent = name;
   part("guest").hidden = !isGuest;
@@ -23,8 +24,9 @@ function show() {
   part("change").hidden = Boolean(current?.playing.length);
   part("take").hidden = !isGuest;
   part("leave").hidden = !mine;
-  part("log-out").textContent = `Log out as ${mine?.name} in this browser`;
-  part("fault").textContent = current?.fault ? `The server refused the name ${mine?.name}: ${current.fault}` : "";
+  part("log-out").textContent = gettext("Log out as %(name)s in this browser", { name: mine?.name });
+  const refusal = { name: mine?.name, reason: current?.fault };
+  part("fault").textContent = current?.fault ? gettext("The server refused the name %(name)s: %(reason)s", refusal) : "";
   part("token").value = mine?.token ?? "";
 }
 
@@ -52,17 +54,20 @@ async function copy() {
   const status = part("copied");
   try {
     await navigator.clipboard.writeText(account().token);
-    status.textContent = "Copied.";
+    status.textContent = gettext("Copied.");
   } catch {
     part("shown").open = true;
     part("token").select();
-    status.textContent = "Copy it from here:";
+    status.textContent = gettext("Copy it from here:");
   }
 }
 
 function logOut() {
   const { name } = account();
-  const warning = `Log out as ${name}? Nothing is deleted, but without a copy of the token you cannot play as ${name} again.`;
+  const warning = gettext(
+    "Log out as %(name)s? Nothing is deleted, but without a copy of the token you cannot play as %(name)s again.",
+    { name },
+  );
   if (confirm(warning)) setAccount(null);
 }
 

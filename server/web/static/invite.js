@@ -2,6 +2,7 @@
 
 import { account, setAccount } from "./account.js";
 import { signIn } from "./server_connection.js";
+import { gettext } from "./texts.js";
 
 const find = (id) => document.getElementById(id);
 
@@ -29,10 +30,10 @@ async function use({ name, token }) {
 const invited = invitation();
 if (invited) {
   const mine = account();
-  find("text").textContent = `The name ${invited.name} is registered for you. This browser keeps it.`;
-  find("other").textContent = `In this browser you are ${mine?.name}. Keep a copy of the token of that name before.`;
+  find("text").textContent = gettext("The name %(name)s is registered for you. This browser keeps it.", invited);
+  find("other").textContent = gettext("In this browser you are %(name)s. Keep a copy of the token of that name before.", { name: mine?.name });
   find("other").hidden = !mine || mine.name === invited.name;
-  find("use").textContent = `Play as ${invited.name}`;
+  find("use").textContent = gettext("Play as %(name)s", invited);
   find("use").hidden = false;
   find("use").addEventListener("click", () => use(invited));
 }

@@ -4,6 +4,7 @@ import { html } from "./elements.js";
 import { updateKeyedList } from "./keyed_list.js";
 import { matchAddress } from "./navigation.js";
 import { newBoard } from "./text_board.js";
+import { listText, pgettext, told } from "./texts.js";
 import { clockText, gameText } from "./wording.js";
 
 /** How long a match is shown after its end. */
@@ -119,14 +120,18 @@ export class LiveBoards {
   #end(card, { match, winner, text }) {
     card.ended = true;
     const [first, second] = card.element.querySelectorAll(".player");
-    if (winner === 1) first.classList.add("won");
-    if (winner === 2) second.classList.add("won");
-    if (winner < 1) card.element.querySelector(".muted").textContent = text;
+    if (winner > 0) markWinner(winner === 1 ? first : second);
+    if (winner < 1) card.element.querySelector(".muted").textContent = told(text);
     setTimeout(() => {
       this.#matches.delete(match);
       this.#render();
     }, ENDED_SHOWN_MS);
   }
+}
+
+function markWinner(element) {
+  element.classList.add("won");
+  element.dataset.won = pgettext("player", "won"); // shown behind the name
 }
 
 function createItem({ match, players: [first, second], game, clock }) {
@@ -136,7 +141,7 @@ function createItem({ match, players: [first, second], game, clock }) {
     html("span", { class: "player first name" }, first),
     html("span", { class: "player second name" }, second),
   );
-  const terms = html("span", { class: "muted small", title: `${game}, ${clock}` }, `${gameText(game)}, ${clockText(clock)}`);
+  const terms = html("span", { class: "muted small", title: `${game}, ${clock}` }, listText([gameText(game), clockText(clock)]));
   const link = html("a", { href: matchAddress(match) }, names);
   return html("li", { class: "card match-card" }, link, terms);
 }

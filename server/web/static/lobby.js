@@ -9,8 +9,10 @@ import { matchAddress, openMatch, opensDialog } from "./navigation.js";
 import { NewMatchForm } from "./new_match.js";
 import { OwnMatches, isByCorrespondence } from "./own_matches.js";
 import { Overview } from "./overview.js";
+import { PushSwitch } from "./push.js";
 import { showRating } from "./seek_ratings.js";
 import { ServerConnection } from "./server_connection.js";
+import { gettext, listText, ngettext, pgettext, told } from "./texts.js";
 import { clockText, gameText, titles } from "./wording.js";
 
 /** How many results are shown. */
@@ -39,6 +41,7 @@ const boards = new LiveBoards(find("matches"), connection, (number) => {
   find("no-matches").hidden = number > 0;
 });
 const byCorrespondence = new OwnMatches(connection);
+const push = new PushSwitch(find("push"), find("push-fault"), connection);
 const newMatch = new NewMatchForm(connection, data);
 opensDialog(find("new-rules"));
 
@@ -57,6 +60,7 @@ const handlers = {
     ownMatches.clear();
     showForMe();
     newMatch.welcome(event);
+    push.welcome(event).catch(() => {});
     newMatch.showOpponents(overview.players.values());
     connection.request({ type: "subscribe_lobby" }).catch(() => {});
   },
@@ -94,7 +98,9 @@ function show() {
   const { players, seeks, matches, outcomes, totals } = overview;
   for (const [name, number] of Object.entries(totals)) find(`total-${name}`).textContent = number;
   boards.show(matches);
-  showText("more-matches", more(totals.matches - matches.size, "more match is", "more matches are", "being played."));
+  const others = totals.matches - matches.size;
+  const text = ngettext("%(num)s more match is being played.", "%(num)s more matches are being played.", others);
+  showText("more-matches", others > 0 ? text : "");
   showPeople(players, totals);
   showSeeks(seeks);
   showResults(outcomes);
@@ -110,13 +116,13 @@ function showPeople(players, totals) {
       guest
         ? html("span", { class: "name" }, name)
         : html("a", { class: "name", href: `/players/${encodeURIComponent(name)}` }, name),
-      ...(role === "bot" ? [html("span", { class: "chip" }, "bot")] : []),
-      ...(name === connection.name ? [html("span", { class: "chip accent" }, "you")] : []),
+      ...(role === "bot" ? [html("span", { class: "chip" }, gettext("bot"))] : []),
+      ...(name === connection.name ? [html("span", { class: "chip accent" }, pgettext("player", "you"))] : []),
     ),
   );
   find("nobody").hidden = players.size > 0;
   const others = totals.humans + totals.bots - players.size;
-  showText("more-people", others > 0 ? `and ${others} more` : "");
+  showText("more-people", others > 0 ? gettext("and %(num)s more", { num: others }) : "");
 }
 
 function showSeeks(seeks) {
@@ -127,9 +133,10 @@ function showSeeks(seeks) {
 
 function seekItem(seek) {
   const { name, game, rated, seat } = seek;
+  const clock = seek.clock ?? gettext("any clock");
   const terms = [gameText(game), clockText(seek.clock)];
-  if (rated) terms.push("rated");
-  if (seat) terms.push(seat === 1 ? "you move second" : "you move first");
+  if (rated) terms.push(gettext("rated"));
+  if (seat) terms.push(seat === 1 ? gettext("you move second") : gettext("you move first"));
   const rating = html("span", { class: "muted small" });
   if (name !== connection.name) showRating(rating, name, game);
   const description = html(
@@ -139,20 +146,24 @@ function seekItem(seek) {
     " ",
     rating,
     html("br"),
-    html("span", { class: "muted small", title: `${game}, ${seek.clock ?? "any clock"}` }, terms.join(", ")),
+    html("span", { class: "muted small", title: `${game}, ${clock}` }, listText(terms)),
   );
   const control =
     name === connection.name
       ? ownControl(seek)
-      : button("Play", `Play ${gameText(game)} against ${name}`, () => newMatch.accept(seek, find("seeks-error")));
+      : button(
+          gettext("Play"),
+          gettext("Play %(game)s against %(name)s", { game: gameText(game), name }),
+          () => newMatch.accept(seek, find("seeks-error")),
+        );
   return html("li", { class: "seek" }, description, control);
 }
 
 /** A seek that stays open without its page can be closed here. */
 function ownControl({ seek, game }) {
-  if (newMatch.isOf(seek)) return html("span", { class: "chip accent" }, "yours");
+  if (newMatch.isOf(seek)) return html("span", { class: "chip accent" }, pgettext("seek", "yours"));
   const cancel = () => connection.request({ type: "cancel", seek }).catch(() => {});
-  return button("Cancel", `Cancel your seek for ${gameText(game)}`, cancel);
+  return button(gettext("Cancel"), gettext("Cancel your seek for %(game)s", { game: gameText(game) }), cancel);
 }
 
 function showResults(outcomes) {
@@ -172,7 +183,7 @@ function resultRow({ match, players: [first, second], game, plies, text }) {
     "tr",
     {},
     html("td", { class: "name" }, name, html("br"), html("span", { class: "muted small", title: game }, gameText(game))),
-    html("td", { class: "name" }, text),
+    html("td", { class: "name" }, told(text)),
     html("td", { class: "number" }, String(plies)),
   );
 }
@@ -185,31 +196,28 @@ function showForMe() {
   updateKeyedList(find("challenges"), "key", items, ({ text, match, seek }) => {
     const error = html("p", { class: "error", role: "alert" });
     const control = match
-      ? html("a", { class: "button small primary", href: matchAddress(match), "aria-label": `Back to the match: ${text}` }, "Back to the match")
-      : button("Accept", `Accept: ${text}`, () => newMatch.accept(seek, error), "primary");
+      ? html("a", { class: "button small primary", href: matchAddress(match), "aria-label": gettext("Back to the match: %(text)s", { text }) }, gettext("Back to the match"))
+      : button(gettext("Accept"), gettext("Accept: %(text)s", { text }), () => newMatch.accept(seek, error), "primary");
     const row = html("div", { class: "row apart" }, html("p", { class: "name" }, text), control);
     return html("div", { class: "card challenge" }, row, error);
   });
 }
 
 function matchText({ players: [first, second], game }) {
-  return `You are playing: ${first} against ${second}, ${gameText(game)}.`;
+  return gettext("You are playing: %(first)s against %(second)s, %(game)s.", { first, second, game: gameText(game) });
 }
 
 function challengeText({ name, game, clock, rated, seat }) {
-  const seats = { 1: ", you move second", 2: ", you move first" };
-  const terms = `${clockText(clock)}${rated ? ", rated" : ""}${seats[seat] ?? ""}`;
-  return `${name} challenges you to ${gameText(game)}: ${terms}.`;
+  const seats = { 1: gettext("you move second"), 2: gettext("you move first") };
+  const terms = [clockText(clock), rated && gettext("rated"), seats[seat]].filter(Boolean);
+  const values = { name, game: gameText(game), terms: listText(terms) };
+  return gettext("%(name)s challenges you to %(game)s: %(terms)s.", values);
 }
 
 function button(text, label, onClick, kind = "") {
   const element = html("button", { type: "button", class: `button small ${kind}`, "aria-label": label }, text);
   element.addEventListener("click", onClick);
   return element;
-}
-
-function more(number, one, many, rest) {
-  return number > 0 ? `${number} ${number === 1 ? one : many} ${rest}` : "";
 }
 
 function showText(id, text) {

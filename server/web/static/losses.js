@@ -3,16 +3,16 @@
 /** At most so many moves are marked, each of which lost at least so much. */
 const [MOST, LEAST] = [3, 0.1];
 
-/** The moves that lost the most, [{ply, player, loss}], the largest loss first. `loss` is by how much
+/** The `most` moves that lost the most, [{ply, player, loss}], the largest loss first. `loss` is by how much
  * the mover's win rate fell. If one bot has judged the positions, it says so; otherwise each player,
  * whose win rate was lower at the next move. */
-export function largestLosses(record) {
+export function largestLosses(record, most = MOST) {
   const [first, second, judged] = record.rates();
   const found = judged.length > 1 ? byJudge(record, judged) : [...byPlayer(first, 1), ...byPlayer(second, 2)];
   return found
     .filter(({ loss }) => loss >= LEAST)
     .sort((one, other) => other.loss - one.loss)
-    .slice(0, MOST);
+    .slice(0, most);
 }
 
 /** What each move lost between two positions that were judged. */

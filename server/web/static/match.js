@@ -12,12 +12,14 @@ import { MatchRecord } from "./match_record.js";
 import {
   announcement,
   closingText,
+  noteText,
   offerText,
   parseMove,
+  plyText,
   reasonText,
+  sentence,
   statusText,
   takebackText,
-  triedText,
 } from "./match_text.js";
 import { MoveList } from "./move_list.js";
 import { opensDialog } from "./navigation.js";
@@ -28,6 +30,7 @@ import { ServerConnection } from "./server_connection.js";
 import { keepChoice, switchClass } from "./settings.js";
 import { Study } from "./study.js";
 import { newBoard } from "./text_board.js";
+import { gettext, ngettext, told } from "./texts.js";
 import { WinRateGraph } from "./win_rate_graph.js";
 
 const TICK_MS = 100;
@@ -51,6 +54,8 @@ class MatchPage {
   #graph;
   #analysis;
   #study;
+  /** Lets a person try again where a move lost the most; null until that is asked for. */
+  #lesson = null;
   #offers;
   #alerts = new Alerts({ sounds: part("sounds"), notices: part("notices"), fault: part("notices-fault") });
   #connection = null;
@@ -78,25 +83,31 @@ class MatchPage {
     const mine = players.indexOf(session()?.name) + 1;
     this.#board = newBoard(part("board"), board, {
       flipped: mine > 0 && beginsAbove(board, positions[0].view.cells, mine),
-      label: `Board of ${document.querySelector("h1").textContent}`,
+      label: gettext("Board of %(game)s", { game: document.querySelector("h1").textContent }),
       players,
       choices: part("choices"),
       confirms: () => part("confirm").checked && this.#record.legalMoves.length > 0 && !this.#counting?.isActive,
-      onChoose: (action) => this.#counting?.choose(action) || this.#study.play(action) || this.#play(action),
+      onChoose: (action) => this.#counting?.choose(action) || this.#lesson?.play(action) || this.#study.play(action) || this.#play(action),
     });
     const go = (ply) => this.#go(ply);
     this.#moves = new MoveList(part("moves"), go);
     this.#graph = new WinRateGraph(part("graph"), go, (text) => (part("win-rate").textContent = text));
     const point = (cells) => this.#board.highlight(cells);
     this.#analysis = new AnalysisPanel(part("analysis"), point, (heat) => this.#board.tint(heat));
+    const connect = () => (this.#connection ??= this.#open("spectator"));
     this.#study = new Study(part, this.#record, this.#browser.ply, location.search, {
-      connect: () => (this.#connection ??= this.#open("spectator")),
+      connect,
       onChange: () => this.#changed(),
-      onJudged: () => this.#show(),
+      onJudged: ({ isRunning, text }) => {
+        if (!isRunning) this.#lesson?.judged(text);
+        this.#show();
+      },
       onPoint: point,
       onHeat: (heat) => this.#board.tint(heat),
       onArrows: (arrows) => this.#board.point(arrows),
     });
+    const hooks = { connect, judgeAll: () => this.#study.judgeAll(), go, onChange: () => this.#show(), onPoint: point };
+    part("learn")?.addEventListener("click", () => this.#learn(hooks));
     part("flip").hidden = !this.#board.flippable;
     const page = part("match");
     page.style.setProperty("--aspect", this.#board.aspect);
@@ -126,6 +137,12 @@ class MatchPage {
     this.#counting = new Counting(part, this.#record, request, () => this.#show());
     this.#prisonersOf = prisonersOf;
     this.#show();
+  }
+
+  async #learn(hooks) {
+    const { Lesson } = await import("./lesson.js"); // fetched at the first click
+    this.#lesson ??= new Lesson(part, this.#record, hooks);
+    this.#lesson.toggle();
   }
 
   // Actions of the person.
@@ -192,7 +209,7 @@ class MatchPage {
     const address = this.#address();
     try {
       await navigator.clipboard.writeText(address.href);
-      part("copied").textContent = "Copied.";
+      part("copied").textContent = gettext("Copied.");
     } catch {
       part("copied").textContent = address.href;
     }
@@ -276,6 +293,7 @@ class MatchPage {
   #receive(event) {
     this.#rematch?.receive(event);
     this.#study.receive(event);
+    this.#lesson?.receive(event);
     if (event.type === "welcome") this.#welcome(event);
     else if (event.type === "notice") this.#notice(event);
     else if (event.type === "closing") part("notice").textContent = closingText(event);
@@ -298,7 +316,7 @@ class MatchPage {
   }
 
   #notice({ code, text }) {
-    if (code !== "bot_failed") part("notice").textContent = code === "storage_up" ? "" : text;
+    if (code !== "bot_failed") part("notice").textContent = code === "storage_up" ? "" : told(text);
   }
 
   async #welcome(event) {
@@ -346,14 +364,14 @@ class MatchPage {
     const text = takebackText(event, this.#record);
     this.#announce(text);
     this.#alerts.play("move");
-    if (this.#record.toMove === this.#record.seat) this.#alerts.notify("Your turn", text);
+    if (this.#record.toMove === this.#record.seat) this.#alerts.notify(gettext("Your turn"), text);
   }
 
   #offered(event) {
     this.#record.offer(event);
     if (event.player === this.#record.seat) return;
     this.#alerts.play("offer");
-    this.#alerts.notify("An offer", offerText(event, this.#record));
+    this.#alerts.notify(gettext("An offer"), offerText(event, this.#record));
   }
 
   #ended(event) {
@@ -363,7 +381,7 @@ class MatchPage {
     this.#setClocks();
     this.#show();
     if (over) return;
-    this.#announce(`${statusText(this.#record)}. ${reasonText(event)}`);
+    this.#announce([statusText(this.#record), reasonText(event)].filter(Boolean).map(sentence).join(" "));
     this.#alerts.play("end");
     if (seat) this.#alerts.notify(statusText(this.#record), reasonText(event));
     if (part("resign-dialog").open) part("resign-dialog").close();
@@ -400,7 +418,12 @@ class MatchPage {
 
   /** The position on the board. */
   get #shown() {
-    return this.#study.position ?? this.#record.positions[this.#browser.ply];
+    return this.#trial.position ?? this.#record.positions[this.#browser.ply];
+  }
+
+  /** Where moves are tried: from a mistake, or in the analysis. */
+  get #trial() {
+    return this.#lesson?.isHere ? this.#lesson : this.#study;
   }
 
   #setClocks() {
@@ -423,6 +446,7 @@ class MatchPage {
     const record = this.#record;
     const { ply, live } = this.#browser;
     this.#study.show(ply, record.over || !record.players.includes(session()?.name));
+    this.#lesson?.draw(ply);
     const position = this.#shown;
     const mine = record.seat !== null && record.seat === record.toMove;
     const mayPlay = mine && this.#isConnected && this.#sent < 0;
@@ -432,35 +456,35 @@ class MatchPage {
     else {
       const mayPlan = live && this.#isConnected && record.seat !== null && !mine && !record.over;
       const planner = mayPlan ? record.seat : 0;
-      this.#board.show(position.view, this.#study.legalMoves, this.#study.mover, planner);
+      this.#board.show(position.view, this.#trial.legalMoves, this.#trial.mover, planner);
     }
     this.#moves.show(record, ply);
     this.#showAnalysis(position);
     this.#study.draw();
     this.#counting?.show(isLast);
-    if (this.#counting && isLast) this.#board.highlight(this.#counting.marks);
+    if (this.#counting?.marks.length && isLast) this.#board.highlight(this.#counting.marks);
     setText(part("status"), statusText(record));
     setText(part("reason"), record.result ? reasonText(record.result) : "");
     const tried = this.#study.moves.length;
-    const move = record.countsPairs ? "half-move" : record.hasSteps ? "step" : "move";
-    const shown = live && !tried ? "" : `After ${move} ${ply} of ${record.last}${triedText(tried)}`;
-    setText(part("note"), [shown, position.view.note].filter(Boolean).join(" · "));
+    const shown = live && !tried ? "" : plyText(record, ply, tried);
+    setText(part("note"), [shown, noteText(position.view.note)].filter(Boolean).join(" · "));
     for (const seat of [1, 2]) {
       part(`seat-${seat}`).classList.toggle("to-move", record.toMove === seat);
       const prisoners = this.#prisonersOf?.(record.positions, ply, seat);
-      if (prisoners !== undefined) setText(part(`captures-${seat}`), prisoners ? `captured: ${prisoners}` : "");
+      if (prisoners !== undefined) setText(part(`captures-${seat}`), prisoners ? gettext("captured: %(pieces)s", { pieces: prisoners }) : "");
       this.#showCaptures?.(part(`captures-${seat}`), record.board, record.positions[0].view, position.view, seat);
     }
     part("is-live").hidden = record.over;
     part("spectators").hidden = record.over || !record.spectators;
-    setText(part("spectators"), `${record.spectators} watching`);
+    setText(part("spectators"), ngettext("%(num)s watching", "%(num)s watching", record.spectators));
+    if (part("learn")) part("learn").hidden = !record.over || record.last === 0;
     part("live").hidden = record.over || (live && !tried);
     part("resign").hidden = part("entry").hidden = record.over || record.seat === null;
     part("entry-play").disabled = !mayPlay;
     if (record.over) part("take-over").hidden = true;
     part("rematch").hidden = !record.over || record.seat === null;
     this.#offers.show(this.#isConnected);
-    const news = mine ? "Your turn" : record.opponentsOffer && "An offer";
+    const news = mine ? gettext("Your turn") : record.opponentsOffer && gettext("An offer");
     document.title = news ? `${news} · ${this.#title}` : this.#title;
   }
 
@@ -472,7 +496,7 @@ class MatchPage {
     part("win-rates").hidden = !isKnown || (isPlayer && !record.over);
     if (part("win-rates").hidden) return;
     record.rates().forEach((points, at) => (part(`legend-${at + 1}`).hidden = !points.length));
-    setText(part("judge"), `says ${record.judge}`);
+    setText(part("judge"), gettext("says %(name)s", { name: record.judge }));
     this.#showLosses();
     this.#graph.show(record, this.#browser.ply);
     this.#analysis.show(position, record.players);
@@ -505,7 +529,7 @@ class MatchPage {
     const { moveText } = await this.#speech;
     const text = announcement(event, this.#record, moveText(board, before, event.view, event.player, players));
     this.#announce(text);
-    if (toMove && toMove === seat) this.#alerts.notify("Your turn", text);
+    if (toMove && toMove === seat) this.#alerts.notify(gettext("Your turn"), text);
   }
 
   #announce(text) {

@@ -3,6 +3,7 @@
 
 import { BotAnalysis } from "./bot_analysis.js";
 import { OwnMoves } from "./own_moves.js";
+import { gettext } from "./texts.js";
 
 /** How long a bot thinks about a position. */
 const SECONDS = 0.3;
@@ -86,10 +87,10 @@ export class MatchAnalysis {
   #judge() {
     if (!this.isRunning || !this.#analysis.over) return;
     const { info, text } = this.#analysis;
-    if (!info || text) return this.#end(text || "the bot has said nothing");
+    if (!info || text) return this.#end(text || gettext("the bot has said nothing"));
     if (this.ply > this.#record.last) return this.#end(""); // moves were taken back
     if (!this.#record.addJudgement(this.ply, this.#player, info)) {
-      return this.#end(`${this.#analysis.bot} says no win rates`);
+      return this.#end(gettext("%(name)s says no win rates", { name: this.#analysis.bot }));
     }
     this.#ask(this.ply + 1);
   }

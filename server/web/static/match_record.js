@@ -2,6 +2,7 @@
 // no element of a page.
 
 import { isCorrespondence } from "./clocks.js";
+import { gettext } from "./texts.js";
 
 /** Kept up to date by the server's events. `positions[ply]` is the position after `ply` moves:
  * {view, action, player, info, clocks}; all but the view belong to the move that led there. */
@@ -164,11 +165,11 @@ export class MatchRecord {
   /** Why this person cannot offer a `"draw"` or a `"takeback"` now; null if they can. */
   whyNotOffered(kind) {
     if (kind === "draw" && !(this.#hasMoved(1) && this.#hasMoved(2))) {
-      return "A draw can be offered once both players have moved.";
+      return gettext("A draw can be offered once both players have moved.");
     }
-    if (kind === "takeback" && !this.#hasMoved(this.seat)) return "You have not moved yet.";
-    if (this.ownOffer) return "You have made an offer already.";
-    if (this.declined.has(kind)) return "You can offer this again after your next move.";
+    if (kind === "takeback" && !this.#hasMoved(this.seat)) return gettext("You have not moved yet.");
+    if (this.ownOffer) return gettext("You have made an offer already.");
+    if (this.declined.has(kind)) return gettext("You can offer this again after your next move.");
     return null;
   }
 

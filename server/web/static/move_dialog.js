@@ -1,6 +1,7 @@
 // Asks which of several moves is meant that have the same clicks, such as those of a promotion.
 
 import { html } from "./elements.js";
+import { gettext } from "./texts.js";
 
 /** The kinds of pieces by the letters of the moves that promote to them, as in "a8=Q", in the order
  * of the buttons. */
@@ -23,9 +24,9 @@ export class MoveDialog {
       const attributes = { class: "button", value: at, title: name, "aria-label": name };
       return html("button", attributes, kind ? pictureOf(kind) : name);
     };
-    const cancel = html("button", { class: "button", value: "", "aria-label": "Cancel" }, "✕");
+    const cancel = html("button", { class: "button", value: "", "aria-label": gettext("Cancel") }, "✕");
     const form = html("form", { method: "dialog" }, ...ordered.map(button), cancel);
-    const attributes = { class: "card move-dialog", closedby: "any", "aria-label": "Which move?" };
+    const attributes = { class: "card move-dialog", closedby: "any", "aria-label": gettext("Which move?") };
     this.#dialog = html("dialog", attributes, form);
     this.#dialog.style.setProperty("--cell", `${box.width}px`);
     this.#dialog.addEventListener("close", () => {

@@ -2,8 +2,10 @@
 
 import { FriendLink } from "./friend_link.js";
 import { GameChoice } from "./game_choice.js";
+import { sentence } from "./match_text.js";
 import { OpponentChoice } from "./opponent_choice.js";
 import { read, write } from "./storage.js";
+import { gettext, listText } from "./texts.js";
 import { clockText, gameText, givesDays } from "./wording.js";
 
 /** The key of the choices that the browser keeps for the next visit. */
@@ -149,7 +151,7 @@ export class NewMatchForm {
     find("summary").hidden = find("start").hidden = this.isWaiting;
     this.#waiting.hidden = !this.isWaiting;
     const { link, game, clock } = this.#request ?? {};
-    this.#friendLink.show(link, link && `Play ${gameText(game)} against me, ${clockText(clock)}`);
+    this.#friendLink.show(link, link && gettext("Play %(game)s against me, %(clock)s", { game: gameText(game), clock: clockText(clock) }));
   }
 
   /** Say beside the button what it begins. */
@@ -206,9 +208,9 @@ export class NewMatchForm {
 }
 
 function waitingText({ type, player, opponent, game, clock, link }) {
-  const terms = `${gameText(game)}, ${clockText(clock)}`;
-  if (type === "challenge_bot") return `${player} is getting ready: ${terms}`;
-  if (opponent) return `Waiting for ${opponent} to accept: ${terms}`;
-  const hint = givesDays(clock) ? ". You may leave this page meanwhile." : "";
-  return `Waiting for ${link ? "your friend" : "an opponent"}: ${terms}${hint}`;
+  const terms = listText([gameText(game), clockText(clock)]);
+  if (type === "challenge_bot") return gettext("%(name)s is getting ready: %(terms)s", { name: player, terms });
+  if (opponent) return gettext("Waiting for %(name)s to accept: %(terms)s", { name: opponent, terms });
+  const text = link ? gettext("Waiting for your friend: %(terms)s", { terms }) : gettext("Waiting for an opponent: %(terms)s", { terms });
+  return givesDays(clock) ? [sentence(text), gettext("You may leave this page meanwhile.")].join(" ") : text;
 }

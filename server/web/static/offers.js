@@ -1,11 +1,12 @@
 // Draws, takebacks and abort: the buttons of a person who plays, and what the opponent offers.
 
 import { closedOfferText, offerText } from "./match_text.js";
+import { gettext } from "./texts.js";
 
 /** The texts of the button for each offer: to make it, and to withdraw it. */
 const LABELS = {
-  draw: ["Offer a draw", "Withdraw the draw"],
-  takeback: ["Take back", "Withdraw takeback"],
+  draw: [gettext("Offer a draw"), gettext("Withdraw the draw")],
+  takeback: [gettext("Take back"), gettext("Withdraw takeback")],
 };
 
 export class OfferButtons {

@@ -2,6 +2,7 @@
 
 import { html } from "./elements.js";
 import { newLink } from "./friend_link.js";
+import { gettext, listText, ngettext, told } from "./texts.js";
 
 const find = (id) => document.getElementById(id);
 
@@ -11,11 +12,11 @@ const PLAYER = "";
 const FRIEND = " ";
 /** Whom the bots of each level suit. */
 const LEVELS = {
-  easy: "for beginners",
-  medium: "for casual players",
-  strong: "for experienced players",
-  master: "for the strongest players",
-  max: "the strongest of this server",
+  easy: gettext("for beginners"),
+  medium: gettext("for casual players"),
+  strong: gettext("for experienced players"),
+  master: gettext("for the strongest players"),
+  max: gettext("the strongest of this server"),
 };
 
 export class OpponentChoice {
@@ -44,8 +45,8 @@ export class OpponentChoice {
 
   /** The opponent in words. */
   get text() {
-    if (this.#isFriend) return "a friend";
-    return this.#bot?.name ?? (this.#select.value || "anybody");
+    if (this.#isFriend) return gettext("a friend");
+    return this.#bot?.name ?? (this.#select.value || gettext("anybody"));
   }
 
   /** What is to be chosen on the next visit, as the address of the page would name it. */
@@ -71,8 +72,8 @@ export class OpponentChoice {
     const known = isOffered ? before : this.#default(bots);
     this.#choices.replaceChildren(
       ...bots.map((bot) => choice(bot.name, bot.name === known, ...labels(bot))),
-      choice(PLAYER, known === PLAYER, "A player", "of this server"),
-      choice(FRIEND, known === FRIEND, "A friend", "by a link"),
+      choice(PLAYER, known === PLAYER, gettext("A player"), gettext("of this server")),
+      choice(FRIEND, known === FRIEND, gettext("A friend"), gettext("by a link")),
     );
     this.#renderPlayers();
     this.#showRatings();
@@ -127,8 +128,8 @@ export class OpponentChoice {
     if (linked && !listed.has(linked) && !others.some(({ name }) => name === linked)) others.push({ name: linked });
     const before = this.#select.value || (this.#select.options.length ? "" : linked ?? "");
     this.#select.replaceChildren(
-      html("option", { value: "" }, "Anybody"),
-      ...others.map(({ name, role }) => html("option", { value: name }, role === "bot" ? `${name} (bot)` : name)),
+      html("option", { value: "" }, gettext("Anybody")),
+      ...others.map(({ name, role }) => html("option", { value: name }, role === "bot" ? gettext("%(name)s (bot)", { name }) : name)),
     );
     this.#select.value = before;
     if (this.#select.selectedIndex < 0) this.#select.value = "";
@@ -146,23 +147,26 @@ export class OpponentChoice {
     this.#onChange();
     const bot = this.#bot;
     find("people-choice").hidden = this.#value !== PLAYER;
-    const none = this.#bots.length ? "" : "This server starts no bots.";
-    const other = this.#isFriend ? "You get a link. Who opens it plays you, without registration." : none;
+    const none = this.#bots.length ? "" : gettext("This server starts no bots.");
+    const other = this.#isFriend ? gettext("You get a link. Who opens it plays you, without registration.") : none;
     find("bot-hint").textContent = bot ? hint(this.#atGame.get(bot.name) ?? bot) : other;
   }
 }
 
 /** What a bot is called: its level and its name, or its name alone. */
 function labels({ name, level }) {
-  return level ? [level[0].toUpperCase() + level.slice(1), name] : [name];
+  return level ? [told(level[0].toUpperCase() + level.slice(1)), name] : [name];
 }
 
 /** A bot in words: "Playout Easy: for beginners, up to 2 seconds a move, rated 1650 ± 40". */
 function hint({ name, level, move_s: moveS, rating }) {
-  const parts = [LEVELS[level] ?? "a bot of this server"];
-  if (moveS) parts.push(`up to ${moveS} ${moveS === 1 ? "second" : "seconds"} a move`);
-  parts.push(rating ? `rated ${Math.round(rating.rating)} ± ${Math.round(rating.error)}` : "not rated at this game");
-  return `${name}: ${parts.join(", ")}`;
+  const parts = [LEVELS[level] ?? gettext("a bot of this server")];
+  if (moveS) parts.push(ngettext("up to %(num)s second a move", "up to %(num)s seconds a move", moveS));
+  if (rating) {
+    const [value, error] = [rating.rating, rating.error].map(Math.round);
+    parts.push(gettext("rated %(value)s ± %(error)s", { value, error }));
+  } else parts.push(gettext("not rated at this game"));
+  return gettext("%(name)s: %(text)s", { name, text: listText(parts) });
 }
 
 function choice(value, checked, text, more) {

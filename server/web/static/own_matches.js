@@ -4,6 +4,7 @@ import { Clocks, formatSeconds, isCorrespondence } from "./clocks.js";
 import { html } from "./elements.js";
 import { updateKeyedList } from "./keyed_list.js";
 import { matchAddress } from "./navigation.js";
+import { gettext, listText } from "./texts.js";
 import { gameText } from "./wording.js";
 
 const REFRESH_MS = 30_000;
@@ -77,12 +78,12 @@ export class OwnMatches {
 }
 
 function newItem({ match, game, opponent }) {
-  const link = html("a", { class: "name", href: matchAddress(match) }, `${gameText(game)}, ${opponent}`);
+  const link = html("a", { class: "name", href: matchAddress(match) }, listText([gameText(game), opponent]));
   return html("li", { class: "row apart" }, link, html("span"));
 }
 
 function showItem(item, { isMine, left }) {
   const turn = item.lastChild;
   turn.className = isMine ? "chip accent" : "muted small";
-  turn.textContent = `${isMine ? "your move" : "their move"}, ${formatSeconds(left)}`;
+  turn.textContent = listText([isMine ? gettext("your move") : gettext("their move"), formatSeconds(left)]);
 }

@@ -1,5 +1,7 @@
 // Moves that a person tries from a position of a match. Uses no element of a page.
 
+import { gettext } from "./texts.js";
+
 /** The moves in the query of an address (`?moves=3,5`), [] if it has none. */
 export function movesOf(search) {
   const text = new URLSearchParams(search).get("moves") ?? "";
@@ -58,7 +60,7 @@ export class OwnMoves {
     const query = this.#query(moves);
     if (this.#known.has(query)) return this.#known.get(query);
     const response = await fetch(`${this.#address}?${query}`).catch(() => null);
-    if (!response) throw new Error("The server does not respond. Try again in a moment.");
+    if (!response) throw new Error(gettext("The server does not respond. Try again in a moment."));
     if (!response.ok) throw new Error(await faultOf(response));
     const found = await response.json();
     this.#known.set(query, found);
@@ -76,6 +78,6 @@ export class OwnMoves {
 }
 
 async function faultOf(response) {
-  if (response.status === 400) return "These moves are not possible here.";
-  return "The server cannot show this position now. Try again in a moment.";
+  if (response.status === 400) return gettext("These moves are not possible here.");
+  return gettext("The server cannot show this position now. Try again in a moment.");
 }

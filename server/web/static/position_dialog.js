@@ -2,18 +2,19 @@
 
 import { html } from "./elements.js";
 import { factsOf, piecesOf, rowsOf } from "./position_text.js";
+import { gettext, listText } from "./texts.js";
 
 /** Show a position of a match; `note` is a text about it. */
 export function readPosition(record, view, note) {
   const { board, players } = record;
-  const close = html("button", { class: "button", autofocus: "" }, "Close");
-  const title = html("h2", { id: "position-title" }, "The position");
+  const close = html("button", { class: "button", autofocus: "" }, gettext("Close"));
+  const title = html("h2", { id: "position-title" }, gettext("The position"));
   const said = [note, ...factsOf(record, view)].filter(Boolean).map((fact) => html("p", {}, fact));
-  const pieces = piecesOf(board, view, players).map(({ name, cells }) => `${name}: ${cells.join(", ")}`);
-  const rows = rowsOf(board, view, players).map(({ name, text }) => `${name}: ${text}`);
+  const pieces = piecesOf(board, view, players).map(({ name, cells }) => gettext("%(name)s: %(text)s", { name, text: listText(cells) }));
+  const rows = rowsOf(board, view, players).map((row) => gettext("%(name)s: %(text)s", row));
   const parts = view.text
-    ? [html("pre", { class: "board-text", tabindex: 0, role: "region", "aria-label": "Board" }, view.text)]
-    : [...section("Pieces", pieces), ...section("Rows", rows)];
+    ? [html("pre", { class: "board-text", tabindex: 0, role: "region", "aria-label": gettext("Board") }, view.text)]
+    : [...section(gettext("Pieces"), pieces), ...section(gettext("Rows"), rows)];
   const form = html("form", { method: "dialog" }, close);
   const attributes = { class: "card rules", closedby: "any", "aria-labelledby": "position-title" };
   const dialog = html("dialog", attributes, html("div", { class: "stack" }, title, ...said, ...parts), form);

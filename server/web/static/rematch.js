@@ -1,8 +1,9 @@
 // Another match against the same opponent, with seats swapped.
 
 import { openMatch } from "./navigation.js";
+import { gettext, told } from "./texts.js";
 
-/** The button "Play again", and the text beside it. */
+/** The button gettext("Play again"), and the text beside it. */
 export class Rematch {
   #button;
   #text;
@@ -23,11 +24,11 @@ export class Rematch {
     if (event.type === "started" && this.#seek && event.seat && event.match !== this.#record.id) {
       openMatch(event.match);
     } else if (event.type === "seeking" && event.name === this.#opponent && !this.#seek) {
-      if (event.game === this.#record.game) this.#showText(`${event.name} wants to play again.`);
+      if (event.game === this.#record.game) this.#showText(gettext("%(name)s wants to play again.", { name: event.name }));
     } else if (event.type === "notice" && event.code === "bot_failed" && this.#seek) {
-      this.#setSeek(null, event.text);
+      this.#setSeek(null, told(event.text));
     } else if (event.type === "welcome" && this.#seek) {
-      this.#setSeek(null, "The connection was lost in the meantime. Ask again.");
+      this.#setSeek(null, gettext("The connection was lost in the meantime. Ask again."));
     }
   }
 
@@ -45,7 +46,7 @@ export class Rematch {
     this.#button.disabled = true;
     try {
       const { seek, opponent } = await this.#connection.request(request);
-      this.#setSeek(seek, `Waiting for ${opponent ?? this.#opponent} …`);
+      this.#setSeek(seek, gettext("Waiting for %(name)s …", { name: opponent ?? this.#opponent }));
     } catch (error) {
       this.#showText(error.message);
     } finally {
@@ -64,7 +65,7 @@ export class Rematch {
 
   #setSeek(seek, text) {
     this.#seek = seek;
-    this.#button.textContent = seek ? "Cancel" : "Play again";
+    this.#button.textContent = seek ? gettext("Cancel") : gettext("Play again");
     this.#showText(text);
   }
 

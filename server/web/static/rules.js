@@ -2,6 +2,7 @@
 
 import { html } from "./elements.js";
 import { drawPositions } from "./positions.js";
+import { gettext } from "./texts.js";
 
 /** Show the rules that the page of a game has; without an answer of the server, open that page. */
 export async function showRules(address) {
@@ -10,7 +11,7 @@ export async function showRules(address) {
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   const section = document.adoptNode(page.querySelector(".game"));
   section.classList.remove("card");
-  const close = html("button", { class: "button", autofocus: "" }, "Close");
+  const close = html("button", { class: "button", autofocus: "" }, gettext("Close"));
   const form = html("form", { method: "dialog" }, close);
   const attributes = { class: "card rules", closedby: "any", "aria-labelledby": section.getAttribute("aria-labelledby") };
   const dialog = html("dialog", attributes, section, form);

@@ -1,6 +1,7 @@
 // The WebSocket connection to the server: requests and their responses, events, reconnection.
 
 import { account, accountEvents, guestName, session, setSession } from "./account.js";
+import { gettext, told } from "./texts.js";
 
 const FIRST_WAIT_MS = 500, LONGEST_WAIT_MS = 10_000;
 /** After QUIET_MS without a message a ping is sent; the server has RESPONSE_MS to respond. */
@@ -8,16 +9,16 @@ const QUIET_MS = 25_000, RESPONSE_MS = 10_000;
 
 /** Error codes after which the page does not reconnect, and what it says then. */
 const FINAL = {
-  replaced: "This page goes on in another tab. Reload it to go on here.",
+  replaced: gettext("This page goes on in another tab. Reload it to go on here."),
   kicked: "",
   registration_closed: "",
-  unsupported_protocol: "This page is older than the server. Reload it.",
+  unsupported_protocol: gettext("This page is older than the server. Reload it."),
 };
 
 /** A request that failed: `code` is for programs, `message` for people. */
 export class RequestError extends Error {
   constructor({ code, text, seconds }) {
-    super(text);
+    super(told(text));
     this.code = code;
     this.seconds = seconds;
   }
@@ -39,7 +40,7 @@ function hello(fields) {
 export function signIn(name, token) {
   return new Promise((resolve, reject) => {
     const socket = openSocket();
-    const lost = { code: "lost", text: "The server does not respond. Try again in a moment." };
+    const lost = { code: "lost", text: gettext("The server does not respond. Try again in a moment.") };
     socket.onopen = () => socket.send(JSON.stringify(hello({ name, token, role: "human" })));
     socket.onclose = () => reject(new RequestError(lost));
     socket.onmessage = ({ data }) => {
@@ -106,7 +107,7 @@ export class ServerConnection {
   request(message) {
     return new Promise((resolve, reject) => {
       if (!this.#isOpen) {
-        reject(new RequestError({ code: "lost", text: "There is no connection to the server." }));
+        reject(new RequestError({ code: "lost", text: gettext("There is no connection to the server.") }));
         return;
       }
       const id = ++this.#lastId;
@@ -191,7 +192,7 @@ export class ServerConnection {
   #rejectPending() {
     const pending = [...this.#pending.values()];
     this.#pending.clear();
-    const lost = { code: "lost", text: "The connection was lost before the server responded." };
+    const lost = { code: "lost", text: gettext("The connection was lost before the server responded.") };
     for (const { reject } of pending) reject(new RequestError(lost));
   }
 
@@ -243,9 +244,9 @@ export class ServerConnection {
     const stored = session();
     if (seconds) return this.#setTimer(seconds * 1000, () => this.#abandon());
     if (code === "unknown_session" && stored?.key) setSession({ ...stored, key: null, playing: [] });
-    else if (this.#account()) this.#refusedAccount = { token: account().token, text };
+    else if (this.#account()) this.#refusedAccount = { token: account().token, text: told(text) };
     else if (code === "name_taken") setSession(null);
-    else if (code in FINAL) return this.#closeWith(FINAL[code] || text);
+    else if (code in FINAL) return this.#closeWith(FINAL[code] || told(text));
     else return this.#abandon();
     this.#sendHello();
   }
@@ -267,7 +268,7 @@ export class ServerConnection {
     if (type === "pong") return;
     if (type === "ping") return this.send({ type: "ping" });
     if (type === "error" && re === this.#helloId) return this.#receiveHelloError(event);
-    if (type === "error" && re === undefined && code in FINAL) return this.#closeWith(FINAL[code] || text);
+    if (type === "error" && re === undefined && code in FINAL) return this.#closeWith(FINAL[code] || told(text));
     const pending = this.#pending.get(re);
     this.#pending.delete(re);
     if (type === "error" && pending) return pending.reject(new RequestError(event));

@@ -7,6 +7,7 @@ import { candidateTable } from "./candidate_table.js";
 import { html } from "./elements.js";
 import { sentence } from "./match_text.js";
 import { OwnMoves, movesOf } from "./own_moves.js";
+import { gettext, ngettext } from "./texts.js";
 
 /** Moves of a bot's line that are shown, and candidates that have an arrow. */
 const [LINE, ARROWS] = [10, 3];
@@ -16,7 +17,7 @@ const [LINE, ARROWS] = [10, 3];
  * address.
  *
  * hooks: connect() (returns the connection to the server), onChange() (another position is to be
- * shown), onJudged() (win rates have changed), onPoint(cells), onHeat(shares) and onArrows(arrows)
+ * shown), onJudged(analysis) (win rates have changed), onPoint(cells), onHeat(shares) and onArrows(arrows)
  * (the board is to mark these).
  */
 export class Study {
@@ -46,7 +47,7 @@ export class Study {
     this.#own = new OwnMoves(record.id, ply, movesOf(search));
     this.#isTrying = this.#own.moves.length > 0;
     this.#bot = new BotAnalysis(hooks.connect, () => this.draw());
-    this.#all = new MatchAnalysis(hooks.connect, record, hooks.onJudged);
+    this.#all = new MatchAnalysis(hooks.connect, record, () => hooks.onJudged(this.#all));
     this.#listen();
   }
 
@@ -71,6 +72,13 @@ export class Study {
   /** The player who makes them. */
   get mover() {
     return this.#own.here?.to_move || 1;
+  }
+
+  /** Have a bot judge all positions, in place of its other analyses. */
+  judgeAll() {
+    this.#isAsking = false;
+    this.#bot.stop();
+    if (!this.#all.isRunning) this.#all.start(this.#part("analyst").value);
   }
 
   /** Try a move. Returns false if no moves are tried here. */
@@ -128,9 +136,9 @@ export class Study {
     if (names) part("own-moves-text").textContent = names.join(" ");
     part("study-fault").textContent = this.#fault;
     if (!part("study-bot")) return; // no bots are offered
-    part("ask-all").textContent = this.#all.isRunning ? "Stop" : "Analyse all moves";
+    part("ask-all").textContent = this.#all.isRunning ? gettext("Stop") : gettext("Analyse all moves");
     const { isRunning, ply, count, text: fault } = this.#all;
-    const progress = isRunning ? `Position ${ply + 1} of ${count} …` : fault;
+    const progress = isRunning ? gettext("Position %(number)s of %(count)s …", { number: ply + 1, count }) : fault;
     part("ask-all-text").textContent = progress && sentence(progress);
     part("study-bot").hidden = !this.#isAsking;
     if (!this.#isAsking) return;
@@ -161,10 +169,8 @@ export class Study {
       this.#all.stop(); // a person has one analysis at a time
     }));
     part("ask-all")?.addEventListener("click", toggle(() => {
-      this.#isAsking = false;
-      this.#bot.stop();
       if (this.#all.isRunning) this.#all.stop();
-      else this.#all.start(part("analyst").value);
+      else this.judgeAll();
     }));
     part("think-on")?.addEventListener("click", toggle(() => (this.#asked = "")));
     part("analyst")?.addEventListener("change", () => this.#hooks.onChange());
@@ -222,15 +228,16 @@ export class Study {
   #describe() {
     const { bot, place, info, over, text } = this.#bot;
     const { here } = this.#own;
-    if (here?.to_move === 0) return "The game is over in this position.";
+    if (here?.to_move === 0) return gettext("The game is over in this position.");
     if (!info && over) return sentence(text);
-    if (!info && place === null) return "Asking …";
-    if (!info && place) return `${place} ${place > 1 ? "analyses" : "analysis"} before this one.`;
-    if (!info) return `${bot} begins to think …`;
+    if (!info && place === null) return gettext("Asking …");
+    if (!info && place) return ngettext("%(num)s analysis before this one.", "%(num)s analyses before this one.", place);
+    if (!info) return gettext("%(name)s begins to think …", { name: bot });
     const visits = info.actions?.map(([, count]) => ({ visits: count }));
-    const said = summary(info, visits) || "no win rate";
+    const said = summary(info, visits) || gettext("no win rate");
     const ended = over && text ? ` ${sentence(text)}` : "";
-    return `${bot} on ${this.#record.players[this.mover - 1]}, who is to move: ${said}.${ended}`;
+    const values = { bot, name: this.#record.players[this.mover - 1], text: said };
+    return gettext("%(bot)s on %(name)s, who is to move: %(text)s.", values) + ended;
   }
 
   /** The analysed moves as the table and the board need them. */
@@ -265,7 +272,7 @@ export class Study {
       button.addEventListener("click", () => this.#try([...before, ...line.slice(0, at + 1)]));
       return button;
     });
-    const label = () => html("span", { class: "muted" }, "Its line:");
+    const label = () => html("span", { class: "muted" }, gettext("Its line:"));
     this.#fill(this.#part("study-line"), line.join(), buttons.length ? [label, ...buttons] : []);
   }
 

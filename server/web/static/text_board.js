@@ -2,6 +2,7 @@
 
 import { BoardView } from "./board.js";
 import { html } from "./elements.js";
+import { gettext, told } from "./texts.js";
 
 /** The board for a match: a drawing, or a text if its game has no cells. */
 export function newBoard(container, board, options) {
@@ -17,7 +18,7 @@ class TextBoard {
   #text;
   /** The moves that have buttons. They are made once, so that they keep the focus. */
   #shown = [];
-  #buttons = html("div", { class: "board-choices", role: "group", "aria-label": "Moves without a cell" });
+  #buttons = html("div", { class: "board-choices", role: "group", "aria-label": gettext("Moves without a cell") });
 
   constructor(container, board, options = {}) {
     this.#options = options;
@@ -25,7 +26,7 @@ class TextBoard {
     // Wide positions are scrolled, with the keyboard too.
     const attributes = small
       ? { class: "board-text is-small", "aria-hidden": "true" }
-      : { class: "board-text", role: "region", tabindex: 0, "aria-label": label ?? "Board" };
+      : { class: "board-text", role: "region", tabindex: 0, "aria-label": label ?? gettext("Board") };
     this.#text = html("pre", attributes);
     container.append(this.#text);
     if (!small) container.append(this.#buttons);
@@ -54,7 +55,7 @@ class TextBoard {
   forgetPlan() {}
 
   #button({ action, name }) {
-    const button = html("button", { type: "button", class: "button small" }, name);
+    const button = html("button", { type: "button", class: "button small" }, told(name));
     button.addEventListener("click", () => this.#options.onChoose?.(action));
     return button;
   }

@@ -4,6 +4,7 @@
 import { svg } from "./elements.js";
 import { largestLosses } from "./losses.js";
 import { percent } from "./match_text.js";
+import { gettext } from "./texts.js";
 
 const [WIDTH, HEIGHT] = [400, 120];
 /** The width is at least this many plies: the curve of a shorter match does not fill it. */
@@ -99,9 +100,10 @@ function describe(record, ply) {
     .rates()
     .flatMap((series, latest) => series.map((point) => ({ ...point, latest })))
     .filter((point) => point.ply <= ply);
-  if (!points.length) return ply ? "No win rate yet" : "Before the first move";
+  if (!points.length) return ply ? gettext("No win rate yet") : gettext("Before the first move");
   const { ply: at, rate, latest } = points.reduce((one, other) => (one.ply > other.ply ? one : other));
   const { name } = record.positions[at].view;
   const speaker = record.speakers[latest];
-  return `${at ? `${at}. ${name}` : "Before the first move"}: ${percent(rate)}, says ${speaker}`;
+  const position = at ? `${at}. ${name}` : gettext("Before the first move");
+  return gettext("%(position)s: %(percent)s, says %(name)s", { position, percent: percent(rate), name: speaker });
 }

@@ -1,4 +1,6 @@
-// What people call games and clocks, as server/web/templates.py writes them.
+// What people call games and clocks, as server/web/wording.py writes them.
+
+import { gettext, listText, ngettext, told } from "./texts.js";
 
 const PER_MOVE = /^([\d.]+)\/move$/, MAIN_AND_MORE = /^([\d.]+)\+(?:(\d+)x)?([\d.]+)$/;
 
@@ -18,13 +20,14 @@ export function gameText(spec) {
   const title = titles.get(name) ?? name.replaceAll("_", " ");
   const forms = { true: (key) => key, false: (key) => `no ${key}` };
   const words = [...parameters].map(([key, value]) => forms[value]?.(key) ?? `${key} ${value}`);
-  return words.length ? `${title} (${words.join(", ").replaceAll("_", " ")})` : title;
+  const known = told(title);
+  return words.length ? `${known} (${listText(words.map((each) => told(each.replaceAll("_", " "))))})` : known;
 }
 
 /** A clock as people say it: "5 minutes + 3 seconds"; null means any clock. */
 export function clockText(clock) {
-  if (!clock) return "any clock";
-  return clock === "none" ? "no clock" : clock.split(" | ").map(timeText).join(" | ");
+  if (!clock) return gettext("any clock");
+  return clock === "none" ? gettext("no clock") : clock.split(" | ").map(timeText).join(" | ");
 }
 
 /** Does a clock give a day or more at the start, so that nobody has to stay connected? */
@@ -39,18 +42,24 @@ export function givesDays(clock) {
 /** One time control; a text that is none is returned as it is. */
 function timeText(text) {
   const perMove = PER_MOVE.exec(text);
-  if (perMove) return `${durationText(perMove[1])} a move`;
+  if (perMove) return perMoveText(perMove[1]);
   const parts = MAIN_AND_MORE.exec(text);
   if (!parts) return text;
   const [, main, periods, seconds] = parts;
   if (!periods) return Number(seconds) ? `${durationText(main)} + ${durationText(seconds)}` : durationText(main);
-  const rest = periods === "1" ? `${durationText(seconds)} a move` : `${periods} × ${durationText(seconds)}`;
-  return Number(main) ? `${durationText(main)}, then ${rest}` : rest;
+  const rest = periods === "1" ? perMoveText(seconds) : `${periods} × ${durationText(seconds)}`;
+  return Number(main) ? gettext("%(main)s, then %(periods)s", { main: durationText(main), periods: rest }) : rest;
+}
+
+function perMoveText(seconds) {
+  return gettext("%(time)s a move", { time: durationText(seconds) });
 }
 
 function durationText(text) {
   const seconds = Number(text);
-  const [size, unit] = [[86_400, "day"], [3600, "hour"], [60, "minute"]].find(([each]) => seconds >= each && seconds % each === 0) ?? [1, "second"];
-  const number = seconds / size;
-  return `${number} ${unit}${number === 1 ? "" : "s"}`;
+  const isIn = (unit) => seconds >= unit && seconds % unit === 0;
+  if (isIn(86_400)) return ngettext("%(num)s day", "%(num)s days", seconds / 86_400);
+  if (isIn(3600)) return ngettext("%(num)s hour", "%(num)s hours", seconds / 3600);
+  if (isIn(60)) return ngettext("%(num)s minute", "%(num)s minutes", seconds / 60);
+  return ngettext("%(num)s second", "%(num)s seconds", seconds);
 }

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from playout.protocol.messages import ClusterWorker, ReportCluster
 from playout.server.web.pages.tournaments import ClusterHost, cluster_summary
 from playout.server.web.templates import render
+from playout.server.web.texts import ENGLISH
 
 REPORT = ReportCluster(
     tournament="t",
@@ -41,6 +42,7 @@ def test_the_page_shows_the_cluster_and_leads_to_its_own_pages() -> None:
     )
     page = render(
         "tournament_progress.html",
+        ENGLISH,
         record=record,
         running=empty,
         cluster=cluster_summary(REPORT),

@@ -1,0 +1,202 @@
+"""Finds puzzles in matches: positions with one winning move, proven by minimax.
+
+It goes back from the end of a match until a position is not proven within its nodes. A puzzle
+begins with a turn, and the result of every move is proven: one wins, the others tie or lose. The
+same holds for each position of the solution, where several moves may win. The opponent replies with
+the move that minimax chooses in a lost position, the one that loses last; if a move wins at once,
+then with the reply that leaves the fewest such moves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import random
+import time
+from collections.abc import Sequence
+
+from playout import players
+from playout.games import TIE, Game, IllegalAction, State
+from playout.players.core.player import Limit
+from playout.players.minimax import Minimax
+from playout.protocol.puzzles import Puzzle, WinningMove
+
+#: The search for the result of a position: at most so many nodes, for at most so many seconds.
+PROOF = Limit(simulations=300_000, seconds=0.5)
+#: Turns of the solver: a win in one is no puzzle, and a long one needs more patience than skill.
+FEWEST_TURNS, MOST_TURNS = 2, 6
+#: The most moves in a solution: where most moves win, there is nothing to find.
+MOST_MOVES = 60
+#: The search for a puzzle in a match ends after this many seconds, and after this many positions
+#: in a row that were not proven.
+_MATCH_S = 10.0
+_UNPROVEN = 3
+_MEMORY_MB = 16
+#: Matches that the finder plays begin with random moves, and have some later; the other moves are
+#: those of a search with few simulations, so that there are mistakes.
+_RANDOM_PLIES, _RANDOM_SHARE = 8, 0.15
+_SIMULATIONS = (20, 100, 400)
+_PLAYER = "uct(memory_mb=16,reuse=false,seed={})"
+
+
+class _Unsuitable(Exception):
+    """A position is no puzzle, or is not proven to be one in time."""
+
+
+class PuzzleFinder:
+    """Finds puzzles of one game."""
+
+    def __init__(self, game: Game, proof: Limit = PROOF) -> None:
+        """`proof` limits the search for the result of a position."""
+        self._game = game
+        self._proof = proof
+        self._search = Minimax(game, seed=1, memory_mb=_MEMORY_MB)
+        #: The winner, None if not proven, and the move of minimax, by position of this match.
+        self._known: dict[State, tuple[int | None, int]] = {}
+        #: The time.monotonic() at which the search in this match ends.
+        self._until = 0.0
+
+    def find(self, actions: Sequence[int], match: str | None = None) -> Puzzle | None:
+        """Return the puzzle of a match that comes first in it, None if none was found."""
+        game = self._game
+        states = [game.initial_state()]
+        for action in actions:
+            states.append(game.next_state(states[-1], action))
+        self._known.clear()
+        self._until = time.monotonic() + _MATCH_S
+        unproven, found = 0, None
+        for ply in range(len(states) - 1, -1, -1):
+            if unproven == _UNPROVEN or time.monotonic() > self._until:
+                break
+            if game.winner(states[ply]):
+                continue
+            winner, _ = self._result(states[ply])
+            unproven = unproven + 1 if winner is None else 0
+            if winner == game.current_player(states[ply]) and self._begins_turn(states, ply):
+                with contextlib.suppress(_Unsuitable):
+                    found = ply, self._solution(states[ply])
+        if found is None:
+            return None
+        ply, solution = found
+        return Puzzle(
+            id=_identity(game, actions[:ply]),
+            game=str(game),
+            actions=tuple(actions[:ply]),
+            turns=_turns(solution[0]),
+            solution=solution,
+            match=match,
+        )
+
+    def _begins_turn(self, states: Sequence[State], ply: int) -> bool:
+        """Return whether the other player has made the move before, if there was one."""
+        mover = self._game.current_player
+        return ply == 0 or mover(states[ply]) != mover(states[ply - 1])
+
+    def _solution(self, state: State) -> tuple[WinningMove, ...]:
+        """Return the only winning move, with what follows. Raises _Unsuitable."""
+        solver = self._game.current_player(state)
+        actions = self._winning(state, solver)
+        if len(actions) != 1 or len(self._game.legal_actions(state)) == 1:
+            raise _Unsuitable
+        left = [MOST_MOVES]
+        solution = self._moves(state, solver, left)
+        if not FEWEST_TURNS <= _turns(solution[0]) <= MOST_TURNS:
+            raise _Unsuitable
+        return solution
+
+    def _moves(self, state: State, solver: int, left: list[int]) -> tuple[WinningMove, ...]:
+        """Return the winning moves, the shortest win first; there may be `left` more of them."""
+        moves = []
+        for action in self._winning(state, solver):
+            left[0] -= 1
+            if left[0] < 0:
+                raise _Unsuitable
+            after, replies = self._game.next_state(state, action), list[int]()
+            while not self._game.winner(after) and self._game.current_player(after) != solver:
+                replies.append(self._defence(after, solver))
+                after = self._game.next_state(after, replies[-1])
+            then = () if self._game.winner(after) else self._moves(after, solver, left)
+            moves.append(WinningMove(action, tuple(replies), then))
+        return tuple(sorted(moves, key=_turns))
+
+    def _defence(self, state: State, solver: int) -> int:
+        """Return the reply in a lost position after which the fewest moves win at once.
+
+        Among equal ones it is that of minimax.
+        """
+        replies = (self._result(state)[1], *self._game.legal_actions(state))
+        return min(replies, key=lambda each: self._wins_at_once(state, each, solver))
+
+    def _wins_at_once(self, state: State, action: int, solver: int) -> int:
+        after = self._game.next_state(state, action)
+        if self._game.winner(after):
+            return self._game.num_actions
+        if self._game.current_player(after) != solver:
+            return 0
+        legal = self._game.legal_actions(after)
+        return sum(self._game.winner(self._game.next_state(after, a)) == solver for a in legal)
+
+    def _winning(self, state: State, solver: int) -> list[int]:
+        """Return the moves that win. Raises _Unsuitable if the result of a move is not proven."""
+        found = []
+        for action in self._game.legal_actions(state):
+            winner, _ = self._result(self._game.next_state(state, action))
+            if winner is None or time.monotonic() > self._until:
+                raise _Unsuitable
+            if winner == solver:
+                found.append(action)
+        return found
+
+    def _result(self, state: State) -> tuple[int | None, int]:
+        """Return the proven winner of a position, None without a proof, and the move there."""
+        if over := self._game.winner(state):
+            return over, -1
+        if state not in self._known:
+            found = self._search.choose([state], self._proof)
+            proven = found.info.proven if found.info else None
+            mover = self._game.current_player(state)
+            winner = None if proven is None else {1: mover, 0: TIE, -1: 3 - mover}[proven]
+            self._known[state] = winner, found.action
+        return self._known[state]
+
+    def close(self) -> None:
+        """Release the memory of the search."""
+        self._search.close()
+
+
+def _turns(move: WinningMove) -> int:
+    """Return the turns of the solver in the shortest win; several moves in a row are one."""
+    if not move.then:
+        return 1
+    return min(map(_turns, move.then)) + bool(move.replies)
+
+
+def _identity(game: Game, actions: Sequence[int]) -> str:
+    """Return the id of the position after some actions: that of all its images is the same."""
+    found = []
+    for symmetry in game.symmetries:
+        state = game.initial_state()
+        with contextlib.suppress(IllegalAction):  # the first position may have no such symmetry
+            for action in actions:
+                state = game.next_state(state, symmetry.actions[action])
+            shown = f"{game} {game.current_player(state)}\n{game.show(state)}"
+            found.append(hashlib.sha256(shown.encode()).hexdigest())
+    return min(found)[:16]
+
+
+def played_match(game: Game, seed: int) -> list[int]:
+    """Return the actions of a match with mistakes; it may end early, after some seconds."""
+    drawn, until = random.Random(seed), time.monotonic() + _MATCH_S
+    player = players.load(_PLAYER.format(seed), game)
+    states, actions = [game.initial_state()], list[int]()
+    first = drawn.randrange(_RANDOM_PLIES + 1)
+    while not game.winner(states[-1]) and time.monotonic() < until:
+        if len(actions) < first or drawn.random() < _RANDOM_SHARE:
+            action = drawn.choice(game.legal_actions(states[-1]))
+        else:
+            limit = Limit(simulations=drawn.choice(_SIMULATIONS))
+            action = player.choose(states, limit).action
+        actions.append(action)
+        states.append(game.next_state(states[-1], action))
+    player.close()
+    return actions

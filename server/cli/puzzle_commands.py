@@ -1,0 +1,193 @@
+"""`playout-server puzzles`, which finds puzzles in matches and stores them for the page /puzzles.
+
+A process searches, `playout.players.prover.puzzle_process`: it gets matches as lines of JSON, and
+answers each with a line of JSON. It has the lowest priority, so that a server may run beside it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import random
+import select
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import click
+import msgspec
+from msgspec import structs
+
+from playout import games
+from playout.commands import progress
+from playout.commands.options import FiniteRange, registered
+from playout.commands.subprocesses import own_environment
+from playout.commands.text import counted
+from playout.protocol.puzzles import Puzzle, PuzzleAnswer, PuzzleOrder
+from playout.server.cli.database_commands import opened
+from playout.server.cli.server_options import its_database_option
+from playout.server.model.records import MovePlayed
+from playout.server.storage import Database
+
+EPILOG = """
+\b
+Examples:
+  playout-server puzzles                    in all stored matches
+  playout-server puzzles --since 2026-11-24 in those that started on that day or later
+  playout-server puzzles --random 100 --game connect_four
+                                            in 100 matches that it plays itself
+"""
+_FINDER = (sys.executable, "-P", "-m", "playout.players.prover.puzzle_process")
+#: Seconds between two lines about the progress.
+_PROGRESS_S = 1.8
+
+
+class _TimeIsUp(Exception):
+    """The time of the command is over before an answer came."""
+
+
+@click.command(epilog=EPILOG)
+@its_database_option
+@click.option(
+    "--game",
+    "chosen",
+    metavar="GAME",
+    multiple=True,
+    help="Only this game; without parameters, stored matches with any.  Repeatable.",
+)
+@click.option(
+    "--since",
+    type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]),
+    help="Only stored matches that started on this day (UTC) or later.",
+)
+@click.option(
+    "--random",
+    "played",
+    metavar="N",
+    type=click.IntRange(1),
+    help="Search N matches of each game that the command plays, with mistakes, instead of stored "
+    "ones.",
+)
+@click.option("--count", type=click.IntRange(1), help="Stop after this many new puzzles.")
+@click.option("--seconds", type=FiniteRange(0, min_open=True), help="Stop after this many seconds.")
+def puzzles(
+    database: str,
+    chosen: tuple[str, ...],
+    since: datetime | None,
+    played: int | None,
+    count: int | None,
+    seconds: float | None,
+) -> None:
+    """Find puzzles in stored matches, and store them for the page /puzzles.
+
+    A puzzle is a position in which one move wins and no other does, as minimax proves, and the win
+    takes at least two turns. A match has at most one. Ctrl-C ends the search; the puzzles that were
+    found are stored.
+    """
+    if played and since:
+        raise click.UsageError("--since is for stored matches: not with --random")
+    chosen = tuple(map(registered, chosen))
+    until = time.monotonic() + (seconds or math.inf)
+    with opened(database, create=True) as stored, _Finder(until) as finder:
+        if played:
+            orders = _new_matches(chosen or tuple(games.names()), played)
+        else:
+            start = since.replace(tzinfo=UTC).timestamp() if since else None
+            orders = _stored_matches(stored, chosen, start)
+        try:
+            for order in orders:
+                if puzzle := finder.find(order):
+                    finder.new[puzzle.game] += stored.add_puzzles([puzzle])
+                if count and finder.new.total() >= count:
+                    break
+        except _TimeIsUp:
+            pass
+        finally:
+            click.echo(finder.summary)
+
+
+def _stored_matches(
+    stored: Database, chosen: tuple[str, ...], since: float | None
+) -> Iterator[PuzzleOrder]:
+    for game in chosen or (None,):
+        for each in stored.matches(game=game, since=since, revise=_without_analysis):
+            if each.ended:
+                actions = tuple(move.action for move in each.moves)
+                yield PuzzleOrder(game=each.started.game, actions=actions, match=each.started.match)
+
+
+def _without_analysis(move: MovePlayed) -> MovePlayed:
+    return structs.replace(move, info=None)
+
+
+def _new_matches(chosen: tuple[str, ...], count: int) -> Iterator[PuzzleOrder]:
+    for _ in range(count):
+        for game in chosen:
+            yield PuzzleOrder(game=game, seed=random.getrandbits(31))
+
+
+class _Finder:
+    """The process that finds puzzles, and the numbers of what it has found."""
+
+    def __init__(self, until: float) -> None:
+        """`until`: the time.monotonic() at which the search ends."""
+        self._until = until
+        self._printed_at = time.monotonic()
+        self._faults: set[str] = set()
+        self._searched = 0
+        #: The number of new puzzles by game.
+        self.new: Counter[str] = Counter()
+        self._process = subprocess.Popen(
+            _FINDER,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=own_environment(),
+            process_group=0,  # without the Ctrl-C of a terminal
+        )
+
+    def __enter__(self) -> _Finder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    @property
+    def summary(self) -> str:
+        """The numbers of matches and new puzzles."""
+        found = ", ".join(f"{game} {count}" for game, count in sorted(self.new.items()) if count)
+        text = f"{counted(self.new.total(), 'new puzzle')} in {counted(self._searched, 'match')}"
+        return f"{text}: {found}" if found else text
+
+    def find(self, order: PuzzleOrder) -> Puzzle | None:
+        """Return the puzzle of a match. Raises _TimeIsUp."""
+        answer = msgspec.json.decode(self._answer(order), type=PuzzleAnswer)
+        self._searched += 1
+        if answer.error and answer.error not in self._faults:
+            self._faults.add(answer.error)
+            progress.say(f"{order.game} cannot be searched: {answer.error}")
+        return answer.puzzle
+
+    def _answer(self, order: PuzzleOrder) -> bytes:
+        assert self._process.stdin
+        assert self._process.stdout
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(msgspec.json.encode(order) + b"\n")
+            self._process.stdin.flush()
+        while True:
+            now = time.monotonic()
+            if now >= self._until:
+                raise _TimeIsUp
+            if now - self._printed_at >= _PROGRESS_S:
+                self._printed_at = now
+                progress.say(f"{self.summary}; searching {order.game} ...")
+            wait_s = min(self._printed_at + _PROGRESS_S, self._until) - now
+            if select.select([self._process.stdout], [], [], max(wait_s, 0))[0]:
+                break
+        line = self._process.stdout.readline()
+        if not line:
+            raise click.ClickException("the process that finds puzzles has exited")
+        return line

@@ -1,0 +1,83 @@
+"""Finds puzzles while nobody plays: runs `playout-server puzzles` with the lowest priority."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from twisted.logger import Logger
+
+from playout.commands.subprocesses import (
+    LOWEST_NICENESS,
+    Process,
+    how_it_ended,
+    own_environment,
+    start_own,
+    stop,
+)
+from playout.commands.text import utc
+
+_COMMAND = "playout.commands.entry_points:server"
+#: Seconds between two checks whether somebody plays, from the end of a search to the next one, and
+#: in which a search may end by itself.
+_POLL_S, _PAUSE_S, _STOP_S = 1.0, 3600.0, 2.0
+#: A search includes matches that started this long before the last complete one.
+_OVERLAP_S = 24 * 3600.0
+
+_log = Logger(namespace="server")
+
+
+class PuzzleSearches:
+    """Searches all stored matches, then every hour the new ones."""
+
+    def __init__(self, reactor: Any, database: str, is_idle: Callable[[], bool]) -> None:
+        """`database` is its URL. A search ends when `is_idle` is no longer true."""
+        self._reactor = reactor
+        self._database = database
+        self._is_idle = is_idle
+        self._process: Process | None = None
+        self._due_at = self._started_at = 0.0
+        #: The earliest start of matches that the next search includes, None for all.
+        self._since: float | None = None
+        self._next_poll = reactor.callLater(0, self._poll)
+
+    def _poll(self) -> None:
+        if self._process and self._process.poll() is not None:
+            self._ended(self._process)
+        elif self._process and not self._is_idle():
+            stop([self._process], _STOP_S)
+            self._process = None
+        elif self._process is None and self._is_idle() and self._reactor.seconds() >= self._due_at:
+            self._start()
+        self._next_poll = self._reactor.callLater(_POLL_S, self._poll)
+
+    def _start(self) -> None:
+        self._started_at = time.time()
+        since = ("--since", f"{utc(self._since):%Y-%m-%dT%H:%M:%S}") if self._since else ()
+        # Others can read the arguments of a process, and the URL may have a password.
+        environment = own_environment() | {"PLAYOUT_DATABASE": self._database}
+        with open(os.devnull, "wb") as log:  # of its progress
+            self._process = start_own(
+                _COMMAND,
+                "puzzles",
+                *since,
+                environment=environment,
+                niceness=LOWEST_NICENESS,
+                log=log,
+            )
+
+    def _ended(self, process: Process) -> None:
+        self._process, self._due_at = None, self._reactor.seconds() + _PAUSE_S
+        if process.returncode == 0:
+            self._since = self._started_at - _OVERLAP_S
+        else:
+            text = "the search for puzzles {how}; to see why, run: playout-server puzzles"
+            _log.warn(text, how=how_it_ended(process))
+
+    def close(self) -> None:
+        """End the search, and start no other."""
+        self._next_poll.cancel()
+        if self._process:
+            stop([self._process], _STOP_S)

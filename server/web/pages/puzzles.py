@@ -1,0 +1,178 @@
+"""`/puzzles`: the games that have puzzles, and the puzzle of the day.
+
+`/puzzles/GAME`: the page on which a person solves puzzles of a game; `?puzzle=ID` leads to one.
+`/puzzles/GAME/puzzles.json?player=Ada`: the puzzles of a game with their ratings, and what the
+player has tried; `/puzzles/GAME/ID.json?moves=3,5`: a puzzle after moves of its solver, with the
+replies; `&solution=yes`: the rest of the solution, too.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+from twisted.web import http
+
+from playout import games
+from playout.commands.text import utc
+from playout.protocol.messages import Board, LegalMove, Seat
+from playout.protocol.names import skeleton
+from playout.protocol.puzzles import Puzzle, attempt, main_line
+from playout.ratings.bradley_terry import AVERAGE
+from playout.server.core.view import board_of, drawn, legal_moves_of, position_view_of
+from playout.server.storage.results import PuzzleRatings, PuzzleRow
+from playout.server.web.http import JSON, HttpError, HttpRequest, HttpResponse, cacheable_response
+from playout.server.web.match_data import PositionData
+from playout.server.web.pages.source import PageSource, render_page
+from playout.server.web.parameters import Parameters, parse_game, parse_id, parse_name
+from playout.server.web.templates import modules
+
+#: The most moves of a solver.
+_MAX_MOVES = 100
+_LIST = "puzzles.json"
+
+
+class PuzzleList(Struct, frozen=True, kw_only=True):
+    """The puzzles of a game; the player's rating, and the ids of those that it has tried."""
+
+    puzzles: tuple[PuzzleRow, ...]
+    rating: float
+    tried: frozenset[str]
+
+
+class PuzzleState(Struct, frozen=True, kw_only=True):
+    """A puzzle after moves of its solver.
+
+    `start` has the cells of the game's first position. `positions` begins with that of the puzzle;
+    then follows one for each move of the solver and of the opponent. `state` says whether the last
+    move of the solver keeps the win.
+    """
+
+    puzzle: str
+    board: Board
+    start: tuple[int, ...]
+    solver: Seat
+    turns: int
+    match: str | None
+    state: Literal["open", "wrong", "solved"]
+    positions: tuple[PositionData, ...]
+    legal_moves: tuple[LegalMove, ...]
+
+
+async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """The games that have puzzles, and the puzzle of the day."""
+    Parameters(request, ())
+    day = f"{utc(time.time()):%Y-%m-%d}"
+    puzzle = await source.archive.puzzle_of_day(day)
+    counts = await source.archive.puzzle_counts()
+
+    def respond() -> HttpResponse:
+        text, drawing = _drawing(puzzle) if puzzle else ("", None)
+        return render_page(
+            "puzzles.html",
+            request.language,
+            day=day,
+            puzzle=puzzle,
+            text=text,
+            drawing=drawing,
+            counts=counts,
+        )
+
+    return await source.archive.run_in_thread(respond)
+
+
+def _drawing(puzzle: Puzzle) -> tuple[str, dict[str, object]]:
+    """The position of a puzzle as text and for a drawing."""
+    state = puzzle_state(puzzle, [])
+    view = state.positions[0].view
+    return drawn(state.board, view), msgspec.to_builtins({"board": state.board, "view": view})
+
+
+async def item(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """The page of a game, the list of its puzzles, or one of them."""
+    *spelled, last = request.path
+    if last == _LIST:
+        return await _list(source, request, parse_game("/".join(spelled)))
+    if last.endswith(".json"):
+        return await _state(source, request, last.removesuffix(".json"))
+    Parameters(request, ("puzzle",))
+    game = parse_game("/".join(request.path))
+    ratings = await source.archive.puzzle_ratings(game)
+    if ratings is None or not ratings.puzzles:
+        raise HttpError(http.NOT_FOUND, f"this server has no puzzles of {game}")
+    return await source.render(
+        "puzzle.html", request.language, game=game, modules=modules("puzzle.js")
+    )
+
+
+async def _list(source: PageSource, request: HttpRequest, game: str) -> HttpResponse:
+    parameters = Parameters(request, ("player",))
+    name = skeleton(parse_name(parameters.player or ""))
+    found = await source.archive.puzzle_ratings(game) or PuzzleRatings()
+    shown = PuzzleList(
+        puzzles=found.puzzles,
+        rating=found.solvers.get(name, AVERAGE),
+        tried=found.tried.get(name, frozenset()),
+    )
+    return await source.archive.run_in_thread(
+        lambda: cacheable_response(msgspec.json.encode(shown), JSON)
+    )
+
+
+async def _state(source: PageSource, request: HttpRequest, puzzle: str) -> HttpResponse:
+    parameters = Parameters(request, ("moves", "solution"))
+    moves = parameters.actions("moves", _MAX_MOVES)
+    is_shown = parameters.choice("solution", "no", ("yes", "no")) == "yes"
+    found = await source.archive.puzzle(parse_id(puzzle))
+    if found is None:
+        raise HttpError(http.NOT_FOUND, f"there is no puzzle {puzzle!r}")
+    known = found
+
+    def respond() -> HttpResponse:
+        state = puzzle_state(known, moves, with_solution=is_shown)
+        return cacheable_response(msgspec.json.encode(state), JSON)
+
+    return await source.archive.run_in_thread(respond)
+
+
+def puzzle_state(puzzle: Puzzle, moves: list[int], *, with_solution: bool = False) -> PuzzleState:
+    """The puzzle after moves of its solver, the opponent's replies and, if asked, the solution.
+
+    Raises HttpError for an illegal move.
+    """
+    game = games.load(puzzle.game)
+    tried = attempt(puzzle, moves)
+    states = [game.initial_state()]
+    rest = main_line(tried.then or ()) if with_solution else ()
+    actions = [*puzzle.actions, *tried.actions, *rest]
+    for action in actions:
+        if action not in game.legal_actions(states[-1]):
+            raise HttpError(http.BAD_REQUEST, f"action {action} is not legal")
+        states.append(game.next_state(states[-1], action))
+    first = len(puzzle.actions)
+    is_open = bool(tried.then) and not with_solution
+    return PuzzleState(
+        puzzle=puzzle.id,
+        board=board_of(game),
+        start=tuple(map(int, game.view(states[0]).cells)),
+        solver=_seat(game.current_player(states[first])),
+        turns=puzzle.turns,
+        match=puzzle.match,
+        state="wrong" if tried.then is None else "open" if is_open else "solved",
+        positions=tuple(
+            PositionData(
+                ply=ply,
+                view=position_view_of(game, states, actions, ply),
+                action=actions[ply - 1] if ply else None,
+                player=_seat(game.current_player(states[ply - 1])) if ply else None,
+            )
+            for ply in range(first, len(states))
+        ),
+        legal_moves=legal_moves_of(game, states[-1]) if is_open else (),
+    )
+
+
+def _seat(player: int) -> Seat:
+    return 1 if player == 1 else 2

@@ -1,0 +1,206 @@
+"""The languages of the pages: their catalogues, and the language of a request.
+
+A text is written in English where it is used: in a block `trans` of a template, or in a call of
+`gettext`, `ngettext` (with a number) or `pgettext` (with a context). The catalogue of a language,
+`languages/CODE.po`, has the translations; a text without one is shown in English. Texts that come
+as data, such as names of games and errors of the server, are lines of `languages/data.txt`, or in
+descriptions of games; `Language.told` translates them. `scripts/languages` collects all texts for
+the catalogues.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from gettext import GNUTranslations, NullTranslations, c2py
+from importlib.resources import files
+from io import BytesIO
+from typing import Any
+
+import msgspec
+from babel import Locale
+from babel.dates import format_date, format_time
+from babel.messages.catalog import Catalog, Message
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from babel.numbers import format_decimal, get_decimal_symbol
+
+from playout.commands.text import utc
+
+#: The context of the texts that come as data.
+DATA = "data"
+#: The context of the texts with the rules of games.
+RULES = "rules"
+#: The cookie with the language that a person has chosen.
+COOKIE = b"language"
+_FOLDER = files("playout.server.web").joinpath("languages")
+#: A value within a text, as in "%(name)s resigned".
+_VALUE = re.compile(r"%\((\w+)\)s")
+_DECIMAL = re.compile(r"-?\d+\.\d+")
+#: Numbers that have all plural forms of a language.
+_SAMPLES = range(200)
+
+
+class Language:
+    """A language of the pages; `code` is a tag such as `zh-Hans`, `name` what its speakers call it.
+
+    `script_texts` are the texts of scripts as JSON, and `version` is a hash of them; `data` has the
+    texts that come as data.
+    """
+
+    def __init__(self, code: str, catalog: Catalog | None = None) -> None:
+        """Without a catalogue, all texts stay in English."""
+        self.code = code
+        self._locale = Locale.parse(code, sep="-")
+        name = self._locale.get_display_name() or code
+        self.name = name[0].upper() + name[1:]
+        self._translations = NullTranslations()
+        self.script_texts = b""
+        self.data: dict[str, str] = {}
+        if catalog is not None:
+            usable = _complete(catalog)
+            compiled = BytesIO()
+            write_mo(compiled, catalog)
+            compiled.seek(0)
+            self._translations = GNUTranslations(compiled)
+            self.script_texts = msgspec.json.encode(self._for_scripts(usable, catalog.plural_expr))
+            self.data = {_plain(each.id): each.string for each in usable if _is_data(each)}
+        self.version = hashlib.sha256(self.script_texts).hexdigest()[:16]
+        self.decimal_sign = get_decimal_symbol(self._locale)
+        self.gettext = self._translations.gettext
+        self.ngettext = self._translations.ngettext
+        self.pgettext = self._translations.pgettext
+        self.npgettext = self._translations.npgettext
+
+    @property
+    def is_translated(self) -> bool:
+        """Whether the language has a catalogue."""
+        return bool(self.script_texts)
+
+    def told(self, text: str) -> str:
+        """Translate a text that comes as data; it stays as it is if it is not known."""
+        if text in self.data:
+            return _plain(self.data[text])
+        for pattern, translation in self._patterns:
+            if found := pattern.fullmatch(text):
+                values = found.groupdict()
+                return translation % {name: self._value(text) for name, text in values.items()}
+        return text
+
+    def _value(self, text: str) -> str:
+        """A value within a text that comes as data: decimals have the sign of the language."""
+        return text.replace(".", self.decimal_sign) if _DECIMAL.fullmatch(text) else text
+
+    def rules(self, text: str) -> str:
+        """Translate a text with the rules of a game; one of a game that is not known stays."""
+        return self.pgettext(RULES, text) if text else text
+
+    def number(
+        self, value: float, digits: int = 0, *, sign: bool = False, grouped: bool = False
+    ) -> str:
+        """A number with so many decimals, if wanted with a plus sign and groups of digits."""
+        shape = ("#,##0" if grouped else "0") + ("." + "0" * digits if digits else "")
+        return format_decimal(value, f"+{shape};-{shape}" if sign else shape, self._locale)
+
+    def moment(self, at: float) -> str:
+        """The UTC date and time of seconds since 1970."""
+        if not self.is_translated:
+            return f"{utc(at):%Y-%m-%d %H:%M}"
+        return f"{self.day(at)} {format_time(utc(at), 'short', locale=self._locale)}"
+
+    def day(self, at: float) -> str:
+        """The UTC date of seconds since 1970; in English as ISO 8601 has it, for any country."""
+        if not self.is_translated:
+            return f"{utc(at):%Y-%m-%d}"
+        return format_date(utc(at), "medium", self._locale)
+
+    @cached_property
+    def _patterns(self) -> list[tuple[re.Pattern[str], str]]:
+        """The texts of data that have values."""
+        found = []
+        for text, translation in self.data.items():
+            if _VALUE.search(text):
+                parts = _VALUE.split(text)
+                parts[::2] = map(re.escape, parts[::2])
+                parts[1::2] = [f"(?P<{name}>.+)" for name in parts[1::2]]
+                found.append((re.compile("".join(parts)), translation))
+        return found
+
+    def _for_scripts(
+        self, messages: Iterable[Any], plural_expr: str
+    ) -> Mapping[str, str | Mapping[str, str]]:
+        """The texts of scripts by message; those with a number by the category of its plural."""
+        index_of, form_of = c2py(plural_expr), self._locale.plural_form
+        categories = {form_of(number): index_of(number) for number in _SAMPLES}
+        found: dict[str, str | Mapping[str, str]] = {}
+        for each in messages:
+            if not (_is_data(each) or any(file.endswith(".js") for file, _ in each.locations)):
+                continue
+            if each.pluralizable:
+                forms = each.string
+                found[each.id[0]] = {name: forms[at] for name, at in categories.items()}
+            elif _is_data(each):
+                found[f"{DATA}\4{_plain(each.id)}"] = each.string
+            else:
+                found[f"{each.context}\4{each.id}" if each.context else each.id] = each.string
+        return found
+
+
+def _complete(catalog: Catalog) -> list[Any]:
+    """The messages of a catalogue that have a translation; the others are removed."""
+    found: list[Any] = []
+    for each in list(catalog):
+        strings: Any = each.string if each.pluralizable else (each.string,)
+        if each.id and all(strings) and not each.fuzzy:
+            found.append(each)
+        elif each.id:
+            catalog.delete(each.id, each.context)
+    return found
+
+
+def _is_data(message: Message) -> bool:
+    return message.context == DATA
+
+
+def _plain(text: str) -> str:
+    """A text with its per cent signs."""
+    return text.replace("%%", "%")
+
+
+def _languages() -> dict[str, Language]:
+    catalogs = {}
+    for file in sorted(_FOLDER.iterdir(), key=lambda file: file.name):
+        name, _, suffix = file.name.partition(".")
+        if suffix == "po":
+            with file.open("rb") as opened:
+                code = name.replace("_", "-")
+                catalogs[code] = Language(code, read_po(opened, locale=name))
+    return {ENGLISH.code: ENGLISH, **catalogs}
+
+
+ENGLISH = Language("en")
+#: The languages by code.
+LANGUAGES = _languages()
+
+
+def language_of(chosen: str | None, accepted: str) -> Language:
+    """The language of a request: the chosen one, or the first one of `Accept-Language`."""
+    if chosen in LANGUAGES:
+        return LANGUAGES[chosen]
+    for tag in _by_preference(accepted):
+        for language in LANGUAGES.values():
+            if tag.split("-")[0] == language.code.split("-")[0]:
+                return language
+    return ENGLISH
+
+
+def _by_preference(accepted: str) -> list[str]:
+    """The tags of an `Accept-Language`, in lower case, the most wanted first."""
+    wanted = []
+    for each in accepted.split(","):
+        tag, _, quality = each.strip().lower().partition(";")
+        weight = re.fullmatch(r"\s*q\s*=\s*([01](?:\.\d*)?)\s*", quality)
+        wanted.append((float(weight[1]) if weight else float(not quality), tag.strip()))
+    return [tag for weight, tag in sorted(wanted, key=lambda each: -each[0]) if weight]
