@@ -72,7 +72,8 @@ def test_a_person_chooses_german_and_plays(people: BrowserUsers, site: BrowserSi
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/matches", "/players", "/tournaments", "/ladders", "/puzzles", "/games", "/admin"]
+    "path",
+    ["/", "/matches", "/players", "/tournaments", "/ladders", "/puzzles", "/games", "/admin"],
 )
 def test_a_page_has_no_english_where_the_browser_wants_german(
     people: BrowserUsers, site: BrowserSite, path: str
