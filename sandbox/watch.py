@@ -45,6 +45,7 @@ WAITING = ("sh", "-c", 'echo >&6 && read -r _ <&3 && exec "$@" 3<&- 6>&-', "sh")
 def main(memory: int, processes: int, rules: bytes, words: list[str]) -> int:
     """Run bubblewrap until it exits or exceeds a limit; return the exit code."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_KILLED))
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # until it would end the sandbox
     _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
@@ -56,6 +57,7 @@ def main(memory: int, processes: int, rules: bytes, words: list[str]) -> int:
     for each in (told, asks):
         os.close(each)
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
         return _watch(sandbox, memory, processes, tells, asked)
     finally:
         _end()
@@ -94,6 +96,7 @@ def _become(words: list[str], rules: bytes, memory: int, watcher: int) -> None:
         os._exit(_KILLED)
     for number in (signal.SIGPIPE, signal.SIGTERM):  # Python ignores the first one
         signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
     for descriptor in (3, 6):
         os.set_inheritable(descriptor, True)
     for kind, most in (

@@ -225,7 +225,7 @@ class Seeks:
         require_account(session, request.rated, lasts)
         challenged = self._challenged(session, request.opponent)
         seek = self.open(session, request)
-        if lasts:
+        if lasts and session.hello.role == "human":  # a program seeks again when it comes back
             session.lasting_seeks.add(seek.id)
         self._context.send_to_all(challenged, seek.to_message())
         self._context.jobs.start(lambda now: self._pair(seek, now), origin.now)

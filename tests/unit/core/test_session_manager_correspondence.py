@@ -31,7 +31,7 @@ THREE_DAYS = "259200/move"
 
 
 def registered(harness: HubHarness, name: str) -> MemoryClient:
-    return harness.client(name, guest=False)
+    return harness.client(name, guest=False, role="human")
 
 
 def back(harness: HubHarness, client: MemoryClient) -> MemoryClient:
@@ -115,6 +115,14 @@ def test_a_seek_stays_open_without_a_connection() -> None:
     harness.wait(DAY_S)
     ann = harness.client("Ann", session=ann.token)
     assert only(ann.inbox, Started).moves == (4,)
+
+
+def test_a_program_seeks_again_when_it_comes_back() -> None:
+    harness = HubHarness(reconnect_s=60.0)
+    ann = harness.client("Ann", guest=False, role="bot")
+    ann.say(Seek(game=GAME, clock=THREE_DAYS))
+    ann.hang_up()
+    assert harness.is_empty()
 
 
 def test_any_session_of_the_account_cancels_a_seek() -> None:
