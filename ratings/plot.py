@@ -163,10 +163,10 @@ _HEIGHT = 280
 #: The style sheet has this many colours for versions, `v0` to `v3`; further ones repeat them.
 COLOURS = 4
 _DATE_MARKS = 4
-#: The format of times, by the least span of the plot in seconds.
+#: The format of times, in every language, by the least span of the plot in seconds.
 _TIME_FORMATS = (
-    (60 * 86_400.0, "%b %Y"),
-    (2 * 86_400.0, "%d %b"),
+    (60 * 86_400.0, "%Y-%m"),
+    (2 * 86_400.0, "%m-%d"),
     (600.0, "%H:%M"),
     (0.0, "%H:%M:%S"),
 )

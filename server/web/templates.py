@@ -21,7 +21,6 @@ from playout.server.web.http import (
     HttpRequest,
     HttpResponse,
     cacheable_response,
-    compressed,
 )
 from playout.server.web.texts import LANGUAGES, Language
 from playout.server.web.wording import about, clock_in_words, game_title
@@ -70,12 +69,11 @@ class ScriptTexts:
 
     def __init__(self) -> None:
         self._responses = {
-            f"{language.code}-{language.version}.json": compressed(
-                HttpResponse(
-                    language.script_texts,
-                    media_type=JSON,
-                    cache_control="public, max-age=31536000, immutable",
-                )
+            f"{language.code}-{language.version}.json": HttpResponse(
+                language.script_texts,
+                media_type=JSON,
+                cache_control="public, max-age=31536000, immutable",
+                gzipped=gzip.compress(language.script_texts, mtime=0),
             )
             for language in LANGUAGES.values()
             if language.is_translated

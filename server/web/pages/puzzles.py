@@ -64,8 +64,8 @@ class PuzzleState(Struct, frozen=True, kw_only=True):
 async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     """The games that have puzzles, and the puzzle of the day."""
     Parameters(request, ())
-    day = f"{utc(time.time()):%Y-%m-%d}"
-    puzzle = await source.archive.puzzle_of_day(day)
+    now = time.time()
+    puzzle = await source.archive.puzzle_of_day(f"{utc(now):%Y-%m-%d}")
     counts = await source.archive.puzzle_counts()
 
     def respond() -> HttpResponse:
@@ -73,7 +73,7 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
         return render_page(
             "puzzles.html",
             request.language,
-            day=day,
+            day=request.language.day(now),
             puzzle=puzzle,
             text=text,
             drawing=drawing,
