@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-import msgspec
 import sqlalchemy as sa
 from msgspec import structs
 from sqlalchemy.exc import SQLAlchemyError
@@ -43,6 +42,7 @@ from playout.server.storage.rows import (
     match_ended_of,
     match_started_of,
     move_of,
+    puzzle_row,
     tournament_of,
 )
 from playout.server.storage.schema import (
@@ -448,10 +448,7 @@ class Database:
 
     def add_puzzles(self, found: Iterable[Puzzle]) -> int:
         """Store puzzles, and return the number of new ones."""
-        rows = [
-            {"id": each.id, "game": each.game, "data": msgspec.json.encode(each).decode()}
-            for each in found
-        ]
+        rows = [puzzle_row(each) for each in found]
         count = sa.select(sa.func.count()).select_from(puzzles)
         with self._engine.begin() as connection:
             before = connection.execute(count).scalar_one()

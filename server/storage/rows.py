@@ -17,6 +17,7 @@ from msgspec import Struct, defstruct, structs
 
 from playout.protocol.messages import Analysis, ClockState, Reason
 from playout.protocol.names import skeleton
+from playout.protocol.puzzles import Puzzle
 from playout.server.model.records import (
     Account,
     AccountLocked,
@@ -244,6 +245,11 @@ def _same_columns(table: sa.Table) -> Callable[[Any], Any]:
 
 def _tournament_end(ended: TournamentEnded) -> TournamentEndValues:
     return TournamentEndValues(tournament=ended.tournament, ended_at=ended.at)
+
+
+def puzzle_row(puzzle: Puzzle) -> dict[str, str]:
+    """Return a row of `puzzles`, by the names of columns."""
+    return {"id": puzzle.id, "game": puzzle.game, "data": _encode(puzzle).decode()}
 
 
 def _puzzle_attempt(attempted: PuzzleAttempted) -> PuzzleAttemptValues:

@@ -56,7 +56,6 @@ from playout.server.storage.ipc import (
     encode,
     framed,
 )
-from playout.server.storage.shipped_puzzles import shipped_puzzles
 
 #: Seconds before a failed transaction is tried again.
 RETRY_S = 0.25
@@ -376,7 +375,6 @@ def _opened(order: OpenDatabase) -> Database:
             time.sleep(0.05)
         else:
             database.migrate()  # only when it is locked: another server may be using it
-            database.add_puzzles(shipped_puzzles())
             return database
 
 

@@ -638,6 +638,7 @@ def test_two_people_agree_on_dead_stones(people: BrowserUsers, site: BrowserSite
     ann.get_by_role("button", name="Offer this score").click()
     expect(bob.locator("#offers")).to_contain_text("offers to count: ")
     expect(bob.locator("#board .hint circle")).to_have_count(3)
+    expect(bob.get_by_role("gridcell", name=", marked")).to_have_count(3)
     bob.get_by_role("button", name="Decline").click()
     expect(ann.locator("#offer-note")).to_contain_text("has declined the score")
     type_move(ann, "E3")

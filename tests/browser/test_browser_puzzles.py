@@ -15,6 +15,7 @@ from playout.server.storage.shipped_puzzles import shipped_puzzles
 from support.accessibility import require_axe, serious_faults
 from support.browser import BrowserSite, BrowserUsers, running_site, tab_to, walk
 from support.raw_client import RawClient
+from support.waiting import wait_until
 
 #: A game of each kind of board.
 GAMES = ("connect_four", "clobber", "kalah", "y")
@@ -139,12 +140,9 @@ def test_the_first_attempt_of_an_account_is_rated(page: Page) -> None:
     puzzle = puzzle_of("clobber")
     page.goto(f"/puzzles/clobber?puzzle={puzzle.id}")
     solve(page, puzzle)
-    expect_rating = "/puzzles/clobber/puzzles.json?player=Ada"
-    page.wait_for_function(
-        "address => fetch(address).then((answer) => answer.json()).then(({tried}) => tried.length)",
-        arg=expect_rating,
-    )
-    rated = page.request.get(expect_rating).json()
+    address = "/puzzles/clobber/puzzles.json?player=Ada"
+    wait_until(lambda: page.request.get(address).json()["tried"], "the attempt is rated")
+    rated = page.request.get(address).json()
     assert rated["tried"] == [puzzle.id]
     assert rated["rating"] > 1500
     row = next(each for each in rated["puzzles"] if each["puzzle"] == puzzle.id)

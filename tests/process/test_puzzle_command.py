@@ -12,7 +12,9 @@ from support.commands import finish, invoke, running_server, start
 from support.stored_game import PlayedGame
 from support.waiting import wait_until
 
-#: A match of tic-tac-toe with a puzzle: the third move of the first player alone wins.
+#: A game without puzzles in a new database.
+GAME = "mnk(m=3,n=3,k=3)"
+#: A match of it with a puzzle: the third move of the first player alone wins.
 ACTIONS = (8, 0, 6, 7, 2, 3, 4)
 
 
@@ -29,20 +31,20 @@ def find(url: str, *options: str) -> tuple[int, str]:
 def test_the_puzzles_of_stored_matches_are_found_once(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'database.db'}"
     with opened(url, create=True) as stored:
-        stored.add([PlayedGame("tic_tac_toe").play(*ACTIONS).stored])
-    assert find(url) == (0, "1 new puzzle in 1 match: tic_tac_toe 1")
+        stored.add([PlayedGame(GAME).play(*ACTIONS).stored])
+    assert find(url) == (0, f"1 new puzzle in 1 match: {GAME} 1")
     assert find(url) == (0, "0 new puzzles in 1 match")
     assert find(url, "--game", "nim") == (0, "0 new puzzles in 0 matches")
     assert find(url, "--since", "2999-01-01") == (0, "0 new puzzles in 0 matches")
-    assert counts(url) == {"tic_tac_toe": 1}
+    assert counts(url)[GAME] == 1
 
 
 def test_the_search_ends_after_a_number_of_puzzles(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'database.db'}"
-    code, said = find(url, "--random", "1000", "--game", "tic_tac_toe", "--count", "2")
+    code, said = find(url, "--random", "1000", "--game", GAME, "--count", "2")
     assert code == 0
     assert said.startswith("2 new puzzles in")
-    assert counts(url) == {"tic_tac_toe": 2}
+    assert counts(url)[GAME] == 2
 
 
 def test_a_game_that_does_not_exist_is_reported(tmp_path: Path) -> None:
@@ -58,27 +60,26 @@ def test_a_game_that_does_not_exist_is_reported(tmp_path: Path) -> None:
 
 def test_after_ctrl_c_the_puzzles_so_far_are_stored(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'database.db'}"
-    words = ("--database", url, "--random", "100000", "--game", "tic_tac_toe")
+    words = ("--database", url, "--random", "100000", "--game", GAME)
     with opened(url, create=True):
         pass
     process = start("playout-server", "puzzles", *words)
-    wait_until(lambda: counts(url), "a puzzle is stored")
+    wait_until(lambda: GAME in counts(url), "a puzzle is stored")
     process.send_signal(signal.SIGINT)
     code, output = finish(process)
     assert code == 130, output
     assert "Interrupted." in output
-    (found,) = counts(url).values()
-    assert f"tic_tac_toe {found}" in output.splitlines()[-1]
+    assert f"{GAME} {counts(url)[GAME]}" in output.splitlines()[-1]
     assert "Traceback" not in output
 
 
 def test_a_server_finds_puzzles_while_nobody_plays(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'database.db'}"
-    played = PlayedGame("mnk(m=3,n=3,k=3)").play(*ACTIONS).stored
+    played = PlayedGame(GAME).play(*ACTIONS).stored
     with opened(url, create=True) as stored:
         stored.add([played])
     with running_server("--database", url, "--find-puzzles") as server:
-        wait_until(lambda: played.started.game in counts(url), "the puzzle is found")
+        wait_until(lambda: GAME in counts(url), "the puzzle is found")
         code, log = server.stop()
     assert code == 0, log
     assert "Traceback" not in log

@@ -32,7 +32,7 @@ def fetched(server: RunningServer, path: str) -> str:
 
 def test_a_full_database_is_reported_and_matches_go_on() -> None:
     with (
-        running_server("--http", "127.0.0.1:0", "--database-mb", "0.15") as server,
+        running_server("--http", "127.0.0.1:0", "--database-mb", "0.22") as server,
         RawClient(server.host, server.port) as first,
         RawClient(server.host, server.port) as second,
     ):
@@ -41,11 +41,11 @@ def test_a_full_database_is_reported_and_matches_go_on() -> None:
         for _ in range(2):
             move(match, LARGE)
         wait_until(lambda: "warning:" in fetched(server, "healthz"), "the warning")
-        assert fetched(server, "healthz").startswith("ok\nwarning: the database has 0 of 0.15 MB")
+        assert fetched(server, "healthz").startswith("ok\nwarning: the database has 0 of 0.22 MB")
         assert match.to_move.ask("seek", game="tic_tac_toe")["code"] == "too_many"
         mover = match.to_move
         move(match, LARGE)
-        assert "limit of 0.15 MB" in dropped(mover)
+        assert "limit of 0.22 MB" in dropped(mover)
         match.finish()
         metrics = fetched(server, "metrics")
         assert "playout_analyses_dropped_total 1.0" in metrics

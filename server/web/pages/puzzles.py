@@ -69,7 +69,7 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     counts = await source.archive.puzzle_counts()
 
     def respond() -> HttpResponse:
-        text, drawing = _drawing(puzzle) if puzzle else ("", None)
+        text, drawing = puzzle_drawing(puzzle) if puzzle else ("", None)
         return render_page(
             "puzzles.html",
             request.language,
@@ -83,9 +83,15 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
     return await source.archive.run_in_thread(respond)
 
 
-def _drawing(puzzle: Puzzle) -> tuple[str, dict[str, object]]:
-    """The position of a puzzle as text and for a drawing."""
-    state = puzzle_state(puzzle, [])
+def puzzle_drawing(puzzle: Puzzle) -> tuple[str, dict[str, object] | None]:
+    """The position of a puzzle as text and for a drawing.
+
+    There is neither while its game is being compiled, or if it is not installed any more.
+    """
+    try:
+        state = puzzle_state(puzzle, [])
+    except (games.NotReady, games.SpecError):
+        return "", None
     view = state.positions[0].view
     return drawn(state.board, view), msgspec.to_builtins({"board": state.board, "view": view})
 

@@ -10,6 +10,8 @@ import { gettext, listText, ngettext, numberText, pgettext, told } from "./texts
 import { gameText } from "./wording.js";
 
 const EVERY_MS = 5000;
+/** The most entries in each list of the server. */
+const LISTED = 200;
 
 const find = (id) => document.getElementById(id);
 const rowsOf = (label) => document.querySelector(`[aria-label="${label}"] tbody`);
@@ -58,6 +60,7 @@ async function show() {
   rowsOf(gettext("Metrics")).replaceChildren(...state.metrics.map(({ name, value, text }) => row([name, rounded(value), text])));
   const errors = (state.errors ?? []).map(({ at, level, text }) => html("li", { class: "log" }, `${moment(at)} ${level}: ${text}`));
   find("errors").replaceChildren(...(errors.length ? errors : [html("li", { class: "muted" }, gettext("None since the start."))]));
+  find("more").hidden = Math.max(listing.players.length, listing.matches.length) < LISTED;
   showPresent(listing.players);
   showMatches(listing.matches);
   showBots(listing.players, state.limits);

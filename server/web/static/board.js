@@ -63,6 +63,8 @@ export class BoardView {
   /** The element of a piece that was dragged to its new cell, until the next position is shown. */
   #dragged = null;
   #focused = 0;
+  /** The cells that are marked until the next position is shown. */
+  #marked = new Set();
   /** The dialog that asks which move is meant, null if none was needed for this position. */
   #dialog = null;
 
@@ -139,6 +141,9 @@ export class BoardView {
 
   /** Mark these cells, such as those of a candidate move. */
   highlight(cells) {
+    const changed = [...this.#marked, ...cells];
+    this.#marked = new Set(cells);
+    for (const cell of changed) this.#nameCell(cell);
     this.#layers.hint.show(new Map(cells.map((cell) => [cell, "hint"])));
   }
 
@@ -372,6 +377,7 @@ export class BoardView {
     layers.winning.show(new Map(winning.map((cell) => [cell, "winning"])));
     layers.checked.show(new Map(checked.map((cell) => [cell, "checked"])));
     layers.hint.show(new Map());
+    this.#marked.clear();
     this.point([]);
     this.#drawHeat();
     if (this.#options.small) return;
@@ -386,8 +392,7 @@ export class BoardView {
     if (this.#pending) this.#placeGhost(picked[0], picked.at(-1));
     const held = this.#held();
     for (const [cell, element] of this.#cells) {
-      const name = this.#describe(cell);
-      if (element.getAttribute("aria-label") !== name) element.setAttribute("aria-label", name);
+      this.#nameCell(cell);
       element.classList.toggle("target", targetOf(this.#board, this.#targets, cell) >= 0);
       element.classList.toggle("grip", held.has(cell));
     }
@@ -404,6 +409,12 @@ export class BoardView {
     this.#layers.heat.show(new Map(levels.filter(([, each]) => each > 0)));
   }
 
+  #nameCell(cell) {
+    const element = this.#cells.get(cell);
+    const name = this.#describe(cell);
+    if (element?.getAttribute("aria-label") !== name) element?.setAttribute("aria-label", name);
+  }
+
   #describe(cell) {
     const content = contentName(this.#board, this.#view, cell, this.#options.players);
     const words = [cellName(this.#board, cell), ...(content ? [content] : [])];
@@ -418,6 +429,7 @@ export class BoardView {
     }
     if ((this.#pending?.cells ?? this.#picked).includes(cell)) words.push(gettext("picked"));
     if (this.#pending?.cells.at(-1) === cell) words.push(gettext("play it by a second click"));
+    if (this.#marked.has(cell)) words.push(gettext("marked"));
     if (this.#planned.includes(cell)) words.push(gettext("chosen in advance"));
     if (this.#targets.has(cell)) words.push(gettext("can be played"));
     return listText(words);

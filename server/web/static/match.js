@@ -40,7 +40,7 @@ const WIDE = 1.15;
 const RELOAD_AGAIN_MS = 700;
 const ATTEMPTS = 5;
 /** The last announcements that are kept, so that one does not replace another that is not read yet. */
-const ANNOUNCED = 5;
+const ANNOUNCED = 10;
 
 const part = (id) => document.getElementById(id);
 const seconds = () => performance.now() / 1000;

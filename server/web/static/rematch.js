@@ -3,7 +3,7 @@
 import { openMatch } from "./navigation.js";
 import { gettext, told } from "./texts.js";
 
-/** The button gettext("Play again"), and the text beside it. */
+/** The button "Play again", and the text beside it. */
 export class Rematch {
   #button;
   #text;

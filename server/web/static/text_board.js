@@ -18,7 +18,7 @@ class TextBoard {
   #text;
   /** The moves that have buttons. They are made once, so that they keep the focus. */
   #shown = [];
-  #buttons = html("div", { class: "board-choices" });
+  #buttons = html("div", { class: "board-choices", role: "group", "aria-label": gettext("Moves without a cell") });
 
   constructor(container, board, options = {}) {
     this.#options = options;

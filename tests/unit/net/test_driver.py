@@ -24,9 +24,12 @@ from playout.server.runtime.scheduler import LoopScheduler
 ALL: tuple[type[Effect], ...] = (RateLadder, StartBot, EndBot, StartAnalysis, EndAnalysis)
 
 
-def make_driver(policy: Policy, kinds: Iterable[type[Effect]]) -> Driver:
+def make_driver(
+    policy: Policy, kinds: Iterable[type[Effect]], compilation: str | None = None
+) -> Driver:
     """Return a driver whose workers carry out effects of these kinds."""
-    clock, workers = Clock(), EffectWorkers(dict.fromkeys(kinds, lambda _: None))
+    carriers = dict.fromkeys(kinds, lambda _: None)
+    clock, workers = Clock(), EffectWorkers(carriers, None, lambda: compilation)
     return Driver(
         Hub(policy),
         clock,
@@ -49,3 +52,12 @@ def test_an_effect_that_nothing_carries_out_is_an_error_at_the_start(
 
 def test_effects_that_the_policy_excludes_need_no_worker() -> None:
     make_driver(Policy(bots=0, analyses=0), [RateLadder])
+
+
+def test_the_operator_is_warned_of_a_full_database_and_of_games_that_are_not_ready() -> None:
+    driver = make_driver(Policy(database_mb=10), ALL)
+    assert driver.warning() is None
+    driver = make_driver(Policy(database_mb=10), ALL, "3 of 24 games are ready")
+    assert driver.warning() == "3 of 24 games are ready"
+    driver.measured(9_500_000)
+    assert "the database has 10 of 10 MB" in (driver.warning() or "")

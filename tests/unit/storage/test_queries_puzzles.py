@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 import pytest
+import sqlalchemy as sa
 from msgspec import structs
 
 from playout.protocol.puzzles import Puzzle, WinningMove
@@ -15,6 +16,7 @@ from playout.server.model.records import Account, PuzzleAttempted
 from playout.server.storage import Database
 from playout.server.storage.queries import Reader
 from playout.server.storage.results import PuzzleRatings, PuzzleRow
+from playout.server.storage.schema import puzzles
 from playout.server.storage.shipped_puzzles import shipped_puzzles
 
 PUZZLE = Puzzle(
@@ -34,6 +36,14 @@ def account(name: str) -> Account:
 
 def attempted(name: str, puzzle: str, moves: tuple[int, ...], at: float) -> PuzzleAttempted:
     return PuzzleAttempted(puzzle=puzzle, account=f"id of {name}", moves=moves, at=at)
+
+
+@pytest.fixture
+def database(database: Database) -> Database:
+    """Without the puzzles that come with Playout."""
+    with database.connect() as connection, connection.begin():
+        connection.execute(sa.delete(puzzles))
+    return database
 
 
 @pytest.fixture
@@ -83,7 +93,10 @@ def test_without_puzzles_there_is_none_of_the_day(database: Database) -> None:
         assert reader.puzzle_of_day("2026-11-01") is None
 
 
-def test_the_puzzles_that_come_with_playout_are_stored(database: Database) -> None:
-    puzzles = shipped_puzzles()
-    assert database.add_puzzles(puzzles) == len(puzzles)
-    assert database.add_puzzles(puzzles) == 0
+def test_a_new_database_has_the_puzzles_that_come_with_playout(url: str) -> None:
+    new = Database(url)
+    new.migrate()
+    assert new.add_puzzles(shipped_puzzles()) == 0
+    with contextlib.closing(Reader(url)) as reader:
+        assert sum(reader.puzzle_counts().values()) == len(shipped_puzzles())
+    new.close()
