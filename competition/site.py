@@ -16,7 +16,6 @@ of a team: its members and administrators get all its submissions, too.
 
 from __future__ import annotations
 
-import html
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -35,14 +34,25 @@ from playout.competition.changes import CHANGES
 from playout.competition.standings import Record, record, standings
 from playout.competition.submissions import Submission, Submissions
 from playout.competition.uploads import UploadRequest
+from playout.server import web
 from playout.server.ladder.standings import LadderStanding
 from playout.server.model.records import Account
 from playout.server.tournament.competition_file import Contestant
-from playout.server.web.http import HTML, JSON, HttpError, HttpResponse
+from playout.server.web.http import (
+    HTML,
+    JSON,
+    HttpError,
+    HttpRequest,
+    HttpResponse,
+    request_language,
+)
+from playout.server.web.templates import VARIES, ScriptTexts, environment
 
 _PAGE = Path(__file__).parent / "page"
 _SCRIPT = "text/javascript; charset=utf-8"
 _FILES = {"page.js": _SCRIPT, "folder.js": _SCRIPT, "page.css": "text/css; charset=utf-8"}
+#: The module by which scripts translate, one of the server.
+_TEXTS = Path(web.__file__).parent / "static" / "texts.js"
 #: Seconds for which standings and records are shown before they are computed again.
 STANDINGS_S = 5.0
 _MB = 2**20
@@ -96,6 +106,7 @@ class Pages:
         self._all = all_
         self._database = database
         self._refusals = refusals
+        self._texts = ScriptTexts()
         self._standings = {name: Recent[Sequence[LadderStanding]](()) for name in all_}
         #: The records of teams, by their competitions and names.
         self._records: dict[tuple[str, str], Recent[Record]] = {}
@@ -104,15 +115,19 @@ class Pages:
         """Answer a request, or return None and answer it later. Raises HttpError."""
         path = _parts(request.path)
         if path == [""]:
-            return self._index()
+            return _page("index.html", request, competitions=self._all)
         if len(path) == 1 and path[0] in _FILES:
             return HttpResponse((_PAGE / path[0]).read_bytes(), media_type=_FILES[path[0]])
+        if path == ["texts.js"]:
+            return HttpResponse(_TEXTS.read_bytes(), media_type=_SCRIPT)
+        if path[0] == "texts":
+            return self._texts(HttpRequest(tuple(path[1:])))
         if len(path) < 2 or path[0] not in self._all:
             raise HttpError(http.NOT_FOUND, "there is no such page")
         submissions = self._all[path[0]]
         match request.method, path[1:]:
             case b"GET" | b"HEAD", [""]:
-                return HttpResponse((_PAGE / "page.html").read_bytes(), media_type=HTML)
+                return _page("page.html", request)
             case b"GET", ["state"]:
                 return self._state(request, submissions)
             case b"GET", ["submissions"]:
@@ -142,15 +157,6 @@ class Pages:
                 submissions = self._all[name]
                 return submissions.incoming, _most_bytes(submissions, account, at)
         return Path(), 0
-
-    def _index(self) -> HttpResponse:
-        links = "".join(
-            f'<li><a href="/{name}/">{html.escape(each.competition.title)}</a>'
-            for name, each in self._all.items()
-        )
-        head = '<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="/page.css">'
-        body = f"<title>Competitions</title><h1>Competitions</h1><ul>{links}</ul>"
-        return HttpResponse((head + body).encode(), media_type=HTML)
 
     # What everybody may read.
 
@@ -340,6 +346,13 @@ def _told(submission: Submission) -> dict[str, Any]:
     keys = ("id", "team", "file", "size", "at", "state", "stage", "reason", "ended_at", "matches")
     told = {key: getattr(submission, key) for key in keys}
     return told | {"version": submission.version}
+
+
+def _page(name: str, request: UploadRequest, **context: object) -> HttpResponse:
+    """A page in the language of the request."""
+    language = request_language(request)
+    template = environment(language, "playout.competition", "page").get_template(name)
+    return HttpResponse(template.render(context).encode(), media_type=HTML, headers=VARIES)
 
 
 def _json(value: object, status: int = http.OK) -> HttpResponse:

@@ -1,5 +1,7 @@
 // Files and folders of a person: what was dropped, and a folder as one archive.
 
+import { gettext } from "/texts.js";
+
 // Returns the files of a drop, with their paths.
 export async function dropped(transfer) {
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.() ?? null);
@@ -30,7 +32,7 @@ async function below(folder) {
 
 // Returns the name and the content of what is handed in: one file as it is, more as a tar archive.
 export async function packed(found) {
-  if (!found.length) throw new Error("choose a file or a folder");
+  if (!found.length) throw new Error(gettext("choose a file or a folder"));
   if (found.length === 1 && !found[0].path.includes("/")) {
     return { name: found[0].file.name, body: found[0].file };
   }
@@ -50,7 +52,7 @@ function head(path, size) {
   const octal = (number, digits) => `${number.toString(8).padStart(digits, "0")}\0`;
   const bytes = new TextEncoder().encode(path);
   const cut = bytes.length <= 100 ? -1 : bytes.indexOf(47, bytes.length - 101);
-  if (bytes.length > 100 && (cut < 0 || cut > 155)) throw new Error(`${path} is too long`);
+  if (bytes.length > 100 && (cut < 0 || cut > 155)) throw new Error(gettext("%(path)s is too long", { path }));
   block.set(bytes.subarray(cut + 1), 0);
   if (cut >= 0) block.set(bytes.subarray(0, cut), 345);
   write(octal(0o755, 7), 100);

@@ -2,9 +2,23 @@
 // one account or that team, and those of all.
 
 import { dropped, packed } from "/folder.js";
+import { gettext, listText, numberText, pgettext, told } from "/texts.js";
 
+const STATES = {
+  queued: gettext("queued"),
+  running: gettext("running"),
+  accepted: gettext("accepted"),
+  refused: gettext("refused"),
+  failed: gettext("failed"),
+};
+const STAGES = {
+  unpack: pgettext("stage", "unpack"),
+  build: pgettext("stage", "build"),
+  check: pgettext("stage", "check"),
+  matches: pgettext("stage", "matches"),
+};
 const at = (id) => document.getElementById(id);
-const time = (seconds) => new Date(seconds * 1000).toLocaleString();
+const time = (seconds) => new Date(seconds * 1000).toLocaleString(document.documentElement.lang);
 let authorization = null;
 let you = null;
 let shown = null;
@@ -12,7 +26,7 @@ let shown = null;
 async function ask(path, options = {}) {
   const headers = authorization ? { Authorization: authorization } : {};
   const answer = await fetch(path, { ...options, headers, cache: "no-store" });
-  if (!answer.ok) throw new Error((await answer.text()).trim());
+  if (!answer.ok) throw new Error(told((await answer.text()).trim()));
   return answer.json();
 }
 
@@ -26,23 +40,24 @@ function row(cells, kind) {
 function left(seconds) {
   const minutes = Math.max(0, Math.floor(seconds / 60));
   const hours = Math.floor(minutes / 60);
-  return `${Math.floor(hours / 24)} d ${hours % 24} h ${minutes % 60} min`;
+  return gettext("%(days)s d %(hours)s h %(minutes)s min", { days: Math.floor(hours / 24), hours: hours % 24, minutes: minutes % 60 });
 }
 
 function showState(state) {
   document.title = state.title;
   at("title").textContent = state.title;
   at("rules").textContent =
-    `${state.game}, clock ${state.clock}. Bots speak ${state.protocols.join(", ")}; at most ` +
-    `${state.submission_mb} MiB, ${state.submissions_per_day} submissions a day. ` +
-    `${state.queued} in the queue.`;
+    gettext(
+      "%(game)s, clock %(clock)s. Bots speak %(protocols)s; at most %(submission_mb)s MiB, %(submissions_per_day)s submissions a day. %(queued)s in the queue.",
+      { ...state, protocols: listText(state.protocols) },
+    );
   at("deadline").textContent = state.refusal
-    ? `Nothing can be handed in: ${state.refusal}`
+    ? gettext("Nothing can be handed in: %(reason)s", { reason: state.refusal })
     : state.open
-      ? `Open until ${time(state.deadline)}: ${left(state.deadline - state.now)} left.`
+      ? gettext("Open until %(time)s: %(left)s left.", { time: time(state.deadline), left: left(state.deadline - state.now) })
       : state.now < state.opens
-        ? `Opens on ${time(state.opens)}.`
-        : "Closed: nothing more is accepted.";
+        ? gettext("Opens on %(time)s.", { time: time(state.opens) })
+        : gettext("Closed: nothing more is accepted.");
   at("standings").replaceChildren(
     ...state.standings.map((each, place) => row(
       [
@@ -69,7 +84,7 @@ function chosenTeam() {
 
 function showTeam({ team, accounts, versions, matches, plot }) {
   at("team-name").textContent = team;
-  at("accounts").textContent = accounts?.length ? `Accounts: ${accounts.join(", ")}` : "";
+  at("accounts").textContent = accounts?.length ? gettext("Accounts: %(names)s", { names: listText(accounts) }) : "";
   const drawn = new DOMParser().parseFromString(plot, "text/html").body.childNodes;
   at("plot").replaceChildren(...drawn);
   at("versions").replaceChildren(
@@ -78,7 +93,7 @@ function showTeam({ team, accounts, versions, matches, plot }) {
   at("matches").replaceChildren(
     ...matches.map((each) => row([
       each.match, ...each.players,
-      each.winner > 0 ? `${each.players[each.winner - 1]} won (${each.reason})` : each.reason,
+      each.winner > 0 ? gettext("%(name)s won (%(reason)s)", { name: each.players[each.winner - 1], reason: told(each.reason) }) : told(each.reason),
       time(each.ended_at),
     ], "")),
   );
@@ -98,17 +113,17 @@ function choice(submission) {
 function showOwn(submissions) {
   at("submissions").replaceChildren(
     ...submissions.reverse().map((each) => row(
-      [choice(each), each.file, time(each.at), each.state, each.stage, each.reason], each.state,
+      [choice(each), each.file, time(each.at), STATES[each.state], STAGES[each.stage], told(each.reason)], each.state,
     )),
   );
 }
 
 function showOne(submission) {
-  at("which").textContent = `Submission ${submission.id}: ${submission.state}`;
+  at("which").textContent = gettext("Submission %(number)s: %(state)s", { number: submission.id, state: STATES[submission.state] });
   at("log").textContent = submission.log;
   at("uses").replaceChildren(
     ...submission.uses.reverse().map((each) => row(
-      [each.match, `${each.cpu_s.toFixed(2)} s`, `${each.memory_mb} MiB`, each.end], "",
+      [each.match, gettext("%(number)s s", { number: numberText(each.cpu_s, 2) }), `${each.memory_mb} MiB`, told(each.end)], "",
     )),
   );
 }
@@ -127,19 +142,20 @@ function showAll({ submissions, banned }) {
   const waiting = submissions.filter((each) => each.waiting).length;
   const running = submissions.find((each) => each.state === "running");
   at("queue").textContent =
-    `${waiting} in the queue; ` +
-    (running ? `submission ${running.id} is at the stage ${running.stage}.` : "none is handled.");
+    running
+      ? gettext("%(num)s in the queue; submission %(number)s is at the stage %(stage)s.", { num: waiting, number: running.id, stage: STAGES[running.stage] })
+      : gettext("%(num)s in the queue; none is handled.", { num: waiting });
   at("all").replaceChildren(
     ...submissions.reverse().map((each) => {
       const actions = document.createElement("span");
       const ban = banned.includes(each.team) ? "unban" : "ban";
-      actions.append(action(ban, () => change(ban, each.team)));
+      actions.append(action(ban === "ban" ? gettext("ban") : gettext("unban"), () => change(ban, each.team)));
       if (each.state === "failed" && !each.waiting) {
-        actions.append(action("retry", () => change("retry", each.id)));
+        actions.append(action(gettext("retry"), () => change("retry", each.id)));
       }
       const { team, account, file, state, stage, reason } = each;
       return row(
-        [choice(each), team, account, file, time(each.at), state, stage, reason, actions], state,
+        [choice(each), team, account, file, time(each.at), STATES[state], STAGES[stage], told(reason), actions], state,
       );
     }),
   );
@@ -156,7 +172,7 @@ async function refresh() {
     if (!you) return;
     const submissions = record ? record.submissions : you.team && (await ask("submissions"));
     at("own").hidden = record !== null && !submissions;
-    at("whose").textContent = record ? `Submissions of ${team}` : "Your submissions";
+    at("whose").textContent = record ? gettext("Submissions of %(team)s", { team }) : gettext("Your submissions");
     showOwn(submissions ?? []);
     if (you.staff) showAll(await ask("staff"));
     if (shown !== null) showOne(await ask(`submissions/${shown}`));

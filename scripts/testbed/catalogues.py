@@ -22,8 +22,8 @@ from playout.games import Description
 from playout.server.web.texts import DATA, RULES
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = Path("server/web")
-CATALOGUES = ROOT / PAGES / "languages"
+PAGES = Path("server/web"), Path("competition/page")
+CATALOGUES = ROOT / PAGES[0] / "languages"
 _COLUMNS = 100
 
 Found = tuple[int, str, Any, list[str]]
@@ -50,10 +50,12 @@ _OPTIONS = {"**.html": {"trimmed": "true", "newstyle_gettext": "true", "silent":
 def extracted() -> Catalog:
     """All texts of the pages, without translations."""
     catalog = Catalog(charset="utf-8")
-    for path, _, text, comments, context in extract_from_dir(
-        ROOT / PAGES, method_map=_METHODS, options_map=_OPTIONS
-    ):
-        catalog.add(text, None, [(str(PAGES / path), 0)], auto_comments=comments, context=context)
+    for folder in PAGES:
+        for path, _, text, comments, context in extract_from_dir(
+            ROOT / folder, method_map=_METHODS, options_map=_OPTIONS
+        ):
+            place = [(str(folder / path), 0)]
+            catalog.add(text, None, place, auto_comments=comments, context=context)
     for name in games.names():
         path = f"games/{name}.py"
         if (ROOT / path).exists():  # others are of packages that are installed on this machine

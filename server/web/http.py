@@ -115,7 +115,7 @@ class HandlerResource(Resource):
         """Respond to a request, at once or when the Deferred of the handler fires."""
         gone: list[Failure] = []
         request.notifyFinish().addErrback(gone.append)
-        language = _language(request)
+        language = request_language(request)
         response: Deferred[HttpResponse] = maybeDeferred(self._handle, request, language)  # type: ignore[call-overload]
         response.addErrback(self._failed, language)
         response.addCallback(lambda response: None if gone else send_response(request, response))
@@ -140,7 +140,8 @@ class HandlerResource(Resource):
         return self._render_error(error, language)
 
 
-def _language(request: Request) -> Language:
+def request_language(request: Request) -> Language:
+    """The language that a person has chosen, or that of the browser."""
     untyped: Any = request
     chosen = untyped.getCookie(COOKIE)
     accepted = request.getHeader("Accept-Language") or ""

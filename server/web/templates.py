@@ -107,11 +107,17 @@ def modules(script: str) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
+#: What a page depends on, beside its address.
+VARIES = {"Vary": "Accept-Encoding, Accept-Language, Cookie"}
+
+
 @lru_cache
-def _environment(language: Language) -> Environment:
-    """The templates, with the texts and the forms of numbers of a language."""
+def environment(
+    language: Language, package: str = "playout.server.web", folder: str = "templates"
+) -> Environment:
+    """The templates of a folder, with the texts and the forms of numbers of a language."""
     environment = Environment(
-        loader=PackageLoader("playout.server.web", "templates"),
+        loader=PackageLoader(package, folder),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -148,4 +154,4 @@ def _environment(language: Language) -> Environment:
 
 def render(name: str, language: Language, **context: object) -> bytes:
     """The HTML of a template, in UTF-8. Raises jinja2.TemplateError."""
-    return _environment(language).get_template(name).render(context).encode()
+    return environment(language).get_template(name).render(context).encode()

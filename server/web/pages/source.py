@@ -24,13 +24,10 @@ from playout.server.web.http import (
     compressed,
 )
 from playout.server.web.match_data import MatchData, MatchLookup
-from playout.server.web.templates import render
+from playout.server.web.templates import VARIES, render
 from playout.server.web.texts import ENGLISH, Language
 
 T = TypeVar("T")
-
-#: What a page depends on, beside its address.
-VARIES = {"Vary": "Accept-Encoding, Accept-Language, Cookie"}
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,9 @@ from playout.server.web.http import (
     HttpResponse,
     cacheable_response,
 )
-from playout.server.web.pages.source import VARIES, PageSource
+from playout.server.web.pages.source import PageSource
 from playout.server.web.parameters import Parameters, parse_id
-from playout.server.web.templates import render
+from playout.server.web.templates import VARIES, render
 from playout.server.web.texts import Language
 
 # The summary of the cluster on which the entrants of a tournament run.

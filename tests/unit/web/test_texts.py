@@ -22,8 +22,10 @@ from playout.server.web.wording import about, clock_in_words, game_title
 from testbed import catalogues
 
 PAGES = Path(__file__).parents[3] / "server" / "web"
-TEMPLATES = sorted((PAGES / "templates").glob("*.html"))
-SCRIPTS = sorted((PAGES / "static").glob("*.js"))
+#: The page of competitions, which another process serves.
+COMPETITION = PAGES.parents[1] / "competition" / "page"
+TEMPLATES = sorted([*(PAGES / "templates").glob("*.html"), *COMPETITION.glob("*.html")])
+SCRIPTS = sorted([*(PAGES / "static").glob("*.js"), *COMPETITION.glob("*.js")])
 TRANSLATED_LANGUAGES = [each for each in LANGUAGES.values() if each.is_translated]
 NAMES = sorted(path.stem for path in (PAGES / "languages").glob("*.po"))
 
@@ -143,7 +145,7 @@ def test_a_text_of_a_template_that_is_left_out_is_found() -> None:
 
 #: What comes before strings of scripts that no person reads: styles, drawings, queries and modules.
 CODE = re.compile(
-    r"(?:class|d|style|transform|rootMargin|software|from|import|contains|toggle|closest|matchMedia)"
+    r"(?:authorization|class|d|style|transform|rootMargin|software|from|import|contains|toggle|closest|matchMedia)"
     r"(?: [:(=])?$"
 )
 TRANSLATIONS = {"gettext", "ngettext", "pgettext"}
