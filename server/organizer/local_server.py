@@ -81,6 +81,8 @@ def _general_name(host: str) -> x509.GeneralName:
 
 
 HOST = "127.0.0.1"
+#: The usual address of its web pages; if it is taken, they get another port.
+USUAL_HTTP = f"{HOST}:8080"
 #: The time in which an entrant must reconnect after the exit of its process, or lose its matches.
 _RECONNECT_S = 20.0
 #: Longest time for which clocks stand still after a restart of the server, for players to return.
@@ -137,7 +139,7 @@ class LocalServer:
         """
         self.address = (host, _free_port(host, port))
         self._certificate = None if is_loopback(host) else ServerCertificate(host)
-        self.http = (http[0], _free_port(*http)) if http else None
+        self.http = (http[0], _page_port(*http)) if http else None
         self._database = database
         self._logs = logs
         self._games = games
@@ -219,13 +221,17 @@ class LocalServer:
         return Program(words, Path.cwd(), own_environment(), signal.SIGTERM)
 
 
-def is_free(host: str, port: int) -> bool:
-    """Return whether this process can listen on the port."""
+def _page_port(host: str, port: int) -> int:
+    """Return the port, or any free one instead of 0 and of the usual one if that is in use.
+
+    Raises LocalServerError.
+    """
     try:
-        _free_port(host, port)
+        return _free_port(host, port)
     except LocalServerError:
-        return False
-    return True
+        if spelled(host, port) != USUAL_HTTP:
+            raise
+        return _free_port(host, 0)
 
 
 def _free_port(host: str, port: int) -> int:

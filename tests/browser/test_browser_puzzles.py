@@ -162,6 +162,7 @@ def test_a_person_learns_from_a_mistake(page: Page, site: BrowserSite) -> None:
         next_.click()
         expect(text).not_to_have_text(before)
     expect(page.locator("#board .layer.pieces > g")).to_have_count(BLUNDER - 1)
+    page.locator("#board .cell.target").first.wait_for()  # the moves come from the server
 
     page.get_by_role("gridcell", name="column 6, row 1").click()
     expect(text).to_contain_text("6 is not better than 7")

@@ -118,7 +118,7 @@ def test_a_player_that_is_away_gets_an_encrypted_notice(
     browser = Browser(f"{service.origin}/send/1")
     with running_server(*options, *database) as server:
         with RawClient(server.host, server.port) as ann:
-            welcome = ann.hello("Ann", guest=False)
+            welcome = ann.hello("Ann", guest=False, role="human")
             assert ann.ask("subscribe_push", **browser.fields)["type"] == "ok"
             elsewhere = browser.fields | {"endpoint": "http://127.0.0.1:1/x"}
             assert ann.ask("subscribe_push", **elsewhere)["code"] == "invalid"
@@ -126,7 +126,7 @@ def test_a_player_that_is_away_gets_an_encrypted_notice(
             seek = ann.ask("seek", seat=2, **terms)["seek"]
         with RawClient(server.host, server.port) as bob:
             session = bob.hello("Bob", guest=False)["session"]
-            bob.ask("accept", seek=seek)
+            assert bob.ask("accept", seek=seek)["type"] == "ok"
             match = bob.hear_until("started")["match"]
             bob.ask("move", match=match, ply=0, action=4)
         post = service.posts.get(timeout=TIMEOUT_S)

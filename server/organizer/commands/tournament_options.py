@@ -11,12 +11,9 @@ import click
 from playout.cluster.cluster_options import dask_option
 from playout.commands.connect_options import server_option
 from playout.server.cli.server_options import http_address, tournaments_database
-from playout.server.organizer.local_server import HOST, is_free
+from playout.server.organizer.local_server import HOST, USUAL_HTTP
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-#: The port of web pages by default, as of `playout-server`.
-_HTTP_PORT = 8080
 
 
 def database_option(command: F) -> F:
@@ -79,10 +76,10 @@ def server_options(command: F) -> F:
             click.option(
                 "--http",
                 metavar="HOST:PORT",
-                default=_default_http,
+                default=USUAL_HTTP,
                 callback=http_address,
                 help="Address of the local server's web pages, or none.  "
-                f"[default: {HOST}:{_HTTP_PORT}, or another port if that is in use]",
+                f"[default: {USUAL_HTTP}, or another port if that is in use]",
             ),
             click.option(
                 "--stay",
@@ -107,10 +104,6 @@ def server_options(command: F) -> F:
     ):
         command = option(command)
     return command
-
-
-def _default_http() -> str:
-    return f"{HOST}:{_HTTP_PORT if is_free(HOST, _HTTP_PORT) else 0}"
 
 
 def _reachable(context: click.Context, parameter: click.Parameter, host: str) -> str:
