@@ -104,8 +104,9 @@ export class MatchRecord {
     this.seat = event.seat ?? null;
     this.toMove = event.to_move;
     this.clocks = event.clocks ?? null;
-    this.legalMoves = event.legal_moves ?? [];
-    return event.moves.length <= this.last;
+    const isKnown = event.moves.length <= this.last;
+    this.legalMoves = isKnown ? (event.legal_moves ?? []) : []; // of a position that is not shown yet
+    return isKnown;
   }
 
   /** Apply an `update`, which adds a move. Returns false if positions before it are missing. */
