@@ -126,7 +126,9 @@ def bad() -> Iterator[tuple[str, HandedIn]]:
 
 #: What programs try at their start, and how that ends.
 _ATTEMPTS = (
-    ("forks", f"for _ in range(200):\n    if not os.fork(): {_SLEEPS}", "more than|Resource"),
+    # Its processes are counted every 50 ms, in which it could pass the check.
+    ("forks", f"for _ in range(200):\n    if not os.fork(): {_SLEEPS}\ntime.sleep(2)",
+     "more than|Resource"),
     ("memory", "x = 'x' * 2**30", "MemoryError"),
     ("disk", "open('/tmp/x', 'wb').write(bytes(2**27))", "space|large"),
     ("TCP", "socket.create_connection(('127.0.0.1', 8080))", "not permitted"),

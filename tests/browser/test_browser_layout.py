@@ -20,7 +20,7 @@ from support.variants import EXAMPLES
 SCREENS = ((1440, 900, 700), (1366, 768, 600), (1024, 768, 600), (390, 844, 340))
 PHONE = 390
 #: The least width of a board that is wider than high, and so cannot have the least height.
-WIDTHS = {1440: 960, 1366: 900, 1024: 610, PHONE: 340}
+WIDTHS = {1440: 1000, 1366: 935, 1024: 640, PHONE: 340}
 #: The lowest upper edge of the cells of a board on a phone.
 TOP = 120
 
