@@ -49,8 +49,7 @@ from playout.server.model.records import (
 #: Why a match of a tournament has no result if both players are disconnected when it ends.
 _DESERTED = "both players were disconnected"
 
-#: What a player by correspondence has at least after a restart of the server, as long as the clock
-#: was not below it before.
+#: What a player by correspondence has at least after a restart of the server.
 _LEFT_AFTER_RESTART_S = 3600.0
 
 
@@ -114,6 +113,13 @@ class MatchRoom:
         self.match = match
         self.seats = seats
         self.record = record
+        #: Whether it waits for players that are away: two accounts that have days for a move.
+        self.is_correspondence = (
+            None not in record.accounts
+            and not any(record.bots)
+            and not self.is_assigned
+            and is_correspondence(match.terms.time_control)
+        )
         self.offers = MatchOffers(match, draws=draws, takebacks=not self.is_assigned)
         self._context = context
         self._rooms = rooms
@@ -131,13 +137,6 @@ class MatchRoom:
     def is_assigned(self) -> bool:
         """Whether a tournament or a ladder has assigned the match to its players."""
         return self.record.tournament is not None or self.record.ladder is not None
-
-    @property
-    def is_correspondence(self) -> bool:
-        """Whether it waits for players that are away: two accounts that have days for a move."""
-        record = self.record
-        by_people = None not in record.accounts and not any(record.bots) and not self.is_assigned
-        return by_people and is_correspondence(self.match.terms.time_control)
 
     def seat_of(self, session: Session) -> Seat | None:
         """The seat of a session; None if it does not play here."""
