@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -37,6 +37,7 @@ from playout.server.storage.engine import (
 )
 from playout.server.storage.rows import (
     ROW_OF,
+    ReadAnalysis,
     account_of,
     account_row,
     match_ended_of,
@@ -44,6 +45,7 @@ from playout.server.storage.rows import (
     move_of,
     puzzle_row,
     tournament_of,
+    whole_analysis,
 )
 from playout.server.storage.schema import (
     accounts,
@@ -74,9 +76,6 @@ _SIZE = {
 #: The most moves whose analysis is removed at a time, and matches that are searched for them.
 _ANALYSES = 100
 _MATCHES = 20
-
-#: Returns what is kept of a move that is read.
-Revise = Callable[[MovePlayed], MovePlayed]
 
 
 class Database:
@@ -416,13 +415,14 @@ class Database:
         game: str | None = None,
         player: str | None = None,
         since: float | None = None,
-        revise: Revise | None = None,
+        read_analysis: ReadAnalysis | None = whole_analysis,
     ) -> Iterator[StoredMatch]:
         """Yield the stored matches that meet all given conditions, oldest first.
 
         `match` is an id, `game` a name with or without parameters, `player` an exact name of either
-        player, and `since` the earliest start. `revise` replaces each move as soon as it is read:
-        the analyses of a long match take 100 MB, and few readers need them whole.
+        player, and `since` the earliest start. The analyses of a long match take 100 MB, and few
+        readers need them whole: `read_analysis` returns what is kept of one; with None, they are
+        not read.
         """
         conditions: list[sa.ColumnElement[bool]] = []
         if match is not None:
@@ -433,7 +433,7 @@ class Database:
             conditions.append(sa.or_(matches.c.first == player, matches.c.second == player))
         if since is not None:
             conditions.append(matches.c.started_at >= since)
-        return self._matches(*conditions, revise=revise)
+        return self._matches(*conditions, read_analysis=read_analysis)
 
     def add(self, stored: Iterable[StoredMatch]) -> int:
         """Store whole matches, and return the number of new ones."""
@@ -481,14 +481,16 @@ class Database:
             return connection.scalar(sa.select(sa.func.count()).select_from(matches)) or 0
 
     def _matches(
-        self, *conditions: sa.ColumnElement[bool], revise: Revise | None = None
+        self,
+        *conditions: sa.ColumnElement[bool],
+        read_analysis: ReadAnalysis | None = whole_analysis,
     ) -> Iterator[StoredMatch]:
         last = ""
         while True:
             chosen = sa.select(matches).where(matches.c.id > last, *conditions)
             with self._engine.connect() as connection:
                 rows = connection.execute(chosen.order_by(matches.c.id).limit(_CHUNK)).all()
-                played = _moves_of(connection, [row.id for row in rows], revise)
+                played = _moves_of(connection, [row.id for row in rows], read_analysis)
             if not rows:
                 return
             for row in rows:
@@ -501,14 +503,16 @@ class Database:
 
 
 def _moves_of(
-    connection: sa.Connection, ids: list[str], revise: Revise | None
+    connection: sa.Connection, ids: list[str], read_analysis: ReadAnalysis | None
 ) -> dict[str, list[MovePlayed]]:
     """Return the moves of matches in their order, by the id of the match."""
-    chosen = sa.select(moves).where(moves.c.match.in_(ids)).order_by(moves.c.match, moves.c.ply)
+    read: list[sa.ColumnElement[Any]] = list(moves.c)
+    if read_analysis is None:
+        read = [sa.null().label(each.name) if each is moves.c.info else each for each in moves.c]
+    chosen = sa.select(*read).where(moves.c.match.in_(ids)).order_by(moves.c.match, moves.c.ply)
     played: dict[str, list[MovePlayed]] = {}
     for row in connection.execute(chosen):
-        move = move_of(row)
-        played.setdefault(row.match, []).append(revise(move) if revise else move)
+        played.setdefault(row.match, []).append(move_of(row, read_analysis))
     return played
 
 
