@@ -55,6 +55,7 @@ from playout.server.storage.schema import (
     tournaments,
     withdrawals,
 )
+from playout.server.storage.shipped_puzzles import shipped_puzzles
 from playout.server.storage.statements import PREFIX, RENAME_IN_RATINGS, insert, writes
 
 #: The number of PostgreSQL's advisory lock of a server that uses the database; it is arbitrary.
@@ -111,8 +112,8 @@ class Database:
     def migrate(self) -> None:
         """Create the tables, or upgrade those of an earlier version. Raises StorageError.
 
-        It is one transaction: a killed process changes nothing, and of several processes one does
-        it.
+        Then add the puzzles that come with Playout. It is one transaction: a killed process changes
+        nothing, and of several processes one does it.
         """
         latest = engine.known()[-1]
         with self._usable() as connection:
@@ -122,6 +123,7 @@ class Database:
             connection.exec_driver_sql(_BEGIN_MIGRATION[self.kind])
             if self._version(connection) != latest:
                 engine.upgrade(connection)
+                self._add_puzzles(connection, shipped_puzzles())
 
     def require(self, *, create: bool = False) -> None:
         """Check that it has the tables of this version; with `create`, create missing ones.
@@ -448,12 +450,15 @@ class Database:
 
     def add_puzzles(self, found: Iterable[Puzzle]) -> int:
         """Store puzzles, and return the number of new ones."""
-        rows = [puzzle_row(each) for each in found]
         count = sa.select(sa.func.count()).select_from(puzzles)
         with self._engine.begin() as connection:
             before = connection.execute(count).scalar_one()
-            connection.execute(insert(self.kind, puzzles).on_conflict_do_nothing(), rows)
+            self._add_puzzles(connection, found)
             return connection.execute(count).scalar_one() - before
+
+    def _add_puzzles(self, connection: sa.Connection, found: Iterable[Puzzle]) -> None:
+        rows = [puzzle_row(each) for each in found]
+        connection.execute(insert(self.kind, puzzles).on_conflict_do_nothing(), rows)
 
     # Copies.
 
