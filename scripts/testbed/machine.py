@@ -108,10 +108,14 @@ def own_processor_seconds(pid: int) -> float:
     return time.clock_gettime(~pid << 3 | _SCHEDULED)
 
 
-def resident_kib(pid: int | None = None) -> int:
-    """Return the resident memory (VmRSS) of a process, by default this one, and its children."""
+def resident_kib(pid: int | None = None, *, without: str | None = None) -> int:
+    """Return the resident memory (VmRSS) of a process, by default this one, and its children.
+
+    Children that run the module `without` do not count.
+    """
     pid = pid or os.getpid()
-    return sum(map(_resident_kib, [pid, *children(pid)]))
+    counted = [each for each in children(pid) if not (without and runs(each, without))]
+    return sum(map(_resident_kib, [pid, *counted]))
 
 
 def reserve_port() -> int:

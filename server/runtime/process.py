@@ -23,6 +23,7 @@ from twisted.logger import (
     LogEvent,
     LogLevel,
     LogLevelFilterPredicate,
+    LogPublisher,
     formatEvent,
     globalLogBeginner,
 )
@@ -49,11 +50,9 @@ def begin(*, as_json: bool) -> None:
     levels = LogLevelFilterPredicate(defaultLogLevel=LogLevel.info)
     for chatty in ("twisted", "log_legacy", "playout.server.web"):
         levels.setLogLevelForNamespace(chatty, LogLevel.warn)
-    filtered: list[Any] = [
-        FilteringLogObserver(each, [levels])  # type: ignore[arg-type,list-item]
-        for each in (observer, keep_error)
-    ]
-    globalLogBeginner.beginLoggingTo(filtered, redirectStandardIO=False)
+    both: Any = LogPublisher(observer, keep_error)
+    filtered: Any = FilteringLogObserver(both, [levels])  # type: ignore[list-item]
+    globalLogBeginner.beginLoggingTo([filtered], redirectStandardIO=False)
 
 
 def keep_error(event: LogEvent) -> None:
@@ -74,7 +73,11 @@ def _moment(event: LogEvent) -> datetime:
 
 def _text(event: LogEvent) -> str:
     failure = event.get("log_failure")
-    return formatEvent(event) + (f"\n{failure.getTraceback()}" if failure else "")
+    try:
+        text = event["log_format"].format_map(event)  # in a third of the time of `formatEvent`
+    except Exception:
+        text = formatEvent(event)
+    return text + (f"\n{failure.getTraceback()}" if failure else "")
 
 
 def _as_line(event: LogEvent) -> str:
