@@ -245,6 +245,12 @@ def test_the_known_versions_are_those_of_alembic() -> None:
     assert list(engine.known()) == latest_first[::-1]
 
 
+def test_a_migration_uses_nothing_that_may_change() -> None:
+    files = list(Path(engine.__file__).parent.glob("migrations/versions/v*.py"))
+    assert len(files) == len(engine.known())
+    assert [each.name for each in files if "playout" in each.read_text()] == []
+
+
 def test_the_totals_of_players_are_counted(url: str, database: Database) -> None:
     database.save([ADA, *match_records(1, "Ann", "Bob"), *match_records(2, "guest", "Ann", -1)])
     database.save(match_records(3, "dee", "eve", 2))
