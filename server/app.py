@@ -21,7 +21,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from playout import games
-from playout.commands import progress
+from playout.commands import progress, signals
 from playout.commands.progress import doing
 from playout.protocol.endpoints import (
     TlsError,
@@ -221,11 +221,10 @@ class _Server:
     def run(self) -> None:
         """Listen and serve until stopped, then exit the process."""
         # Before listening: a process that reads the address may stop the server at once.
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: reactor().callFromThread(self._stop))
-        Deferred.fromCoroutine(self._open())
-        DelayMeter(reactor(), self._driver.metrics.delayed).start()
-        reactor().run(installSignalHandlers=False)
+        with signals.handled(reactor(), dict.fromkeys((signal.SIGTERM, signal.SIGINT), self._stop)):
+            Deferred.fromCoroutine(self._open())
+            DelayMeter(reactor(), self._driver.metrics.delayed).start()
+            reactor().run(installSignalHandlers=False)
         if self._storage and not self._storage.close(_PATIENCE_S):
             click.echo("playout-server: the database does not answer: moves that were not "
                        "announced yet are lost", err=True)  # fmt: skip
