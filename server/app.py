@@ -80,6 +80,7 @@ from playout.server.web.match_data import MatchLookup
 from playout.server.web.pages import pages
 from playout.server.web.pages.source import error_as_page
 from playout.server.web.site import Access, make_site
+from playout.server.web.texts import told_in
 from playout.server.web.websocket import WebSocketResource
 
 _log = Logger(namespace="server")
@@ -256,7 +257,8 @@ class _Server:
             reactor().addSystemEventTrigger("after", "shutdown", analysts.close)
             carriers |= {StartAnalysis: analysts.start, EndAnalysis: analysts.end}
         if settings.push:
-            push = PushSender(reactor(), settings.push, settings.push_contact or "")
+            contact = settings.push_contact or ""
+            push = PushSender(reactor(), settings.push, contact, told_in)
             carriers |= {KeepPush: push.keep, PushNotice: push.send}
         if settings.find_puzzles and self._storage:
             searches = PuzzleSearches(
