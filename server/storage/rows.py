@@ -350,7 +350,7 @@ def whole_analysis(stored: str, action: int) -> Analysis:
     return _decode_analysis(stored)
 
 
-def move_of(row: sa.Row[Any], read_analysis: ReadAnalysis) -> MovePlayed:
+def move_of(row: sa.Row[Any], read_analysis: ReadAnalysis | None) -> MovePlayed:
     """Return the move of a row of `moves`."""
     clocks = None
     if row.first_main_s is not None:
@@ -364,7 +364,7 @@ def move_of(row: sa.Row[Any], read_analysis: ReadAnalysis) -> MovePlayed:
         seat=row.seat,
         action=row.action,
         clocks=clocks,
-        info=read_analysis(row.info, row.action) if row.info else None,
+        info=read_analysis(row.info, row.action) if read_analysis and row.info else None,
         at=row.at,
     )
 

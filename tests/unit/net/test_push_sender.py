@@ -39,6 +39,10 @@ class SlowDisk:
         assert self.begun.acquire(timeout=TIMEOUT_S)
 
 
+def started(loop: Loop, folder: Path) -> PushSender:
+    return PushSender(loop, folder, "mailto:me@example.org", lambda _, text: text)
+
+
 def subscribe(sender: PushSender, *accounts: str) -> None:
     for account in accounts:
         sender.keep(KeepPush(account, "https://push.example.org/1", {"auth": account}))
@@ -57,7 +61,7 @@ def test_of_changes_during_a_write_the_last_state_is_written(
     disk: SlowDisk, tmp_path: Path
 ) -> None:
     loop = Loop()
-    sender = PushSender(loop, tmp_path, "mailto:me@example.org")
+    sender = started(loop, tmp_path)
     subscribe(sender, "Ann")
     disk.await_write()
     subscribe(sender, "Bob", "Cid")
@@ -73,11 +77,11 @@ def test_of_changes_during_a_write_the_last_state_is_written(
 
 def test_the_end_of_the_server_waits_for_the_last_state(disk: SlowDisk, tmp_path: Path) -> None:
     loop = Loop()
-    sender = PushSender(loop, tmp_path, "mailto:me@example.org")
+    sender = started(loop, tmp_path)
     subscribe(sender, "Ann")
     disk.await_write()
     subscribe(sender, "Bob")
     disk.allowed.release(2)
     loop.stop()
     assert stored(tmp_path) == {"Ann", "Bob"}
-    assert PushSender(loop, tmp_path, "")._subscriptions.keys() == {"Ann", "Bob"}
+    assert started(loop, tmp_path)._subscriptions.keys() == {"Ann", "Bob"}
