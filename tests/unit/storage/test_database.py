@@ -97,6 +97,16 @@ def test_what_is_written_is_read_back(database: Database) -> None:
     assert database.accounts() == ([ADA], 0)
 
 
+def test_analyses_are_read_as_they_are_wanted(database: Database) -> None:
+    moves = (played("m", 0), played("m", 1, 2))
+    database.save([started("m"), *moves])
+    (plain,) = database.matches(read_analysis=None)
+    assert plain.moves == tuple(structs.replace(each, info=None) for each in moves)
+    asked: list[tuple[str, int]] = []
+    list(database.matches(read_analysis=lambda stored, action: asked.append((stored, action))))
+    assert asked == [('{"win_rate":0.5,"pv":[1,2]}', 2)]
+
+
 def test_a_tournament_is_kept_with_its_matches(database: Database) -> None:
     created = TournamentCreated(tournament="t", name="cup", spec="{}", at=90.0)
     first = started("m1", tournament="t", fixture="1.1.1.1.1", opening=1, max_plies=50)
