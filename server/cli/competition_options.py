@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from playout.cluster.cluster_options import require_dask
 from playout.protocol.endpoints import is_loopback, spelled
 from playout.server.cli.server_options import http_address
 from playout.server.tournament.competition_file import CompetitionFileError, read
@@ -65,6 +66,8 @@ def with_competitions(
             raise click.UsageError(str(error)) from error
         if competition.game in clocks:
             raise click.UsageError(f"{file}: another competition has the ladder of its game")
+        if competition.cluster:
+            require_dask()
         clocks[competition.game] = competition.clock
         reserved |= competition.names
     merged = {**(ladders or {}), **clocks}
