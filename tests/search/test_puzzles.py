@@ -163,7 +163,7 @@ def test_a_win_takes_two_turns_at_least() -> None:
 # Timed puzzles.
 
 
-class Position:
+class OurPosition:
     """A position by the rules of Playout; `winner` is None while the game goes on."""
 
     def __init__(self, game: Game, state: State) -> None:
@@ -172,8 +172,8 @@ class Position:
         self.mover = 0 if self.winner else game.current_player(state)
         self.legal = [] if self.winner else list(game.legal_actions(state))
 
-    def after(self, action: int) -> Position:
-        return Position(self._game, self._game.next_state(self._state, action))
+    def after(self, action: int) -> OurPosition:
+        return OurPosition(self._game, self._game.next_state(self._state, action))
 
 
 class SharedPosition:
@@ -191,7 +191,7 @@ class SharedPosition:
         return SharedPosition(self._state.child(action), self._first)
 
 
-AnyPosition = Position | SharedPosition
+AnyPosition = OurPosition | SharedPosition
 
 
 def position_of(spec: str, actions: Sequence[int]) -> AnyPosition:
@@ -199,7 +199,7 @@ def position_of(spec: str, actions: Sequence[int]) -> AnyPosition:
         first: int = position(spec, []).current_player()
         return SharedPosition(position(spec, actions), first)
     game = games.load(spec)
-    return Position(game, after(game, actions))
+    return OurPosition(game, after(game, actions))
 
 
 def wins_within(position: AnyPosition, solver: int, turns: int) -> bool:
