@@ -40,6 +40,8 @@ LONG_GAME, LONG_PLIES = "nim(chips=1000)", 900
 LADDER_GAME, TOURNAMENT = "connect_four", "t1"
 #: A time in seconds since 1970.
 AT = 1_700_000_000.0
+#: The least time of a measurement.
+LEAST_S = 0.1
 #: Sends a request when it reads a line, and prints the status.
 _GET = """
 import http.client, sys
@@ -209,8 +211,8 @@ class TimedSite:
         self._page = page
         self._client = client
 
-    def longest_s(self, path: str | None, least_s: float = 0.1) -> float:
-        """Return the longest wait for an answer to a ping, during a request and for `least_s`.
+    def longest_s(self, path: str | None) -> float:
+        """Return the longest wait for an answer to a ping, during a request and for LEAST_S.
 
         Without a path, nothing is requested. Raises ClickException for a status other than 200.
         """
@@ -223,7 +225,7 @@ class TimedSite:
                 print("now", file=getting.stdin, flush=True)
             else:
                 getting.kill()
-            longest_s, end = 0.0, time.perf_counter() + least_s
+            longest_s, end = 0.0, time.perf_counter() + LEAST_S
             while (began := time.perf_counter()) < end or getting.poll() is None:
                 self._client.send({"type": "ping"})
                 self._client.receive("pong")
