@@ -196,6 +196,11 @@ def language_of(chosen: str | None, accepted: str) -> Language:
     return ENGLISH
 
 
+def told_in(code: str, text: str) -> str:
+    """Translate a text that comes as data into the language of a code; English if unknown."""
+    return language_of(code, "").told(text)
+
+
 def _by_preference(accepted: str) -> list[str]:
     """The tags of an `Accept-Language`, in lower case, the most wanted first."""
     wanted = []
