@@ -14,7 +14,6 @@ import json
 import lzma
 import random
 import struct
-import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -344,15 +343,11 @@ def main(only: str | None) -> None:
     wanted = only.split() if only else names
     if unknown := sorted({*wanted} - {*names}):
         raise click.UsageError(f"no {unknown[0]} is solved; expected some of {', '.join(names)}")
-    try:
-        with interrupts.as_exception():
-            for game in wanted:
-                found = _solve([task for task in tasks if task.game == game])
-                _store(game, found)
-                click.echo(f"{game}: {len(found)} positions")
-    except KeyboardInterrupt:
-        click.echo("\nInterrupted; the games so far are stored.", err=True)
-        sys.exit(130)
+    with interrupts.with_text("Interrupted; the games so far are stored."):
+        for game in wanted:
+            found = _solve([task for task in tasks if task.game == game])
+            _store(game, found)
+            click.echo(f"{game}: {len(found)} positions")
 
 
 def _solve(tasks: Sequence[MatchTask | Ending]) -> list[SolvedEntry]:
