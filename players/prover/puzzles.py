@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import random
 import time
 from collections.abc import Sequence
 
 from playout import players
 from playout.games import TIE, Game, IllegalAction, State
-from playout.players.core.player import Limit
+from playout.players.core.player import Limit, Player
 from playout.players.minimax import Minimax
 from playout.protocol.puzzles import Puzzle, WinningMove
 
@@ -38,8 +39,8 @@ _UNPROVEN = 3
 #: A timed puzzle takes at most so many turns: a search of all moves for more takes too long.
 _MOST_TIMED_TURNS = 3
 _MEMORY_MB = 16
-#: Matches that the finder plays begin with random moves, and have some later; the other moves are
-#: those of a search with few simulations, so that there are mistakes.
+#: In a match with mistakes, random moves at its beginning and their share later, and simulations of
+#: the others.
 _RANDOM_PLIES, _RANDOM_SHARE = 8, 0.15
 _SIMULATIONS = (20, 100, 400)
 _PLAYER = "uct(memory_mb=16,reuse=false,seed={})"
@@ -285,17 +286,37 @@ def _identity(game: Game, actions: Sequence[int]) -> str:
 
 def played_match(game: Game, seed: int) -> list[int]:
     """Return the actions of a match with mistakes; it may end early, after some seconds."""
-    drawn, until = random.Random(seed), time.monotonic() + _MATCH_S
     player = players.load(_PLAYER.format(seed), game)
-    states, actions = [game.initial_state()], list[int]()
+    until = time.monotonic() + _MATCH_S
+    actions, _ = match_with_mistakes(
+        game, random.Random(seed), [player], game.initial_state(), until=until
+    )
+    player.close()
+    return actions
+
+
+def match_with_mistakes(
+    game: Game,
+    drawn: random.Random,
+    bots: Sequence[Player],
+    start: State,
+    *,
+    most: float = math.inf,
+    until: float = math.inf,
+) -> tuple[list[int], list[State]]:
+    """Return the actions of a match from a position on, and its positions, `start` first.
+
+    It begins with random moves, and has some later; the other moves are those of the `bots`, with
+    few simulations. It ends after `most` moves, and at the time.monotonic() of `until`.
+    """
+    states, actions = [start], list[int]()
     first = drawn.randrange(_RANDOM_PLIES + 1)
-    while not game.winner(states[-1]) and time.monotonic() < until:
+    while not game.winner(states[-1]) and len(actions) < most and time.monotonic() < until:
         if len(actions) < first or drawn.random() < _RANDOM_SHARE:
             action = drawn.choice(game.legal_actions(states[-1]))
         else:
             limit = Limit(simulations=drawn.choice(_SIMULATIONS))
-            action = player.choose(states, limit).action
+            action = drawn.choice(bots).choose(states, limit).action
         actions.append(action)
         states.append(game.next_state(states[-1], action))
-    player.close()
-    return actions
+    return actions, states
