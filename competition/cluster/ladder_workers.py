@@ -114,8 +114,8 @@ class LadderWorkers:
         check = functools.partial(preflight.check, self._connection, self._job)
         self._checks: WorkerChecks[CheckedWorker] = WorkerChecks(self._connection, check)
         self._is_connected = True
-        #: The workers without faults.
-        self._workers: set[str] = set()
+        #: The cores of the workers without faults, by address.
+        self._workers: dict[str, int] = {}
         #: Dask's futures of the packed files of bots, by their folders.
         self._files: dict[Path, Any] = {}
         self._pairs: dict[str, _Pair] = {}
@@ -246,7 +246,9 @@ class LadderWorkers:
         if good := [each for each in workers if each.cores]:
             for each in good:
                 self._say(f"worker {each.address} plays, with {counted(each.cores, 'core')}")
-                self._workers.add(each.address)
+                self._workers[each.address] = each.cores
+            if sum(self._workers.values()) < 2 * self._job.cores:
+                self._say("the ladder waits for another worker: a match needs two cores")
             # Dask does not give new cores to tasks that wait already.
             self._files = {at: it for at, it in self._files.items() if it.status == "finished"}
             for pair in [pair for pair in self._pairs.values() if not pair.worker]:
@@ -255,7 +257,7 @@ class LadderWorkers:
     def _worker_lost(self, address: str) -> None:
         self._checks.worker_lost(address)
         if address in self._workers:
-            self._workers.discard(address)
+            del self._workers[address]
             left = "" if self._workers else ": none is left, and the ladder waits for one"
             self._say(f"worker {address} is gone{left}")
         for each in self._pairs.values():
