@@ -82,8 +82,9 @@ def puzzles(
     """Find puzzles in stored matches, and store them for the page /puzzles.
 
     A puzzle is a position in which one move wins and no other does, as minimax proves, and the win
-    takes at least two turns. A match has at most one. Ctrl-C ends the search; the puzzles that were
-    found are stored.
+    takes at least two turns. Without such a position, it is one in which one move wins within two
+    or three turns and no other does within as many. A match has at most one. Ctrl-C ends the
+    search; the puzzles that were found are stored.
     """
     if played and since:
         raise click.UsageError("--since is for stored matches: not with --random")

@@ -117,12 +117,6 @@ class BadLine(ValueError):
         self.field = field
 
 
-def portable(stored: StoredMatch) -> StoredMatch:
-    """The match without accounts and sessions, as `read` returns it."""
-    started = structs.replace(stored.started, accounts=(None, None), sessions=("", ""))
-    return structs.replace(stored, started=started)
-
-
 def write(stored: StoredMatch) -> str:
     """The match as one line of JSON."""
     return encoded(stored).decode()
