@@ -382,7 +382,7 @@ def test_a_puzzle_is_followed_to_its_end(site: HttpSite) -> None:
     [
         ("/nothing", 404, "not found"),
         ("/games/shogi", 404, "not found"),
-        ("/puzzles/chess", 404, "this server has no puzzles of chess"),
+        ("/puzzles/go", 404, "this server has no puzzles of go"),
         ("/puzzles/shogi", 400, "unknown game 'shogi'"),
         ("/puzzles/nim/none.json", 404, "there is no puzzle 'none'"),
         ("/players/nobody", 404, "'nobody'"),
