@@ -12,6 +12,7 @@ from typing import ClassVar
 from playout.games import Board, GridGame, Kernels, Vector, checked, helper, kernel
 from playout.games.core.bits import count, lowest, nth
 from playout.games.core.grid import cells_of_moves
+from playout.games.core.kernels import of_lead
 from playout.games.core.random import GAMMA, Rng, below
 
 # board: the header below, then two words for each player: the pieces of rows 0 to 4 and of rows 5
@@ -223,6 +224,47 @@ def read(state: Vector, board: Board) -> None:
                 add(board, cell, row * _STRIDE + column)
 
 
+@helper
+def beside(upper: int, lower: int) -> tuple[int, int]:
+    """Return the places beside those of two words, some of them off the board."""
+    around = upper << _STRIDE | upper >> _STRIDE | upper << 1 | upper >> 1 | lower << _LAST
+    around_below = lower << _STRIDE | lower >> _STRIDE | lower << 1 | lower >> 1 | upper >> _LAST
+    return around, around_below
+
+
+@helper
+def movable(board: Board) -> tuple[int, int]:
+    """Return the pieces that may still move or be taken: those connected with an opponent."""
+    one, one_below = board[_PIECES], board[_PIECES + 1]
+    two, two_below = board[_PIECES + 2], board[_PIECES + 3]
+    occupied, occupied_below = one | two, one_below | two_below
+    around, around_below = beside(one, one_below)
+    found, found_below = around & two, around_below & two_below
+    before = 0, 0
+    while (found, found_below) != before:
+        before = found, found_below
+        around, around_below = beside(found, found_below)
+        found |= around & occupied
+        found_below |= around_below & occupied_below
+    return found, found_below
+
+
+@kernel
+def observe(board: Board, observed: Vector) -> None:
+    write(board, observed)
+    columns = board[_COLUMNS]
+    found, found_below = movable(board)
+    for row in range(board[_ROWS]):
+        for column in range(columns):
+            upper, lower = words_of(row * _STRIDE + column)
+            if found & upper | found_below & lower == 0:
+                observed[2 + row * columns + column] = 0
+    one, two = moves_on(board, 1), moves_on(board, 2)
+    lead = total(one[0], one[1], one[2], one[3]) + total(one[4], one[5], one[6], one[7])
+    lead -= total(two[0], two[1], two[2], two[3]) + total(two[4], two[5], two[6], two[7])
+    observed[2 + board[_ROWS] * columns] = of_lead(lead)
+
+
 class Clobber(GridGame):
     """Move onto a neighbouring piece of the opponent; a player without a move loses."""
 
@@ -247,7 +289,8 @@ class Clobber(GridGame):
 
     look: ClassVar = {"piece": "disc"}
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(start, legal, play, playout, write, read, observe=observe)
+    features = (0.03,)
 
     def __init__(self, rows: int = 5, columns: int = 6) -> None:
         self.rows = checked("clobber", "rows", rows, 1, MAX_SIDE)

@@ -336,6 +336,13 @@ def read(state: Vector, board: Board) -> None:
     board[_QUIET] = state[3 + CELLS]
 
 
+@kernel
+def observe(board: Board, observed: Vector) -> None:
+    write(board, observed)
+    for at in range(2, 2 + CELLS):  # captured pieces are as good as removed
+        observed[at] *= observed[at] <= 4
+
+
 class Draughts(KernelGame):
     """International draughts: kings fly, and the longest capture must be played."""
 
@@ -357,7 +364,7 @@ class Draughts(KernelGame):
     )
 
     material: ClassVar = {"man": 1, "king": 3}
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(start, legal, play, playout, write, read, observe=observe)
 
     def __init__(self) -> None:
         super().__init__(board=8, state=4 + CELLS, actions=SQUARES * SQUARES, plies=PLIES)
