@@ -26,7 +26,7 @@ from playout.games import (
     kernel,
 )
 from playout.games.core.bits import count, lowest
-from playout.games.core.kernels import LEVEL, insert, of_lead
+from playout.games.core.kernels import LEVEL, insert
 from playout.games.core.random import DRAWN, GAMMA, Rng, below, one_of
 
 SIZES = (6, 8, 10)
@@ -341,7 +341,8 @@ def observe(board: Board, observed: Vector) -> None:
     end = 4 + board[_SIDE] * board[_SIDE]
     write(board, observed[:end])
     for n in range(2):
-        observed[end + n] = of_lead(lead_in_space(board, n == 0))
+        lead = lead_in_space(board, n == 0)
+        observed[end + n] = min(max(0, lead + LEVEL), 2 * LEVEL - 1)
     observed[end + 2] = LEVEL + board[_PHASE]
 
 
@@ -368,7 +369,6 @@ class Amazons(GridGame):
 
     look: ClassVar = {"piece": "figure", "surface": "checkered"}
     upward = True
-
     kernels = Kernels(start, legal, play, playout, write, read, observe=observe)
     features = (0.04, 0.02, 0.0)
 

@@ -48,13 +48,8 @@ _TOP, _BOTTOM = 0b11111, 0b11111 << 49
 NO_PIECE = -1
 
 
-def _cell(square: int) -> int:
-    row, place = divmod(square, ROW)
-    return row * SIDE + 2 * place + (row + 1) % 2
-
-
 #: The cell of each square, both counted from 0.
-_CELL_OF = np.array([_cell(square) for square in range(SQUARES)])
+_CELL_OF = np.array([2 * square + (square // ROW + 1) % 2 for square in range(SQUARES)])
 
 
 @helper
@@ -339,7 +334,7 @@ def read(state: Vector, board: Board) -> None:
 @kernel
 def observe(board: Board, observed: Vector) -> None:
     write(board, observed)
-    for at in range(2, 2 + CELLS):  # captured pieces are as good as removed
+    for at in range(2, 2 + CELLS):  # captured pieces count as removed
         observed[at] *= observed[at] <= 4
 
 
@@ -389,14 +384,13 @@ class Draughts(KernelGame):
 
 
 KINDS = ("", *("man", "man", "king", "king") * 2)
-_NUMBERS = {_cell(square): str(square + 1) for square in range(SQUARES)}
-LABELS = tuple(_NUMBERS.get(cell, "") for cell in range(CELLS))
+LABELS = tuple(str(cell // 2 + 1) if (cell // SIDE + cell) % 2 else "" for cell in range(CELLS))
 
 
 def _cells(action: int) -> tuple[int, int]:
     """Return the cells between which a piece moves."""
     here, there = divmod(action, SQUARES)
-    return _cell(here), _cell(there)
+    return int(_CELL_OF[here]), int(_CELL_OF[there])
 
 
 def _captures(state: State, action: int) -> bool:

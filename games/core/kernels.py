@@ -205,12 +205,6 @@ def insert(actions: Vector, n: int, action: int) -> None:
     actions[n] = action
 
 
-@helper
-def of_lead(lead: int) -> int:
-    """Return what `observe` writes about how far player 1 is ahead, in anything that counts."""
-    return min(max(0, lead + LEVEL), 2 * LEVEL - 1)
-
-
 def inlined(function: F) -> F:
     """Inline a step of a compiled loop: no arguments are passed, no references are counted."""
     return numba.njit(inline="always", error_model="numpy")(function)

@@ -43,8 +43,8 @@ _COMPARED, _BEFORE = 400, 16
 _LINES = ((2, 6), (4, 4), (6, 3))
 #: Rectangles of cells.
 _RECTANGLES = ((2, 3), (3, 2), (3, 3))
-#: Weights of a group, at most; the next number counts where there were too many for a file.
-_MOST_OF_GROUP, _MOST_WEIGHTS = (3**9, 4**6, 4**5), 600_000
+#: Weights of a group, at most; the second number counts where there were too many for a file.
+_MOST_OF_GROUP, _MOST_WEIGHTS = (4**6, 4**5), 520_000
 #: On a board with as many cells, groups of one shape share their weights wherever they stand.
 _LARGE = 100
 #: A pair of cells may be a knight's move apart where a cell has more values than this.
@@ -210,9 +210,7 @@ def ends_of(lengths: Ints, offsets: Ints, values: int, codes: int) -> NDArray[np
     return offsets + (codes - 1) * factors.sum(axis=1) + 1
 
 
-def _worths(
-    game: Game, states: list[State], seen: Ints, cells: list[int]
-) -> dict[int, float]:
+def _worths(game: Game, states: list[State], seen: Ints, cells: list[int]) -> dict[int, float]:
     """Return the worth of each piece by its number in a state, negative for those of player 2.
 
     `seen` has the states as they are observed, perhaps without some of the pieces.
@@ -305,8 +303,8 @@ def _shared(
 ) -> tuple[list[tuple[int, ...]], list[int], int]:
     """Return the groups of cells of the view, the offset of each one's weights, and their number.
 
-    A group has at most `most` weights. The images of a group under the symmetries of the game have its weights, and on a large board
-    all groups of its shape.
+    A group has at most `most` weights. The images of a group under the symmetries of the game have
+    its weights, and on a large board all groups of its shape.
     """
     view = game.view(game.initial_state())
     symmetries = [each.cells for each in game.symmetries]

@@ -2,8 +2,8 @@
 
 In each position, the best move of a small search is played, or a random one now and then. After the
 game, the evaluation of each position is moved towards its searched value and those of the later
-positions, TD(lambda) (Sutton 1988). Each weight has a step size of its own, which falls while its
-errors change signs (temporal coherence: Beal & Smith 1999).
+positions up to a random move, TD(lambda) (Sutton 1988). Each weight has a step size of its own,
+which falls while its errors change signs (temporal coherence: Beal & Smith 1999).
 """
 
 from __future__ import annotations
@@ -44,10 +44,13 @@ class Memory(NamedTuple):
     sizes: Floats  # [weight] sum of their absolute values
     indices: Ints  # [position, group]
     values: NDArray[np.float64]  # [position] searched value for player 1
+    explored: NDArray[np.bool_]  # [position] whether a random move was played there
 
 
 _F = types.float32[::1]
-_MEMORY = types.NamedTuple([_F, _F, types.int64[:, ::1], types.float64[::1]], Memory)
+_MEMORY = types.NamedTuple(
+    [_F, _F, types.int64[:, ::1], types.float64[::1], types.boolean[::1]], Memory
+)
 
 
 @compiled(types.void(TABLES, _MEMORY, types.int64, types.float64), allocates=False)
@@ -57,7 +60,9 @@ def learn(tables: Tables, memory: Memory, seen: int, result: float) -> None:
     rate = 1.0 / len(tables.groups)
     for position in range(seen - 1, -1, -1):
         indices = memory.indices[position]
-        target = (1 - _LAMBDA) * memory.values[position] + _LAMBDA * target
+        searched = memory.values[position]
+        later = 0 if memory.explored[position] else _LAMBDA
+        target = searched + later * (target - searched)
         value = expected(tables, indices)
         error = np.float32((target - value) * (1 - value * value + _SLOPE))
         for index in indices:
@@ -121,9 +126,10 @@ def play_game(
             memory.values[seen] = value if board[0] == 1 else -value
             kernels.observe(board, search.line.states[0])
             find_weights(tables, search.line.states[0], memory.indices[seen])
-            seen += 1
-            if draw(rng, 1000) >= exploration:
+            memory.explored[seen] = draw(rng, 1000) < exploration
+            if not memory.explored[seen]:
                 action = search.actions[0, 0]
+            seen += 1
         kernels.play(board, action)
     learn(tables, memory, seen, 1.0 if board[1] == 1 else -1.0 if board[1] == 2 else 0.0)
     return seen
@@ -161,6 +167,7 @@ class EvaluationLearner:
             sizes,
             np.zeros((_MOVES, len(tables.groups)), dtype=np.int64),
             np.zeros(_MOVES),
+            np.zeros(_MOVES, dtype=np.bool_),
         )
         self.games = self.positions = self.won = self.tied = 0
 
