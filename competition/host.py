@@ -26,6 +26,7 @@ from twisted.logger import Logger
 from twisted.protocols.policies import ThrottlingFactory
 
 from playout import games
+from playout.commands import signals
 from playout.competition.contestants import (
     LadderBot,
     MatchFault,
@@ -68,16 +69,15 @@ def main() -> int:
     reactor: Any = importlib.import_module("twisted.internet.reactor")
     orders = msgspec.json.decode(sys.stdin.readline(), type=CompetitionOrders)
     process.begin(as_json=orders.log_json)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: reactor.callFromThread(reactor.stop))
-    try:
-        host = CompetitionHost(reactor, orders)
-    except (CompetitionFileError, FolderInUse, games.SpecError) as error:
-        _fail(str(error))
-        return 1
-    reactor.suggestThreadPoolSize(_THREADS)
-    reactor.callWhenRunning(host.start)
-    reactor.run(installSignalHandlers=False)
+    with signals.handled(reactor, dict.fromkeys((signal.SIGTERM, signal.SIGINT), reactor.stop)):
+        try:
+            host = CompetitionHost(reactor, orders)
+        except (CompetitionFileError, FolderInUse, games.SpecError) as error:
+            _fail(str(error))
+            return 1
+        reactor.suggestThreadPoolSize(_THREADS)
+        reactor.callWhenRunning(host.start)
+        reactor.run(installSignalHandlers=False)
     os._exit(0)  # threads may wait for programs, which end with this process
 
 

@@ -313,12 +313,14 @@ class Accept(Request, frozen=True, kw_only=True):
 class SubscribePush(Request, frozen=True, kw_only=True):
     """Be sent notices through the push service of a browser, while no session is connected.
 
-    The fields are those of a `PushSubscription` of the browser, keys in base64url.
+    The fields are those of a `PushSubscription` of the browser, keys in base64url, and the
+    language of the notices.
     """
 
     endpoint: Address
     p256dh: Annotated[str, Meta(max_length=200)]
     auth: Annotated[str, Meta(max_length=100)]
+    language: Annotated[str, Meta(max_length=20)] = "en"
 
 
 class UnsubscribePush(Request, frozen=True, kw_only=True):

@@ -21,7 +21,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from playout import games
-from playout.commands import progress
+from playout.commands import progress, signals
 from playout.commands.progress import doing
 from playout.protocol.endpoints import (
     TlsError,
@@ -80,6 +80,7 @@ from playout.server.web.match_data import MatchLookup
 from playout.server.web.pages import pages
 from playout.server.web.pages.source import error_as_page
 from playout.server.web.site import Access, make_site
+from playout.server.web.texts import told_in
 from playout.server.web.websocket import WebSocketResource
 
 _log = Logger(namespace="server")
@@ -221,11 +222,10 @@ class _Server:
     def run(self) -> None:
         """Listen and serve until stopped, then exit the process."""
         # Before listening: a process that reads the address may stop the server at once.
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: reactor().callFromThread(self._stop))
-        Deferred.fromCoroutine(self._open())
-        DelayMeter(reactor(), self._driver.metrics.delayed).start()
-        reactor().run(installSignalHandlers=False)
+        with signals.handled(reactor(), dict.fromkeys((signal.SIGTERM, signal.SIGINT), self._stop)):
+            Deferred.fromCoroutine(self._open())
+            DelayMeter(reactor(), self._driver.metrics.delayed).start()
+            reactor().run(installSignalHandlers=False)
         if self._storage and not self._storage.close(_PATIENCE_S):
             click.echo("playout-server: the database does not answer: moves that were not "
                        "announced yet are lost", err=True)  # fmt: skip
@@ -257,7 +257,8 @@ class _Server:
             reactor().addSystemEventTrigger("after", "shutdown", analysts.close)
             carriers |= {StartAnalysis: analysts.start, EndAnalysis: analysts.end}
         if settings.push:
-            push = PushSender(reactor(), settings.push, settings.push_contact or "")
+            contact = settings.push_contact or ""
+            push = PushSender(reactor(), settings.push, contact, told_in)
             carriers |= {KeepPush: push.keep, PushNotice: push.send}
         if settings.find_puzzles and self._storage:
             searches = PuzzleSearches(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import signal
 import sys
+from functools import partial
 from typing import Any, Literal
 
 import click
@@ -13,6 +14,7 @@ from twisted.internet.protocol import Factory
 from twisted.python.failure import Failure
 
 from playout.bridges.original.bridged_match import BridgedMatch, ClientLine
+from playout.commands import signals
 from playout.commands.connect_options import ServerAddress, server_option
 from playout.commands.identity import Identity, random_name, software
 from playout.games import SpecError
@@ -143,9 +145,9 @@ def command(
     reactor: Any = importlib.import_module("twisted.internet.reactor")
     bridge = Bridge(reactor, rules, request, server, clients)
     _listen(reactor, bridge, host, port, rules)
-    signal.signal(signal.SIGINT, lambda *_: reactor.callFromThread(bridge.stop, 130))
-    signal.signal(signal.SIGTERM, lambda *_: reactor.callFromThread(bridge.stop, 143))
-    reactor.run(installSignalHandlers=False)
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    with signals.handled(reactor, {each: partial(bridge.stop, 128 + each) for each in numbers}):
+        reactor.run(installSignalHandlers=False)
     sys.exit(bridge.exit_code)
 
 

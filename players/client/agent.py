@@ -156,7 +156,7 @@ class Agent:
                 self._welcomed(event)
             case Pong(re=re) if re == _PING:
                 self._catch_up()
-            case Seeking():
+            case Seeking() if event.re == _PLAY or event.name != self._identity.name:
                 self._console.seeking(event, ours=event.re == _PLAY)
             case Ok(re=re) if re == _PLAY and self._match is None:
                 self._console.joined(self._identity.name)

@@ -24,10 +24,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from playout.commands import signals
 from playout.commands.connect_options import ServerAddress
 from playout.commands.identity import SESSION_FD, Identity
 from playout.players.client import signal_guard
@@ -63,7 +64,6 @@ def play(
     reactor: Any = importlib.import_module("twisted.internet.reactor")
     codes: list[int] = []
     exit_timer, stalls = ExitTimer(), StallAlarm(reactor)
-    acknowledge = _guarded()
 
     def finished(code: int) -> None:
         codes.append(code)
@@ -75,7 +75,6 @@ def play(
             if not codes:
                 exit_timer.stop()
                 call(*arguments)
-            acknowledge()  # at last: until then, the player's code may take Python's global lock
 
         def handle(*_: object) -> None:
             exit_timer.start(REACT_S, codes[0] if codes else 128 + number)
@@ -91,27 +90,44 @@ def play(
     reactor.callWhenRunning(connection.open)
     on_signal(signal.SIGINT, agent.interrupt)
     on_signal(signal.SIGTERM, agent.leave, 143)
-    reactor.run(installSignalHandlers=False)
+    with _woken_by_signals(reactor):
+        reactor.run(installSignalHandlers=False)
     exit_timer.stop()
     stalls.allow(math.inf)
     cache.close()
     return agent.counts, codes[0] if codes else 1
 
 
-def _guarded() -> Callable[[], object]:
-    """Start the guard, and return the function that tells it that a signal was handled."""
+@contextlib.contextmanager
+def _woken_by_signals(reactor: Any) -> Iterator[None]:
+    """Wake the event loop at each signal; within the block the process is guarded if needed."""
     if _OF_ENTRANTS in os.environ or SESSION_FD in os.environ:
-        return lambda: None
-    reading, writing = os.pipe()
+        with signals.handled(reactor, {}):
+            yield
+        return
+    (reading, writing), (echoes, echoing) = os.pipe(), os.pipe()
     os.set_blocking(writing, False)
     numbers = map(str, (reading, os.getpid(), REACT_S + EXIT_S))
     words = [sys.executable, "-I", "-S", signal_guard.__file__, *numbers]
     null = subprocess.DEVNULL
-    guard = subprocess.Popen(words, stdin=null, stdout=null, process_group=0, pass_fds=(reading,))
+    guard = subprocess.Popen(
+        words, stdin=null, stdout=echoing, process_group=0, pass_fds=(reading,)
+    )
     guard.returncode = 0  # it ends after this process, which need not wait for it
     os.close(reading)
+    os.close(echoing)
+
+    def acknowledge() -> None:
+        # After the functions that the handlers have passed to the event loop: until these return,
+        # the player's code may take Python's global lock.
+        reactor.callFromThread(os.write, writing, b"\0")
+
+    waker = signals.PipeWaker(reactor, echoes, acknowledge)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    return lambda: os.write(writing, b"\0")
+    try:
+        yield
+    finally:
+        waker.close()
 
 
 @dataclass(frozen=True)

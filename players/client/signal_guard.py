@@ -3,9 +3,10 @@
     python -I -S signal_guard.py SIGNALS PID SECONDS
 
 SIGNALS is the reading end of a pipe, into which the system writes the number of each signal that
-the player gets, also while compiled code keeps Python's global lock. The player writes a zero when
-it reacts. If it does not within SECONDS, it is killed. The program ends with the player, when the
-writing end is closed. It imports little, so that it starts in 20 ms.
+the player gets, also while compiled code keeps Python's global lock. The numbers are repeated on
+the standard output, which wakes the player's event loop. The player writes a zero when it reacts.
+If it does not within SECONDS, it is killed. The program ends with the player, when the writing end
+is closed. It imports little, so that it starts in 20 ms.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ def main(signals: int, pid: int, seconds: float) -> None:
     poll = select.poll()
     poll.register(signals, select.POLLIN)
     while read := os.read(signals, 4096):
-        pending = set(read.rpartition(b"\0")[2])
-        if pending & {signal.SIGINT, signal.SIGTERM} and not poll.poll(1000 * seconds):
+        pending = read.rpartition(b"\0")[2]
+        if pending:
+            os.write(1, pending)
+        if set(pending) & {signal.SIGINT, signal.SIGTERM} and not poll.poll(1000 * seconds):
             os.write(2, _TEXT)
             os.kill(pid, signal.SIGKILL)
             return

@@ -105,11 +105,14 @@ class RateLadder(Struct, frozen=True, gc=False):
 
 
 class KeepPush(Struct, frozen=True, gc=False):
-    """Keep the subscription of an account to a push service; forget it without `keys`."""
+    """Keep the subscription of an account to a push service; forget it without `fields`.
+
+    These are the keys `p256dh` and `auth` of the browser, and the `language` of its notices.
+    """
 
     account: str
     endpoint: str
-    keys: Mapping[str, str] | None
+    fields: Mapping[str, str] | None
 
 
 class PushNotice(Struct, frozen=True, gc=False):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ _GONE = (404, 410)
 
 _log = Logger(namespace="server")
 
-#: By account and address: the keys `p256dh` and `auth` of each browser.
+#: By account and address: the fields of `KeepPush` for each browser.
 Subscriptions = dict[str, dict[str, dict[str, str]]]
 
 
@@ -65,11 +66,17 @@ def public_key(folder: Path) -> str:
 class PushSender:
     """Keeps the subscriptions of browsers, and sends them notices."""
 
-    def __init__(self, reactor: Any, folder: Path, contact: str) -> None:
-        """`contact` is the operator's address for the services, such as mailto:me@example.org."""
+    def __init__(
+        self, reactor: Any, folder: Path, contact: str, told: Callable[[str, str], str]
+    ) -> None:
+        """`contact` is the operator's address for the services, such as mailto:me@example.org.
+
+        `told` gives a text that comes as data in the language of a code.
+        """
         self._reactor = reactor
         self._folder = folder
         self._contact = contact
+        self._told = told
         self._subscriptions = _read(folder)
         self._waiting = 0
         self._pool = ThreadPool(0, 2, name="push")
@@ -80,28 +87,32 @@ class PushSender:
         """Keep the subscription of a browser, or forget it."""
         browsers = self._subscriptions.setdefault(order.account, {})
         before = browsers.pop(order.endpoint, None)
-        if order.keys is not None:
-            browsers[order.endpoint] = dict(order.keys)
+        if order.fields is not None:
+            browsers[order.endpoint] = dict(order.fields)
             for oldest in list(browsers)[:-MOST_BROWSERS]:
                 del browsers[oldest]
-        if before != order.keys:
+        if before != order.fields:
             self._save()
 
     def send(self, notice: PushNotice) -> None:
         """Send a notice to all browsers of an account."""
-        data = msgspec.json.encode(notice.notice).decode()
-        for endpoint, keys in self._subscriptions.get(notice.account, {}).items():
+        for endpoint, fields in self._subscriptions.get(notice.account, {}).items():
             if self._waiting >= _MOST_WAITING:
                 _log.warn("a notice is dropped: {waiting} wait already", waiting=self._waiting)
                 return
             self._waiting += 1
-            sent = deferToThreadPool(self._reactor, self._pool, self._post, endpoint, keys, data)
+            language, content = fields.get("language", "en"), dict(notice.notice)
+            for name in ("text", "game"):
+                content[name] = self._told(language, content[name])
+            data = json.dumps(content)
+            sent = deferToThreadPool(self._reactor, self._pool, self._post, endpoint, fields, data)
             sent.addBoth(self._sent, KeepPush(notice.account, endpoint, None))
 
-    def _post(self, endpoint: str, keys: dict[str, str], data: str) -> int:
+    def _post(self, endpoint: str, fields: dict[str, str], data: str) -> int:
         """Encrypt and send a notice; return the status of the answer."""
         from pywebpush import WebPushException, webpush
 
+        keys = {name: fields[name] for name in ("p256dh", "auth")}
         try:
             webpush(
                 {"endpoint": endpoint, "keys": keys},

@@ -5,12 +5,14 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from msgspec import structs
 from twisted.internet.task import LoopingCall
 from twisted.python.failure import Failure
 
+from playout.commands import signals
 from playout.commands.identity import HELLO
 from playout.commands.subprocesses import LogFolder
 from playout.protocol.codec import MAX_FRAME, encode
@@ -117,16 +119,11 @@ class Runner:
 
     def run(self) -> None:
         """Run the reactor until the tournament is over, fails or is interrupted."""
-
-        def interrupt(number: int, _: object) -> None:
-            self._reactor.callFromThread(self._interrupt, number)
-
         numbers = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.signal(number, interrupt) for number in numbers}
+        handlers = {number: partial(self._interrupt, number) for number in numbers}
         self._reactor.callWhenRunning(self._begin)
-        self._reactor.run(installSignalHandlers=False)
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        with signals.handled(self._reactor, handlers):
+            self._reactor.run(installSignalHandlers=False)
         self._display.close()
         # First the server: when it has stopped, no entrant loses a match by leaving.
         if self._local_server and not (self._stay and self.code == 0):

@@ -38,7 +38,8 @@ COOKIE = b"language"
 _FOLDER = files("playout.server.web").joinpath("languages")
 #: A value within a text, as in "%(name)s resigned".
 _VALUE = re.compile(r"%\((\w+)\)s")
-_DECIMAL = re.compile(r"-?\d+\.\d+")
+#: A number, maybe with a limit, an error or a total, as in "+12.3 ± 4.5", "95.8%" or "12.5/20".
+_FIGURE = re.compile(r"([<>] )?[-+]?\d+(\.\d+)?%?( ± \d+(\.\d+)?)?(/\d+)?")
 #: Numbers that have all plural forms of a language.
 _SAMPLES = range(200)
 
@@ -86,12 +87,12 @@ class Language:
         for pattern, translation in self._patterns:
             if found := pattern.fullmatch(text):
                 values = found.groupdict()
-                return translation % {name: self._value(text) for name, text in values.items()}
+                return translation % {name: self.figure(text) for name, text in values.items()}
         return text
 
-    def _value(self, text: str) -> str:
-        """A value within a text that comes as data: decimals have the sign of the language."""
-        return text.replace(".", self.decimal_sign) if _DECIMAL.fullmatch(text) else text
+    def figure(self, text: str) -> str:
+        """A number as text, with the decimal sign of the language; other texts stay."""
+        return text.replace(".", self.decimal_sign) if _FIGURE.fullmatch(text) else text
 
     def rules(self, text: str) -> str:
         """Translate a text with the rules of a game; one of a game that is not known stays."""
@@ -118,9 +119,10 @@ class Language:
 
     @cached_property
     def _patterns(self) -> list[tuple[re.Pattern[str], str]]:
-        """The texts of data that have values."""
+        """The texts of data that have values, those with the most words of their own first."""
         found = []
-        for text, translation in self.data.items():
+        longest_first = sorted(self.data.items(), key=lambda each: -len(_VALUE.sub("", each[0])))
+        for text, translation in longest_first:
             if _VALUE.search(text):
                 parts = _VALUE.split(text)
                 parts[::2] = map(re.escape, parts[::2])
@@ -194,6 +196,11 @@ def language_of(chosen: str | None, accepted: str) -> Language:
             if tag.split("-")[0] == language.code.split("-")[0]:
                 return language
     return ENGLISH
+
+
+def told_in(code: str, text: str) -> str:
+    """Translate a text that comes as data into the language of a code; English if unknown."""
+    return language_of(code, "").told(text)
 
 
 def _by_preference(accepted: str) -> list[str]:

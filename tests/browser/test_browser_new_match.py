@@ -262,6 +262,32 @@ def test_a_seek_by_correspondence_is_cancelled_later(people: BrowserUsers) -> No
     expect(page.locator("#no-seeks")).to_be_visible()
 
 
+def test_the_link_to_a_match_by_correspondence_is_shown_and_cancelled_later(
+    people: BrowserUsers, site: BrowserSite
+) -> None:
+    page = people.come()
+    register(page, "Yan of letters")
+    choose(page, "clobber", "a friend")
+    page.get_by_label("Clock for each").select_option(label="1 day a move")
+    link = invite(page, "clobber")
+    page.reload()
+    page.get_by_role("button", name="Show the link of your seek for Clobber").click()
+    expect(page.get_by_label("Send this link to your friend")).to_have_value(link)
+    with RawClient(site.server.host, site.server.port) as bob:
+        bob.hello("Bob by letters", guest=False)
+        assert bob.ask("accept", seek=link.rpartition("/")[2])["type"] == "ok"
+        bob.hear_until("started")
+        expect(page.locator("#own li")).to_contain_text("Clobber, Bob by letters")
+        expect(page.locator("#no-seeks")).to_be_visible()
+    again = invite(page, "clobber").rpartition("/")[2]
+    page.reload()
+    page.get_by_role("button", name="Cancel your seek for Clobber").click()
+    expect(page.locator("#no-seeks")).to_be_visible()
+    with RawClient(site.server.host, site.server.port) as bob:
+        bob.hello("Bob too late")
+        assert bob.ask("accept", seek=again)["code"] == "unknown_seek"
+
+
 def test_guests_are_told_why_they_cannot_play_by_correspondence(people: BrowserUsers) -> None:
     page, _ = people.guest()
     choose(page, "clobber", "a player")

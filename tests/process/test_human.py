@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pty
 import re
@@ -136,6 +137,23 @@ def test_ctrl_c_asks_first_and_then_resigns(
     process.send_signal(signal.SIGINT)
     read_until(process, "Resign? [y/N] ")
     code, output = finish(process, "y\n")
+    assert code == 0
+    assert "resigned" in output
+
+
+def test_ctrl_c_is_heard_by_every_thread(
+    host: RunningServer, opponent: subprocess.Popen[str]
+) -> None:
+    """The system gives a signal to any thread; the player then neither waits nor is killed."""
+    process = human(host)
+    assert process.stdin
+    for thread in sorted(map(int, os.listdir(f"/proc/{process.pid}/task"))):
+        read_until(process, "Your move: ")
+        assert ctypes.CDLL(None).tgkill(process.pid, thread, int(signal.SIGINT)) == 0
+        read_until(process, "Resign? [y/N] ")
+        process.stdin.write("n\n")
+        process.stdin.flush()
+    code, output = finish(process, "resign\n")
     assert code == 0
     assert "resigned" in output
 

@@ -67,7 +67,7 @@ def service() -> Iterator[PushService]:
 class Browser:
     """The keys of a browser's subscription."""
 
-    def __init__(self, endpoint: str) -> None:
+    def __init__(self, endpoint: str, language: str) -> None:
         self.key = ec.generate_private_key(ec.SECP256R1())
         self.auth = b"0123456789abcdef"
         public = self.key.public_key().public_bytes(
@@ -77,6 +77,7 @@ class Browser:
             "endpoint": endpoint,
             "p256dh": base64.urlsafe_b64encode(public).rstrip(b"=").decode(),
             "auth": base64.urlsafe_b64encode(self.auth).rstrip(b"=").decode(),
+            "language": language,
         }
 
     def read(self, post: Post) -> dict[str, str]:
@@ -115,11 +116,13 @@ def test_a_player_that_is_away_gets_an_encrypted_notice(
     options = ("--push", str(folder), "--push-contact", "mailto:me@example.org")
     options = (*options, "--push-service", service.origin)
     database = ("--database", f"sqlite:///{tmp_path}/playout.db")
-    browser = Browser(f"{service.origin}/send/1")
+    browser = Browser(f"{service.origin}/send/1", "de")
+    chinese = Browser(f"{service.origin}/send/2", "zh-Hans")
     with running_server(*options, *database) as server:
         with RawClient(server.host, server.port) as ann:
             welcome = ann.hello("Ann", guest=False, role="human")
             assert ann.ask("subscribe_push", **browser.fields)["type"] == "ok"
+            assert ann.ask("subscribe_push", **chinese.fields)["type"] == "ok"
             elsewhere = browser.fields | {"endpoint": "http://127.0.0.1:1/x"}
             assert ann.ask("subscribe_push", **elsewhere)["code"] == "invalid"
             terms = {"game": "tic_tac_toe", "clock": "259200/move"}
@@ -129,18 +132,23 @@ def test_a_player_that_is_away_gets_an_encrypted_notice(
             assert bob.ask("accept", seek=seek)["type"] == "ok"
             match = bob.hear_until("started")["match"]
             bob.ask("move", match=match, ply=0, action=4)
-        post = service.posts.get(timeout=TIMEOUT_S)
-        assert post.path == "/send/1"
-        notice = {"text": "Your move", "game": "Tic-tac-toe", "opponent": "Bob"}
-        assert browser.read(post) == notice | {"path": f"/matches/{match}"}
-        claims = signed_claims(post, welcome["push_key"])
+        posts = sorted(service.posts.get(timeout=TIMEOUT_S) for _ in range(2))
+        assert [post.path for post in posts] == ["/send/1", "/send/2"]
+        first, second = (
+            one.read(post) for one, post in zip((browser, chinese), posts, strict=True)
+        )
+        same = {"opponent": "Bob", "path": f"/matches/{match}"}
+        assert first == same | {"text": "Sie sind am Zug", "game": "Tic-Tac-Toe"}
+        assert second == same | {"text": "轮到您走棋", "game": "井字棋"}
+        claims = signed_claims(posts[0], welcome["push_key"])
         assert (claims["aud"], claims["sub"]) == (service.origin, "mailto:me@example.org")
     assert (folder / "key.pem").stat().st_mode & 0o077 == 0
     service.status = 410  # the browser has ended its subscription
     with running_server(*options, *database) as server, RawClient(server.host, server.port) as bob:
         bob.hello("Bob", session=session)
         bob.ask("resign", match=match)
-        assert browser.read(service.posts.get(timeout=TIMEOUT_S))["text"] == "Bob resigned"
+        post = min(service.posts.get(timeout=TIMEOUT_S) for _ in range(2))
+        assert browser.read(post)["text"] == "Bob hat aufgegeben"
         wait_until(lambda: (folder / "subscriptions.json").read_text() == "{}")
 
 

@@ -130,14 +130,16 @@ class Greeting:
         )
 
     def _send_state(self, session: Session, now: float) -> None:
-        """Send a session its results, matches and challenges, which it may not have received."""
+        """Send a session its results, matches and challenges, and seeks that no list shows."""
         context = self._context
         for ended in session.results_since(now - context.policy.reconnect_s):
             context.send_to(session, ended)
         for match_id in sorted(session.matches):
             context.send_to(session, self._rooms.running[match_id].started(session, now))
-        for seek in self._lobby:
-            if seek.request.opponent and seek.accepts(session.skeleton):
+        for seek in self._lobby.all():
+            is_challenge = seek.request.opponent and seek.accepts(session.skeleton)
+            is_own = seek.session.is_of(session.account) and not seek.is_listed
+            if is_challenge or is_own:
                 context.send_to(session, seek.to_message())
 
     # Sessions.

@@ -33,8 +33,8 @@ class PushNotices:
             raise Refused(Code.NOT_FOR_GUESTS, "guests are sent no notices: register a name")
         if not is_of_service(request.endpoint, policy.push_services):
             raise Refused(Code.INVALID, "this server knows no such push service")
-        keys = {"p256dh": request.p256dh, "auth": request.auth}
-        self._context.do(KeepPush(account.id, request.endpoint, keys))
+        fields = {"p256dh": request.p256dh, "auth": request.auth, "language": request.language}
+        self._context.do(KeepPush(account.id, request.endpoint, fields))
         self._context.send_to(origin.session, Ok(re=request.id))
 
     @handles(UnsubscribePush)

@@ -63,6 +63,11 @@ class OpenSeek:
         opponent = self.request.opponent
         self.opponent_skeleton = skeleton(opponent) if opponent else None
 
+    @property
+    def is_listed(self) -> bool:
+        """Whether anybody may take it, who finds it in a list."""
+        return not (self.request.link or self.request.opponent)
+
     def fits(self, other: OpenSeek) -> bool:
         """Whether the two can be paired: same game, rating, compatible clocks and seats.
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from playout.commands import signals
 from playout.commands.connect_options import ServerAddress
 from playout.protocol.connection import ServerConnection
 from playout.protocol.messages import EndTournament, Error, Event, Hello, Ok, Welcome
@@ -45,7 +46,8 @@ class EndTournamentCall:
     def run(self) -> None:
         """Run the reactor until the answer. Raises ClickException unless the server confirms."""
         self._reactor.callWhenRunning(self._connection.open)
-        self._reactor.run(installSignalHandlers=False)
+        with signals.handled(self._reactor, {}):  # Ctrl-C exits at once
+            self._reactor.run(installSignalHandlers=False)
         if self._error is not None:
             raise click.ClickException(self._error)
 

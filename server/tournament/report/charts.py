@@ -21,7 +21,7 @@ from playout.server.tournament.report import words
 from playout.server.tournament.report.tables import in_order
 from playout.server.tournament.report.values import Estimate, Meeting, Report, SequentialTest
 
-#: Translates the words of a report.
+#: Translates the words and numbers of a report.
 Tell = Callable[[str], str]
 
 #: The row of an entrant in pixels: its height, its name and rating, and its bar below.
@@ -33,21 +33,21 @@ _PIECES = 500
 #: The texts of an encounter without an entrant.
 _EMPTY, _UNKNOWN = "no opponent", "not known yet"
 #: Says for screen readers that an entrant has won; it is in bold type.
-_ADVANCES = '<span class="visually-hidden"> advances</span>'
+_ADVANCES = "advances"
 
 
-def bracket(report: Report, link: Callable[[tuple[int, ...]], str]) -> str:
+def bracket(report: Report, link: Callable[[tuple[int, ...]], str], tell: Tell = str) -> str:
     """Return the bracket of a knockout; empty for another format.
 
     `link` returns the address of a page on an entrant, or on the matches of two; empty without one.
     """
-    return "\n".join(_Bracket(report, link).lines()) if report.bracket else ""
+    return "\n".join(_Bracket(report, link, tell).lines()) if report.bracket else ""
 
 
 class _Bracket:
     """Writes the rounds of a report."""
 
-    def __init__(self, report: Report, link: Callable[[tuple[int, ...]], str]) -> None:
+    def __init__(self, report: Report, link: Callable[[tuple[int, ...]], str], tell: Tell) -> None:
         self._names = [plain(each.name) for each in report.entrants]
         self._rounds = report.bracket
         #: The entrants that advance from each round, by encounter.
@@ -58,12 +58,13 @@ class _Bracket:
             for each in some.meetings
         }
         self._link = link
+        self._tell = tell
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of all rounds, in HTML."""
         yield '<ol class="bracket">'
         for number, each in enumerate(self._rounds):
-            yield f'<li class="round"><h3>{escape(each.name)}</h3>'
+            yield f'<li class="round"><h3>{escape(self._tell(each.name))}</h3>'
             yield "<ol>"
             for place, both in enumerate(zip(each.seats[::2], each.seats[1::2], strict=True)):
                 yield '<li class="encounter"><div>'
@@ -78,12 +79,16 @@ class _Bracket:
         meeting = self._met.get((self._rounds[number].name, frozenset(both)))
         for one in both:
             if one is None:
-                yield f'<p class="side muted">{_UNKNOWN if number else _EMPTY}</p>'
+                text = self._tell(_UNKNOWN if number else _EMPTY)
+                yield f'<p class="side muted">{escape(text)}</p>'
                 continue
             name = _linked(self._names[one], self._link((one,)))
             text = f'<span class="who">{name}</span>{self._points(one, meeting)}'
-            won, advances = (" won", _ADVANCES) if one == winner else ("", "")
-            yield f'<p class="side{won}">{text}{advances}</p>'
+            if one == winner:
+                advances = f'<span class="visually-hidden"> {escape(self._tell(_ADVANCES))}</span>'
+                yield f'<p class="side won">{text}{advances}</p>'
+            else:
+                yield f'<p class="side">{text}</p>'
 
     def _points(self, one: int, meeting: Meeting | None) -> str:
         """Return the points of an entrant in a meeting; empty without an opponent."""
@@ -92,7 +97,8 @@ class _Bracket:
         is_first = meeting.first == one
         points = meeting.points[0 if is_first else 1]
         other = meeting.second if is_first else meeting.first
-        return f' <span class="points">{_linked(decimal(points), self._link((one, other)))}</span>'
+        number = _linked(self._tell(decimal(points)), self._link((one, other)))
+        return f' <span class="points">{number}</span>'
 
 
 def _linked(text: str, address: str) -> str:
@@ -130,7 +136,7 @@ def rating_rows(rows: Sequence[RatingRow], origin: float, tell: Tell = str) -> s
         parts += [
             plot.line("grid", (0, top + _BAR), (100, top + _BAR)),
             plot.text(0, top + _TEXT, _short(plain(row.name)), "start"),
-            plot.text(100, top + _TEXT, row.shown, "end"),
+            plot.text(100, top + _TEXT, tell(row.shown), "end"),
             *_bar(axis, top + _BAR, row.rating),
         ]
     return plot.svg(tell("Ratings in Elo with 95% error bars"), bottom + _BOTTOM, parts)

@@ -30,7 +30,7 @@ def sections(report: Report, link: Link = lambda entrants: "", tell: Tell = str)
     for each in report.head_to_head:
         if each.test and (plot := charts.llr(each.test, tell)):
             yield section(tell("Log-likelihood ratio over pairs"), plot)
-    drawn = bracket(report, link)
+    drawn = bracket(report, link, tell)
     if drawn:
         yield section(tell("Bracket"), _scrolled(tell("Bracket"), drawn))
     for table in tables(report, with_bracket=not drawn):
@@ -59,7 +59,8 @@ def _row(table: TextTable, row: int, link: Link, tell: Tell) -> str:
     for column, text in enumerate(table.rows[row]):
         entrants = table.entrants.get((row, column), ())
         address = link(entrants) if entrants and text else ""
-        text = text if entrants else tell(text)
+        is_data = len(entrants) == 1 or table.head[column : column + 1] == ("version",)
+        text = text if is_data else tell(text)
         content = f'<a href="{escape(address)}">{shown(text)}</a>' if address else shown(text)
         written.append(f'<td class="{_kind(table, row, column)}">{content}</td>')
     return f"<tr>{''.join(written)}</tr>"

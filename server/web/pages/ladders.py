@@ -70,7 +70,7 @@ async def _item(
         rows=rows,
         chart=_chart([row for _, row in rows.items], language),
         crossed=crossed,
-        numbers=[f">{number + 1}" for number in crossed],
+        numbers=[f"={number + 1}" for number in crossed],
         cells=_cells(table),
         player=player,
         history=history,

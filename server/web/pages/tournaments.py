@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
@@ -28,6 +28,7 @@ from playout.server.web.pages.source import PageSource
 from playout.server.web.parameters import Parameters, parse_id
 from playout.server.web.templates import VARIES, render
 from playout.server.web.texts import Language
+from playout.server.web.wording import game_title
 
 # The summary of the cluster on which the entrants of a tournament run.
 
@@ -131,6 +132,7 @@ async def _item(source: PageSource, tournament: str, part: str, language: Langua
         raise HttpError(http.NOT_FOUND, f"There is no tournament {tournament!r}.")
     match_filter = MatchFilter(tournament=tournament)
     ended = await source.archive.matches(match_filter, per_page=_LATEST)
+    titles = tuple(game_title(each, language) for each in record.report.games)
     body = render(
         _PARTS[part],
         language,
@@ -139,7 +141,7 @@ async def _item(source: PageSource, tournament: str, part: str, language: Langua
         cluster=_cluster(source, tournament),
         ended=ended,
         headline=headline(record.report),
-        summary=summary(record.report),
+        summary=summary(replace(record.report, games=titles)),
         left_s=_left_s(record, ended),
         sections=await _sections(source, record, language) if part != "progress" else "",
     )
@@ -181,8 +183,12 @@ def _html(record: TournamentRecord, language: Language) -> Markup:
         query = {"tournament": record.tournament, "player": names[one], "opponent": names[other]}
         return f"/matches?{urlencode(query)}"
 
+    def tell(text: str) -> str:
+        parts = [language.figure(language.told(each)) for each in text.split("; ")]
+        return language.gettext("; ").join(parts)
+
     # It escapes names and versions.
-    return Markup("\n".join(html.sections(record.report, link, language.told)))
+    return Markup("\n".join(html.sections(record.report, link, tell)))
 
 
 def _left_s(record: TournamentRecord, ended: ResultPage[MatchRow]) -> float | None:

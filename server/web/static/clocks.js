@@ -3,7 +3,7 @@
 // A clockState is the time that a player has left, {main_s, periods}; a timeControl is the time that
 // a clock starts with, {main_s, increment_s, periods, period_s}. See "Clocks" in docs/protocol.md.
 
-import { gettext } from "./texts.js";
+import { gettext, numberText } from "./texts.js";
 
 const LOW_S = 10, DAY_S = 86_400;
 
@@ -34,7 +34,7 @@ export function isCorrespondence({ main_s, periods, period_s }) {
 /** 9.4, 0:10, 1:05, 1:00:00, 2 d 3 h. Shows tenths below ten seconds. */
 export function formatSeconds(seconds) {
   if (seconds >= DAY_S) return daysText(seconds);
-  if (seconds < LOW_S) return (Math.floor(seconds * 10) / 10).toFixed(1);
+  if (seconds < LOW_S) return numberText(Math.floor(seconds * 10) / 10, 1);
   const whole = Math.ceil(seconds);
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
   const two = (number) => String(number).padStart(2, "0");

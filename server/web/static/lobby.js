@@ -27,6 +27,8 @@ const overview = new Overview();
 /** Challenges to this person, and matches that this person plays, by id. */
 const challenges = new Map();
 const ownMatches = new Map();
+/** Open seeks of this person that are not listed: with a link, or for one opponent; by id. */
+const unlisted = new Map();
 /** Matches that are not opened when `started` arrives: the person left them for the lobby, or
  * their page has been opened already. */
 const known = new Set(session()?.playing);
@@ -58,6 +60,7 @@ const handlers = {
   welcome(event) {
     challenges.clear();
     ownMatches.clear();
+    unlisted.clear();
     showForMe();
     newMatch.welcome(event);
     push.welcome(event).catch(() => {});
@@ -66,9 +69,14 @@ const handlers = {
   },
 
   seeking(event) {
-    if (event.re !== undefined || event.name === connection.name || !event.opponent) return;
-    challenges.set(event.seek, event);
-    showForMe();
+    if (event.re !== undefined) return;
+    if (event.name === connection.name) {
+      unlisted.set(event.seek, event);
+      showSeeks();
+    } else if (event.opponent) {
+      challenges.set(event.seek, event);
+      showForMe();
+    }
   },
 
   started(event) {
@@ -77,6 +85,7 @@ const handlers = {
       newMatch.finish();
       openMatch(event.match);
     }
+    if (!known.has(event.match)) forgetSeek(event);
     known.add(event.match);
     if (isByCorrespondence(event)) return;
     ownMatches.set(event.match, event);
@@ -95,14 +104,14 @@ const handlers = {
 // The display.
 
 function show() {
-  const { players, seeks, matches, outcomes, totals } = overview;
+  const { players, matches, outcomes, totals } = overview;
   for (const [name, number] of Object.entries(totals)) find(`total-${name}`).textContent = number;
   boards.show(matches);
   const others = totals.matches - matches.size;
   const text = ngettext("%(num)s more match is being played.", "%(num)s more matches are being played.", others);
   showText("more-matches", others > 0 ? text : "");
   showPeople(players, totals);
-  showSeeks(seeks);
+  showSeeks();
   showResults(outcomes);
   showForMe();
   newMatch.showOpponents(players.values());
@@ -125,20 +134,23 @@ function showPeople(players, totals) {
   showText("more-people", others > 0 ? gettext("and %(num)s more", { num: others }) : "");
 }
 
-function showSeeks(seeks) {
-  const open = new Map([...seeks].filter(([, seek]) => !seek.opponent));
+function showSeeks() {
+  const listed = [...overview.seeks].filter(([, seek]) => !seek.opponent);
+  const open = new Map([...unlisted, ...listed]);
   updateKeyedList(find("seeks"), "key", open, seekItem);
   find("no-seeks").hidden = open.size > 0;
 }
 
 function seekItem(seek) {
-  const { name, game, rated, seat } = seek;
+  const { name, game, rated, seat, opponent } = seek;
+  const isOwn = name === connection.name;
   const clock = seek.clock ?? gettext("any clock");
   const terms = [gameText(game), clockText(seek.clock)];
   if (rated) terms.push(gettext("rated"));
-  if (seat) terms.push(seat === 1 ? gettext("you move second") : gettext("you move first"));
+  if (seat) terms.push((seat === 1) === isOwn ? gettext("you move first") : gettext("you move second"));
+  if (opponent) terms.push(gettext("for %(name)s", { name: opponent }));
   const rating = html("span", { class: "muted small" });
-  if (name !== connection.name) showRating(rating, name, game);
+  if (!isOwn) showRating(rating, name, game);
   const description = html(
     "div",
     {},
@@ -148,22 +160,35 @@ function seekItem(seek) {
     html("br"),
     html("span", { class: "muted small", title: `${game}, ${clock}` }, listText(terms)),
   );
-  const control =
-    name === connection.name
-      ? ownControl(seek)
-      : button(
-          gettext("Play"),
-          gettext("Play %(game)s against %(name)s", { game: gameText(game), name }),
-          () => newMatch.accept(seek, find("seeks-error")),
-        );
-  return html("li", { class: "seek" }, description, control);
+  const label = gettext("Play %(game)s against %(name)s", { game: gameText(game), name });
+  const controls = isOwn
+    ? ownControls(seek)
+    : [button(gettext("Play"), label, () => newMatch.accept(seek, find("seeks-error")))];
+  return html("li", { class: "seek" }, description, html("span", { class: "row nowrap" }, ...controls));
 }
 
-/** A seek that stays open without its page can be closed here. */
-function ownControl({ seek, game }) {
-  if (newMatch.isOf(seek)) return html("span", { class: "chip accent" }, pgettext("seek", "yours"));
-  const cancel = () => connection.request({ type: "cancel", seek }).catch(() => {});
-  return button(gettext("Cancel"), gettext("Cancel your seek for %(game)s", { game: gameText(game) }), cancel);
+/** A seek that stays open without its page can be closed here, and its link shown again. */
+function ownControls(seek) {
+  if (newMatch.isOf(seek.seek)) return [html("span", { class: "chip accent" }, pgettext("seek", "yours"))];
+  const game = gameText(seek.game);
+  const cancel = button(gettext("Cancel"), gettext("Cancel your seek for %(game)s", { game }), async () => {
+    await connection.request({ type: "cancel", seek: seek.seek }).catch(() => {});
+    if (unlisted.delete(seek.seek)) showSeeks();
+  });
+  if (seek.opponent || !unlisted.has(seek.seek)) return [cancel];
+  const link = gettext("Show the link of your seek for %(game)s", { game });
+  return [button(gettext("Link"), link, () => newMatch.showLink(seek)), cancel];
+}
+
+/** A match has begun: the seek of these terms that is not listed is taken to be its own. */
+function forgetSeek({ game, players }) {
+  for (const [key, seek] of unlisted) {
+    if (seek.game === game && (!seek.opponent || players.includes(seek.opponent))) {
+      unlisted.delete(key);
+      showSeeks();
+      return;
+    }
+  }
 }
 
 function showResults(outcomes) {

@@ -150,8 +150,12 @@ export class NewMatchForm {
   #show() {
     find("summary").hidden = find("start").hidden = this.isWaiting;
     this.#waiting.hidden = !this.isWaiting;
-    const { link, game, clock } = this.#request ?? {};
-    this.#friendLink.show(link, link && gettext("Play %(game)s against me, %(clock)s", { game: gameText(game), clock: clockText(clock) }));
+    this.showLink({ ...this.#request, seek: this.#request?.link });
+  }
+
+  /** Show the link to a seek, or none without a seek. */
+  showLink({ seek, game, clock }) {
+    this.#friendLink.show(seek, seek && gettext("Play %(game)s against me, %(clock)s", { game: gameText(game), clock: clockText(clock) }));
   }
 
   /** Say beside the button what it begins. */

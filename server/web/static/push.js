@@ -56,6 +56,7 @@ export class PushSwitch {
 
   #send(subscription) {
     const { endpoint, keys } = subscription.toJSON();
-    return this.#connection.request({ type: "subscribe_push", endpoint, ...keys });
+    const language = document.documentElement.lang;
+    return this.#connection.request({ type: "subscribe_push", endpoint, ...keys, language });
   }
 }

@@ -32,7 +32,10 @@ export function ngettext(one, many, number, values = {}) {
 export function told(text) {
   const known = translations[DATA + text];
   if (known) return filled(known, {});
-  patterns ??= Object.entries(translations).filter(([key]) => key.startsWith(DATA) && key.includes("%(")).map(patternOf);
+  patterns ??= Object.entries(translations)
+    .filter(([key]) => key.startsWith(DATA) && key.includes("%("))
+    .sort(([one], [other]) => ownWords(other) - ownWords(one))
+    .map(patternOf);
   for (const [pattern, translation] of patterns) {
     const found = pattern.exec(text);
     if (found) return filled(translation, Object.fromEntries(Object.entries(found.groups).map(valueOf)));
@@ -64,6 +67,11 @@ function filled(text, values) {
 /** A value within a text that comes as data: decimals have the sign of the language. */
 function valueOf([name, text]) {
   return [name, /^-?\d+\.\d+$/.test(text) ? numberText(Number(text)) : text];
+}
+
+/** The length of a text without its values: of two that fit, the longer one is meant. */
+function ownWords(text) {
+  return text.replace(/%\(\w+\)s/g, "").length;
 }
 
 function patternOf([key, translation]) {

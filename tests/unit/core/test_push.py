@@ -11,7 +11,8 @@ from playout.server.core.policy import PUSH_SERVICES
 from support.hub_harness import HubHarness, MemoryClient, match_between
 
 ENDPOINT = "https://fcm.googleapis.com/fcm/send/abc"
-SUBSCRIBE = SubscribePush(id=1, endpoint=ENDPOINT, p256dh="p" * 87, auth="a" * 22)
+FIELDS = {"p256dh": "p" * 87, "auth": "a" * 22, "language": "de"}
+SUBSCRIBE = SubscribePush(id=1, endpoint=ENDPOINT, **FIELDS)
 
 
 class PushHarness(HubHarness):
@@ -78,8 +79,8 @@ def test_a_browser_subscribes_and_unsubscribes() -> None:
     kept, dropped = harness.pushed
     assert isinstance(kept, KeepPush)
     assert isinstance(dropped, KeepPush)
-    assert (kept.endpoint, kept.keys) == (ENDPOINT, {"p256dh": "p" * 87, "auth": "a" * 22})
-    assert (dropped.account, dropped.endpoint, dropped.keys) == (kept.account, ENDPOINT, None)
+    assert (kept.endpoint, kept.fields) == (ENDPOINT, FIELDS)
+    assert (dropped.account, dropped.endpoint, dropped.fields) == (kept.account, ENDPOINT, None)
 
 
 def test_guests_and_servers_without_a_key_have_no_notices() -> None:

@@ -140,6 +140,24 @@ def test_any_session_of_the_account_cancels_a_seek() -> None:
     assert harness.is_empty()
 
 
+def test_own_seeks_that_are_not_listed_are_sent_after_the_welcome() -> None:
+    harness = HubHarness(reconnect_s=60.0)
+    ann, _ = registered(harness, "Ann"), registered(harness, "Bob")
+    terms = {"game": GAME, "clock": THREE_DAYS}
+    link = ann.ask(Seek(id=1, link="0123456789abcdef" * 2, **terms), Seeking).seek
+    challenge = ann.ask(Seek(id=2, opponent="Bob", **terms), Seeking).seek
+    ann.ask(Seek(id=3, **terms), Seeking)  # which lists have
+    ann.hang_up()
+    harness.wait(DAY_S)
+    sent = [each for each in back(harness, ann).inbox if isinstance(each, Seeking)]
+    assert {(each.seek, each.name, each.opponent, each.re) for each in sent} == {
+        (link, "Ann", None, None),
+        (challenge, "Ann", "Bob", None),
+    }
+    carl = registered(harness, "Carl")
+    assert not [each for each in carl.inbox if isinstance(each, Seeking)]
+
+
 def test_a_seek_without_a_clock_begins_no_match_of_days() -> None:
     harness = HubHarness()
     ann, bob = registered(harness, "Ann"), registered(harness, "Bob")
