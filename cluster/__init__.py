@@ -1,4 +1,4 @@
-"""A Dask cluster, as tournaments and trainings use it: the connection, and checks of workers.
+"""A Dask cluster, as tournaments, ladders and trainings use it: connection, checks of workers.
 
     cluster_options  the option `--dask`; imports no Dask
     local            a cluster on this machine, and the cluster that an address names

@@ -34,6 +34,5 @@ def require_dask() -> None:
     """Raises ClickException if Dask is not installed; imports nothing."""
     if importlib.util.find_spec("distributed") is None:
         raise click.ClickException(
-            "--dask needs the package distributed: "
-            'pip install ".[cluster]" in a checkout of Playout'
+            'Dask needs the package distributed: pip install ".[cluster]" in a checkout of Playout'
         )

@@ -51,11 +51,12 @@ class NoAnswerError(TimeoutError):
 class DaskConnection:
     """A client of the scheduler at an address."""
 
-    def __init__(self, address: str) -> None:
-        """Connect. Raises OSError, and ValueError for an invalid address."""
+    def __init__(self, address: str, *, at_once: bool = True) -> None:
+        """Connect, or let `poll` do that. Raises OSError, and ValueError for an invalid address."""
         get_address_host_port(address)  # Dask's client would wait for 20 seconds first
         for logger in _LOGGERS:
             logging.getLogger(logger).setLevel(logging.CRITICAL + 1)  # the runner tells the user
+        warnings.filterwarnings("ignore", "Sending large graph")  # by `keep`, once for each content
         self.address = address
         self._topics: list[str] = [_ALL]
         self._messages = SimpleQueue[Message]()
@@ -67,7 +68,7 @@ class DaskConnection:
         #: Dask's stream from the scheduler. Dask replaces a lost one, without our topics.
         self._stream: Any = None
         self._silent: set[str] = set()
-        self._client: Client | None = self._connected()
+        self._client: Client | None = self._connected() if at_once else None
 
     def poll(self, now: float) -> bool:
         """Return whether it is connected; if not, connect again when that is due.

@@ -19,7 +19,7 @@ from click.core import ParameterSource
 from platformdirs import user_data_path
 
 from playout.commands.identity import SavedAccount, TokenError, TokenFile, given_token
-from playout.commands.options import FiniteRange
+from playout.commands.options import FiniteRange, combined
 from playout.protocol.connection import ServerConnection, ServerListener
 from playout.protocol.endpoints import host_and_port, spelled
 from playout.protocol.tls import TlsSettings
@@ -27,6 +27,32 @@ from playout.protocol.tls import TlsSettings
 F = TypeVar("F", bound=Callable[..., Any])
 
 _TLS = ("tls", "ca", "tls_name")
+
+
+_tls_options = combined(
+    click.option(
+        "--tls",
+        is_flag=True,
+        envvar="PLAYOUT_TLS",
+        show_envvar=True,
+        help="Use TLS: encrypt, and verify the server's certificate.",
+    ),
+    click.option(
+        "--ca",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        envvar="PLAYOUT_CA",
+        show_envvar=True,
+        metavar="FILE",
+        help="Use TLS, and trust the authorities in this file (PEM) instead of the system's.",
+    ),
+    click.option(
+        "--tls-name",
+        envvar="PLAYOUT_TLS_NAME",
+        show_envvar=True,
+        metavar="NAME",
+        help="The name in the server's certificate.  [default: the host]",
+    ),
+)
 
 
 class ServerAddress(NamedTuple):
@@ -47,6 +73,27 @@ class ServerAddress(NamedTuple):
         return ServerConnection(reactor, address, listener, patience_s, self.tls, **options)
 
 
+_address_options = combined(
+    click.option(
+        "--host",
+        default="127.0.0.1",
+        envvar="PLAYOUT_HOST",
+        show_default=True,
+        show_envvar=True,
+        help="Host of the server.",
+    ),
+    click.option(
+        "--port",
+        default=4242,
+        envvar="PLAYOUT_PORT",
+        show_default=True,
+        show_envvar=True,
+        type=click.IntRange(1, 65535),
+        help="Port of the server.",
+    ),
+)
+
+
 def server_options(command: F) -> F:
     """Add `--host`, `--port` and the options of TLS; the command gets `server`, a ServerAddress."""
 
@@ -55,24 +102,7 @@ def server_options(command: F) -> F:
         tls = _settings(host, options)
         return command(*arguments, server=ServerAddress(host, port, tls), **options)
 
-    host = click.option(
-        "--host",
-        default="127.0.0.1",
-        envvar="PLAYOUT_HOST",
-        show_default=True,
-        show_envvar=True,
-        help="Host of the server.",
-    )
-    port = click.option(
-        "--port",
-        default=4242,
-        envvar="PLAYOUT_PORT",
-        show_default=True,
-        show_envvar=True,
-        type=click.IntRange(1, 65535),
-        help="Port of the server.",
-    )
-    return host(port(_tls_options(with_server)))  # type: ignore[return-value]
+    return _address_options(_tls_options(with_server))  # type: ignore[return-value]
 
 
 def server_option(text: str, default: str | None = None) -> Callable[[F], F]:
@@ -103,15 +133,14 @@ def server_option(text: str, default: str | None = None) -> Callable[[F], F]:
     return decorated
 
 
-def retry_option(command: F) -> F:
-    """Add `--retry-s`, the time to keep trying to reach the server."""
-    return click.option(
-        "--retry-s",
-        default=30.0,
-        show_default=True,
-        type=FiniteRange(0),
-        help="Seconds to keep trying to reach the server.",
-    )(command)
+#: Add `--retry-s`, the time to keep trying to reach the server.
+retry_option = click.option(
+    "--retry-s",
+    default=30.0,
+    show_default=True,
+    type=FiniteRange(0),
+    help="Seconds to keep trying to reach the server.",
+)
 
 
 def _address(
@@ -123,35 +152,6 @@ def _address(
     if address is None or address[1] == 0:
         raise click.BadParameter(f"{text!r} is not HOST:PORT, as in play.example:4242")
     return address
-
-
-def _tls_options(command: F) -> F:
-    for option in (
-        click.option(
-            "--tls-name",
-            envvar="PLAYOUT_TLS_NAME",
-            show_envvar=True,
-            metavar="NAME",
-            help="The name in the server's certificate.  [default: the host]",
-        ),
-        click.option(
-            "--ca",
-            type=click.Path(exists=True, dir_okay=False, path_type=Path),
-            envvar="PLAYOUT_CA",
-            show_envvar=True,
-            metavar="FILE",
-            help="Use TLS, and trust the authorities in this file (PEM) instead of the system's.",
-        ),
-        click.option(
-            "--tls",
-            is_flag=True,
-            envvar="PLAYOUT_TLS",
-            show_envvar=True,
-            help="Use TLS: encrypt, and verify the server's certificate.",
-        ),
-    ):
-        command = option(command)
-    return command
 
 
 def _settings(host: str, options: dict[str, Any]) -> TlsSettings | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import NoReturn
@@ -37,6 +38,17 @@ def as_exception() -> Iterator[None]:
     """Within the block Ctrl-C raises KeyboardInterrupt, as without `install`."""
     with _handled_by(signal.default_int_handler):
         yield
+
+
+@contextlib.contextmanager
+def with_text(text: str) -> Iterator[None]:
+    """Within the block Ctrl-C prints a text, after files and processes were closed, and exits."""
+    try:
+        with as_exception():
+            yield
+    except KeyboardInterrupt:
+        sys.stderr.write(f"\n{text}\n")
+        raise SystemExit(_CODE) from None
 
 
 @contextlib.contextmanager

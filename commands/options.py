@@ -15,6 +15,17 @@ from playout.games.core import plugins
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def combined(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Return a decorator that applies all of these, as if they stood above each other."""
+
+    def decorated(command: F) -> F:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorated
+
+
 class FiniteRange(click.FloatRange):
     """A range of finite numbers: nan passes every bound check."""
 

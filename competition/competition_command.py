@@ -23,6 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 from playout import games, players
+from playout.cluster.cluster_options import require_dask
 from playout.commands.progress import doing
 from playout.commands.subprocesses import begin, own, own_environment
 from playout.commands.text import utc
@@ -146,6 +147,8 @@ def new(file: Path, game: str, days: int) -> None:
 def check(file: Path) -> None:
     """Check FILE, its house bots, and whether this machine can enforce its sandbox."""
     competition = _read(file)
+    if competition.cluster:
+        require_dask()
     faults = []
     for bot in competition.house:
         try:

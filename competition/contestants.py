@@ -1,13 +1,15 @@
 """The bots of competitions on the server: each has a session, which one process plays.
 
 A submission is started in its sandbox for a match, and ended after it; in between, it is only a
-connection. House bots are players of Playout, which think in threads of this process.
+connection. House bots are players of Playout, which think in threads of this process. With a
+cluster, bots on the ladder play on its workers: see `cluster`.
 """
 
 from __future__ import annotations
 
 import itertools
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -17,6 +19,7 @@ from twisted.internet.defer import Deferred, fail
 from twisted.internet.task import deferLater
 
 from playout import games
+from playout.commands.connect_options import ServerAddress
 from playout.commands.identity import Identity, hello, software
 from playout.commands.restarts import BackOff, Restarts
 from playout.games import Game, SpecError, State
@@ -26,13 +29,15 @@ from playout.players.client.player_console import PlayerConsole
 from playout.players.core.player import Cancelled, Limit, Player, PlayerError, PlayResult
 from playout.players.engine import Engine
 from playout.players.engines.process import MATCH_OVER, MatchUse
-from playout.protocol.connection import ServerConnection
 from playout.protocol.messages import (
+    Abort,
     Ended,
     EnterLadder,
     Error,
     Event,
     OpenSession,
+    Ping,
+    Pong,
     Reason,
     RequestId,
     Seek,
@@ -48,6 +53,8 @@ _RETRY_S = 60.0
 _BACK_OFF = BackOff(1.0, 10.0)
 #: The longest match against a house bot, and the longest wait for its start, in seconds.
 MATCH_S, START_S = 900.0, 60.0
+#: The matches for which a bot enters the ladder.
+PAIR = 2
 #: Reasons of a loss that are faults of a bot.
 _FAULTS = (Reason.TIME, Reason.ILLEGAL_MOVES, Reason.ABANDONMENT)
 #: The threads in which programs are started and ended, which takes up to half a minute.
@@ -123,7 +130,7 @@ class MatchPlayer(Player):
             self._used(MatchUse(self.match, self._seat, cpu_s, used.memory_mb, end))
 
 
-class _Console(PlayerConsole):
+class ContestantConsole(PlayerConsole):
     """Keeps the matches of a bot, and shows its messages to `show`; on a ladder, its faults."""
 
     def __init__(self, show: Show, *, ladder: bool = False) -> None:
@@ -157,13 +164,13 @@ class _Console(PlayerConsole):
 class Operator:
     """The connection of an administrator, which opens sessions of accounts."""
 
-    def __init__(self, reactor: Any, address: tuple[str, int], name: str, token: str) -> None:
+    def __init__(self, reactor: Any, server: ServerAddress, name: str, token: str) -> None:
         self.reactor = reactor
-        self.address = address
+        self.server = server
         self._hello = hello(name, "spectator", software("playout-competition"), token)
         self._ids = itertools.count()
         self._asked: dict[RequestId | None, Deferred[SessionOpened]] = {}
-        self._connection = ServerConnection(reactor, address, self, _RETRY_S, repeats_requests=True)
+        self._connection = server.connection(reactor, self, _RETRY_S, repeats_requests=True)
         #: Fires when the server has said welcome.
         self.ready: Deferred[None] = Deferred()
 
@@ -179,6 +186,11 @@ class Operator:
         self._asked[number] = answer
         self._connection.send(OpenSession(id=number, name=name))
         return answer
+
+    def abort(self, match: str, text: str) -> None:
+        """End a match without result, for a reason."""
+        if self._connection.is_open:
+            self._connection.send(Abort(match=match, text=text))
 
     # As a ServerListener.
 
@@ -213,40 +225,126 @@ class Operator:
     unusable = unreachable
 
 
+class AbortedSession:
+    """Resumes a session whose process was lost, ends its matches without result, and leaves.
+
+    Until then, the server may begin further matches of the session.
+    """
+
+    def __init__(self, operator: Operator, opened: SessionOpened, text: str) -> None:
+        """`text` is the reason."""
+        self._operator = operator
+        self._opened = opened
+        self._text = text
+        self._connection = operator.server.connection(operator.reactor, self, _RETRY_S)
+        self._connection.open()
+
+    # As a ServerListener.
+
+    def connected(self) -> None:
+        """Resume the session on a new connection."""
+        program = software("playout-competition")
+        self._connection.send(
+            hello(self._opened.name, "bot", program, session=self._opened.session)
+        )
+
+    def received(self, event: Event) -> None:
+        """End the matches that the server sends; the answer to the ping follows them."""
+        match event:
+            case Welcome():
+                self._connection.send(Ping(id="ping"))
+            case Started(match=match):
+                self._operator.abort(match, self._text)
+            case Pong() | Error():
+                self._connection.close()
+
+    def disconnected(self, reason: str) -> None:
+        """Do nothing: the connection is made again."""
+
+    def retrying(self, server: str, reason: str, patience_s: float) -> None:
+        """Do nothing: the server is busy."""
+
+    def unreachable(self, reason: str) -> None:
+        """Give up: the server has ended."""
+        self._connection.close()
+
+    unusable = unreachable
+
+
 class SessionRefused(Exception):
     """The server opens no session of a name; the message says why."""
 
 
-def _play(
-    operator: Operator,
+def play(
+    reactor: Any,
+    server: ServerAddress,
     opened: SessionOpened,
     player_of: PlayerOf,
     request: PlayRequest,
-    console: _Console,
+    console: ContestantConsole,
 ) -> tuple[Agent, Deferred[int]]:
     """Let a bot log in and play; return it, and its end with its exit code."""
     ended: Deferred[int] = Deferred()
     identity = Identity(opened.name, "bot", software("playout-competition"), session=opened.session)
-    agent = Agent(operator.reactor, player_of, request, identity, console, ended.callback)
-    connection = ServerConnection(
-        operator.reactor,
-        operator.address,
-        agent,
-        _RETRY_S,
-        measures_round_trip=True,
-        repeats_requests=True,
+    agent = Agent(reactor, player_of, request, identity, console, ended.callback)
+    connection = server.connection(
+        reactor, agent, _RETRY_S, measures_round_trip=True, repeats_requests=True
     )
     agent.use(connection)
     connection.open()
     return agent, ended
 
 
-class LadderBot:
+class LadderBot(ABC):
     """A bot on the ladder of its competition: it enters for a pair of matches, again and again.
 
     Between two pairs it waits, for a second more with each match, up to a limit: so a new version
     is rated soon, and settled ones neither take all cores nor fill the database.
     """
+
+    def __init__(self, operator: Operator, name: str, show: Show, pause_s: float) -> None:
+        """`show` gets its faults; `pause_s` is the longest wait."""
+        self._operator = operator
+        self._name = name
+        self._show = show
+        self._pause_s = pause_s
+        self._left = False
+
+    async def run(self) -> None:
+        """Play matches until `leave` is called."""
+        restarts = Restarts(_BACK_OFF)
+        played = 0
+        while not self._left:
+            try:
+                ended = await self._play_pair()
+            except SessionRefused as refused:
+                self._show(f"{self._name} cannot enter the ladder: {refused}")
+                ended = 0
+            played += ended
+            wait_s = min(self._pause_s, played)
+            if ended:
+                restarts.succeeded()
+            else:
+                wait_s = restarts.failed(time.monotonic())
+            if not self._left:
+                await deferLater(self._operator.reactor, wait_s, lambda: None)
+
+    def leave(self) -> None:
+        """Leave the ladder after the present match."""
+        self._left = True
+        self._interrupt()
+
+    @abstractmethod
+    async def _play_pair(self) -> int:
+        """Play a pair of matches; return how many have ended. Raises SessionRefused."""
+
+    @abstractmethod
+    def _interrupt(self) -> None:
+        """Play no match after the present one."""
+
+
+class LocalLadderBot(LadderBot):
+    """A bot that plays in this process."""
 
     def __init__(
         self,
@@ -257,42 +355,20 @@ class LadderBot:
         show: Show,
         pause_s: float,
     ) -> None:
-        """`show` gets its faults; `pause_s` is the longest wait."""
-        self._operator = operator
-        self._name = name
-        self._request = PlayRequest(request, 2)
+        super().__init__(operator, name, show, pause_s)
+        self._request = PlayRequest(request, PAIR)
         self._player_of = player_of
-        self._show = show
-        self._pause_s = pause_s
         self._agent: Agent | None = None
-        self._left = False
 
-    async def run(self) -> None:
-        """Play matches until `leave` is called."""
-        restarts = Restarts(_BACK_OFF)
-        played = 0
-        while not self._left:
-            console = _Console(self._show, ladder=True)
-            try:
-                opened = await self._operator.session(self._name)
-                self._agent, ended = _play(
-                    self._operator, opened, self._player_of, self._request, console
-                )
-                await ended
-            except SessionRefused as refused:
-                self._show(f"{self._name} cannot enter the ladder: {refused}")
-            played += len(console.ends)
-            wait_s = min(self._pause_s, played)
-            if console.ends:
-                restarts.succeeded()
-            else:
-                wait_s = restarts.failed(time.monotonic())
-            if not self._left:
-                await deferLater(self._operator.reactor, wait_s, lambda: None)
+    async def _play_pair(self) -> int:
+        console = ContestantConsole(self._show, ladder=True)
+        opened = await self._operator.session(self._name)
+        to = self._operator.reactor, self._operator.server
+        self._agent, ended = play(*to, opened, self._player_of, self._request, console)
+        await ended
+        return len(console.ends)
 
-    def leave(self) -> None:
-        """Leave the ladder after the present match."""
-        self._left = True
+    def _interrupt(self) -> None:
         if self._agent:
             self._agent.interrupt()
 
@@ -311,11 +387,12 @@ async def play_match(
     assert seek.opponent
     assert seek.seat
     answer = Seek(game=seek.game, clock=seek.clock, opponent=name, seat=3 - seek.seat)  # type: ignore[arg-type]
-    console, silent = _Console(show), _Console(lambda text: None)
+    console, silent = ContestantConsole(show), ContestantConsole(lambda text: None)
     # If the server refuses a session, nothing has begun yet.
     opened, its = await operator.session(name), await operator.session(seek.opponent)
-    agent, ended = _play(operator, opened, player_of, PlayRequest(seek, 1), console)
-    house, house_ended = _play(operator, its, rival, PlayRequest(answer, 1), silent)
+    to = operator.reactor, operator.server
+    agent, ended = play(*to, opened, player_of, PlayRequest(seek, 1), console)
+    house, house_ended = play(*to, its, rival, PlayRequest(answer, 1), silent)
     later = operator.reactor.callLater
     timers = (
         later(MATCH_S, agent.leave, 1),
@@ -336,6 +413,11 @@ async def play_match(
     if agent.counts.faults or (lost and end.reason in _FAULTS) or end.reason is Reason.VOID:
         raise MatchFault(f"match {end.match} against {seek.opponent}: {end.text} ({end.reason})")
     return end.match
+
+
+def wait_for_programs() -> None:
+    """Wait until the programs of ended matches have exited; no more are started."""
+    _pool.shutdown()
 
 
 def submission_player(engines: str, used: Used) -> PlayerOf:

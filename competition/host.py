@@ -15,7 +15,7 @@ import sys
 from collections.abc import Coroutine
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import structs
@@ -27,12 +27,17 @@ from twisted.protocols.policies import ThrottlingFactory
 
 from playout import games
 from playout.commands import signals
+from playout.commands.connect_options import ServerAddress
+from playout.competition.cluster.pair_process import PairOrder, SubmittedBot
 from playout.competition.contestants import (
     LadderBot,
+    LocalLadderBot,
     MatchFault,
     Operator,
     PlayerOf,
     SessionRefused,
+    Show,
+    Used,
     play_match,
     submission_player,
 )
@@ -54,6 +59,9 @@ from playout.server.tournament.competition_file import (
     HouseBot,
     read,
 )
+
+if TYPE_CHECKING:  # it imports Dask, which is optional
+    from playout.competition.cluster.ladder_workers import LadderWorkers
 
 _HOST = "127.0.0.1"
 #: Seconds between two looks at an empty queue, and at what belongs on the ladder.
@@ -88,7 +96,7 @@ class CompetitionHost:
         """Read the competitions. Raises CompetitionFileError, FolderInUse, SpecError."""
         self._reactor = reactor
         self._orders = orders
-        address = (_HOST, orders.port)
+        address = ServerAddress(_HOST, orders.port)
         self._operator = Operator(reactor, address, orders.name, orders.token)
         self._runs = {}
         accounts = Accounts(orders.database, orders.token_days)
@@ -144,6 +152,7 @@ class CompetitionRun:
         self._competition = submissions.competition
         self._stages = Stages(reactor, submissions, self._play_house, _fail)
         self._house = [(each, _house_player(each)) for each in self._competition.house]
+        self._workers = None if is_refused else _workers(operator, self._competition)
         #: The bot on the ladder of each team, and the number of its submission.
         self._entered: dict[str, tuple[int, LadderBot]] = {}
 
@@ -151,8 +160,12 @@ class CompetitionRun:
         """Let all bots enter the ladder, and handle the queue."""
         if self._is_refused:
             return
-        for bot, player_of in self._house:
-            self._enter(bot.name, bot.player[:64], player_of, lambda text: None)
+        if self._workers:
+            _run(self._reactor, self._workers.run())
+        for each, player_of in self._house:
+            version = each.player[:64]
+            order = PairOrder(each.name, self._competition.game, version, player=each.player)
+            self._enter(order, player_of, lambda text: None)
         _run(self._reactor, self._handle_queue())
         _run(self._reactor, self._keep_ladder())
 
@@ -180,16 +193,31 @@ class CompetitionRun:
                 del self._entered[team]
         for team in accepted.keys() - self._entered.keys():
             submission = accepted[team]
-            player_of = self._player_of(submission)
+            order = PairOrder(team, self._competition.game, submission.version)
             show = partial(self._log, submission)
-            bot = self._enter(team, submission.version, player_of, show)
+            bot = self._enter(order, self._player_of(submission), show, submission)
             self._entered[team] = submission.id, bot
 
-    def _enter(self, name: str, version: str, player_of: PlayerOf, show: Any) -> LadderBot:
-        """Let a bot enter the ladder."""
-        request = EnterLadder(game=self._competition.game, version=version)
+    def _enter(
+        self,
+        order: PairOrder,
+        player_of: PlayerOf,
+        show: Show,
+        submission: Submission | None = None,
+    ) -> LadderBot:
+        """Let a bot enter the ladder: a submission, or without one a house bot."""
         pause_s = self._competition.pause_s
-        bot = LadderBot(self._operator, name, request, player_of, show, pause_s)
+        bot: LadderBot
+        if self._workers is None:
+            request = EnterLadder(game=order.game, version=order.version)
+            bot = LocalLadderBot(self._operator, order.name, request, player_of, show, pause_s)
+        elif submission:
+            assert submission.bot
+            code = self.submissions.code(submission)
+            submitted = SubmittedBot(submission.bot, code, self._used(submission))
+            bot = self._workers.bot(order, show, pause_s, submitted)
+        else:
+            bot = self._workers.bot(order, show, pause_s)
         _run(self._reactor, bot.run())
         return bot
 
@@ -216,11 +244,17 @@ class CompetitionRun:
         return structs.replace(submission, matches=tuple(played))
 
     def _player_of(self, submission: Submission) -> PlayerOf:
-        def used(use: MatchUse) -> None:  # in a thread
+        engines = str(self.submissions.place(submission, "engines.toml"))
+        return submission_player(engines, self._used(submission))
+
+    def _used(self, submission: Submission) -> Used:
+        """Return the function that stores what a submission has used, in any thread."""
+
+        def used(use: MatchUse) -> None:
             use = structs.replace(use, end=for_author(use.end))
             self._reactor.callFromThread(self.submissions.record, submission, use)
 
-        return submission_player(str(self.submissions.place(submission, "engines.toml")), used)
+        return used
 
     def _log(self, submission: Submission, text: str) -> None:
         self.submissions.log(submission, for_author(text))
@@ -246,6 +280,22 @@ def taken_name(competition: Competition, accounts: Accounts) -> str:
         if account and account.digest and (owner is None or owner.team != team):
             return f"the name of the team {team!r} is an account that is not in this team"
     return ""
+
+
+def _workers(operator: Operator, competition: Competition) -> LadderWorkers | None:
+    """Return the cluster of a ladder; None without one. Raises CompetitionFileError."""
+    if competition.cluster is None:
+        return None
+    module = importlib.import_module("playout.competition.cluster.ladder_workers")  # it needs Dask
+
+    def say(text: str) -> None:
+        _log.info("{name}: {text}", name=competition.name, text=text)
+
+    try:
+        workers: LadderWorkers = module.LadderWorkers(operator, competition, say)
+    except (OSError, ValueError) as error:
+        raise CompetitionFileError(f"the cluster of {competition.name}: {error}") from error
+    return workers
 
 
 def _house_player(bot: HouseBot) -> PlayerOf:

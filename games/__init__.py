@@ -135,13 +135,13 @@ def register(text: str, folder: str = "") -> str:
 
 
 @functools.cache
-def _is_installed(module: str) -> bool:
-    return importlib.util.find_spec(module) is not None
+def _has_open_spiel() -> bool:
+    return importlib.util.find_spec("pyspiel") is not None
 
 
 #: For each game that needs optional packages, whether they are installed.
 _NEEDS: Mapping[str, Callable[[], bool]] = {
-    "open_spiel": lambda: _is_installed("pyspiel"),
+    "open_spiel": _has_open_spiel,
     "original": lambda: bool(plugins.outside(plugins.ORIGINAL_BOARDS)),
 }
 

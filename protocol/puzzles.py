@@ -1,7 +1,7 @@
 """Puzzles, and the messages between `playout-server puzzles` and the process that finds them.
 
-A puzzle is a position in which one move wins and no other does. Each message is a line of JSON: an
-order names a match, and its answer has the puzzle that was found in it.
+A puzzle is a position in which one move wins and no other does, or no other as soon. Each message
+is a line of JSON: an order names a match, and its answer has the puzzle that was found in it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ class WinningMove(Struct, frozen=True, array_like=True):
 class Puzzle(Struct, frozen=True, kw_only=True):
     """The position of `game` after `actions`, with its solution: all moves that preserve the win.
 
-    The win takes `turns` turns of the solver. The id is that of the position, up to symmetry.
-    `match` is the id of the stored match that it is from, None for a match of the finder.
+    The win takes `turns` turns of the solver. If the puzzle is `timed`, moves that need more turns
+    are not in the solution, whether they win or not. The id is that of the position, up to
+    symmetry. `match` is the id of the stored match that it is from, None for a match of the finder.
     """
 
     id: str
@@ -36,6 +37,7 @@ class Puzzle(Struct, frozen=True, kw_only=True):
     turns: int
     solution: tuple[WinningMove, ...]
     match: str | None = None
+    timed: bool = False
 
 
 class PuzzleAttempt(NamedTuple):

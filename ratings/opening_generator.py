@@ -127,18 +127,14 @@ def _random_return(game: Game, state: State, rng: Rng) -> Any:
     return RETURNS[game.winner(state)][0]
 
 
-def generated(game: Game, plies: int, seed: int, near: int = 0) -> Iterator[Opening]:
+def attempts(game: Game, plies: int, seed: int, near: int = 0) -> Iterator[Opening | None]:
     """Yield openings of `plies` random legal moves, until all are used.
 
     No two lead to the same position, and after none the winner is clear (`is_open`). With 0 plies
     there is one opening, without moves. Moves are at most `near` cells from the centre; 0 is no
-    limit. Raises OpeningError if no opening exists.
+    limit. None is yielded after each step of a few milliseconds. Raises OpeningError if no opening
+    exists.
     """
-    return (opening for opening in attempts(game, plies, seed, near) if opening is not None)
-
-
-def attempts(game: Game, plies: int, seed: int, near: int = 0) -> Iterator[Opening | None]:
-    """Yield the same as `generated`, and None after each step of a few milliseconds."""
     if plies == 0:
         yield ()
         return

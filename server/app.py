@@ -261,11 +261,7 @@ class _Server:
             push = PushSender(reactor(), settings.push, contact, told_in)
             carriers |= {KeepPush: push.keep, PushNotice: push.send}
         if settings.find_puzzles and self._storage:
-            searches = PuzzleSearches(
-                reactor(),
-                settings.database,
-                lambda: all(each.is_correspondence for each in hub.rooms.values()),
-            )
+            searches = PuzzleSearches(reactor(), settings.database, hub.rooms)
             reactor().addSystemEventTrigger("after", "shutdown", searches.close)
         if not (settings.http and self._storage):  # only pages show the ratings
             return EffectWorkers(carriers, None, self._compiler.progress)

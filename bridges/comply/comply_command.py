@@ -170,12 +170,8 @@ def command(
     situations = [each for each in SITUATIONS if not only or each.name in only]
     terms = ComplyTerms(command, game, patience_s, tournament, seed)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    try:
-        with interrupts.as_exception():
-            passed = asyncio.run(_test(terms, situations, transcripts))
-    except KeyboardInterrupt:
-        click.echo("\nInterrupted.", err=True)
-        sys.exit(128 + signal.SIGINT)
+    with interrupts.with_text("Interrupted."):
+        passed = asyncio.run(_test(terms, situations, transcripts))
     sys.exit(0 if passed else 1)
 
 

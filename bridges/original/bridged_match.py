@@ -7,7 +7,7 @@ plays the match.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import structs
 from twisted.internet.protocol import connectionDone
@@ -55,22 +55,6 @@ MAX_LINE = 64 * 1024
 PATIENCE_S = 5.0
 
 
-class ClientListener(Protocol):
-    """Handles the events of a client's connection."""
-
-    def begin(self) -> None:
-        """The connection has been made."""
-
-    def line(self, line: bytes) -> None:
-        """The client sent a line."""
-
-    def fault(self, text: str) -> None:
-        """The client has violated the protocol; `text` says how."""
-
-    def hung_up(self) -> None:
-        """The connection is closed, by either side."""
-
-
 class ClientLine(LineOnlyReceiver):
     """Sends messages to a client, and passes its lines on until `end`.
 
@@ -81,7 +65,7 @@ class ClientLine(LineOnlyReceiver):
     MAX_LENGTH = MAX_LINE
 
     transport: Any
-    listener: ClientListener | None = None
+    listener: BridgedMatch | None = None
     #: The reason why a client without listener is declined at once.
     refusal = ""
 
@@ -135,7 +119,7 @@ class BridgedMatch:
 
     A position is sent once, because the client would think about it again; it is sent again after
     an illegal action. Any other error of the client resigns its own match. This is a
-    `ServerListener` and a `ClientListener`.
+    `ServerListener`, and handles the events of the client's connection.
     """
 
     def __init__(

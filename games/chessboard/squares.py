@@ -21,8 +21,6 @@ SQUARES = SIDE * SIDE
 
 #: Plies in a row without a capture and without a move of a pawn that are a tie.
 QUIET_PLIES = 100
-#: Positions, the present one among them, that are a tie if they are equal.
-REPETITIONS = 3
 
 #: Sets of squares on the board, after the player to move and the outcome: the pieces of the player
 #: to move and of the opponent, then the kinds. Queens are in both of DIAGONAL and STRAIGHT.

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from playout.games import Game, State
+from playout.games.core import spec
 from playout.players.core.player import Limit, MatchClock, PlayResult, TimeLeft
 from playout.players.engines.config import EngineConfig
 from playout.players.engines.move_time import MoveTime
@@ -123,6 +124,10 @@ class EngineClient(ABC):
         if action is None or action not in self.game.legal_actions(position.states[-1]):
             raise self.illegal(position, answer)
         return action
+
+    def unknown(self, kind: str, name: str, known: Iterable[str]) -> EngineError:
+        """Return the error of a name that the engine does not announce, such as an option."""
+        return EngineError(f"the engine {self.config.name}: {spec.unknown(kind, name, known)}")
 
     def illegal(self, position: Position, answer: str) -> EngineError:
         """Return the error of an engine whose answer is not legal, with the legal moves."""

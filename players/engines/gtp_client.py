@@ -11,7 +11,6 @@ import threading
 from collections.abc import Iterable
 
 from playout.games import Game
-from playout.games.core import spec
 from playout.players.core.player import Limit, PlayResult, Resigned
 from playout.players.engines import gtp_clock
 from playout.players.engines.client import EngineClient, Position, clock_of, is_short, move_deadline
@@ -161,8 +160,7 @@ class GtpClient(EngineClient):
         assert isinstance(options, dict)
         for command, value in options.items():
             if command not in self._commands:
-                unknown = spec.unknown("command", command, self._commands)
-                raise EngineError(f"the engine {self.config.name}: {unknown}")
+                raise self.unknown("command", command, self._commands)
             shown = str(value).lower() if isinstance(value, bool) else value
             self._ask(f"{command} {shown}".rstrip(), deadline)
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from playout.games import Game
-from playout.games.core import spec
 from playout.players.core.player import Cancelled, Info, Limit, PlayResult
 from playout.players.engines.client import (
     EngineClient,
@@ -19,7 +18,6 @@ from playout.players.engines.client import (
     win_rate,
 )
 from playout.players.engines.config import EngineConfig, Options
-from playout.players.engines.process import EngineError
 from playout.players.engines.uci_games import uci_game
 
 _OPTION = re.compile(r"option name (.+?) type (\w+)(.*)")
@@ -250,15 +248,12 @@ class UciClient(EngineClient):
         for name, value in options.items():
             option = self._options.get(name.lower())
             if option is None:
-                raise self._unknown("option", name, [each.name for each in self._options.values()])
+                raise self.unknown("option", name, [each.name for each in self._options.values()])
             shown = str(value).lower() if isinstance(value, bool) else str(value)
             if option.choices and shown not in option.choices:
-                raise self._unknown(f"value of {option.name}", shown, option.choices)
+                raise self.unknown(f"value of {option.name}", shown, option.choices)
             end = f" value {shown}" if option.kind != "button" else ""
             self.process.send(f"setoption name {option.name}{end}")
-
-    def _unknown(self, kind: str, name: str, known: Iterable[str]) -> EngineError:
-        return EngineError(f"the engine {self.config.name}: {spec.unknown(kind, name, known)}")
 
 
 def _ms(seconds: float) -> int:

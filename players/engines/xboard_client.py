@@ -11,7 +11,6 @@ import threading
 from collections.abc import Iterable
 
 from playout.games import Game, State
-from playout.games.core import spec
 from playout.players.core.player import Info, Limit, PlayResult, Resigned
 from playout.players.engines.client import (
     EngineClient,
@@ -22,7 +21,6 @@ from playout.players.engines.client import (
     win_rate,
 )
 from playout.players.engines.config import EngineConfig
-from playout.players.engines.process import EngineError
 from playout.players.engines.uci_games import uci_game
 
 _FEATURE = re.compile(r'(\w+)=(?:"([^"]*)"|(\S+))')
@@ -77,8 +75,7 @@ class XboardClient(EngineClient):
         if name in known:
             return f"{name} {value}"
         if name not in self._options:
-            unknown = spec.unknown("option", name, [*known, *self._options])
-            raise EngineError(f"the engine {self.config.name}: {unknown}")
+            raise self.unknown("option", name, [*known, *self._options])
         return f"option {name}={int(value) if isinstance(value, bool) else value}"
 
     def describe(self) -> Iterable[str]:

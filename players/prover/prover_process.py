@@ -7,44 +7,22 @@ import os
 import select
 import signal
 import sys
+from typing import Any
 
 import click
 import msgspec
-from msgspec import Struct
 
 from playout import games
 from playout.games import TIE, Game
 from playout.players.core.player import Limit
 from playout.players.minimax import Minimax
+from playout.protocol.proofs import ProofAnswer, ProofRequest
 
 #: Size of the transposition table; a short search cannot fill more.
 _MEMORY_MB = 16
 #: Players have priority on the processors.
 _NICE = 10
 _CHUNK = 65536
-
-
-class MatchPosition(Struct, frozen=True):
-    """The position of a match: the specification of the game, and all actions so far."""
-
-    match: str
-    game: str
-    actions: tuple[int, ...]
-
-
-class Proof(Struct, frozen=True):
-    """The proven winner after `ply` actions: 1, 2, -1 for a tie; None if not proven."""
-
-    match: str
-    ply: int
-    winner: int | None
-
-
-class ProofFailure(Struct, frozen=True):
-    """The answer for an invalid position, or for a line that is no position."""
-
-    match: str | None
-    error: str
 
 
 class Solver:
@@ -55,15 +33,15 @@ class Solver:
         self._limit = Limit(seconds=seconds)
         self._searches: dict[str, tuple[Game, Minimax]] = {}
 
-    def solve(self, position: MatchPosition) -> Proof | ProofFailure:
+    def solve(self, position: ProofRequest) -> ProofAnswer:
         """Return the proven winner of a position, or the reason why it cannot be searched."""
         try:
-            winner = self._winner(position)
+            winner: Any = self._winner(position)
         except Exception as error:  # the game may be a plugin
-            return ProofFailure(position.match, str(error) or repr(error))
-        return Proof(position.match, len(position.actions), winner)
+            return ProofAnswer(position.match, error=str(error) or repr(error))
+        return ProofAnswer(position.match, len(position.actions), winner)
 
-    def _winner(self, position: MatchPosition) -> int | None:
+    def _winner(self, position: ProofRequest) -> int | None:
         game, search = self._search(position.game)
         state = game.initial_state()
         for action in position.actions:
@@ -107,13 +85,13 @@ class LineReader:
 
 def prove(lines: LineReader, solver: Solver, answers: int) -> None:
     """Answer all positions, but of several waiting positions of a match only the newest."""
-    waiting: dict[str, MatchPosition] = {}
+    waiting: dict[str, ProofRequest] = {}
     while waiting or lines.is_open:
         for line in lines.read(wait=not waiting):
             try:
-                position = msgspec.json.decode(line, type=MatchPosition)
+                position = msgspec.json.decode(line, type=ProofRequest)
             except (msgspec.DecodeError, RecursionError) as error:
-                _write(answers, ProofFailure(None, f"expected a position: {error}"))
+                _write(answers, ProofAnswer(None, error=f"expected a position: {error}"))
             else:
                 waiting[position.match] = position
         if waiting:
@@ -121,7 +99,7 @@ def prove(lines: LineReader, solver: Solver, answers: int) -> None:
             _write(answers, solver.solve(waiting.pop(longest)))
 
 
-def _write(answers: int, answer: Proof | ProofFailure) -> None:
+def _write(answers: int, answer: ProofAnswer) -> None:
     os.write(answers, msgspec.json.encode(answer) + b"\n")
 
 

@@ -5,19 +5,24 @@ begins with a turn, and the result of every move is proven: one wins, the others
 same holds for each position of the solution, where several moves may win. The opponent replies with
 the move that minimax chooses in a lost position, the one that loses last; if a move wins at once,
 then with the reply that leaves the fewest such moves.
+
+In games such as chess the results of all moves are seldom proven. A match without such a puzzle may
+have a timed one: one move wins within two or three turns, against all replies, and no other move
+does within as many.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import random
 import time
 from collections.abc import Sequence
 
 from playout import players
 from playout.games import TIE, Game, IllegalAction, State
-from playout.players.core.player import Limit
+from playout.players.core.player import Limit, Player
 from playout.players.minimax import Minimax
 from playout.protocol.puzzles import Puzzle, WinningMove
 
@@ -31,9 +36,11 @@ MOST_MOVES = 60
 #: in a row that were not proven.
 _MATCH_S = 10.0
 _UNPROVEN = 3
+#: A timed puzzle takes at most so many turns: a search of all moves for more takes too long.
+_MOST_TIMED_TURNS = 3
 _MEMORY_MB = 16
-#: Matches that the finder plays begin with random moves, and have some later; the other moves are
-#: those of a search with few simulations, so that there are mistakes.
+#: In a match with mistakes, random moves at its beginning and their share later, and simulations of
+#: the others.
 _RANDOM_PLIES, _RANDOM_SHARE = 8, 0.15
 _SIMULATIONS = (20, 100, 400)
 _PLAYER = "uct(memory_mb=16,reuse=false,seed={})"
@@ -75,6 +82,8 @@ class PuzzleFinder:
             if winner == game.current_player(states[ply]) and self._begins_turn(states, ply):
                 with contextlib.suppress(_Unsuitable):
                     found = ply, self._solution(states[ply])
+        if is_timed := found is None:
+            found = self._timed(states)
         if found is None:
             return None
         ply, solution = found
@@ -85,7 +94,28 @@ class PuzzleFinder:
             turns=_turns(solution[0]),
             solution=solution,
             match=match,
+            timed=is_timed,
         )
+
+    def _timed(self, states: Sequence[State]) -> tuple[int, tuple[WinningMove, ...]] | None:
+        """Return the ply and the solution of the timed puzzle with the most turns, None without."""
+        winner = self._game.winner(states[-1])
+        if winner in (0, TIE):
+            return None
+        wins = _TimedWins(self._game, winner, time.monotonic() + _MATCH_S)
+        found: tuple[int, tuple[WinningMove, ...]] | None = None
+        with contextlib.suppress(_Unsuitable):
+            for ply in range(len(states) - 2, -1, -1):
+                state = states[ply]
+                if self._game.current_player(state) != winner or not self._begins_turn(states, ply):
+                    continue
+                solution = wins.solution(state)
+                if solution is None:  # the win is not forced, or takes too long
+                    break
+                most = _turns(found[1][0]) if found else FEWEST_TURNS - 1
+                if len(solution) == 1 and _turns(solution[0]) > most:
+                    found = ply, solution
+        return found
 
     def _begins_turn(self, states: Sequence[State], ply: int) -> bool:
         """Return whether the other player has made the move before, if there was one."""
@@ -164,6 +194,76 @@ class PuzzleFinder:
         self._search.close()
 
 
+class _TimedWins:
+    """Searches all moves for wins of a player within some turns."""
+
+    def __init__(self, game: Game, solver: int, until: float) -> None:
+        """`until` is the time.monotonic() at which a search raises _Unsuitable."""
+        self._game = game
+        self._solver = solver
+        self._until = until
+        self._known: dict[tuple[State, int], bool] = {}
+
+    def solution(self, state: State) -> tuple[WinningMove, ...] | None:
+        """Return all moves of the fastest win; None if it takes more turns than a puzzle may.
+
+        The solver has to make the last move: a win by a move of the opponent is none here.
+        """
+        for turns in range(1, _MOST_TIMED_TURNS + 1):
+            if self._wins(state, turns):
+                moves = self._moves(state, turns)
+                return moves if _turns(moves[0]) == turns else None
+        return None
+
+    def _wins(self, state: State, turns: int) -> bool:
+        """Return whether the solver wins within so many turns, the present one included."""
+        if over := self._game.winner(state):
+            return over == self._solver
+        if not turns:
+            return False
+        key = state, turns
+        if key not in self._known:
+            if time.monotonic() > self._until:
+                raise _Unsuitable
+            legal = self._game.legal_actions(state)
+            results = (self._wins(*self._after(state, turns, each)) for each in legal)
+            is_his = self._game.current_player(state) == self._solver
+            self._known[key] = any(results) if is_his else all(results)
+        return self._known[key]
+
+    def _after(self, state: State, turns: int, action: int) -> tuple[State, int]:
+        """Return the position after a move, and the turns that are left then."""
+        mover, after = self._game.current_player, self._game.next_state(state, action)
+        ends_turn = mover(state) == self._solver != mover(after)
+        return after, turns - ends_turn
+
+    def _moves(self, state: State, turns: int) -> tuple[WinningMove, ...]:
+        """Return the moves that win within so many turns, with what follows."""
+        moves = []
+        for action in self._game.legal_actions(state):
+            after, left = self._after(state, turns, action)
+            if not self._wins(after, left):
+                continue
+            replies = list[int]()
+            while not self._game.winner(after) and self._game.current_player(after) != self._solver:
+                replies.append(self._defence(after, left))
+                after = self._game.next_state(after, replies[-1])
+            then = () if self._game.winner(after) else self._moves(after, left)
+            moves.append(WinningMove(action, tuple(replies), then))
+        return tuple(sorted(moves, key=_turns))
+
+    def _defence(self, state: State, turns: int) -> int:
+        """Return the reply after which the win takes longest, and the fewest moves win then."""
+
+        def difficulty(action: int) -> tuple[int, int]:
+            after = self._game.next_state(state, action)
+            fastest = next(each for each in range(turns + 1) if self._wins(after, each))
+            legal = [] if self._game.winner(after) else self._game.legal_actions(after)
+            return fastest, -sum(self._wins(*self._after(after, turns, each)) for each in legal)
+
+        return max(self._game.legal_actions(state), key=difficulty)
+
+
 def _turns(move: WinningMove) -> int:
     """Return the turns of the solver in the shortest win; several moves in a row are one."""
     if not move.then:
@@ -186,17 +286,37 @@ def _identity(game: Game, actions: Sequence[int]) -> str:
 
 def played_match(game: Game, seed: int) -> list[int]:
     """Return the actions of a match with mistakes; it may end early, after some seconds."""
-    drawn, until = random.Random(seed), time.monotonic() + _MATCH_S
     player = players.load(_PLAYER.format(seed), game)
-    states, actions = [game.initial_state()], list[int]()
+    until = time.monotonic() + _MATCH_S
+    actions, _ = match_with_mistakes(
+        game, random.Random(seed), [player], game.initial_state(), until=until
+    )
+    player.close()
+    return actions
+
+
+def match_with_mistakes(
+    game: Game,
+    drawn: random.Random,
+    bots: Sequence[Player],
+    start: State,
+    *,
+    most: float = math.inf,
+    until: float = math.inf,
+) -> tuple[list[int], list[State]]:
+    """Return the actions of a match from a position on, and its positions, `start` first.
+
+    It begins with random moves, and has some later; the other moves are those of the `bots`, with
+    few simulations. It ends after `most` moves, and at the time.monotonic() of `until`.
+    """
+    states, actions = [start], list[int]()
     first = drawn.randrange(_RANDOM_PLIES + 1)
-    while not game.winner(states[-1]) and time.monotonic() < until:
+    while not game.winner(states[-1]) and len(actions) < most and time.monotonic() < until:
         if len(actions) < first or drawn.random() < _RANDOM_SHARE:
             action = drawn.choice(game.legal_actions(states[-1]))
         else:
             limit = Limit(simulations=drawn.choice(_SIMULATIONS))
-            action = player.choose(states, limit).action
+            action = drawn.choice(bots).choose(states, limit).action
         actions.append(action)
         states.append(game.next_state(states[-1], action))
-    player.close()
-    return actions
+    return actions, states

@@ -110,11 +110,8 @@ def main(
     for each in _wanted(name):
         started = time.monotonic()
         try:
-            with interrupts.as_exception():
+            with interrupts.with_text("Interrupted."):
                 tables = _run(Bench(each, quick, Selected(**selected)), out, markdown)
-        except KeyboardInterrupt:
-            click.echo("\nInterrupted.", err=True)
-            sys.exit(130)
         except click.ClickException as error:
             if name != ALL:
                 raise

@@ -14,7 +14,6 @@ import contextlib
 import itertools
 import os
 import selectors
-import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -25,11 +24,13 @@ from testbed.measure import Sample
 from testbed.server_process import UNLIMITED, ServerProcess, allow_connections, serving, stored
 from testbed.traffic import (
     EFFECTS,
+    HELLO,
     SILENCE_S,
     Message,
     PacedLoad,
     PairedDialogue,
     TrafficPlayer,
+    connect,
     effects,
     pace,
 )
@@ -130,14 +131,10 @@ def _run(port: int, count: int, pipe: Connection) -> None:
 
 
 def _connect(port: int, count: int, stack: contextlib.ExitStack) -> list[TrafficPlayer]:
-    users = []
-    for number in range(count):
-        connection = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
-        user = TrafficPlayer(number, f"user {number}", connection)
-        hello = {"protocol_min": 1, "protocol_max": 1, "guest": True, "role": "spectator"}
-        user.send({"type": "hello", "name": user.name, **hello}, 0.0)
-        user.receive_one()
-        users.append(user)
+    users = [connect(port, number, f"user {number}", stack) for number in range(count)]
+    for user in users:
+        user.send(HELLO | {"name": user.name, "role": "spectator", "legal_actions": False})
+        user.receive("welcome")
     return users
 
 
@@ -148,7 +145,7 @@ def _ask_on(users: list[TrafficPlayer], pipe: Connection) -> UsersReport:
     def ask(user: TrafficPlayer) -> None:
         number = next(numbers)
         moves = [number % 7, number // 7 % 7, number // 49 % 7]
-        user.send({"type": "analyse", "game": GAME, "moves": moves}, 0.0)
+        user.send({"type": "analyse", "game": GAME, "moves": moves})
 
     def receive(user: TrafficPlayer, message: Message) -> None:
         if message["type"] == "error":

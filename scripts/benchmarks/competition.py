@@ -19,7 +19,6 @@ machine adds.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import csv
 import itertools
@@ -49,8 +48,8 @@ from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.handed_in import HandedIn, bad, good
 from testbed.machine import children, processor_seconds, reserve_port
 from testbed.measure import Sample, alternate, percentile
-from testbed.scripted_clients import ScriptedConnection
 from testbed.server_process import KillableServer, killable_server
+from testbed.traffic import HELLO, connect
 
 GAME = "connect_four"
 SUBMISSIONS, QUEUED, ACCOUNTS = (30, 6), (500, 40), 32
@@ -415,19 +414,18 @@ def _pinged(port: int, during: Callable[[], object]) -> tuple[float, list[float]
     """Return the seconds of a call, and the milliseconds of the answers to pings meanwhile."""
     over, waits_ms = threading.Event(), []
 
-    async def ping() -> None:
-        connection = await ScriptedConnection.to(port)
-        connection.send("hello", name="pings", guest=True, protocol_min=1, protocol_max=1)
-        while not over.is_set():
-            began = time.perf_counter()
-            connection.send("ping")
-            while (await connection.receive())["type"] != "pong":
-                pass
-            waits_ms.append(1000 * (time.perf_counter() - began))
-            await asyncio.sleep(PING_S)
-        connection.abort()
+    def ping() -> None:
+        with contextlib.ExitStack() as stack:
+            client = connect(port, 0, "pings", stack)
+            client.send(HELLO | {"name": client.name})
+            client.receive("welcome")
+            while not over.wait(PING_S):
+                began = time.perf_counter()
+                client.send({"type": "ping"})
+                client.receive("pong")
+                waits_ms.append(1000 * (time.perf_counter() - began))
 
-    pings = threading.Thread(target=asyncio.run, args=(ping(),))
+    pings = threading.Thread(target=ping)
     pings.start()
     began = time.monotonic()
     during()

@@ -258,15 +258,15 @@ class _Moves:
 
 
 class MadeHistory:
-    """Matches of people, of tournaments and of a ladder; equal arguments give equal matches.
+    """Matches of people, of tournaments and of a ladder; equal numbers give equal matches.
 
     The moves are those of a few random matches of each game, which are used again and again under
     other names: only their number matters. Players are drawn so that few play most, as on a real
     server.
     """
 
-    def __init__(self, matches: int, seed: int = 1) -> None:
-        self._random = random.Random(seed)
+    def __init__(self, matches: int) -> None:
+        self._random = random.Random(1)
         self._tournament_matches = matches * _OF_TOURNAMENTS // 10
         self._ladder_matches = matches * _OF_LADDER // 10
         self._matches = matches - self._tournament_matches - self._ladder_matches

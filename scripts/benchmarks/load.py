@@ -133,7 +133,7 @@ def _steady(bench: Bench) -> ResultTable:
             table.add(
                 LATENCY if keeps else None,
                 stores=stores,
-                fsync_ms=_fsync_ms(200) if keeps else None,
+                fsync_ms=_fsync_ms() if keeps else None,
                 matches=matches,
                 moves=paced.moves,
                 **_punctual(paced),
@@ -142,11 +142,11 @@ def _steady(bench: Bench) -> ResultTable:
     return table
 
 
-def _fsync_ms(times: int) -> float:
+def _fsync_ms() -> float:
     """Return the median time of writing a page to the disk of the database, with fsync."""
     taken = []
     with tempfile.TemporaryFile(buffering=0) as file:
-        for _ in range(times):
+        for _ in range(200):
             started = time.perf_counter()
             file.write(bytes(4096))
             os.fsync(file.fileno())

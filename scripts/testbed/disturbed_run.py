@@ -206,7 +206,6 @@ class StallPlan:
     matches: int
     stalls: int
     longest_s: float = LONGEST_S
-    seed: int = 1
 
 
 class StallRun(DisturbedRun):
@@ -223,12 +222,12 @@ class StallRun(DisturbedRun):
         return sum(match.reason in ("time", "void") for match in self.found.values())
 
     def _clients(self, port: int) -> ScriptedClients:
-        numbers = self._plan.clients, self._plan.matches, self._plan.seed
+        numbers = self._plan.clients, self._plan.matches
         return ScriptedClients(port, *numbers, clock=self._plan.clock, think_s=THINK_S, calm=True)
 
     async def _disturb(self, server: KillableServer) -> None:
         """Pause the server and its storage process in turns, for times of every magnitude."""
-        draw, longest_s = random.Random(self._plan.seed), self._plan.longest_s
+        draw, longest_s = random.Random(1), self._plan.longest_s
         for number in range(self._plan.stalls):
             await self.clients.until_ended(self.clients.ended + 1)
             await asyncio.sleep(draw.uniform(0, DELAY_S))
@@ -265,7 +264,6 @@ class FaultPlan:
     clients: int
     matches: int
     kills: int
-    seed: int = 1
 
 
 class KillRun(DisturbedRun):
@@ -279,11 +277,11 @@ class KillRun(DisturbedRun):
         self.restarts_s: list[float] = []
         self._plan = plan
         self._cluster = cluster
-        self._draw = random.Random(plan.seed)
+        self._draw = random.Random(1)
         super().__init__(cluster.url if cluster else f"{SQLITE}{folder / 'faults.db'}", folder)
 
     def _clients(self, port: int) -> ScriptedClients:
-        return ScriptedClients(port, self._plan.clients, self._plan.matches, self._plan.seed)
+        return ScriptedClients(port, self._plan.clients, self._plan.matches)
 
     async def _disturb(self, server: KillableServer) -> None:
         """Kill the server as often as planned, and stop its database once."""

@@ -44,8 +44,8 @@ class Input(NamedTuple):
     aligned: bool = True
 
 
-def _recent(most: int) -> deque[Any]:
-    return deque(maxlen=most)
+def _recent() -> deque[Any]:
+    return deque(maxlen=30)
 
 
 @dataclass
@@ -53,9 +53,9 @@ class KnownValues:
     """Names and identifiers for messages, learned from the server's messages."""
 
     names: list[str] = field(default_factory=lambda: list(NAMES))
-    matches: deque[str] = field(default_factory=lambda: _recent(30))
-    seeks: deque[str] = field(default_factory=lambda: _recent(30))
-    sessions: deque[str] = field(default_factory=lambda: _recent(30))
+    matches: deque[str] = field(default_factory=_recent)
+    seeks: deque[str] = field(default_factory=_recent)
+    sessions: deque[str] = field(default_factory=_recent)
     #: The token of each account, by name.
     tokens: dict[str, str] = field(default_factory=dict)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import random
-import socket
-import ssl
 import time
 import traceback
 from collections.abc import Iterator, Sequence
@@ -16,13 +14,12 @@ from multiprocessing.connection import Connection
 from playout import games
 from playout.games import Game
 from testbed.machine import Helper, HelperReport, helper
-from testbed.traffic import Message, TrafficPlayer
+from testbed.traffic import Message, TrafficPlayer, connect
 
 NAMES = ("Honest first", "Honest second")
 CLOCK = "60+1"
 #: Seconds before each move, until the word to finish.
 THINK_S = 0.02
-SILENCE_S = 20.0
 #: Longest time from the word to finish to the end of the match.
 FINISH_S = 120.0
 IGNORED = ("seeking", "notice", "ping")
@@ -57,7 +54,7 @@ def _run(port: int, size: int, tls: bool, pipe: Connection) -> None:
     game = games.load(f"mnk(m={size},n={size},k={size})")
     try:
         with contextlib.ExitStack() as stack:
-            honest = [_HonestPlayer(port, number, tls, stack) for number in range(2)]
+            honest = [_log_in(port, number, tls, stack) for number in range(2)]
             while not pipe.poll():
                 _play(honest, game, pipe, report)
     except Exception:  # the earlier measurements are reported, too
@@ -68,43 +65,27 @@ def _run(port: int, size: int, tls: bool, pipe: Connection) -> None:
     pipe.send(report)
 
 
-class _HonestPlayer:
-    """One of the two players, with its connection."""
+def _log_in(port: int, number: int, tls: bool, stack: contextlib.ExitStack) -> TrafficPlayer:
+    player = connect(port, number, NAMES[number], stack, tls=tls)
+    player.send({"type": "hello", "protocol_min": 1, "protocol_max": 1, "name": NAMES[number]})
+    player.receive("welcome")
+    return player
 
-    def __init__(self, port: int, number: int, tls: bool, stack: contextlib.ExitStack) -> None:
-        connection = socket.create_connection(("127.0.0.1", port), SILENCE_S)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if tls:
-            connection = ssl._create_unverified_context().wrap_socket(connection)
-        stack.enter_context(connection)
-        self.player = TrafficPlayer(number, NAMES[number], connection)
-        self._received = self._messages()
-        hello = {"type": "hello", "protocol_min": 1, "protocol_max": 1, "name": NAMES[number]}
-        self.player.send(hello, 0.0)
-        self.receive("welcome")
 
-    def receive(self, kind: str) -> Message:
-        """Return the next message of that type; skip seeks and notices of other peers."""
-        for message in self._received:
-            if message["type"] == kind:
-                return message
-            if message["type"] not in IGNORED:
-                raise ValueError(f"{NAMES[self.player.number]} received {message}, not {kind!r}")
-        raise AssertionError
-
-    def _messages(self) -> Iterator[Message]:
-        while True:
-            yield from self.player.received()
+def _require_ignored(message: Message) -> None:
+    """Raise ValueError for a message that is none of those that other peers cause."""
+    if message["type"] not in IGNORED:
+        raise ValueError(f"unexpected: {message}")
 
 
 def _play(
-    honest: Sequence[_HonestPlayer], game: Game, pipe: Connection, report: HonestPlayersReport
+    honest: Sequence[TrafficPlayer], game: Game, pipe: Connection, report: HonestPlayersReport
 ) -> None:
     """Play one random match to its end; raise ValueError if a message contradicts the rules."""
     for number, each in enumerate(honest):
         terms = {"game": str(game), "clock": CLOCK, "seat": number + 1}
-        each.player.send({"type": "seek", "opponent": NAMES[1 - number], **terms}, 0.0)
-    (match,) = {each.receive("started")["match"] for each in honest}
+        each.send({"type": "seek", "opponent": NAMES[1 - number], **terms})
+    (match,) = {each.receive("started", _require_ignored)["match"] for each in honest}
     if not report.matches:
         pipe.send(HonestPlayersReport())
     choose = random.Random(match).choice
@@ -115,16 +96,16 @@ def _play(
         state = game.next_state(state, action)
         mover = honest[ply % 2]
         started = time.perf_counter()
-        mover.player.send({"type": "move", "match": match, "ply": ply, "action": action}, started)
-        updates = [mover.receive("update")]
+        mover.send({"type": "move", "match": match, "ply": ply, "action": action})
+        updates = [mover.receive("update", _require_ignored)]
         report.latencies_s.append(time.perf_counter() - started)
-        updates.append(honest[1 - ply % 2].receive("update"))
+        updates.append(honest[1 - ply % 2].receive("update", _require_ignored))
         received = [(each["match"], each["ply"], tuple(each["state"])) for each in updates]
         if received != [(match, ply, state)] * 2:
             raise ValueError(f"action {action} as move {ply} of {match} was announced as {updates}")
         ply += 1
     for each in honest:
-        ended = each.receive("ended")
+        ended = each.receive("ended", _require_ignored)
         if (ended["match"], tuple(ended["state"]), ended["reason"]) != (match, state, "rules"):
             raise ValueError(f"a match that stands at {state} ended so: {ended}")
     report.matches += 1

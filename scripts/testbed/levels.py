@@ -7,7 +7,6 @@ between, *Strong* and *Master* never do. A level is found by bisection of a list
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -132,18 +131,15 @@ def main(names: tuple[str, ...]) -> None:
         raise click.UsageError(f"no {unknown[0]}; expected some of {', '.join(built_in)}")
     known = {name: dict(each) for name, each in levels().items()}
     scores: dict[str, dict[str, float]] = {}
-    try:
-        wanted = names or tuple(built_in)
-        with interrupts.as_exception(), progress.doing(f"Measuring {len(wanted)} games"):
-            for name, found in run_on_cores(found_levels, wanted):
-                known[name] = {each.level: each.strength for each in found}
-                scores[name] = {each.level: each.score for each in found}
-                _write(known)
-                text = ", ".join(f"{level} {score:.0%}" for level, score in scores[name].items())
-                progress.say(f"{name}: {text}")
-    except KeyboardInterrupt:
-        click.echo("\nInterrupted; the games so far are stored.", err=True)
-        sys.exit(130)
+    wanted = names or tuple(built_in)
+    stored = interrupts.with_text("Interrupted; the games so far are stored.")
+    with stored, progress.doing(f"Measuring {len(wanted)} games"):
+        for name, found in run_on_cores(found_levels, wanted):
+            known[name] = {each.level: each.strength for each in found}
+            scores[name] = {each.level: each.score for each in found}
+            _write(known)
+            text = ", ".join(f"{level} {score:.0%}" for level, score in scores[name].items())
+            progress.say(f"{name}: {text}")
     levels.cache_clear()
     for line in table(scores):
         click.echo(line)

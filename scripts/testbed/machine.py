@@ -23,6 +23,8 @@ from typing import Any, Generic, TypeVar
 
 import click
 
+from playout.server.organizer.cores import processor
+
 _PACKAGES = ("playout", "numba", "numpy", "open_spiel", "twisted", "msgspec", "msgpack")
 #: Ports below those that Linux assigns to outgoing connections. A client that retries to connect to
 #: one of the latter, on which no process listens, may be assigned this port and reach itself.
@@ -49,7 +51,7 @@ def described(command: str) -> dict[str, Any]:
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": {
             "system": f"{platform.system()} {platform.release()} {platform.machine()}",
-            "processor": _processor(),
+            "processor": processor(),
             "cores": len(os.sched_getaffinity(0)),
             "load": os.getloadavg()[0],
         },
@@ -108,10 +110,14 @@ def own_processor_seconds(pid: int) -> float:
     return time.clock_gettime(~pid << 3 | _SCHEDULED)
 
 
-def resident_kib(pid: int | None = None) -> int:
-    """Return the resident memory (VmRSS) of a process, by default this one, and its children."""
+def resident_kib(pid: int | None = None, *, without: str | None = None) -> int:
+    """Return the resident memory (VmRSS) of a process, by default this one, and its children.
+
+    Children that run the module `without` do not count.
+    """
     pid = pid or os.getpid()
-    return sum(map(_resident_kib, [pid, *children(pid)]))
+    counted = [each for each in children(pid) if not (without and runs(each, without))]
+    return sum(map(_resident_kib, [pid, *counted]))
 
 
 def reserve_port() -> int:
@@ -143,13 +149,6 @@ def _resident_kib(pid: int) -> int:
     status = Path(f"/proc/{pid}/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
     return int(line.split()[1])
-
-
-def _processor() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.processor() or "unknown processor"
 
 
 # Load on all cores, by processes that never wait.

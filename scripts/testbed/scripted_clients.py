@@ -90,7 +90,7 @@ class ScriptedClient:
         self.storage_down = False
         self._group = group
         self._guest = guest
-        self._draw = random.Random(f"{group.seed} {number}")
+        self._draw = random.Random(number)
         self._session: str | None = None
         self._token: str | None = None
         self._connection: ScriptedConnection | None = None
@@ -303,7 +303,6 @@ class ScriptedClients:
         port: int,
         clients: int,
         matches: int,
-        seed: int,
         *,
         clock: str = "none",
         think_s: float = THINK_S,
@@ -313,7 +312,6 @@ class ScriptedClients:
         self.port = port
         self.clock = clock
         self.think_s = think_s
-        self.seed = seed
         self.cuts = self.twice = 0
         self.faults: list[str] = []
         #: Whether random disconnections have stopped.

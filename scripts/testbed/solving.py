@@ -14,7 +14,6 @@ import json
 import lzma
 import random
 import struct
-import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -27,12 +26,11 @@ from playout import games, players
 from playout.commands import interrupts
 from playout.games import Game, KernelGame, SpecError, State
 from playout.players import Limit, Player
+from playout.players.prover.puzzles import match_with_mistakes
 from testbed.bench import Bench
 from testbed.local_matches import run_on_cores
 from testbed.positions import EXACT, SIGNS, SolvedEntry
 
-RANDOM_PLIES, RANDOM_SHARE = 8, 0.15
-SIMULATIONS = (20, 100, 400)
 BOTS = ("uct(seed=1,memory_mb=16,reuse=false)", "rave(seed=1,memory_mb=16,reuse=false)")
 SOLVER = "minimax(seed=1)"
 #: Positions that `minimax` searches at most for the value of a move.
@@ -74,25 +72,12 @@ class Mixture:
 
     def match(self, start: State, most: int) -> tuple[list[int], list[State]]:
         """Return at most `most` moves from `start`, and the positions, `start` first."""
-        states, moves = [start], list[int]()
-        at_random = self.random.randrange(RANDOM_PLIES + 1)
-        while not self.game.winner(states[-1]) and len(moves) < most:
-            free = len(moves) < at_random or self.random.random() < RANDOM_SHARE
-            moves.append(self._drawn(states[-1]) if free else self._chosen(states))
-            states.append(self.game.next_state(states[-1], moves[-1]))
-        return moves, states
+        return match_with_mistakes(self.game, self.random, self._bots, start, most=most)
 
     def close(self) -> None:
         """Release the memory of the players."""
         for bot in self._bots:
             bot.close()
-
-    def _drawn(self, state: State) -> int:
-        return self.random.choice(self.game.legal_actions(state))
-
-    def _chosen(self, states: Sequence[State]) -> int:
-        limit = Limit(simulations=self.random.choice(SIMULATIONS))
-        return self.random.choice(self._bots).choose(states, limit).action
 
 
 def tells(values: Sequence[int] | None) -> bool:
@@ -358,15 +343,11 @@ def main(only: str | None) -> None:
     wanted = only.split() if only else names
     if unknown := sorted({*wanted} - {*names}):
         raise click.UsageError(f"no {unknown[0]} is solved; expected some of {', '.join(names)}")
-    try:
-        with interrupts.as_exception():
-            for game in wanted:
-                found = _solve([task for task in tasks if task.game == game])
-                _store(game, found)
-                click.echo(f"{game}: {len(found)} positions")
-    except KeyboardInterrupt:
-        click.echo("\nInterrupted; the games so far are stored.", err=True)
-        sys.exit(130)
+    with interrupts.with_text("Interrupted; the games so far are stored."):
+        for game in wanted:
+            found = _solve([task for task in tasks if task.game == game])
+            _store(game, found)
+            click.echo(f"{game}: {len(found)} positions")
 
 
 def _solve(tasks: Sequence[MatchTask | Ending]) -> list[SolvedEntry]:

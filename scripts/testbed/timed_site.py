@@ -9,8 +9,6 @@ or another thread with the interpreter, held up everybody.
 from __future__ import annotations
 
 import contextlib
-import socket
-import struct
 import sys
 import time
 from collections.abc import Iterator
@@ -18,7 +16,6 @@ from subprocess import PIPE, Popen
 from typing import Any
 
 import click
-import msgpack
 
 from playout.protocol.messages import Analysis, ClockState, Reason, Seat
 from playout.protocol.tournament_spec import Entrant, TournamentSpec, dumps
@@ -36,14 +33,15 @@ from playout.server.storage import Database
 from playout.server.storage.queries import Reader
 from playout.server.storage.rating_keeper import RatingKeeper
 from playout.server.tournament.state import TournamentState
-from testbed.server_process import PAGE, SERVER, UNLIMITED, ServerProcess, serving
+from testbed.server_process import PAGE, SERVER, UNLIMITED, serving
+from testbed.traffic import HELLO, TrafficPlayer, connect
 
 LONG_GAME, LONG_PLIES = "nim(chips=1000)", 900
 LADDER_GAME, TOURNAMENT = "connect_four", "t1"
 #: A time in seconds since 1970.
 AT = 1_700_000_000.0
-#: Longest wait for an answer.
-PATIENCE_S = 60.0
+#: The least time of a measurement.
+LEAST_S = 0.1
 #: Sends a request when it reads a line, and prints the status.
 _GET = """
 import http.client, sys
@@ -199,23 +197,22 @@ def timed_site(url: str) -> Iterator[TimedSite]:
     # The running match goes on, without its players.
     more = ["--reconnect-s=3600", "--restart-grace-s=3600", PAGE, f"--database={url}"]
     assert options[0] == SERVER
-    with serving([*options, *more]) as server:
-        yield TimedSite(server)
+    with serving([*options, *more]) as server, contextlib.ExitStack() as stack:
+        client = connect(server.port, 0, "the clock", stack)
+        client.send(HELLO | {"name": client.name})
+        client.receive("welcome")
+        yield TimedSite(server.page, client)
 
 
 class TimedSite:
     """A running server, and a client that sends it pings."""
 
-    def __init__(self, server: ServerProcess) -> None:
-        self._page = server.page
-        self._socket = socket.create_connection(("127.0.0.1", server.port), PATIENCE_S)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._file = self._socket.makefile("rb")
-        hello = {"type": "hello", "protocol_min": 1, "protocol_max": 1}
-        self._ask(hello | {"name": "the clock", "guest": True})
+    def __init__(self, page: int, client: TrafficPlayer) -> None:
+        self._page = page
+        self._client = client
 
-    def longest_s(self, path: str | None, least_s: float = 0.1) -> float:
-        """Return the longest wait for an answer to a ping, during a request and for `least_s`.
+    def longest_s(self, path: str | None) -> float:
+        """Return the longest wait for an answer to a ping, during a request and for LEAST_S.
 
         Without a path, nothing is requested. Raises ClickException for a status other than 200.
         """
@@ -228,17 +225,12 @@ class TimedSite:
                 print("now", file=getting.stdin, flush=True)
             else:
                 getting.kill()
-            longest_s, end = 0.0, time.perf_counter() + least_s
+            longest_s, end = 0.0, time.perf_counter() + LEAST_S
             while (began := time.perf_counter()) < end or getting.poll() is None:
-                self._ask({"type": "ping"})
+                self._client.send({"type": "ping"})
+                self._client.receive("pong")
                 longest_s = max(longest_s, time.perf_counter() - began)
             status = getting.stdout.read().strip()
         if path and status != "200":
             raise click.ClickException(f"the answer to {path} has the status {status or 'none'}")
         return longest_s
-
-    def _ask(self, message: dict[str, Any]) -> None:
-        frame = msgpack.packb(message | {"id": 1})
-        self._socket.sendall(struct.pack(">I", len(frame)) + frame)
-        (length,) = struct.unpack(">I", self._file.read(4))
-        self._file.read(length)

@@ -12,8 +12,10 @@ import itertools
 import random
 import selectors
 import socket
+import ssl
 import struct
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,10 +58,9 @@ class Dialogue:
     def greet(self, players: Sequence[TrafficPlayer]) -> None:
         """Send `hello` for all players, and wait for their welcomes. Raises ClickException."""
         for player in players:
-            player.send(HELLO | {"name": player.name}, 0.0)
+            player.send(HELLO | {"name": player.name})
         for player in players:
-            if player.receive_one()["type"] != "welcome":
-                raise click.ClickException(f"the server rejects the player {player.name!r}")
+            player.receive("welcome")
 
     def opening(self, player: TrafficPlayer) -> list[Message]:
         """Return the first messages after the welcome."""
@@ -123,20 +124,30 @@ class TrafficPlayer:
     seat: int = 0
     unread: bytes = b""
     sent_at: float = 0.0
+    #: Messages that have arrived and were not returned by `receive`.
+    inbox: deque[Message] = field(default_factory=deque)
 
-    def send(self, message: Message, now: float) -> None:
+    def send(self, message: Message, now: float = 0.0) -> None:
         """Send a message; the time of a move is recorded."""
         frame = msgpack.packb(message)
         if message["type"] == "move":
             self.sent_at = now
         self.connection.sendall(struct.pack(">I", len(frame)) + frame)
 
-    def receive_one(self) -> Message:
-        """Wait for one message and return it; there must be only one."""
-        while not (messages := list(self.received())):
-            pass
-        (message,) = messages
-        return message
+    def receive(self, kind: str, skip: Callable[[Message], object] = lambda each: None) -> Message:
+        """Wait for a message of that type, and return it; `skip` gets those before it.
+
+        Raises ClickException for an error.
+        """
+        while True:
+            while not self.inbox:
+                self.inbox.extend(self.received())
+            message = self.inbox.popleft()
+            if message["type"] == kind:
+                return message
+            if message["type"] == "error":
+                raise click.ClickException(f"the server refuses {self.name!r}: {message['text']}")
+            skip(message)
 
     def received(self) -> Iterator[Message]:
         """Return the messages of one read. Raises ClickException at the end of the connection."""
@@ -277,7 +288,10 @@ def connected(
         players: list[TrafficPlayer] = []
         while len(players) < count:
             numbers = range(len(players), min(len(players) + AT_ONCE, count))
-            newcomers = [_connect(served, number, stack) for number in numbers]
+            newcomers = [
+                connect(served.port, number, f"player {next(_newcomers)}", stack)
+                for number in numbers
+            ]
             dialogue.greet(newcomers)
             for player in newcomers:
                 # With a timeout, each read and write would be two system calls.
@@ -317,11 +331,24 @@ def replies(
                 yield player, reply, now
 
 
-def _connect(served: ServerProcess, number: int, stack: contextlib.ExitStack) -> TrafficPlayer:
-    connection = stack.enter_context(socket.create_connection(("127.0.0.1", served.port)))
+def connect(
+    port: int,
+    number: int,
+    name: str,
+    stack: contextlib.ExitStack,
+    *,
+    address: tuple[str, int] | None = None,
+    tls: bool = False,
+) -> TrafficPlayer:
+    """Connect a player until the stack is closed, from an `address` if one is given.
+
+    With `tls`, any certificate is accepted.
+    """
+    connection = socket.create_connection(("127.0.0.1", port), SILENCE_S, source_address=address)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    connection.settimeout(SILENCE_S)
-    return TrafficPlayer(number, f"player {next(_newcomers)}", connection)
+    if tls:
+        connection = ssl._create_unverified_context().wrap_socket(connection)
+    return TrafficPlayer(number, name, stack.enter_context(connection))
 
 
 def _exchange(

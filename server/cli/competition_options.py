@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from playout.cluster.cluster_options import require_dask
+from playout.commands.options import combined
 from playout.protocol.endpoints import is_loopback, spelled
 from playout.server.cli.server_options import http_address
 from playout.server.tournament.competition_file import CompetitionFileError, read
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def competition_options(command: F) -> F:
-    """Add `--competition` and `--competition-http`, for bots that are handed in."""
-    http = click.option(
-        "--competition-http",
-        metavar="HOST:PORT",
-        default="127.0.0.1:8081",
-        show_default=True,
-        callback=http_address,
-        help="Address of the pages of competitions, where bots are handed in.",
-    )
-    file = click.option(
+#: Add `--competition` and `--competition-http`, for bots that are handed in.
+competition_options = combined(
+    click.option(
         "--competition",
         metavar="FILE",
         multiple=True,
         type=click.Path(path_type=Path, dir_okay=False),
         help="A competition, as playout-competition new writes it; repeatable. The ladder of its "
         "game is for its bots only, and other games have one only by --ladder.",
-    )
-    return file(http(command))
+    ),
+    click.option(
+        "--competition-http",
+        metavar="HOST:PORT",
+        default="127.0.0.1:8081",
+        show_default=True,
+        callback=http_address,
+        help="Address of the pages of competitions, where bots are handed in.",
+    ),
+)
 
 
 def with_competitions(
@@ -65,6 +64,8 @@ def with_competitions(
             raise click.UsageError(str(error)) from error
         if competition.game in clocks:
             raise click.UsageError(f"{file}: another competition has the ladder of its game")
+        if competition.cluster:
+            require_dask()
         clocks[competition.game] = competition.clock
         reserved |= competition.names
     merged = {**(ladders or {}), **clocks}

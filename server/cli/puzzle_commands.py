@@ -19,7 +19,6 @@ from datetime import UTC, datetime
 
 import click
 import msgspec
-from msgspec import structs
 
 from playout import games
 from playout.commands import progress
@@ -29,7 +28,6 @@ from playout.commands.text import counted
 from playout.protocol.puzzles import Puzzle, PuzzleAnswer, PuzzleOrder
 from playout.server.cli.database_commands import opened
 from playout.server.cli.server_options import its_database_option
-from playout.server.model.records import MovePlayed
 from playout.server.storage import Database
 
 EPILOG = """
@@ -84,8 +82,9 @@ def puzzles(
     """Find puzzles in stored matches, and store them for the page /puzzles.
 
     A puzzle is a position in which one move wins and no other does, as minimax proves, and the win
-    takes at least two turns. A match has at most one. Ctrl-C ends the search; the puzzles that were
-    found are stored.
+    takes at least two turns. Without such a position, it is one in which one move wins within two
+    or three turns and no other does within as many. A match has at most one. Ctrl-C ends the
+    search; the puzzles that were found are stored.
     """
     if played and since:
         raise click.UsageError("--since is for stored matches: not with --random")
@@ -113,14 +112,10 @@ def _stored_matches(
     stored: Database, chosen: tuple[str, ...], since: float | None
 ) -> Iterator[PuzzleOrder]:
     for game in chosen or (None,):
-        for each in stored.matches(game=game, since=since, revise=_without_analysis):
+        for each in stored.matches(game=game, since=since, read_analysis=None):
             if each.ended:
                 actions = tuple(move.action for move in each.moves)
                 yield PuzzleOrder(game=each.started.game, actions=actions, match=each.started.match)
-
-
-def _without_analysis(move: MovePlayed) -> MovePlayed:
-    return structs.replace(move, info=None)
 
 
 def _new_matches(chosen: tuple[str, ...], count: int) -> Iterator[PuzzleOrder]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from platformdirs import user_data_path
 
 from playout import games
-from playout.commands.options import FiniteRange
+from playout.commands.options import FiniteRange, combined
 from playout.games.core import spec
 from playout.protocol.endpoints import host_and_port, host_of, is_loopback, spelled
 from playout.protocol.messages import OfferedBot
@@ -21,8 +21,6 @@ from playout.protocol.time_control import NOTATIONS, TimeControlError, canonical
 from playout.server.core.policy import Policy
 from playout.server.ladder.pairing import LadderHours, LadderHoursError, parse_hours
 from playout.server.model.offered_bots import BadBot, parse_offered_bots
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 #: The bots that the server offers without `--bot`, from weak to strong. Those of a level have a
 #: fixed number of simulations, so that they are equally strong on every machine.
@@ -229,20 +227,21 @@ _POLICY: dict[str, tuple[Any, str]] = {
 }
 
 
-def policy_options(command: F) -> F:
-    """Add an option for each field of `Policy` in `_POLICY`."""
-    defaults = {field.name: field.default for field in dataclasses.fields(Policy)}
-    for name, (kind, text) in reversed(_POLICY.items()):
-        callback = _clock if name in ("default_clock", "ladder_clock") else None
-        command = click.option(
+_DEFAULTS = {field.name: field.default for field in dataclasses.fields(Policy)}
+#: Add an option for each field of `Policy` in `_POLICY`.
+policy_options = combined(
+    *(
+        click.option(
             f"--{name.replace('_', '-')}",
-            default=defaults[name],
+            default=_DEFAULTS[name],
             show_default=True,
             type=kind,
-            callback=callback,
+            callback=_clock if name in ("default_clock", "ladder_clock") else None,
             help=text,
-        )(command)
-    return command
+        )
+        for name, (kind, text) in _POLICY.items()
+    )
+)
 
 
 def _bots(
@@ -255,31 +254,26 @@ def _bots(
         raise click.BadParameter(str(fault)) from fault
 
 
-def bot_options(command: F) -> F:
-    """Add `--bots` and `--bot`, for the bots that the server itself starts."""
-    for option in reversed(
-        (
-            click.option(
-                "--bots",
-                type=_COUNT,
-                help="Bots that the server runs at once, to be challenged by clients; 0 for none.  "
-                "[default: 4 if only this machine can connect, otherwise 0; 0 with --http none]",
-            ),
-            click.option(
-                "--bot",
-                metavar="[NAME[:LEVEL]=]PLAYER[;GAME=PLAYER]...",
-                multiple=True,
-                default=OFFERED,
-                callback=_bots,
-                help="A bot that the server offers: a player as for playout-player, with the name "
-                "of its account and its level (easy, medium or strong), and with other players "
-                "for some games; repeatable.  "
-                f"[default: {', '.join(OFFERED)}]",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+#: Add `--bots` and `--bot`, for the bots that the server itself starts.
+bot_options = combined(
+    click.option(
+        "--bots",
+        type=_COUNT,
+        help="Bots that the server runs at once, to be challenged by clients; 0 for none.  "
+        "[default: 4 if only this machine can connect, otherwise 0; 0 with --http none]",
+    ),
+    click.option(
+        "--bot",
+        metavar="[NAME[:LEVEL]=]PLAYER[;GAME=PLAYER]...",
+        multiple=True,
+        default=OFFERED,
+        callback=_bots,
+        help="A bot that the server offers: a player as for playout-player, with the name "
+        "of its account and its level (easy, medium or strong), and with other players "
+        "for some games; repeatable.  "
+        f"[default: {', '.join(OFFERED)}]",
+    ),
+)
 
 
 def _ladders(
@@ -314,25 +308,25 @@ def _ladder_hours(
         raise click.BadParameter(str(fault)) from fault
 
 
-def ladder_options(command: F) -> F:
-    """Add `--ladder` and `--ladder-hours`: the games that have a ladder, and when it is open."""
-    hours = click.option(
-        "--ladder-hours",
-        metavar="HH:MM-HH:MM",
-        multiple=True,
-        callback=_ladder_hours,
-        help="Hours of the day, in UTC, in which ladders pair matches, such as 20:00-08:00; "
-        "repeatable.  [default: always]",
-    )
-    ladder = click.option(
+#: Add `--ladder` and `--ladder-hours`: the games that have a ladder, and when it is open.
+ladder_options = combined(
+    click.option(
         "--ladder",
         metavar="GAME[=CLOCK]",
         multiple=True,
         callback=_ladders,
         help="A game that has a ladder, with its time control; repeatable. none: no ladders.  "
         "[default: all games]",
-    )
-    return ladder(hours(command))
+    ),
+    click.option(
+        "--ladder-hours",
+        metavar="HH:MM-HH:MM",
+        multiple=True,
+        callback=_ladder_hours,
+        help="Hours of the day, in UTC, in which ladders pair matches, such as 20:00-08:00; "
+        "repeatable.  [default: always]",
+    ),
+)
 
 
 def bots_by_default(options: Mapping[str, Any]) -> int:
@@ -359,16 +353,15 @@ def shown_tournaments(options: Mapping[str, Any], *, by_default: bool) -> str | 
     return tournaments_database() if by_default and private else None
 
 
-def database_option(command: F) -> F:
-    """Add `--database` to the command of the server."""
-    return click.option(
-        "--database",
-        metavar="URL",
-        envvar="PLAYOUT_DATABASE",
-        default=default_database,
-        help="Database of the server: sqlite:////path/file.db, postgresql+psycopg://user@host/db,"
-        " or none.  [env var: PLAYOUT_DATABASE; default: playout.db in your data folder]",
-    )(command)
+#: Add `--database` to the command of the server.
+database_option = click.option(
+    "--database",
+    metavar="URL",
+    envvar="PLAYOUT_DATABASE",
+    default=default_database,
+    help="Database of the server: sqlite:////path/file.db, postgresql+psycopg://user@host/db,"
+    " or none.  [env var: PLAYOUT_DATABASE; default: playout.db in your data folder]",
+)
 
 
 def _age(context: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
@@ -381,138 +374,127 @@ def _age(context: click.Context, parameter: click.Parameter, text: str | None) -
     return int(found[1]) * {"d": 86400.0, "h": 3600.0}[found[2]]
 
 
-def keep_analysis_option(command: F) -> F:
-    """Add `--keep-analysis`: how long the analyses of ended matches are kept, in seconds."""
-    return click.option(
-        "--keep-analysis",
-        metavar="DAYS",
-        callback=_age,
-        help="Remove the bots' analyses of matches that ended so long ago, as in 30d or 12h.  "
-        "[default: never]",
-    )(command)
+#: Add `--keep-analysis`: how long the analyses of ended matches are kept, in seconds.
+keep_analysis_option = click.option(
+    "--keep-analysis",
+    metavar="DAYS",
+    callback=_age,
+    help="Remove the bots' analyses of matches that ended so long ago, as in 30d or 12h.  "
+    "[default: never]",
+)
 
 
-def its_database_option(command: F) -> F:
-    """Add `--database` to another command, and `--config`, the server's file that may set it."""
-    config = click.option(
+#: Add `--database` to another command, and `--config`, the server's file that may set it.
+its_database_option = combined(
+    database_option,
+    click.option(
         "--config",
         type=click.Path(path_type=Path, dir_okay=False),
         is_eager=True,
         expose_value=False,
         callback=_database_from_file,
         help="The server's TOML file, whose `database` is used.",
-    )
-    return database_option(config(command))
+    ),
+)
 
 
-def listening_options(command: F) -> F:
-    """Add the options for the addresses and the encryption of the server."""
-    for option in reversed(
-        (
-            click.option(
-                "--host",
-                callback=_host,
-                help="Address to listen on.  [default: 127.0.0.1; with TLS, all addresses]",
-            ),
-            click.option(
-                "--port",
-                default=4242,
-                show_default=True,
-                type=click.IntRange(0, 65535),
-                help="Port to listen on; 0 takes a free one and prints it.",
-            ),
-            click.option(
-                "--tls-cert",
-                type=click.Path(path_type=Path, dir_okay=False, exists=True),
-                help="PEM file with the certificate and its chain; connections are encrypted.",
-            ),
-            click.option(
-                "--tls-key",
-                type=click.Path(path_type=Path, dir_okay=False, exists=True),
-                help="PEM file with the certificate's private key.",
-            ),
-            click.option(
-                "--proxy-protocol",
-                is_flag=True,
-                help="Expect client addresses from a proxy, by the PROXY protocol v1 or v2.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+#: Add the options for the addresses and the encryption of the server.
+listening_options = combined(
+    click.option(
+        "--host",
+        callback=_host,
+        help="Address to listen on.  [default: 127.0.0.1; with TLS, all addresses]",
+    ),
+    click.option(
+        "--port",
+        default=4242,
+        show_default=True,
+        type=click.IntRange(0, 65535),
+        help="Port to listen on; 0 takes a free one and prints it.",
+    ),
+    click.option(
+        "--tls-cert",
+        type=click.Path(path_type=Path, dir_okay=False, exists=True),
+        help="PEM file with the certificate and its chain; connections are encrypted.",
+    ),
+    click.option(
+        "--tls-key",
+        type=click.Path(path_type=Path, dir_okay=False, exists=True),
+        help="PEM file with the certificate's private key.",
+    ),
+    click.option(
+        "--proxy-protocol",
+        is_flag=True,
+        help="Expect client addresses from a proxy, by the PROXY protocol v1 or v2.",
+    ),
+)
 
 
-def page_options(command: F) -> F:
-    """Add the options for the web page, the metrics, and what others may reach unencrypted."""
-    for option in reversed(
-        (
-            click.option(
-                "--http",
-                metavar="HOST:PORT",
-                default="127.0.0.1:8080",
-                show_default=True,
-                callback=http_address,
-                help="Address of the web page, with /healthz and /metrics; or none.",
-            ),
-            click.option(
-                "--http-proxied",
-                is_flag=True,
-                help="Take the addresses of clients from X-Forwarded-For, which a proxy sets.",
-            ),
-            click.option(
-                "--http-name",
-                metavar="NAME",
-                multiple=True,
-                callback=_names,
-                help="A name under which browsers reach the page without a proxy; repeatable.  "
-                "[default: IP addresses, localhost, and the name of this machine]",
-            ),
-            click.option(
-                "--embed-on",
-                metavar="SITE",
-                multiple=True,
-                callback=_sites,
-                help="A site, such as https://example.org, that may show matches in a frame; "
-                "repeatable.",
-            ),
-            click.option(
-                "--push",
-                metavar="FOLDER",
-                type=click.Path(path_type=Path, file_okay=False),
-                help="Send notices through the push services of browsers, for matches by "
-                "correspondence. The folder has the key and the subscriptions; it is made if there "
-                "is none.",
-            ),
-            click.option(
-                "--push-contact",
-                metavar="ADDRESS",
-                callback=_contact,
-                help="Your address for the push services: mailto:you@example.org.",
-            ),
-            click.option(
-                "--push-service",
-                metavar="SITE",
-                multiple=True,
-                callback=_sites,
-                help="A push service that browsers may use, besides those of Chrome, Firefox, "
-                "Safari and Edge; repeatable.",
-            ),
-            click.option(
-                "--metrics-password-file",
-                metavar="FILE",
-                type=click.Path(path_type=Path, dir_okay=False),
-                callback=_password,
-                help="File with a password for /metrics, which others than programs on this "
-                "machine need (HTTP Basic, any user name).",
-            ),
-            click.option(
-                "--insecure",
-                is_flag=True,
-                help="Let other machines connect without encryption, so that tokens can be read on "
-                "the network.",
-            ),
-            click.option("--open", is_flag=True, help="Open the page in your browser."),
-        )
-    ):
-        command = option(command)
-    return command
+#: Add the options for the web page, the metrics, and what others may reach unencrypted.
+page_options = combined(
+    click.option(
+        "--http",
+        metavar="HOST:PORT",
+        default="127.0.0.1:8080",
+        show_default=True,
+        callback=http_address,
+        help="Address of the web page, with /healthz and /metrics; or none.",
+    ),
+    click.option(
+        "--http-proxied",
+        is_flag=True,
+        help="Take the addresses of clients from X-Forwarded-For, which a proxy sets.",
+    ),
+    click.option(
+        "--http-name",
+        metavar="NAME",
+        multiple=True,
+        callback=_names,
+        help="A name under which browsers reach the page without a proxy; repeatable.  "
+        "[default: IP addresses, localhost, and the name of this machine]",
+    ),
+    click.option(
+        "--embed-on",
+        metavar="SITE",
+        multiple=True,
+        callback=_sites,
+        help="A site, such as https://example.org, that may show matches in a frame; repeatable.",
+    ),
+    click.option(
+        "--push",
+        metavar="FOLDER",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Send notices through the push services of browsers, for matches by "
+        "correspondence. The folder has the key and the subscriptions; it is made if there "
+        "is none.",
+    ),
+    click.option(
+        "--push-contact",
+        metavar="ADDRESS",
+        callback=_contact,
+        help="Your address for the push services: mailto:you@example.org.",
+    ),
+    click.option(
+        "--push-service",
+        metavar="SITE",
+        multiple=True,
+        callback=_sites,
+        help="A push service that browsers may use, besides those of Chrome, Firefox, "
+        "Safari and Edge; repeatable.",
+    ),
+    click.option(
+        "--metrics-password-file",
+        metavar="FILE",
+        type=click.Path(path_type=Path, dir_okay=False),
+        callback=_password,
+        help="File with a password for /metrics, which others than programs on this "
+        "machine need (HTTP Basic, any user name).",
+    ),
+    click.option(
+        "--insecure",
+        is_flag=True,
+        help="Let other machines connect without encryption, so that tokens can be read on "
+        "the network.",
+    ),
+    click.option("--open", is_flag=True, help="Open the page in your browser."),
+)

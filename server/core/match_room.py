@@ -7,9 +7,10 @@ rooms wait for one or the other are in `playout.server.core.rooms`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import weakref
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from msgspec import structs
 
@@ -45,6 +46,8 @@ from playout.server.model.records import (
     MovesTakenBack,
     SeatTakenOver,
 )
+
+T = TypeVar("T")
 
 #: Why a match of a tournament has no result if both players are disconnected when it ends.
 _DESERTED = "both players were disconnected"
@@ -124,12 +127,12 @@ class MatchRoom:
         self._context = context
         self._rooms = rooms
         self.scores = scores
-        self._view = MatchView(match, self._game_failed, self._undrawn)
+        self._view = MatchView(match, _weakly(self._game_failed), _weakly(self._undrawn))
         #: Whether the game has failed, so that the match ends without result.
         self.game_failed = False
         self.spectators = MatchSpectators(context, self._view)
         self._storage = MatchStorage(context, record)
-        self._clock_timer = context.timers.new(self._flag)
+        self._clock_timer = context.timers.new(_weakly(self._flag))
         #: Number of the record that must be stored before the match continues.
         self._awaited = 0
 
@@ -531,6 +534,22 @@ def started_record(
         core_speed=core_speed,
         at=at,
     )
+
+
+def _weakly(method: Callable[[T], None]) -> Callable[[T], None]:
+    """Return a function that calls a method and does not keep its object.
+
+    Without a cycle of references, an ended match is freed at once: the garbage collector rarely
+    visits old objects.
+    """
+    reference = weakref.WeakMethod(method)
+
+    def call(given: T) -> None:
+        kept = reference()
+        assert kept is not None
+        kept(given)
+
+    return call
 
 
 def _audience(player: Session) -> Audience:

@@ -244,11 +244,12 @@ class SessionManager:
 
     def _expire_at(self, session: Session, at: float) -> None:
         if session.expiry is None:
-            session.expiry = self._context.timers.new(partial(self._expire, session))
+            session.expiry = self._context.timers.new(partial(self._expire, session.key))
         session.expiry.set(at)
 
-    def _expire(self, session: Session, now: float) -> None:
+    def _expire(self, key: str, now: float) -> None:
         """End a session that did not come back, unless it plays by correspondence."""
+        session = self.registry.sessions[key]
         rooms = [self._rooms.running[each] for each in session.matches]
         lasting = [room for room in rooms if room.is_correspondence]
         if not lasting and not session.lasting_seeks:

@@ -6,6 +6,7 @@ ids of their accounts nor the keys of their sessions. `portable` returns the mat
 
 from __future__ import annotations
 
+import io
 import re
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -116,12 +117,6 @@ class BadLine(ValueError):
         self.field = field
 
 
-def portable(stored: StoredMatch) -> StoredMatch:
-    """The match without accounts and sessions, as `read` returns it."""
-    started = structs.replace(stored.started, accounts=(None, None), sessions=("", ""))
-    return structs.replace(stored, started=started)
-
-
 def write(stored: StoredMatch) -> str:
     """The match as one line of JSON."""
     return encoded(stored).decode()
@@ -134,12 +129,13 @@ def encoded(stored: StoredMatch) -> bytes:
     """
     # No text can contain this key, as its quotation marks would be escaped there.
     head, key, tail = msgspec.json.encode(_line(stored)).partition(b'"moves":[')
-    pieces = [head, key]
-    for move in stored.moves:
-        pieces += (msgspec.json.encode(_written_move(move)), b",")
-    if stored.moves:
-        pieces.pop()
-    return b"".join((*pieces, tail, b"\n"))
+    line = io.BytesIO()  # whose content is not copied at the end
+    line.write(head + key)
+    for number, move in enumerate(stored.moves):
+        line.write(b"," if number else b"")
+        line.write(msgspec.json.encode(_written_move(move)))
+    line.write(tail + b"\n")
+    return line.getvalue()
 
 
 def _line(stored: StoredMatch) -> _Line:

@@ -6,7 +6,6 @@ The folder has the key by which the services know this server, and the subscript
 from __future__ import annotations
 
 import base64
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -80,8 +79,14 @@ class PushSender:
         self._subscriptions = _read(folder)
         self._waiting = 0
         self._pool = ThreadPool(0, 2, name="push")
-        reactor.callWhenRunning(self._pool.start)
-        reactor.addSystemEventTrigger("during", "shutdown", self._pool.stop)
+        #: Writes the subscriptions, while services may keep the other threads waiting.
+        self._writer = ThreadPool(0, 1, name="subscriptions")
+        #: Whether a write has begun, and whether the subscriptions have changed since.
+        self._is_writing = self._is_changed = False
+        self._is_stopping = False
+        for pool in (self._pool, self._writer):
+            reactor.callWhenRunning(pool.start)
+        reactor.addSystemEventTrigger("during", "shutdown", self._stop)
 
     def keep(self, order: KeepPush) -> None:
         """Keep the subscription of a browser, or forget it."""
@@ -104,14 +109,16 @@ class PushSender:
             language, content = fields.get("language", "en"), dict(notice.notice)
             for name in ("text", "game"):
                 content[name] = self._told(language, content[name])
-            data = json.dumps(content)
+            data = msgspec.json.encode(content).decode()
             sent = deferToThreadPool(self._reactor, self._pool, self._post, endpoint, fields, data)
             sent.addBoth(self._sent, KeepPush(notice.account, endpoint, None))
 
     def _post(self, endpoint: str, fields: dict[str, str], data: str) -> int:
-        """Encrypt and send a notice; return the status of the answer."""
+        """Encrypt and send a notice; return the status of the answer, 0 if it was not sent."""
         from pywebpush import WebPushException, webpush
 
+        if self._is_stopping:  # a service that does not answer would delay the end for hours
+            return 0
         keys = {name: fields[name] for name in ("p256dh", "auth")}
         try:
             webpush(
@@ -139,10 +146,35 @@ class PushSender:
             _log.warn("a push service refuses a notice with status {status}", status=status)
 
     def _save(self) -> None:
+        """Write the subscriptions in the thread; if it writes already, again afterwards."""
+        self._is_changed = self._is_writing
+        if not self._is_writing:
+            self._is_writing = True
+            written = deferToThreadPool(self._reactor, self._writer, self._write, self._encoded())
+            written.addBoth(self._written)
+
+    def _written(self, _: object) -> None:
+        self._is_writing = False
+        if self._is_changed:
+            self._save()
+
+    def _stop(self) -> None:
+        """Wait for the threads, and write what has changed since the last write began."""
+        self._is_stopping = True
+        self._writer.stop()
+        if self._is_changed:
+            self._is_changed = False
+            self._write(self._encoded())
+        self._pool.stop()
+
+    def _encoded(self) -> bytes:
         kept = {account: each for account, each in self._subscriptions.items() if each}
+        return msgspec.json.encode(kept)
+
+    def _write(self, content: bytes) -> None:
         new = self._folder / "subscriptions.json.new"
         try:
-            new.write_text(json.dumps(kept), encoding="utf-8")
+            new.write_bytes(content)
             os.replace(new, _file_of(self._folder))
         except OSError as error:
             _log.error("subscriptions of notices are not stored: {why}", why=str(error))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 from twisted.logger import Logger
@@ -18,6 +18,7 @@ from playout.commands.subprocesses import (
     stop,
 )
 from playout.commands.text import utc
+from playout.server.core.match_room import MatchRoom
 
 _COMMAND = "playout.commands.entry_points:server"
 #: Seconds between two checks whether somebody plays, from the end of a search to the next one, and
@@ -32,16 +33,22 @@ _log = Logger(namespace="server")
 class PuzzleSearches:
     """Searches all stored matches, then every hour the new ones."""
 
-    def __init__(self, reactor: Any, database: str, is_idle: Callable[[], bool]) -> None:
-        """`database` is its URL. A search ends when `is_idle` is no longer true."""
+    def __init__(self, reactor: Any, database: str, rooms: Mapping[str, MatchRoom]) -> None:
+        """`database` is its URL, and `rooms` has those of the running matches.
+
+        A search ends when one begins that is not by correspondence.
+        """
         self._reactor = reactor
         self._database = database
-        self._is_idle = is_idle
+        self._rooms = rooms
         self._process: Process | None = None
         self._due_at = self._started_at = 0.0
         #: The earliest start of matches that the next search includes, None for all.
         self._since: float | None = None
         self._next_poll = reactor.callLater(0, self._poll)
+
+    def _is_idle(self) -> bool:
+        return all(each.is_correspondence for each in self._rooms.values())
 
     def _poll(self) -> None:
         if self._process and self._process.poll() is not None:

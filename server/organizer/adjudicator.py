@@ -9,10 +9,9 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
-from msgspec import Struct
 from twisted.internet.error import ProcessExitedAlready
 from twisted.internet.process import reapAllProcesses
 from twisted.internet.protocol import ProcessProtocol
@@ -20,6 +19,7 @@ from twisted.internet.protocol import ProcessProtocol
 from playout.commands.restarts import BackOff, Restarts
 from playout.commands.subprocesses import LogFolder, own_environment
 from playout.protocol.messages import Adjudicate, Event, Fixture, Request, Started, Update, Watch
+from playout.protocol.proofs import ProofAnswer, ProofRequest
 
 #: Seconds for which the prover searches a position.
 _SECONDS = 0.05
@@ -34,23 +34,6 @@ PROVER = (
 _BACK_OFF = BackOff(first_s=0.5, longest_s=30.0)
 _LOG = "prover"
 _WATCH, _ADJUDICATE = "watch", "adjudicate"
-
-
-class ProofRequest(Struct, frozen=True):
-    """A question to the prover: a match with all its actions so far."""
-
-    match: str
-    game: str
-    actions: tuple[int, ...]
-
-
-class ProofAnswer(Struct, frozen=True):
-    """The prover's answer: the `winner` after `ply` actions, None without a proof; or an error."""
-
-    match: str | None
-    ply: int = 0
-    winner: Literal[1, 2, -1] | None = None
-    error: str | None = None
 
 
 class OpenMatches:

@@ -70,7 +70,7 @@ def assign(process: int, cores: Iterable[int]) -> None:
 def description() -> str:
     """Return the processor, the cores, the system, and the versions of Python and Playout."""
     parts = (
-        _processor(),
+        processor(),
         counted(usable_cores(), "core"),
         f"{platform.system()} {platform.release()}",
         f"Python {platform.python_version()}",
@@ -79,7 +79,7 @@ def description() -> str:
     return plain(", ".join(filter(None, parts)))[:LONGEST_MACHINE]
 
 
-def _processor() -> str:
+def processor() -> str:
     """Return the name of the processor, or its architecture."""
     with contextlib.suppress(OSError):
         if found := _MODEL.search(Path("/proc/cpuinfo").read_text(encoding="utf-8")):

@@ -158,13 +158,10 @@ def checked(values: Mapping[str, object], folder: Path, cores: int | None = None
 
     `cores`: as in `read_and_check`.
     """
-    try:
-        spec = spec_parser.of_values(
-            values, files=files_in(folder), code=installed(), game=_games_in(folder)
-        )
-    except spec_parser.TournamentSpecError as error:
-        raise SpecFileError(str(error)) from error
-    spec = _sized(spec, "", cores)
+    found = spec_parser.of_values(
+        values, files=files_in(folder), code=installed(), game=_games_in(folder)
+    )
+    spec = _sized(_without_faults(*found), "", cores)
     return _with_versions(spec, check(spec, folder))
 
 
@@ -177,14 +174,6 @@ def _with_versions(spec: TournamentSpec, said: Mapping[int, str]) -> TournamentS
     return replace(spec, entrants=entrants)
 
 
-def read(path: Path) -> TournamentSpec:
-    """Return the tournament of a file. Raises SpecFileError.
-
-    If it does not set the number of matches at once, that follows from the number of cores.
-    """
-    return _sized(_without_faults(*_parsed(path)), f"{path}: ")
-
-
 def _parsed(path: Path) -> tuple[TournamentSpec, Faults]:
     """Return the tournament of a file, and its faults. Raises SpecFileError if it is no TOML."""
     try:
@@ -195,10 +184,10 @@ def _parsed(path: Path) -> tuple[TournamentSpec, Faults]:
         raise SpecFileError(f"{path}: is not encoded in UTF-8") from error
     files = files_in(path.parent)
     try:
-        return spec_parser.read_leniently(
+        return spec_parser.read(
             text, where=str(path), files=files, code=installed(), game=_games_in(path.parent)
         )
-    except spec_parser.TournamentSpecError as error:
+    except TomlSyntaxError as error:
         raise SpecFileError(str(error)) from error
 
 

@@ -89,13 +89,13 @@ def entrant_words(
     if entrant.player is not None:
         return player_words(entrant.player, spec.games, *options)
     file.write_text(
-        _engine_table(entrant, spec.sandbox or SandboxSettings(), folder.absolute()),
+        engine_table(entrant, spec.sandbox or SandboxSettings(), folder.absolute()),
         encoding="utf-8",
     )
     return player_words("engine(name=program)", spec.games, "--engines", str(file), *options)
 
 
-def _engine_table(entrant: Entrant, sandbox: SandboxSettings, folder: Path) -> str:
+def engine_table(entrant: Entrant, sandbox: SandboxSettings, folder: Path) -> str:
     """Return the description of an entrant's program as the content of an `engines.toml`."""
     keys: dict[str, object] = {"command": entrant.command, "protocol": entrant.protocol}
     if entrant.folder or not entrant.sandbox:

@@ -23,6 +23,7 @@ from twisted.logger import (
     LogEvent,
     LogLevel,
     LogLevelFilterPredicate,
+    LogPublisher,
     formatEvent,
     globalLogBeginner,
 )
@@ -45,15 +46,14 @@ _LONGEST_ERROR = 2000
 def begin(*, as_json: bool) -> None:
     """Log to standard error from now on, and let the event loop run before other threads."""
     sys.setswitchinterval(_SWITCH_S)
-    observer = FileLogObserver(sys.stderr, _as_json if as_json else _as_line)
+    lines = FileLogObserver(sys.stderr, _as_json if as_json else _as_line)
     levels = LogLevelFilterPredicate(defaultLogLevel=LogLevel.info)
     for chatty in ("twisted", "log_legacy", "playout.server.web"):
         levels.setLogLevelForNamespace(chatty, LogLevel.warn)
-    filtered: list[Any] = [
-        FilteringLogObserver(each, [levels])  # type: ignore[arg-type,list-item]
-        for each in (observer, keep_error)
-    ]
-    globalLogBeginner.beginLoggingTo(filtered, redirectStandardIO=False)
+    observers: tuple[Any, ...] = (lines, keep_error)
+    published: Any = LogPublisher(*observers)
+    filtered: Any = FilteringLogObserver(published, [levels])  # type: ignore[list-item]
+    globalLogBeginner.beginLoggingTo([filtered], redirectStandardIO=False)
 
 
 def keep_error(event: LogEvent) -> None:
@@ -74,7 +74,11 @@ def _moment(event: LogEvent) -> datetime:
 
 def _text(event: LogEvent) -> str:
     failure = event.get("log_failure")
-    return formatEvent(event) + (f"\n{failure.getTraceback()}" if failure else "")
+    try:
+        text: str = event["log_format"].format_map(event)  # in a third of the time of `formatEvent`
+    except Exception:
+        text = formatEvent(event)
+    return text + (f"\n{failure.getTraceback()}" if failure else "")
 
 
 def _as_line(event: LogEvent) -> str:

@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -37,6 +37,7 @@ from playout.server.storage.engine import (
 )
 from playout.server.storage.rows import (
     ROW_OF,
+    ReadAnalysis,
     account_of,
     account_row,
     match_ended_of,
@@ -44,6 +45,7 @@ from playout.server.storage.rows import (
     move_of,
     puzzle_row,
     tournament_of,
+    whole_analysis,
 )
 from playout.server.storage.schema import (
     accounts,
@@ -53,6 +55,7 @@ from playout.server.storage.schema import (
     tournaments,
     withdrawals,
 )
+from playout.server.storage.shipped_puzzles import shipped_puzzles
 from playout.server.storage.statements import PREFIX, RENAME_IN_RATINGS, insert, writes
 
 #: The number of PostgreSQL's advisory lock of a server that uses the database; it is arbitrary.
@@ -74,9 +77,6 @@ _SIZE = {
 #: The most moves whose analysis is removed at a time, and matches that are searched for them.
 _ANALYSES = 100
 _MATCHES = 20
-
-#: Returns what is kept of a move that is read.
-Revise = Callable[[MovePlayed], MovePlayed]
 
 
 class Database:
@@ -112,8 +112,8 @@ class Database:
     def migrate(self) -> None:
         """Create the tables, or upgrade those of an earlier version. Raises StorageError.
 
-        It is one transaction: a killed process changes nothing, and of several processes one does
-        it.
+        Then add the puzzles that come with Playout. It is one transaction: a killed process changes
+        nothing, and of several processes one does it.
         """
         latest = engine.known()[-1]
         with self._usable() as connection:
@@ -123,6 +123,7 @@ class Database:
             connection.exec_driver_sql(_BEGIN_MIGRATION[self.kind])
             if self._version(connection) != latest:
                 engine.upgrade(connection)
+                self._add_puzzles(connection, shipped_puzzles())
 
     def require(self, *, create: bool = False) -> None:
         """Check that it has the tables of this version; with `create`, create missing ones.
@@ -416,13 +417,14 @@ class Database:
         game: str | None = None,
         player: str | None = None,
         since: float | None = None,
-        revise: Revise | None = None,
+        read_analysis: ReadAnalysis | None = whole_analysis,
     ) -> Iterator[StoredMatch]:
         """Yield the stored matches that meet all given conditions, oldest first.
 
         `match` is an id, `game` a name with or without parameters, `player` an exact name of either
-        player, and `since` the earliest start. `revise` replaces each move as soon as it is read:
-        the analyses of a long match take 100 MB, and few readers need them whole.
+        player, and `since` the earliest start. The analyses of a long match take 100 MB, and few
+        readers need them whole: `read_analysis` returns what is kept of one; with None, they are
+        not read.
         """
         conditions: list[sa.ColumnElement[bool]] = []
         if match is not None:
@@ -433,7 +435,7 @@ class Database:
             conditions.append(sa.or_(matches.c.first == player, matches.c.second == player))
         if since is not None:
             conditions.append(matches.c.started_at >= since)
-        return self._matches(*conditions, revise=revise)
+        return self._matches(*conditions, read_analysis=read_analysis)
 
     def add(self, stored: Iterable[StoredMatch]) -> int:
         """Store whole matches, and return the number of new ones."""
@@ -448,12 +450,15 @@ class Database:
 
     def add_puzzles(self, found: Iterable[Puzzle]) -> int:
         """Store puzzles, and return the number of new ones."""
-        rows = [puzzle_row(each) for each in found]
         count = sa.select(sa.func.count()).select_from(puzzles)
         with self._engine.begin() as connection:
             before = connection.execute(count).scalar_one()
-            connection.execute(insert(self.kind, puzzles).on_conflict_do_nothing(), rows)
+            self._add_puzzles(connection, found)
             return connection.execute(count).scalar_one() - before
+
+    def _add_puzzles(self, connection: sa.Connection, found: Iterable[Puzzle]) -> None:
+        rows = [puzzle_row(each) for each in found]
+        connection.execute(insert(self.kind, puzzles).on_conflict_do_nothing(), rows)
 
     # Copies.
 
@@ -481,14 +486,16 @@ class Database:
             return connection.scalar(sa.select(sa.func.count()).select_from(matches)) or 0
 
     def _matches(
-        self, *conditions: sa.ColumnElement[bool], revise: Revise | None = None
+        self,
+        *conditions: sa.ColumnElement[bool],
+        read_analysis: ReadAnalysis | None = whole_analysis,
     ) -> Iterator[StoredMatch]:
         last = ""
         while True:
             chosen = sa.select(matches).where(matches.c.id > last, *conditions)
             with self._engine.connect() as connection:
                 rows = connection.execute(chosen.order_by(matches.c.id).limit(_CHUNK)).all()
-                played = _moves_of(connection, [row.id for row in rows], revise)
+                played = _moves_of(connection, [row.id for row in rows], read_analysis)
             if not rows:
                 return
             for row in rows:
@@ -501,14 +508,16 @@ class Database:
 
 
 def _moves_of(
-    connection: sa.Connection, ids: list[str], revise: Revise | None
+    connection: sa.Connection, ids: list[str], read_analysis: ReadAnalysis | None
 ) -> dict[str, list[MovePlayed]]:
     """Return the moves of matches in their order, by the id of the match."""
-    chosen = sa.select(moves).where(moves.c.match.in_(ids)).order_by(moves.c.match, moves.c.ply)
+    read: list[sa.ColumnElement[Any]] = list(moves.c)
+    if read_analysis is None:
+        read = [sa.null().label(each.name) if each is moves.c.info else each for each in moves.c]
+    chosen = sa.select(*read).where(moves.c.match.in_(ids)).order_by(moves.c.match, moves.c.ply)
     played: dict[str, list[MovePlayed]] = {}
     for row in connection.execute(chosen):
-        move = move_of(row)
-        played.setdefault(row.match, []).append(revise(move) if revise else move)
+        played.setdefault(row.match, []).append(move_of(row, read_analysis))
     return played
 
 

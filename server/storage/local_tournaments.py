@@ -14,7 +14,6 @@ from msgspec import structs
 from sqlalchemy.exc import SQLAlchemyError
 
 from playout.server.model.records import StoredMatch, StoredTournament
-from playout.server.storage.database import Revise
 from playout.server.storage.queries import Reader
 from playout.server.storage.results import (
     ALL,
@@ -24,6 +23,7 @@ from playout.server.storage.results import (
     TournamentRow,
     result_page,
 )
+from playout.server.storage.rows import ReadAnalysis, whole_analysis
 from playout.server.storage.schema import tournaments
 from playout.server.tournament.state import StoredGame
 
@@ -60,12 +60,14 @@ class LocalReader(Reader):
         rows = tuple(structs.replace(each, linked=(False, False)) for each in local.items)
         return structs.replace(local, items=rows)
 
-    def match(self, match: str, revise: Revise | None = None) -> StoredMatch | None:
+    def match(
+        self, match: str, read_analysis: ReadAnalysis | None = whole_analysis
+    ) -> StoredMatch | None:
         """Return a match; one of the second database has no accounts, and is not rated."""
-        found = super().match(match, revise)
+        found = super().match(match, read_analysis)
         if found:
             return found
-        local = self._attempt(lambda reader: reader.match(match, revise), None)
+        local = self._attempt(lambda reader: reader.match(match, read_analysis), None)
         if local is None:
             return None
         started = structs.replace(local.started, accounts=(None, None), rated=False)

@@ -20,7 +20,7 @@ from playout.protocol.tournament_spec import TournamentSpec, loads
 from playout.ratings.elo import EloRatings
 from playout.ratings.leaderboard import Leaderboard, NotedRating, RatingPoint
 from playout.server.model.records import Account, StoredMatch, StoredTournament
-from playout.server.storage.database import Database, Revise
+from playout.server.storage.database import Database
 from playout.server.storage.results import (
     ALL,
     MatchFilter,
@@ -38,7 +38,14 @@ from playout.server.storage.results import (
     match_page,
     result_page,
 )
-from playout.server.storage.rows import account_of, match_ended_of, match_started_of, tournament_of
+from playout.server.storage.rows import (
+    ReadAnalysis,
+    account_of,
+    match_ended_of,
+    match_started_of,
+    tournament_of,
+    whole_analysis,
+)
 from playout.server.storage.schema import (
     accounts,
     ladder_ratings,
@@ -127,9 +134,11 @@ class Reader:
                 connection.scalars(chosen.order_by(sa.func.max(t.last_at).desc(), name).limit(most))
             )
 
-    def match(self, match: str, revise: Revise | None = None) -> StoredMatch | None:
-        """Return a match with its moves, each revised as it is read; None for an unknown id."""
-        return next(self._database.matches(match=match, revise=revise), None)
+    def match(
+        self, match: str, read_analysis: ReadAnalysis | None = whole_analysis
+    ) -> StoredMatch | None:
+        """Return a match with its moves; None for an unknown id. See `Database.matches`."""
+        return next(self._database.matches(match=match, read_analysis=read_analysis), None)
 
     # Players.
 

@@ -53,6 +53,8 @@ from playout.server.storage.schema import (
 
 _encode = msgspec.json.Encoder().encode
 _decode_analysis = msgspec.json.Decoder(Analysis).decode
+#: Makes the field `info` of a move from its analysis as it is stored, as JSON, and its action.
+ReadAnalysis = Callable[[str, int], Any]
 _NO_CLOCKS: Any = (ClockState(None, None),) * 2  # type: ignore[arg-type]
 
 
@@ -343,7 +345,12 @@ def match_ended_of(row: sa.Row[Any]) -> MatchEnded | None:
     )
 
 
-def move_of(row: sa.Row[Any]) -> MovePlayed:
+def whole_analysis(stored: str, action: int) -> Analysis:
+    """Return all of a stored analysis."""
+    return _decode_analysis(stored)
+
+
+def move_of(row: sa.Row[Any], read_analysis: ReadAnalysis | None) -> MovePlayed:
     """Return the move of a row of `moves`."""
     clocks = None
     if row.first_main_s is not None:
@@ -357,7 +364,7 @@ def move_of(row: sa.Row[Any]) -> MovePlayed:
         seat=row.seat,
         action=row.action,
         clocks=clocks,
-        info=_decode_analysis(row.info) if row.info else None,
+        info=read_analysis(row.info, row.action) if read_analysis and row.info else None,
         at=row.at,
     )
 

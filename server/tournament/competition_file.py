@@ -20,6 +20,7 @@ from playout.server.tournament import formats
 #: What a bot speaks over its standard input and output; "python" is a class of Playout's `Player`.
 BOT_PROTOCOLS = ("python", *PROGRAM_PROTOCOLS)
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+_SCHEDULER = re.compile(r"[a-z]+://\S+:\d+")
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -38,6 +39,20 @@ class Final:
     format: str = "round_robin"
     rounds: int = 2
     seed: int = 0
+
+
+@dataclass(frozen=True)
+class LadderCluster:
+    """The Dask cluster whose workers play the ladder, by the address of its scheduler.
+
+    The workers reach this server at `server`, with TLS unless `tls` is false. `ca` is the file with
+    the certificate of a private authority.
+    """
+
+    dask: str
+    server: tuple[str, int]
+    tls: bool = True
+    ca: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +90,7 @@ class Competition:
     pause_s: float = 60.0
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
     final: Final = field(default_factory=Final)
+    cluster: LadderCluster | None = None
 
     def contestant(self, account: str) -> Contestant | None:
         """Return the contestant of an account, by name; None if it may not hand in."""
@@ -152,6 +168,7 @@ def _competition(table: TomlTable, path: Path) -> Competition:
         visible=table.take("visible", toml_table.truth, True),
         sandbox=_sandbox(table, path.parent),
         final=_final(table),
+        cluster=_cluster(table, path.parent) if "cluster" in table else None,
     )
     for each in (competition.roster or {}).values():
         if competition.is_house(each.team):
@@ -208,6 +225,38 @@ def _final(table: TomlTable) -> Final:
     )
     final.close()
     return chosen
+
+
+def _cluster(top: TomlTable, folder: Path) -> LadderCluster:
+    table = top.table("cluster", "the cluster")
+    ca = table.take("ca", toml_table.visible(toml_table.LONGEST_PATH), "")
+    if ca and not (folder / ca).is_file():
+        table.fault(f"ca: there is no file {ca}", "ca")
+    found = LadderCluster(
+        dask=table.need("dask", _scheduler, ""),
+        server=table.need("server", _address, ("", 0)),
+        tls=table.take("tls", toml_table.truth, True),
+        ca=folder / ca if ca else None,
+    )
+    table.close()
+    return found
+
+
+def _scheduler(value: object) -> str:
+    """Return the address of a scheduler; raise ValueError for other values."""
+    found = toml_table.text(value)
+    if not _SCHEDULER.fullmatch(found):
+        text = "must be the address that dask scheduler prints, as in tcp://10.0.0.1:8786"
+        raise ValueError(f"{text}, not {found!r}")
+    return found
+
+
+def _address(value: object) -> tuple[str, int]:
+    """Return a host and a port; raise ValueError for other values."""
+    host, _, port = toml_table.text(value).rpartition(":")
+    if not (host and port.isdecimal() and 0 < int(port) <= 65535):
+        raise ValueError(f"must be HOST:PORT, as in play.example:4242, not {value!r}")
+    return host.strip("[]"), int(port)
 
 
 def _roster(table: TomlTable, folder: Path) -> Mapping[str, Contestant] | None:

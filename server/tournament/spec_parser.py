@@ -12,7 +12,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 from playout.commands import toml_table
-from playout.commands.toml_table import Check, Faults, TomlSyntaxError, TomlTable
+from playout.commands.toml_table import Check, Faults, TomlTable
 from playout.games import Game
 from playout.games.core import spec as notation
 from playout.protocol import versions
@@ -35,10 +35,6 @@ class ClusterSettings:
     files: tuple[str, ...] = ()
 
 
-class TournamentSpecError(ValueError):
-    """A file with errors; the message has a line for each, `SPEC.toml:7: ...`."""
-
-
 def read(
     text: str,
     *,
@@ -46,33 +42,15 @@ def read(
     files: Files = lambda path: None,
     code: str = "",
     game: Check[Game] = toml_table.game,
-) -> TournamentSpec:
-    """Return the tournament that a file describes. Raises TournamentSpecError with all faults.
+) -> tuple[TournamentSpec, Faults]:
+    """Return the tournament with the valid values of the file, and defaults elsewhere; its faults.
 
     `where` is the name of the file, for errors. `files` returns the content of other files, for
     openings and versions, by path relative to the folder of this file; None if a file does not
     exist. `code` identifies the installed players and games, for versions. `game` loads a game.
+    Raises TomlSyntaxError.
     """
-    spec, faults = read_leniently(text, where=where, files=files, code=code, game=game)
-    return _without_faults(spec, faults)
-
-
-def read_leniently(
-    text: str,
-    *,
-    where: str,
-    files: Files,
-    code: str = "",
-    game: Check[Game] = toml_table.game,
-) -> tuple[TournamentSpec, Faults]:
-    """Return the tournament with the valid values of the file, and defaults elsewhere; its faults.
-
-    So the caller can add faults. Raises TournamentSpecError for a text that is not TOML.
-    """
-    try:
-        values, faults = toml_table.load(text, where)
-    except TomlSyntaxError as error:
-        raise TournamentSpecError(str(error)) from None
+    values, faults = toml_table.load(text, where)
     return _checked(values, faults, _Sources(files, code, game)), faults
 
 
@@ -82,19 +60,10 @@ def of_values(
     files: Files = lambda path: None,
     code: str = "",
     game: Check[Game] = toml_table.game,
-) -> TournamentSpec:
-    """Return the tournament of the values of a file, without the file.
-
-    The faults have no places. Raises TournamentSpecError.
-    """
+) -> tuple[TournamentSpec, Faults]:
+    """Return the same as `read` for the values of a file; the faults have no places."""
     faults = Faults("", {})
-    return _without_faults(_checked(values, faults, _Sources(files, code, game)), faults)
-
-
-def _without_faults(spec: TournamentSpec, faults: Faults) -> TournamentSpec:
-    if faults.found:
-        raise TournamentSpecError(faults.text())
-    return spec
+    return _checked(values, faults, _Sources(files, code, game)), faults
 
 
 @dataclass(frozen=True)

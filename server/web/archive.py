@@ -17,7 +17,6 @@ from playout.protocol.tournament_spec import TournamentSpec
 from playout.ratings import leaderboard
 from playout.ratings.leaderboard import Leaderboard, LeaderboardEntry, RatingPoint
 from playout.server.model.records import StoredMatch
-from playout.server.storage.database import Revise
 from playout.server.storage.engine import first_line
 from playout.server.storage.local_tournaments import LocalReader
 from playout.server.storage.queries import Reader
@@ -32,6 +31,7 @@ from playout.server.storage.results import (
     ResultPage,
     TournamentRow,
 )
+from playout.server.storage.rows import ReadAnalysis, whole_analysis
 from playout.server.tournament.report import Report
 from playout.server.tournament.results import Results
 from playout.server.tournament.state import restore_tournament
@@ -110,9 +110,11 @@ class Archive:
         """The matches that ended last."""
         return self._read(lambda reader: reader.latest_matches(most), [])
 
-    def match(self, match: str, revise: Revise | None = None) -> Deferred[StoredMatch | None]:
-        """A match with its moves, each revised as it is read; None if it is not stored."""
-        return self._read(lambda reader: reader.match(match, revise), None)
+    def match(
+        self, match: str, read_analysis: ReadAnalysis | None = whole_analysis
+    ) -> Deferred[StoredMatch | None]:
+        """A match with its moves, None if it is not stored. See `Database.matches`."""
+        return self._read(lambda reader: reader.match(match, read_analysis), None)
 
     def players(self, page: int = 1, per_page: int = 50) -> Deferred[ResultPage[PlayerRow]]:
         """The players with an account; those who played last come first."""

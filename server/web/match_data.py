@@ -49,6 +49,8 @@ from playout.server.web.worker_pool import WorkUnavailable
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Analysis).decode
+_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
+_decode_pv = msgspec.json.Decoder(list[int]).decode
 
 #: The candidates and the moves of the pv that are shown; bots send about fifty candidates a move.
 #: With a net's policy there are more candidates, for the heat map on the board.
@@ -125,14 +127,15 @@ class _PlayedMove(NamedTuple):
 
 
 def match_data(stored: StoredMatch) -> MatchData:
-    """A stored match, without current clocks. Slow for many moves: a tenth of a second.
+    """A stored match read with `shortened`, without current clocks.
 
-    Raises Contradiction if the moves do not fit the rules of the game.
+    Slow for many moves: a tenth of a second. Raises Contradiction if the moves do not fit the
+    rules of the game.
     """
     stored = public(stored)
     replayed = replay(stored)
-    shown: Any = map(shortened, stored.moves)
-    moves = [_PlayedMove(m.action, m.seat, m.clocks, m.at, m.info) for m in shown]
+    read: Any = stored.moves
+    moves = [_PlayedMove(m.action, m.seat, m.clocks, m.at, m.info) for m in read]
     return _data(stored.started, replayed.game, replayed.states, moves, stored.ended)
 
 
@@ -143,7 +146,10 @@ def encoded(data: MatchData) -> bytes:
 
 
 def public(stored: StoredMatch) -> StoredMatch:
-    """A stored match as everybody may read it: while it runs, without its last analyses."""
+    """A stored match as everybody may read it: while it runs, without its last analyses.
+
+    It was read with `shortened` or `packed`.
+    """
     if stored.ended:
         return stored
     shown = len(stored.moves) - DELAY_PLIES
@@ -151,24 +157,20 @@ def public(stored: StoredMatch) -> StoredMatch:
     return structs.replace(stored, moves=tuple(moves))
 
 
-def _past(move: MovePlayed, shown: int) -> Analysis | None:
+def _past(move: MovePlayed, shown: int) -> Any:
     """The analysis of one of the first `shown` moves, without the moves expected after them."""
-    if move.info is None or move.ply >= shown:
+    packed_info: Any = move.info
+    if packed_info is None or move.ply >= shown:
         return None
-    given: Any = move.info
-    is_packed = isinstance(given, Raw)
-    info: Analysis = _decode(given) if is_packed else given
-    past = structs.replace(info, pv=info.pv[:DELAY_PLIES])
-    return _raw(past) if is_packed else past
+    fields = _decode_fields(packed_info)
+    if pv := fields.get("pv"):
+        fields["pv"] = Raw(_encode(_decode_pv(pv)[:DELAY_PLIES]))
+    return Raw(_encode(fields))
 
 
-def packed(move: MovePlayed) -> MovePlayed:
-    """A move with its analysis as JSON, which takes a tenth of the memory, and is written as is."""
-    return structs.replace(move, info=move.info and _raw(move.info))
-
-
-def _raw(info: Analysis) -> Any:
-    return Raw(_encode(info))
+def packed(stored: str, action: int) -> Raw:
+    """An analysis as it is stored, which takes a tenth of the memory, and is written as is."""
+    return Raw(stored)
 
 
 def unstored_match_data(room: MatchRoom) -> Callable[[], MatchData]:
@@ -231,22 +233,20 @@ def _position(
     )
 
 
-def shortened(move: MovePlayed) -> MovePlayed:
-    """A move with the part of its analysis that is shown, as JSON.
+def shortened(stored: str, action: int) -> Raw:
+    """The part of a stored analysis of a move that is shown, as JSON.
 
     It has a twentieth of the largest one, and gives the garbage collector nothing to visit: a
     collection holds the interpreter.
     """
-    info = move.info
-    if info is None or isinstance(info, Raw):
-        return move
+    info = _decode(stored)
     most = _CANDIDATES_WITH_POLICY if info.policy else _CANDIDATES
-    candidates = best_actions(info, most, move.action)
-    rounded = tuple((action, visits, round(win_rate, 4)) for action, visits, win_rate in candidates)
-    kept = {action for action, _, _ in rounded}
+    candidates = best_actions(info, most, action)
+    rounded = tuple((each, visits, round(win_rate, 4)) for each, visits, win_rate in candidates)
+    kept = {each for each, _, _ in rounded}
     policy = tuple(each for each in info.policy if each[0] in kept)
     short = structs.replace(info, pv=info.pv[:_PV_MOVES], actions=rounded, policy=policy)
-    return packed(structs.replace(move, info=short))
+    return Raw(_encode(short))
 
 
 def _numbers(info: Analysis) -> Analysis:

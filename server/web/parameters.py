@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import date
 
 from twisted.web import http
@@ -85,24 +85,22 @@ class Parameters:
     @property
     def game(self) -> str | None:
         """A game with its parameters, in canonical spelling."""
-        text = self._values.get("game")
-        return text if text is None else parse_game(text)
+        return self._parsed("game", parse_game)
 
     @property
     def player(self) -> str | None:
         """The name of a player of the matches."""
-        return self._name("player")
+        return self._parsed("player", parse_name)
 
     @property
     def opponent(self) -> str | None:
         """The name of the other player of the matches."""
-        return self._name("opponent")
+        return self._parsed("opponent", parse_name)
 
     @property
     def tournament(self) -> str | None:
         """The id of a tournament."""
-        text = self._values.get("tournament")
-        return text if text is None else parse_id(text)
+        return self._parsed("tournament", parse_id)
 
     def _day(self, name: str) -> str | None:
         text = self._values.get(name)
@@ -113,9 +111,9 @@ class Parameters:
         except ValueError as error:
             raise _bad_request(f"{name} must be a day such as 2026-11-22, not {text!r}") from error
 
-    def _name(self, name: str) -> str | None:
+    def _parsed(self, name: str, parse: Callable[[str], str]) -> str | None:
         text = self._values.get(name)
-        return text if text is None else parse_name(text)
+        return None if text is None else parse(text)
 
 
 def parse_game(text: str) -> str:

@@ -39,8 +39,21 @@ _MEDIA_TYPES = {
 }
 
 
-class Assets:
-    """Serves the files of `server/web/static` by name; no path leads to another folder."""
+class _NamedResponses:
+    """Serves responses by name; no path leads to another folder."""
+
+    _responses: dict[str, HttpResponse]
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """The response that the path names. Raises HttpError if there is none."""
+        response = self._responses.get("/".join(request.path))
+        if response is None:
+            raise HttpError(http.NOT_FOUND, "not found")
+        return response
+
+
+class Assets(_NamedResponses):
+    """Serves the files of `server/web/static`."""
 
     def __init__(self) -> None:
         self._responses = {
@@ -48,13 +61,6 @@ class Assets:
             for file in files("playout.server.web").joinpath("static").iterdir()
             if (media_type := _MEDIA_TYPES.get(PurePath(file.name).suffix))
         }
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        """The file that the path names. Raises HttpError if there is none."""
-        response = self._responses.get("/".join(request.path))
-        if response is None:
-            raise HttpError(http.NOT_FOUND, "not found")
-        return response
 
 
 def _response(name: str, body: bytes, media_type: str) -> HttpResponse:
@@ -64,7 +70,7 @@ def _response(name: str, body: bytes, media_type: str) -> HttpResponse:
     return cacheable_response(body, media_type, gzipped=packed, headers=headers)
 
 
-class ScriptTexts:
+class ScriptTexts(_NamedResponses):
     """Serves the texts of scripts at `CODE-VERSION.json`, which a cache never asks for again."""
 
     def __init__(self) -> None:
@@ -78,13 +84,6 @@ class ScriptTexts:
             for language in LANGUAGES.values()
             if language.is_translated
         }
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        """The texts of the language and the version. Raises HttpError."""
-        response = self._responses.get("/".join(request.path))
-        if response is None:
-            raise HttpError(http.NOT_FOUND, "not found")
-        return response
 
 
 # The scripts of a page, which a browser can fetch in parallel if it knows them.

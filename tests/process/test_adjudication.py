@@ -17,13 +17,13 @@ import pytest
 from playout import games, players
 from playout.commands.subprocesses import LogFolder, own_environment
 from playout.players import Limit
-from playout.players.prover import prover_process
-from playout.players.prover.prover_process import Proof, ProofFailure, Solver
+from playout.players.prover.prover_process import Solver
 from playout.protocol.messages import Adjudicate, Event, Fixture, Reason, Started, Update, Watch
+from playout.protocol.proofs import ProofAnswer, ProofRequest
 from playout.protocol.tournament_spec import Adjudication, Openings
 from playout.server.model.records import StoredMatch
 from playout.server.organizer import adjudicator
-from playout.server.organizer.adjudicator import Adjudicator, OpenMatches, ProofAnswer, ProofRequest
+from playout.server.organizer.adjudicator import Adjudicator, OpenMatches
 from support.commands import PATIENCE_S, run
 from support.hub_harness import HubHarness, MemoryClient
 from support.tournaments import (
@@ -147,7 +147,7 @@ def test_an_ending_is_proven(
 def test_what_is_not_proven_in_time_is_not_said() -> None:
     quick = Solver(0.01)
     for game in ("connect_four", "othello"):
-        assert quick.solve(prover_process.MatchPosition("m", game, ())) == Proof("m", 0, None)
+        assert quick.solve(ProofRequest("m", game, ())) == ProofAnswer("m", 0, None)
 
 
 @pytest.mark.parametrize(
@@ -180,8 +180,8 @@ def test_a_fault_of_a_game_is_no_fault_of_the_prover(monkeypatch: pytest.MonkeyP
         raise ZeroDivisionError
 
     monkeypatch.setattr(games, "load", faulty)
-    failure = Solver(1.0).solve(prover_process.MatchPosition("m", "nim", ()))
-    assert failure == ProofFailure("m", "ZeroDivisionError()")
+    failure = Solver(1.0).solve(ProofRequest("m", "nim", ()))
+    assert failure == ProofAnswer("m", error="ZeroDivisionError()")
 
 
 def test_of_what_waits_the_newest_position_of_each_match_counts() -> None:

@@ -265,11 +265,11 @@ def test_truth_counts_the_moves_that_preserve_the_value(tmp_path: Path) -> None:
     """`minimax` proves all positions of tic-tac-toe, and random moves preserve what chance does."""
     file = tmp_path / "result.json"
     code, output = bench(
-        *("truth", "--quick", "--games", "tic_tac_toe", "--seconds", "0.05"),
+        *("truth", "--quick", "--games", "tic_tac_toe", "--seconds", "5"),
         *("--players", "minimax random", "--json", str(file)),
     )
     assert code == 0, output
-    assert "0.05 s a move" in output
+    assert "5 s a move" in output
     (table,) = json.loads(file.read_text())["benchmarks"]["truth"]["tables"]
     (row,) = table["rows"]
     assert row["count"] == row["minimax"]["trials"] == 10

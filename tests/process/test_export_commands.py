@@ -15,6 +15,7 @@ from playout.server.cli.export_commands import export, import_
 from playout.server.export import jsonl, pgn, sgf
 from playout.server.model.records import Account, StoredMatch
 from playout.server.storage.queries import Reader
+from support.match_records import portable
 from support.stored_game import AT, LOST, PlayedGame
 
 
@@ -74,7 +75,7 @@ def test_what_was_exported_is_imported(tmp_path: Path) -> None:
     result = other.import_(str(file))
     assert result.exit_code == 0
     assert result.stderr == "playout-server: 1 match imported, 1 known before\n"
-    assert other.matches == [HEAP, jsonl.portable(STONES)]
+    assert other.matches == [HEAP, portable(STONES)]
 
 
 def test_rated_matches_count_for_accounts_with_the_names_of_their_players(tmp_path: Path) -> None:

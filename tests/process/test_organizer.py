@@ -21,11 +21,10 @@ import trustme
 
 from playout.protocol.codec import ADMINISTRATORS_FRAME
 from playout.protocol.tournament_spec import loads
-from playout.server.organizer import spec_file
 from playout.server.organizer.tournament_accounts import prepare_accounts
 from playout.server.storage import Database
 from support.commands import RunningServer, finish, run, running_server, start
-from support.organizer import SPEC, book_of_openings
+from support.organizer import SPEC, book_of_openings, read_file
 from support.raw_client import RawClient
 
 
@@ -169,7 +168,7 @@ def test_a_server_that_cannot_be_trusted_is_told_nothing(
 
 
 def test_a_book_of_thousands_of_openings_is_taken(spec_folder: Path, elsewhere: Elsewhere) -> None:
-    read = spec_file.read(book_of_openings(spec_folder, 20_000))
+    read = read_file(book_of_openings(spec_folder, 20_000))
     told = msgspec.to_builtins(read)
     server = elsewhere.server
     with RawClient(server.host, server.port) as zoe, RawClient(server.host, server.port) as ann:
@@ -194,7 +193,7 @@ def test_on_a_server_an_administrator_concludes_it(spec_folder: Path, elsewhere:
     token, server = elsewhere.tokens["Zoe"], elsewhere.server
     with RawClient(server.host, server.port) as zoe:
         zoe.hello("Zoe", token=token)
-        told = msgspec.to_builtins(spec_file.read(spec_folder / "SPEC.toml"))
+        told = msgspec.to_builtins(read_file(spec_folder / "SPEC.toml"))
         tournament = zoe.ask("create_tournament", spec=told)["tournament"]
         for name, code, why in (
             ("none", 1, "there is no tournament 'none'"),

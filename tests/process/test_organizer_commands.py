@@ -26,7 +26,7 @@ from playout.server.organizer.tournament_command import main
 from playout.server.storage import Database
 from playout.server.tournament.report import FORMATS
 from support.fixtures import spec
-from support.organizer import SPEC, book_of_openings, database_option, invoke
+from support.organizer import SPEC, book_of_openings, database_option, invoke, read_file
 
 
 def test_help_has_examples_for_every_subcommand() -> None:
@@ -281,7 +281,7 @@ def test_one_that_is_abandoned_is_concluded_where_no_server_is(tmp_path: Path) -
 
 
 def test_changed_entrants_do_not_go_on(spec_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _store(spec_folder, spec_file.read(spec_folder / "SPEC.toml"))
+    _store(spec_folder, read_file(spec_folder / "SPEC.toml"))
     (spec_folder / "bot.txt").write_text("another bot")
     monkeypatch.chdir(spec_folder)
     for more in ([], ["--spec", "SPEC.toml"]):
@@ -292,7 +292,7 @@ def test_changed_entrants_do_not_go_on(spec_folder: Path, monkeypatch: pytest.Mo
 
 
 def test_another_file_is_not_taken_for_the_tournaments_own(spec_folder: Path) -> None:
-    _store(spec_folder, spec_file.read(spec_folder / "SPEC.toml"))
+    _store(spec_folder, read_file(spec_folder / "SPEC.toml"))
     (spec_folder / "SPEC.toml").write_text(SPEC.replace("rounds = 5", "rounds = 6"))
     refused = invoke(
         "resume", "--spec", str(spec_folder / "SPEC.toml"), *database_option(spec_folder)

@@ -1,6 +1,7 @@
 """Puzzles have one winning move: by minimax and, independently of it, by a tree search.
 
-The second search is OpenSpiel's with OpenSpiel's rules, where it has the game.
+The second search is OpenSpiel's with OpenSpiel's rules, where it has the game. Timed puzzles have
+one move that wins within their turns: by a search of all moves, also with OpenSpiel's rules.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from support import scale
 from testbed.openspiel import is_shared, mcts, position
 
 SHIPPED = shipped_puzzles()
-GAMES = sorted({each.game for each in SHIPPED})
+PROVEN = [each for each in SHIPPED if not each.timed]
+TIMED = [each for each in SHIPPED if each.timed]
+GAMES = sorted({each.game for each in PROVEN})
 #: Puzzles, and games with some.
 COUNT, KINDS = 100, 12
 #: More than the puzzles were found with.
@@ -34,7 +37,7 @@ Solver = Callable[[Sequence[int]], int]
 
 def of(game: str) -> list[Puzzle]:
     """One puzzle of a game, all with --slow."""
-    found = [each for each in SHIPPED if each.game == game]
+    found = [each for each in PROVEN if each.game == game]
     return found if scale.slow else found[-1:]
 
 
@@ -108,7 +111,7 @@ def winning_moves(puzzle: Puzzle, actions: Sequence[int], winner: Solver) -> lis
 
 
 def test_there_are_enough_different_puzzles() -> None:
-    assert len(SHIPPED) >= COUNT
+    assert len(PROVEN) >= COUNT
     assert len(GAMES) >= KINDS
     assert len({each.id for each in SHIPPED}) == len(SHIPPED)
 
@@ -155,6 +158,138 @@ def test_a_win_takes_two_turns_at_least() -> None:
             before, state = mover, game.next_state(state, action)
         assert game.winner(state) == solver
         assert turns == puzzle.turns >= 2
+
+
+# Timed puzzles.
+
+
+class OurPosition:
+    """A position by the rules of Playout; `winner` is None while the game goes on."""
+
+    def __init__(self, game: Game, state: State) -> None:
+        self._game, self._state = game, state
+        self.winner = game.winner(state) or None
+        self.mover = 0 if self.winner else game.current_player(state)
+        self.legal = [] if self.winner else list(game.legal_actions(state))
+
+    def after(self, action: int) -> OurPosition:
+        return OurPosition(self._game, self._game.next_state(self._state, action))
+
+
+class SharedPosition:
+    """The same by the rules of OpenSpiel, in which the first to move may be player 0 or 1."""
+
+    def __init__(self, state: pyspiel.State, first: int) -> None:
+        self._state, self._first = state, first
+        is_over = state.is_terminal()
+        points = state.returns()[first] if is_over else 0
+        self.winner = (1 if points > 0 else 2 if points < 0 else TIE) if is_over else None
+        self.mover = 0 if is_over else 1 if state.current_player() == first else 2
+        self.legal = state.legal_actions() if not is_over else []
+
+    def after(self, action: int) -> SharedPosition:
+        return SharedPosition(self._state.child(action), self._first)
+
+
+AnyPosition = OurPosition | SharedPosition
+
+
+def position_of(spec: str, actions: Sequence[int]) -> AnyPosition:
+    if is_shared(spec):
+        first: int = position(spec, []).current_player()
+        return SharedPosition(position(spec, actions), first)
+    game = games.load(spec)
+    return OurPosition(game, after(game, actions))
+
+
+def wins_within(position: AnyPosition, solver: int, turns: int) -> bool:
+    """Whether a player wins within so many turns of its own, whatever the opponent plays."""
+    if position.winner is not None or not turns:
+        return position.winner == solver
+    results = (
+        wins_within(then, solver, turns - (position.mover == solver != then.mover))
+        for then in map(position.after, position.legal)
+    )
+    return any(results) if position.mover == solver else all(results)
+
+
+def timed_moves(puzzle: Puzzle, actions: Sequence[int], turns: int) -> list[int]:
+    """The moves after all these actions that win for the solver within so many turns."""
+    game = games.load(puzzle.game)
+    solver = game.current_player(after(game, puzzle.actions))
+    now, found = position_of(puzzle.game, actions), []
+    for action in now.legal:
+        then = now.after(action)
+        if wins_within(then, solver, turns - (then.mover != solver)):
+            found.append(action)
+    return found
+
+
+def cost(puzzle: Puzzle) -> int:
+    game = games.load(puzzle.game)
+    return len(game.legal_actions(after(game, puzzle.actions))) ** puzzle.turns
+
+
+def timed(slow: int, quick: int) -> list[Puzzle]:
+    """The timed puzzles that are searched in seconds: one of each game, all with --slow."""
+    chosen = sorted(
+        (each for each in TIMED if cost(each) < (slow if scale.slow else quick)), key=cost
+    )
+    return chosen if scale.slow else list({each.game: each for each in reversed(chosen)}.values())
+
+
+@pytest.mark.parametrize(
+    "puzzle", timed(3_000_000, 2_000), ids=lambda each: f"{each.game} {each.id}"
+)
+def test_one_move_of_a_timed_puzzle_wins_within_its_turns(puzzle: Puzzle) -> None:
+    assert timed_moves(puzzle, puzzle.actions, puzzle.turns) == [puzzle.solution[0].action]
+    assert timed_moves(puzzle, puzzle.actions, puzzle.turns - 1) == []
+    check_timed(puzzle, puzzle.actions, puzzle.solution, puzzle.turns)
+
+
+def check_timed(
+    puzzle: Puzzle, actions: Sequence[int], moves: Sequence[WinningMove], turns: int
+) -> None:
+    """All moves that win in time are in the solution, and each leads to the win."""
+    assert sorted(each.action for each in moves) == timed_moves(puzzle, actions, turns)
+    game = games.load(puzzle.game)
+    solver = game.current_player(after(game, puzzle.actions))
+    for each in moves:
+        reached = [*actions, each.action, *each.replies]
+        if each.then:
+            check_timed(puzzle, reached, each.then, turns - bool(each.replies))
+        else:
+            assert game.winner(after(game, reached)) == solver
+
+
+def test_games_of_many_moves_have_timed_puzzles() -> None:
+    assert {"breakthrough", "checkers", "chess", "draughts", "lines_of_action"} <= {
+        each.game for each in TIMED
+    }
+
+
+def test_a_match_with_a_proven_puzzle_has_no_timed_one() -> None:
+    """Fool's mate has none either: there is no second turn."""
+    finder = PuzzleFinder(games.load("chess"))
+    assert finder.find(chess_moves("f3 e5 g4 Qh4#")) is None
+    # Legal's mate: after 5... Bxd1 6.Bxf7+ wins within two turns, and nothing else does.
+    found = finder.find(chess_moves("e4 e5 Nf3 d6 Bc4 Bg4 Nc3 g6 Nxe5 Bxd1 Bxf7+ Ke7 Nd5#"))
+    finder.close()
+    assert found is not None
+    assert (len(found.actions), found.turns, found.timed) == (10, 2, True)
+    assert main_line(found.solution) == tuple(
+        chess_moves("e4 e5 Nf3 d6 Bc4 Bg4 Nc3 g6 Nxe5 Bxd1 Bxf7+ Ke7 Nd5#")[10:]
+    )
+
+
+def chess_moves(text: str) -> list[int]:
+    game = games.load("chess")
+    state, actions = game.initial_state(), list[int]()
+    for name in text.split():
+        legal = game.legal_actions(state)
+        actions.append(next(each for each in legal if game.action_name(state, each) == name))
+        state = game.next_state(state, actions[-1])
+    return actions
 
 
 # The finder.

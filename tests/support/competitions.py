@@ -75,6 +75,18 @@ def handed_in(submissions: Submissions, team: str, at: float | None = None) -> S
     return submissions.add(upload, account=team, team=team, file="bot.py", at=at or time.time())
 
 
+def processes_of(folder: Path) -> list[int]:
+    """Return the processes whose words name a folder, or that run there."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and not is_gone(int(entry.name)):
+            with contextlib.suppress(OSError):
+                said = (entry / "cmdline").read_text(errors="replace")
+                if str(folder) in said + os.readlink(entry / "cwd"):
+                    found.append(int(entry.name))
+    return found
+
+
 @dataclass
 class Cup:
     """A competition, its database with accounts, and the port of its pages."""
@@ -85,6 +97,8 @@ class Cup:
     clock: str = "20+5"
     name: str = "cup"
     game: str = "nim"
+    #: Further options of the server.
+    options: tuple[str, ...] = ()
     #: The file of another competition of the same server.
     also: Path | None = None
     changed: dict[str, Any] = field(default_factory=dict)
@@ -124,6 +138,7 @@ class Cup:
             *("--database", self.database, "--competition", str(self.file)),
             *("--competition-http", f"127.0.0.1:{self.port}", "--port", str(self.server_port)),
             *("--warm", "nim"),
+            *self.options,
             *(("--competition", str(self.also)) if self.also else ()),
         )
         changed = {
@@ -189,18 +204,8 @@ class Cup:
             return list(database.execute(PLAYED))
 
     def processes(self) -> list[int]:
-        """Return the processes that were started for submissions.
-
-        Their words name the folder of the competition, or they run there.
-        """
-        found = []
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdecimal() and not is_gone(int(entry.name)):
-                with contextlib.suppress(OSError):
-                    said = (entry / "cmdline").read_text(errors="replace")
-                    if str(self.folder / self.name) in said + os.readlink(entry / "cwd"):
-                        found.append(int(entry.name))
-        return found
+        """Return the processes that were started for submissions."""
+        return processes_of(self.folder / self.name)
 
     def host(self) -> int:
         """Return the process of the competitions, a child of the server."""

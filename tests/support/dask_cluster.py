@@ -22,6 +22,8 @@ _ENVIRONMENT = {
     "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
     "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "10s",
 }
+#: The modules of the processes of entrants, and of bots on the ladder of a competition.
+_ENTRANTS = ("playout.players.client.player_command", "playout.competition.cluster.pair_process")
 
 
 class DaskCluster:
@@ -86,16 +88,12 @@ class DaskCluster:
         """Note the processes of entrants that run."""
         workers = (*self.workers, *self._left)
         here = [child for worker in workers for child in children(worker.pid)]
-        self.entrants.update(
-            each for each in here if runs(each, "playout.players.client.player_command")
-        )
+        self.entrants.update(filter(_is_entrant, here))
 
     def entrants_left(self) -> list[int]:
         """The processes of entrants that still run, of those that were ever seen."""
         self.see_entrants()
-        return [
-            each for each in self.entrants if runs(each, "playout.players.client.player_command")
-        ]
+        return list(filter(_is_entrant, self.entrants))
 
     def stop(self) -> None:
         """Kill the processes that still run."""
@@ -115,6 +113,10 @@ class DaskCluster:
     def _kill(self, process: Command) -> None:
         process.kill()
         process.communicate()
+
+
+def _is_entrant(process: int) -> bool:
+    return any(runs(process, each) for each in _ENTRANTS)
 
 
 def wait_for_workers(cluster: DaskCluster, number: int) -> None:

@@ -8,9 +8,13 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
+from playout.commands.toml_table import TomlSyntaxError
 from playout.protocol.messages import Tournament
+from playout.protocol.tournament_spec import TournamentSpec
+from playout.protocol.versions import files_in, installed
 from playout.server.organizer.progress import TournamentProgress
 from playout.server.organizer.tournament_command import main
+from playout.server.tournament import spec_parser
 from support.fixtures import spec
 
 SPEC = """\
@@ -28,6 +32,26 @@ name = "Bob"
 """
 #: The first pair of a tournament.
 KEY = (1, 1, 1)
+
+
+class SpecFaults(ValueError):
+    """The faults of a specification file, a line for each."""
+
+
+def read(text: str, **options: Any) -> TournamentSpec:
+    """Return the tournament of a text. Raises SpecFaults."""
+    try:
+        found, faults = spec_parser.read(text, **options)
+    except TomlSyntaxError as error:
+        raise SpecFaults(str(error)) from None
+    if faults.found:
+        raise SpecFaults(faults.text())
+    return found
+
+
+def read_file(path: Path) -> TournamentSpec:
+    """Return the tournament of a file, whose entrants are not checked."""
+    return read(path.read_text(), files=files_in(path.parent), code=installed())
 
 
 def invoke(*arguments: str) -> Result:

@@ -9,6 +9,7 @@ whatever parameters: see `Game.family`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from playout import games
 from playout.protocol.analyst import AnalysisOrder, AnalysisReport
@@ -90,7 +91,7 @@ class Analyses:
         order = AnalysisOrder(
             self._context.new_id(), game, request.moves, bot.player, seconds, request.played
         )
-        timer = self._context.timers.new(lambda now: self._time_is_up(analysis))
+        timer = self._context.timers.new(partial(self._time_is_up, order.analysis))
         analysis = _Analysis(session, bot.name, order, timer)
         place = len(self._waiting) + (len(self._running) >= policy.analyses)
         self._waiting[order.analysis] = analysis
@@ -100,7 +101,7 @@ class Analyses:
     @handles(StopAnalysis)
     def stop_analysis(self, request: StopAnalysis, origin: RequestContext) -> None:
         """End an analysis of the session; one that is already over is no error."""
-        analysis = self._waiting.get(request.analysis) or self._running.get(request.analysis)
+        analysis = self._find(request.analysis)
         if analysis and analysis.session is origin.session:
             self._end(analysis, "")
         self._context.send_to(origin.session, Ok(re=request.id))
@@ -195,7 +196,12 @@ class Analyses:
             at = analysis.reported_at + (TURN_S if self._waiting else seconds + LATE_AFTER_REPORT_S)
         analysis.timer.set(max(at, now))
 
-    def _time_is_up(self, analysis: _Analysis) -> None:
+    def _find(self, analysis: str) -> _Analysis | None:
+        return self._waiting.get(analysis) or self._running.get(analysis)
+
+    def _time_is_up(self, analysis_id: str, now: float) -> None:
+        analysis = self._find(analysis_id)
+        assert analysis is not None
         if self._waiting:
             self._end(analysis, f"others wait: each analysis has {TURN_S:g} seconds")
         else:

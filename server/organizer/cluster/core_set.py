@@ -126,9 +126,7 @@ class CoreSet:
         self._fields = {"core_set": number, "run": secrets.token_hex(8)}
         self._log_event = log_event
         self._logs = LogFolder()
-        more = {"PLAYOUT_CORE_SET": str(number), **job.variables}
-        if authority := more.get("PLAYOUT_CA"):
-            more["PLAYOUT_CA"] = str(folder / authority)
+        more = {"PLAYOUT_CORE_SET": str(number), **job.variables_in(folder)}
         start = starter(job.spec, folder, job.address, job.tournament, job.tokens, more)
         self._supervisor = Supervisor(
             job.spec.entrants, start, self._logs, self._show, self._withdraw

@@ -55,6 +55,13 @@ class ClusterJob:
         files = {path: replace(file, content=b"") for path, file in self.files.items()}
         return replace(self, files=files, spec=replace(self.spec, openings=Openings()))
 
+    def variables_in(self, folder: Path) -> dict[str, str]:
+        """Return the variables for processes, after `write_files` has written into a folder."""
+        variables = dict(self.variables)
+        if authority := variables.get("PLAYOUT_CA"):
+            variables["PLAYOUT_CA"] = str(folder / authority)
+        return variables
+
     def write_files(self, folder: Path) -> None:
         """Write the files into a folder. Raises OSError."""
         for path, file in self.files.items():

@@ -159,7 +159,7 @@ def _faults(answer: WorkerAnswer, job: ClusterJob, began: float, ended: float) -
         host, port = job.address
         yield (
             f"it cannot connect to the server at {host}:{port} ({answer.unreachable}): use a "
-            "server that it can reach, --server HOST:PORT"
+            "server that it can reach, by --server HOST:PORT or [cluster] of a competition"
         )
     if not began - _CLOCK_S <= answer.time <= ended + _CLOCK_S:
         minutes = (answer.time - (began + ended) / 2) / 60

@@ -2,108 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
 from playout.cluster.cluster_options import dask_option
 from playout.commands.connect_options import server_option
+from playout.commands.options import combined
 from playout.server.cli.server_options import http_address, tournaments_database
 from playout.server.organizer.local_server import HOST, USUAL_HTTP
 
-F = TypeVar("F", bound=Callable[..., Any])
+#: Add `--database` to a command.
+database_option = click.option(
+    "--database",
+    metavar="URL",
+    default=tournaments_database,
+    help="The database of tournaments: sqlite:////path/file.db or "
+    "postgresql+psycopg://user@host/db.  [default: tournaments.db in your data folder, "
+    "beside the playout.db of a playout-server]",
+)
 
 
-def database_option(command: F) -> F:
-    """Add `--database` to a command."""
-    return click.option(
-        "--database",
-        metavar="URL",
-        default=tournaments_database,
-        help="The database of tournaments: sqlite:////path/file.db or "
-        "postgresql+psycopg://user@host/db.  [default: tournaments.db in your data folder, "
-        "beside the playout.db of a playout-server]",
-    )(command)
+#: Add the argument `SPEC.toml` to a command, as `file`.
+spec_argument = click.argument(
+    "file", metavar="SPEC.toml", type=click.Path(path_type=Path, dir_okay=False)
+)
 
 
-def spec_argument(command: F) -> F:
-    """Add the argument `SPEC.toml` to a command, as `file`."""
-    kind = click.Path(path_type=Path, dir_okay=False)
-    return click.argument("file", metavar="SPEC.toml", type=kind)(command)
-
-
-def remote_server_options(command: F) -> F:
-    """Add `--server`, `--name` and the options of TLS: a running server, and the account there."""
-    for option in (
-        click.option(
-            "--name",
-            default="organizer",
-            show_default=True,
-            help="With --server: the name of an administrator's account there; its token is read "
-            "from the environment variable PLAYOUT_TOKEN.",
-        ),
-        server_option("Use this running server, instead of a local one and its database."),
-    ):
-        command = option(command)
-    return command
-
-
-def server_options(command: F) -> F:
-    """Add the options about the server that plays the tournament, running or local."""
-    for option in reversed(
-        (
-            remote_server_options,
-            dask_option("Start the entrants"),
-            click.option(
-                "--host",
-                metavar="ADDRESS",
-                default=HOST,
-                show_default=True,
-                callback=_reachable,
-                help="Address of this machine on which the local server listens. If other "
-                "machines reach it, it uses TLS, with a certificate made for it: for the workers "
-                "of a cluster.",
-            ),
-            click.option(
-                "--port",
-                default=0,
-                type=click.IntRange(0, 65535),
-                help="Port of the local server, for entrants that log in by themselves.  "
-                "[default: any free port]",
-            ),
-            click.option(
-                "--http",
-                metavar="HOST:PORT",
-                default=USUAL_HTTP,
-                callback=http_address,
-                help="Address of the local server's web pages, or none.  "
-                f"[default: {USUAL_HTTP}, or another port if that is in use]",
-            ),
-            click.option(
-                "--stay",
-                is_flag=True,
-                help="When the tournament is over, keep the local server and its web pages "
-                "running until Ctrl-C.",
-            ),
-            click.option(
-                "--pgn",
-                metavar="FILE",
-                type=click.Path(path_type=Path, dir_okay=False),
-                help="Append each match to this file when it ends, as PGN; also after a "
-                "resumption, each match once. Not with --server.",
-            ),
-            click.option(
-                "--jsonl",
-                metavar="FILE",
-                type=click.Path(path_type=Path, dir_okay=False),
-                help="The same as JSON Lines, with clocks and analyses.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+#: Add `--server`, `--name` and the options of TLS: a running server, and the account there.
+remote_server_options = combined(
+    server_option("Use this running server, instead of a local one and its database."),
+    click.option(
+        "--name",
+        default="organizer",
+        show_default=True,
+        help="With --server: the name of an administrator's account there; its token is read "
+        "from the environment variable PLAYOUT_TOKEN.",
+    ),
+)
 
 
 def _reachable(context: click.Context, parameter: click.Parameter, host: str) -> str:
@@ -113,3 +49,54 @@ def _reachable(context: click.Context, parameter: click.Parameter, host: str) ->
             "machines reach this one"
         )
     return host
+
+
+#: Add the options about the server that plays the tournament, running or local.
+server_options = combined(
+    remote_server_options,
+    dask_option("Start the entrants"),
+    click.option(
+        "--host",
+        metavar="ADDRESS",
+        default=HOST,
+        show_default=True,
+        callback=_reachable,
+        help="Address of this machine on which the local server listens. If other "
+        "machines reach it, it uses TLS, with a certificate made for it: for the workers "
+        "of a cluster.",
+    ),
+    click.option(
+        "--port",
+        default=0,
+        type=click.IntRange(0, 65535),
+        help="Port of the local server, for entrants that log in by themselves.  "
+        "[default: any free port]",
+    ),
+    click.option(
+        "--http",
+        metavar="HOST:PORT",
+        default=USUAL_HTTP,
+        callback=http_address,
+        help="Address of the local server's web pages, or none.  "
+        f"[default: {USUAL_HTTP}, or another port if that is in use]",
+    ),
+    click.option(
+        "--stay",
+        is_flag=True,
+        help="When the tournament is over, keep the local server and its web pages "
+        "running until Ctrl-C.",
+    ),
+    click.option(
+        "--pgn",
+        metavar="FILE",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="Append each match to this file when it ends, as PGN; also after a "
+        "resumption, each match once. Not with --server.",
+    ),
+    click.option(
+        "--jsonl",
+        metavar="FILE",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="The same as JSON Lines, with clocks and analyses.",
+    ),
+)

@@ -15,7 +15,6 @@ from playout.server.tournament.formats.core.format import (
     Format,
     absent,
     encounter,
-    finished,
     left_out,
 )
 from playout.server.tournament.formats.core.matching import maximum_matching
@@ -169,15 +168,15 @@ def _after(
 
 
 def _paired_off(past: PreviousRounds) -> _Steps[Pairings]:
-    """Return the same as `pair_off`, in steps; remembered, as each schedule repeats the rounds."""
+    """Return the same as `pair_off`; remembered, as each schedule repeats the rounds."""
     if (known := _remembered.get(past)) is None:
         if len(_remembered) >= MOST_REMEMBERED:
             _remembered.clear()
-        known = _remembered[past] = yield from _pairing(past)
+        known = _remembered[past] = yield from pair_off(past)
     return known
 
 
-def pair_off(past: PreviousRounds) -> Pairings:
+def pair_off(past: PreviousRounds) -> _Steps[Pairings]:
     """Return the pairings of a round, the first mover first, and the entrant with a bye.
 
     Entrants are ranked by points, and among equals as they are listed. If their number is odd, the
@@ -190,10 +189,6 @@ def pair_off(past: PreviousRounds) -> Pairings:
 
     While no entrant is withdrawn, none has a second bye before each has had one.
     """
-    return finished(_pairing(past))
-
-
-def _pairing(past: PreviousRounds) -> _Steps[Pairings]:
     present = (one for one in range(len(past.points)) if one not in past.withdrawn)
     rest = sorted(present, key=lambda one: -past.points[one])
     idle: list[int] = []

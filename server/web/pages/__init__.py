@@ -7,7 +7,6 @@ from playout.server.web.archive import Archive
 from playout.server.web.http import Handler
 from playout.server.web.match_data import MatchLookup
 from playout.server.web.pages import (
-    admin,
     embed,
     games,
     ladders,
@@ -15,10 +14,9 @@ from playout.server.web.pages import (
     matches,
     players,
     puzzles,
-    seeks,
     tournaments,
 )
-from playout.server.web.pages.source import PageSource, page_handler
+from playout.server.web.pages.source import PageSource, page_handler, plain_page
 from playout.server.web.site import exact_path
 
 
@@ -37,9 +35,10 @@ def pages(
         "tournaments": page_handler(source, tournaments.index, tournaments.item),
         "ladders": page_handler(source, ladders.index, ladders.item),
         "embed": page_handler(source, embed.item),
-        "seeks": page_handler(source, seeks.item),
-        "admin": exact_path(page_handler(source, admin.index)),
-        "invite": exact_path(page_handler(source, admin.invitation)),
+        "seeks": page_handler(source, lobby.seek),
+        # Pages without data: their scripts ask the server, which checks each request.
+        "admin": exact_path(page_handler(source, plain_page("admin.html"))),
+        "invite": exact_path(page_handler(source, plain_page("invite.html"))),
         "puzzles": page_handler(source, puzzles.index, puzzles.item),
         "games": page_handler(source, games.index, games.item),
     }

@@ -1,4 +1,4 @@
-"""The lobby: players, open seeks, running matches and the latest results."""
+"""The lobby: players, seeks, running matches and the latest results; and the links to seeks."""
 
 from __future__ import annotations
 
@@ -56,3 +56,9 @@ def _results(overview: Overview, stored: Sequence[MatchRow]) -> Sequence[Outcome
     }
     older = (each for each in stored if each.match not in latest)
     return [*latest.values(), *older][:RESULTS]
+
+
+async def seek(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """The page of a link to a seek, whose script accepts it; it may be open later."""
+    found = source.hub.lobby.get("/".join(request.path))
+    return await source.render("seek.html", request.language, seek=found and found.to_message())

@@ -35,7 +35,6 @@ from playout.server.web.match_data import (
     encoded,
     packed,
     public,
-    shortened,
 )
 from playout.server.web.pages.source import PageSource, render_page
 from playout.server.web.parameters import Parameters, parse_id
@@ -131,8 +130,7 @@ async def _download(archive: Archive, name: str) -> HttpResponse:
         names = ", ".join(f"{match}.{each}" for each in FORMATS)
         raise HttpError(http.NOT_FOUND, f"unknown format; the files of a match are {names}")
     format_, media_type = FORMATS[suffix]
-    revise = packed if format_ == "jsonl" else shortened
-    stored = await archive.match(parse_id(match), revise)
+    stored = await archive.match(parse_id(match), packed if format_ == "jsonl" else None)
     if stored is None:
         raise HttpError(http.NOT_FOUND, f"there is no match {match!r}, or it is not stored yet")
     headers = {"Content-Disposition": f'attachment; filename="{match}.{suffix}"'}

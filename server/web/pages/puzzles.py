@@ -55,6 +55,7 @@ class PuzzleState(Struct, frozen=True, kw_only=True):
     start: tuple[int, ...]
     solver: Seat
     turns: int
+    timed: bool
     match: str | None
     state: Literal["open", "wrong", "solved"]
     positions: tuple[PositionData, ...]
@@ -165,6 +166,7 @@ def puzzle_state(puzzle: Puzzle, moves: list[int], *, with_solution: bool = Fals
         start=tuple(map(int, game.view(states[0]).cells)),
         solver=_seat(game.current_player(states[first])),
         turns=puzzle.turns,
+        timed=puzzle.timed,
         match=puzzle.match,
         state="wrong" if tried.then is None else "open" if is_open else "solved",
         positions=tuple(

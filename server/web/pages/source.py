@@ -136,6 +136,15 @@ def render_page(
     return compressed(HttpResponse(body, status, HTML, headers=VARIES))
 
 
+def plain_page(template: str) -> Page:
+    """A page of a template without data."""
+
+    async def page(source: PageSource, request: HttpRequest) -> HttpResponse:
+        return await source.render(template, request.language)
+
+    return page
+
+
 def page_handler(source: PageSource, index: Page, item: Page | None = None) -> Handler:
     """A handler that calls `index` for a path itself, and `item` for paths below it."""
 

@@ -152,11 +152,6 @@ export class BoardView {
     this.#arrows.replaceChildren(...arrows.map(([from, to, share]) => this.#arrow(from, to, share)));
   }
 
-  /** Does one of the cells have the focus of the keyboard? */
-  get hasFocus() {
-    return this.#svg.contains(document.activeElement);
-  }
-
   // Drawn once.
 
   #build() {

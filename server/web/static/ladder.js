@@ -7,10 +7,9 @@ import { ServerConnection } from "./server_connection.js";
 
 const { game } = document.getElementById("ladder").dataset;
 
-const boards = new RunningBoards(() => {});
-const ladder = new RefreshedSection("ladder", () => boards.fill(ladder.element));
 const connection = new ServerConnection({ onEvent: receive, onState: showConnectionStatus });
-boards.connection = connection;
+const boards = new RunningBoards(connection);
+const ladder = new RefreshedSection("ladder", () => boards.fill(ladder.element));
 boards.fill(ladder.element);
 
 function receive(event) {

@@ -202,11 +202,17 @@ class PuzzlePage {
   }
 
   #text() {
-    const { state, positions } = this.#state;
-    if (state === "wrong") return gettext("%(move)s does not win.", { move: positions.at(-1).view.name });
+    const { state, positions, timed, turns } = this.#state;
+    if (state === "wrong") {
+      const move = positions.at(-1).view.name;
+      if (!timed) return gettext("%(move)s does not win.", { move });
+      return ngettext("%(move)s does not win within %(num)s turn.", "%(move)s does not win within %(num)s turns.", turns, { move });
+    }
     if (this.#isShown) return gettext("The solution.");
     if (state === "solved") return gettext("Solved.");
-    return this.#moves.length ? gettext("Right. Go on.") : gettext("Find the only move that wins.");
+    if (this.#moves.length) return gettext("Right. Go on.");
+    if (!timed) return gettext("Find the only move that wins.");
+    return ngettext("Find the move that wins within %(num)s turn.", "Find the move that wins within %(num)s turns.", turns);
   }
 
   /** The first attempt is over after these moves: it counts for the ratings. */

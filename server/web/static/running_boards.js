@@ -5,16 +5,10 @@ import { newBoard } from "./text_board.js";
 /** Draws the matches of the elements with `data-match` in a section, over a ServerConnection. */
 export class RunningBoards {
   #boards = new Map(); // from a match to {element, boardView}
-  #connection = null;
-  #onEnded;
+  #connection;
 
-  /** `onEnded` is called when one of the matches has ended. */
-  constructor(onEnded) {
-    this.#onEnded = onEnded;
-  }
-
-  /** The connection, to be set first; its events go to `receive`. */
-  set connection(connection) {
+  /** The events of `connection` go to `receive`. */
+  constructor(connection) {
     this.#connection = connection;
   }
 
@@ -52,7 +46,6 @@ export class RunningBoards {
       board.boardView = newBoard(board.element, event.board, { small: true });
     }
     if (event.view) board.boardView?.show(event.view);
-    if (event.type === "ended") this.#onEnded();
   }
 
   #watch(match) {

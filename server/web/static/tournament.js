@@ -14,12 +14,11 @@ const POLL_MS = 5000;
 
 const { tournament } = document.querySelector("[data-tournament]").dataset;
 
-const boards = new RunningBoards(() => {});
+const connection = new ServerConnection({ onEvent: receive, onState: showConnectionStatus });
+const boards = new RunningBoards(connection);
 const progress = new RefreshedSection("progress", () => boards.fill(progress.element));
 const tables = new RefreshedSection("tables");
-const connection = new ServerConnection({ onEvent: receive, onState: showConnectionStatus });
 let polling = null;
-boards.connection = connection;
 boards.fill(progress.element);
 
 function receive(event) {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -275,3 +277,19 @@ def test_an_address_has_not_too_many_analyses_an_hour() -> None:
     assert isinstance(error, Error)
     assert error.code is Code.RATE_LIMITED
     assert error.text.startswith("your address may have 2 positions analysed an hour, and has; try")
+
+
+def test_an_analysis_that_is_over_keeps_no_session() -> None:
+    harness = host()
+    gc.disable()
+    try:
+        ann = harness.client("Ann")
+        (session,) = map(weakref.ref, harness.hub.registry.sessions.values())
+        ann.ask(ASKED, AnalysisQueued)
+        analysis = the_analysis(harness)
+        ann.hang_up()
+        harness.report(analysis)
+        harness.wait(600)
+        assert session() is None
+    finally:
+        gc.enable()

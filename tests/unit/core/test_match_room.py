@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+import weakref
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -21,6 +23,14 @@ from playout.protocol.messages import (
 from playout.server.runtime import scheduler
 from playout.server.runtime.scheduler import LoopScheduler
 from support.hub_harness import WON, HubHarness, MemoryClient, play, sit_down
+
+
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    """Objects are freed by their last reference alone."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 class WatchedMatch(HubHarness):
@@ -269,3 +279,19 @@ def test_a_match_that_has_ended_tells_no_count() -> None:
     bob.say(Resign(match=match))
     harness.wait(5.0)
     assert not ann.heard(SpectatorCount)
+
+
+@pytest.mark.usefixtures("no_collector")
+def test_an_ended_match_and_its_sessions_are_freed_at_once() -> None:
+    harness = WatchedMatch()
+    rooms, sessions = harness.hub.rooms, harness.hub.registry.sessions
+    kept = [weakref.ref(each) for each in (*rooms.values(), *sessions.values())]
+    assert len(kept) == 5
+    harness.play(2)
+    harness.rest()
+    harness.ann.ask(Resign(match=harness.match), Ended)
+    for client in (harness.ann, harness.bob, harness.eve, harness.zoe):
+        client.hang_up()
+    harness.rest()
+    harness.wait(600)
+    assert [each() for each in kept] == [None] * 5

@@ -36,6 +36,7 @@ from playout.server.export import jsonl
 from playout.server.export.replay import replay
 from playout.server.model.records import Record, StoredMatch
 from support.hub_harness import HubHarness, MemoryClient, match_between
+from support.match_records import portable
 from support.restarts import kept_of, restarted
 from support.scale import repetitions
 
@@ -227,7 +228,7 @@ class OffersModel:
         self.check()
         stored = self.stored()
         assert stored.ended
-        assert jsonl.read(jsonl.write(stored)) == jsonl.portable(stored)
+        assert jsonl.read(jsonl.write(stored)) == portable(stored)
 
 
 @given(

@@ -23,6 +23,7 @@ from playout.protocol.messages import ClockState, Reason
 from playout.server.export import FORMATS, jsonl, pgn, sgf, writer
 from playout.server.export.replay import Contradiction, replay
 from playout.server.model.records import LadderMatch, MatchEnded, StoredMatch
+from support.match_records import portable
 from support.scale import repetitions
 from support.stored_game import AT, LOST, PlayedGame
 from support.variants import EXAMPLES, VARIANTS, every_game
@@ -132,7 +133,7 @@ def test_a_line_is_read_back_without_loss(spec: str, clock_text: str) -> None:
     line = writer("jsonl")(stored)
     assert line.endswith("}\n")
     assert line.count("\n") == 1
-    assert jsonl.read(line) == jsonl.read(line.encode()) == jsonl.portable(stored)
+    assert jsonl.read(line) == jsonl.read(line.encode()) == portable(stored)
     assert "digest" not in line
     assert "account" not in line
 
@@ -141,7 +142,7 @@ def test_a_match_of_a_ladder_is_read_back_with_its_versions() -> None:
     stored = PlayedGame("nim", "none").play_anything(1).stored
     ladder = LadderMatch(stored.started.match, ("1", "2.0 beta"))
     stored = structs.replace(stored, started=structs.replace(stored.started, ladder=ladder))
-    assert jsonl.read(jsonl.write(stored)) == jsonl.portable(stored)
+    assert jsonl.read(jsonl.write(stored)) == portable(stored)
 
 
 @every_game
@@ -264,7 +265,7 @@ def test_whatever_the_names(
     assert (tags["White"], tags["Black"], tags["Remark"]) == (*players, shown)
     assert len(moves) == len(stored.moves)
     if shown == stored.ended.text and players == tuple(name.strip() for name in players):
-        assert jsonl.read(jsonl.write(stored)) == jsonl.portable(stored)
+        assert jsonl.read(jsonl.write(stored)) == portable(stored)
 
 
 def _is_control(letter: str) -> bool:
@@ -361,7 +362,7 @@ def test_time_controls(
 
 def test_players_with_different_time_controls() -> None:
     stored = PlayedGame("tic_tac_toe", "300+3 | 20+5x30").play_anything(1).stored
-    assert jsonl.read(jsonl.write(stored)) == jsonl.portable(stored)
+    assert jsonl.read(jsonl.write(stored)) == portable(stored)
     tags = read_pgn(pgn.write(stored))[0]
     assert (tags["WhiteTimeControl"], tags["BlackTimeControl"]) == ("300+3", "20+5x30")
     assert "TimeControl" not in tags
@@ -391,7 +392,7 @@ def test_how_a_match_ended(
     assert (root["RE"], root["GC"]) == ([sgf_result], [f"ended by {reason}"])
     tags, _, _, result = read_pgn(pgn.write(stored))
     assert (result, tags["Termination"], tags["Reason"]) == (pgn_result, termination, reason)
-    assert jsonl.read(jsonl.write(stored)) == jsonl.portable(stored)
+    assert jsonl.read(jsonl.write(stored)) == portable(stored)
 
 
 def test_a_tie_and_a_running_match() -> None:
@@ -404,7 +405,7 @@ def test_a_tie_and_a_running_match() -> None:
         tags, _, _, result = read_pgn(pgn.write(running))
         assert (tags["Termination"], result) == ("unterminated", "*")
         assert "Reason" not in tags
-        assert jsonl.read(jsonl.write(running)) == jsonl.portable(running)
+        assert jsonl.read(jsonl.write(running)) == portable(running)
 
 
 # Games of plugins.

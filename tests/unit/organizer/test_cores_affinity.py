@@ -13,7 +13,7 @@ import pytest
 from playout.commands.subprocesses import usable_cores
 from playout.protocol.tournament_spec import TournamentSpec
 from playout.server.organizer.cores import Cores
-from playout.server.tournament.spec_parser import read
+from support.organizer import read
 
 SLEEPS = ["sleep", "60"]
 USABLE = os.sched_getaffinity(0)

@@ -46,7 +46,7 @@ def test_without_the_package_a_sentence_says_what_to_install(
     monkeypatch.setitem(sys.modules, "distributed", None)
     result = invoke("run", str(tmp_path / "none.toml"), "--dask", "local")
     assert result.exit_code == 1
-    needs = "--dask needs the package distributed"
+    needs = "Dask needs the package distributed"
     sentence = f'{needs}: pip install ".[cluster]" in a checkout of Playout'
     assert result.output == f"Error: {sentence}\n"
 

@@ -13,6 +13,7 @@ from playout.protocol.messages import Fixture
 from playout.server.export import jsonl, pgn
 from playout.server.model.records import StoredMatch
 from playout.server.organizer.match_files import MatchFile, MatchFiles
+from support.match_records import portable
 from support.stored_game import PlayedGame
 
 
@@ -55,7 +56,7 @@ def test_matches_are_appended_as_they_end_and_once_after_a_resumption(
     expected = [match(name) for name in ("m1", "m2", "m3")]
     assert paths[0].read_text() == "".join(map(pgn.write, expected))
     lines = paths[1].read_text().splitlines()
-    assert [jsonl.read(line) for line in lines] == [jsonl.portable(each) for each in expected]
+    assert [jsonl.read(line) for line in lines] == [portable(each) for each in expected]
 
 
 def test_matches_without_result_are_left_out(paths: tuple[Path, Path]) -> None:

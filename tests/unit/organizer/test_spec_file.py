@@ -9,7 +9,7 @@ import pytest
 from playout import players
 from playout.protocol.tournament_spec import Entrant
 from playout.server.organizer import spec_file
-from support.organizer import SPEC
+from support.organizer import SPEC, read_file
 
 
 def test_a_new_release_of_playout_makes_new_versions(
@@ -17,7 +17,7 @@ def test_a_new_release_of_playout_makes_new_versions(
 ) -> None:
     file = spec_folder / "SPEC.toml"
     file.write_text(SPEC.replace('command = "cat bot.txt"', 'player = "uct"'))
-    before = spec_file.read(file)
+    before = read_file(file)
     assert spec_file.changed(before.entrants, spec_folder) == []
     monkeypatch.setattr(spec_file, "installed", lambda: "another")
     assert spec_file.changed(before.entrants, spec_folder) == ["Ann"]
@@ -38,6 +38,6 @@ def test_what_is_installed_is_what_is_in_the_files(
 def test_versions_that_were_given_are_believed(spec_folder: Path) -> None:
     given = Entrant("Ann", "2.1", command="cat bot.txt")
     assert spec_file.changed([given], spec_folder / "elsewhere") == []
-    read = spec_file.read(spec_folder / "SPEC.toml").entrants
+    read = read_file(spec_folder / "SPEC.toml").entrants
     assert spec_file.changed(read, spec_folder) == []
     assert spec_file.changed(read, spec_folder / "elsewhere") == ["Ann"]

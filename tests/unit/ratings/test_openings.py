@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 import pytest
 
@@ -10,10 +11,14 @@ from playout import games
 from playout.games import Game, State
 from playout.protocol.tournament_spec import Openings
 from playout.ratings.book import Book
-from playout.ratings.opening_generator import generated, is_open
+from playout.ratings.opening_generator import attempts, is_open
 from playout.ratings.openings import Opening, OpeningError
 
 GAMES = ["connect_four", "gomoku", "mnk(m=8,n=8,k=5)", "nim", "othello", "ultimate_tic_tac_toe"]
+
+
+def generated(game: Game, plies: int, seed: int, near: int = 0) -> Iterator[Opening]:
+    return (each for each in attempts(game, plies, seed, near) if each is not None)
 
 
 def generate(game: Game, plies: int, count: int, seed: int) -> list[Opening]:

@@ -38,6 +38,12 @@ def test_fields_are_there_as_they_are_and_in_the_text() -> None:
     assert seen["text"] == 'Zoë "Z" is here'
 
 
+def test_formats_of_twisted_and_wrong_ones_are_shown_too() -> None:
+    assert line(log_format="{now()} is the time", now=lambda: 5)["text"] == "5 is the time"
+    assert "{name}" in line(log_format="{name} is here")["text"]
+    assert line(log_format=None)["text"] == ""
+
+
 def test_a_fault_has_its_traceback_and_an_older_event_no_time_of_its_own() -> None:
     try:
         raise ValueError("what happened")

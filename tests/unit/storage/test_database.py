@@ -97,6 +97,16 @@ def test_what_is_written_is_read_back(database: Database) -> None:
     assert database.accounts() == ([ADA], 0)
 
 
+def test_analyses_are_read_as_they_are_wanted(database: Database) -> None:
+    moves = (played("m", 0), played("m", 1, 2))
+    database.save([started("m"), *moves])
+    (plain,) = database.matches(read_analysis=None)
+    assert plain.moves == tuple(structs.replace(each, info=None) for each in moves)
+    asked: list[tuple[str, int]] = []
+    list(database.matches(read_analysis=lambda stored, action: asked.append((stored, action))))
+    assert asked == [('{"win_rate":0.5,"pv":[1,2]}', 2)]
+
+
 def test_a_tournament_is_kept_with_its_matches(database: Database) -> None:
     created = TournamentCreated(tournament="t", name="cup", spec="{}", at=90.0)
     first = started("m1", tournament="t", fixture="1.1.1.1.1", opening=1, max_plies=50)
@@ -243,6 +253,12 @@ def test_the_known_versions_are_those_of_alembic() -> None:
     scripts = ScriptDirectory.from_config(config)
     latest_first = [each.revision for each in scripts.walk_revisions()]
     assert list(engine.known()) == latest_first[::-1]
+
+
+def test_a_migration_uses_nothing_that_may_change() -> None:
+    files = list(Path(engine.__file__).parent.glob("migrations/versions/v*.py"))
+    assert len(files) == len(engine.known())
+    assert [each.name for each in files if "playout" in each.read_text()] == []
 
 
 def test_the_totals_of_players_are_counted(url: str, database: Database) -> None:

@@ -14,6 +14,7 @@ from playout.ratings.bradley_terry import AVERAGE
 from playout.server.core.accounts import digest
 from playout.server.model.records import Account, PuzzleAttempted
 from playout.server.storage import Database
+from playout.server.storage.engine import stored_version
 from playout.server.storage.queries import Reader
 from playout.server.storage.results import PuzzleRatings, PuzzleRow
 from playout.server.storage.schema import puzzles
@@ -100,3 +101,15 @@ def test_a_new_database_has_the_puzzles_that_come_with_playout(url: str) -> None
     with contextlib.closing(Reader(url)) as reader:
         assert sum(reader.puzzle_counts().values()) == len(shipped_puzzles())
     new.close()
+
+
+def test_an_upgraded_database_has_them_too(url: str) -> None:
+    old = Database(url)
+    old.migrate()
+    with old.connect() as connection, connection.begin():
+        for table in ("puzzle_attempts", "puzzles"):
+            connection.execute(sa.text(f"DROP TABLE {table}"))
+        connection.execute(sa.update(stored_version).values(version_num="0001"))
+    old.migrate()
+    assert old.add_puzzles(shipped_puzzles()) == 0
+    old.close()

@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from playout.server.tournament.competition_file import CompetitionFileError, Final, read
+from playout.server.tournament.competition_file import (
+    CompetitionFileError,
+    Final,
+    LadderCluster,
+    read,
+)
 
 GOOD = """\
 game = "nim"
@@ -56,6 +61,13 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
     assert found.sandbox.reads == (str(tmp_path / "lib"), "/opt")
 
 
+def test_a_cluster(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").touch()
+    table = '[cluster]\ndask = "tcp://h:1"\nserver = "[::1]:4242"\nca = "ca.pem"\n'
+    found = read(file_of(tmp_path, GOOD + table)).cluster
+    assert found == LadderCluster("tcp://h:1", ("::1", 4242), True, tmp_path / "ca.pem")
+
+
 @pytest.mark.parametrize(
     ("before", "after", "fault"),
     [
@@ -73,6 +85,9 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
         ("[[house]]", "[final]\nrounds = 0\n[[house]]", "4: rounds: must be a whole number"),
         ("[[house]]", "[sandbox]\nmemory_mb = 1\n[[house]]", "4: memory_mb: must be"),
         ("[[house]]", "[[house]]\nname = 'HOUSE'\nplayer='uct'\n[[house]]", "looks like the name"),
+        ("[[house]]", "[cluster]\ndask = 'local'\n[[house]]", "4: dask: must be the address"),
+        ("[[house]]", "[cluster]\nserver = 'x'\n[[house]]", "4: server: must be HOST:PORT"),
+        ("[[house]]", "[cluster]\nca = 'none.pem'\n[[house]]", "4: ca: there is no file none"),
         ("game =", "game ==", "1: Invalid value"),
     ],
 )

@@ -21,7 +21,7 @@ from playout.protocol.tournament_spec import (
     dumps,
     loads,
 )
-from playout.server.tournament.spec_parser import TournamentSpecError, read
+from support.organizer import SpecFaults, read
 from support.scale import repetitions
 from support.variants import EXAMPLES
 
@@ -56,7 +56,7 @@ def no_file(path: str) -> bytes | None:
 
 
 def errors_of(text: str, files: dict[str, bytes] | None = None) -> list[str]:
-    with pytest.raises(TournamentSpecError) as caught:
+    with pytest.raises(SpecFaults) as caught:
         read(text, where="T.toml", files=(files or {}).get)
     return str(caught.value).split("\n")
 
@@ -433,7 +433,7 @@ def test_lines_are_those_of_the_keys() -> None:
 def test_any_text_is_read_or_its_errors_are_reported(text: str) -> None:
     try:
         spec = read(text)
-    except TournamentSpecError as error:
+    except SpecFaults as error:
         for line in str(error).split("\n"):
             assert line.startswith("SPEC.toml:")
             assert 1 <= int(line.split(":")[1]) <= text.count("\n") + 1

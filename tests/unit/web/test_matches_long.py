@@ -10,14 +10,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec import structs
 from twisted.internet.defer import Deferred
 
 from playout.protocol.messages import Analysis, Reason
 from playout.server.core.view import DELAY_PLIES
 from playout.server.export import jsonl
 from playout.server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
-from playout.server.storage import Database
+from playout.server.storage import Database, rows
 from playout.server.web import http, match_data
 from playout.server.web.api import Api
 from playout.server.web.archive import Archive
@@ -175,6 +177,15 @@ def test_a_running_match_has_only_its_past_analyses(site: LongMatchSite) -> None
     assert {len(each["info"]["pv"]) for each in over} == {100}
 
 
+def test_a_file_without_analyses_reads_none(
+    site: LongMatchSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows, "_decode_analysis", None)
+    monkeypatch.setattr(match_data, "_decode", None)
+    for name in ("over.pgn", "over.json", "running.json"):
+        assert site.get(name).status == 200
+
+
 def test_a_response_is_made_once_for_all(site: LongMatchSite) -> None:
     for path in (("over",), ("api", "matches", "over")):
         assert site.get(*path) is site.get(*path)
@@ -214,9 +225,9 @@ def test_a_value_that_cannot_be_made_is_tried_again_by_the_next() -> None:
 
 def test_a_packed_match_is_written_as_any_other() -> None:
     stored = long_match("over", over=True)
-    some = StoredMatch(
-        started=stored.started, moves=tuple(map(packed, stored.moves)), ended=stored.ended
-    )
+    info: Any = packed(msgspec.json.encode(INFO).decode(), 0)
+    moves = tuple(structs.replace(each, info=info) for each in stored.moves)
+    some = structs.replace(stored, moves=moves)
     assert jsonl.encoded(some).decode() == jsonl.write(stored)
     assert jsonl.read(jsonl.write(stored)) == stored
 

@@ -1,12 +1,9 @@
-"""Add puzzles, with those that come with Playout, and attempts to solve them."""
+"""Add puzzles, and attempts to solve them."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 from alembic import op
-
-from playout.server.storage.rows import puzzle_row
-from playout.server.storage.shipped_puzzles import shipped_puzzles
 
 revision = "0002"
 down_revision = "0001"
@@ -14,14 +11,13 @@ down_revision = "0001"
 
 def upgrade() -> None:
     """Create the tables of puzzles and of attempts."""
-    puzzles = op.create_table(
+    op.create_table(
         "puzzles",
         sa.Column("id", sa.Text, primary_key=True),
         sa.Column("game", sa.Text, nullable=False),
         sa.Column("data", sa.Text, nullable=False),
     )
     op.create_index("puzzles_game", "puzzles", ["game"])
-    op.bulk_insert(puzzles, [puzzle_row(each) for each in shipped_puzzles()])
     op.create_table(
         "puzzle_attempts",
         sa.Column("puzzle", sa.Text, sa.ForeignKey("puzzles.id"), primary_key=True),
