@@ -343,6 +343,7 @@ def observe(board: Board, observed: Vector) -> None:
     for n in range(2):
         lead = lead_in_space(board, n == 0)
         observed[end + n] = min(max(0, lead + LEVEL), 2 * LEVEL - 1)
+    observed[end + 2] = LEVEL + board[_PHASE]
 
 
 _NOTES = ("to choose a queen", "to move the queen", "to shoot an arrow")
@@ -368,9 +369,8 @@ class Amazons(GridGame):
 
     look: ClassVar = {"piece": "figure", "surface": "checkered"}
     upward = True
-
     kernels = Kernels(start, legal, play, playout, write, read, observe=observe)
-    features = (0.04, 0.02)
+    features = (0.04, 0.02, 0.0)
 
     def __init__(self, size: int = 10) -> None:
         if size not in SIZES:

@@ -16,8 +16,9 @@ from playout.games.core.random import GAMMA, Rng, below
 
 # board: the header below, then two words for each player: the pieces of rows 0 to 4 and of rows 5
 # to 9, a bit each. A row takes eleven bits, of which the last is empty, so that the last cell of a
-# row is not beside the first one of the next.
-_ROWS, _COLUMNS, _RECIPROCAL, _PIECES = 2, 3, 4, 5
+# row is not beside the first one of the next. Pieces that are connected with no opponent, and so
+# never move again, are in the same order in four more words, which tell no positions apart.
+_ROWS, _COLUMNS, _RECIPROCAL, _PIECES, _STUCK = 2, 3, 4, 5, 9
 
 MAX_SIDE = 10
 _STRIDE = 11
@@ -77,12 +78,31 @@ def add(board: Board, player: int, place: int) -> None:
 
 
 @helper
-def can_move(board: Board, player: int) -> bool:
-    """Return whether a player has a move."""
-    moves, found = moves_on(board, player), 0
-    for which in range(8):
-        found |= moves[which]
-    return found != 0
+def beside(upper: int, lower: int) -> tuple[int, int]:
+    """Return the places beside those of two words, some of them off the board."""
+    around = upper << _STRIDE | upper >> _STRIDE | upper << 1 | upper >> 1 | lower << _LAST
+    around_below = lower << _STRIDE | lower >> _STRIDE | lower << 1 | lower >> 1 | upper >> _LAST
+    return around, around_below
+
+
+@helper
+def set_stuck(board: Board) -> bool:
+    """Move the pieces that are connected with no opponent to their words; tell if all are."""
+    two, two_below = board[_PIECES + 2], board[_PIECES + 3]
+    occupied, occupied_below = board[_PIECES] | two, board[_PIECES + 1] | two_below
+    around, around_below = beside(board[_PIECES], board[_PIECES + 1])
+    found, found_below = around & two, around_below & two_below
+    before, before_below = 0, 0
+    while found != before or found_below != before_below:
+        before, before_below = found, found_below
+        around, around_below = beside(found, found_below)
+        found |= around & occupied
+        found_below |= around_below & occupied_below
+    for word in range(4):
+        pieces, kept = board[_PIECES + word], found_below if word & 1 else found
+        board[_PIECES + word] = pieces & kept
+        board[_STUCK + word] |= pieces & ~kept
+    return found | found_below == 0
 
 
 @helper
@@ -148,7 +168,7 @@ def play(board: Board, action: int) -> None:
     add(board, player, target)
     add(board, 3 - player, target)
     board[0] = 3 - player
-    if not can_move(board, 3 - player):
+    if set_stuck(board):
         board[1] = player
 
 
@@ -190,25 +210,38 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
     rng[0] = state
     board[0] = player
     board[1] = 3 - player
-    first, second = _PIECES + 2 * (player - 1), _PIECES + 2 * (2 - player)
-    board[first], board[first + 1] = own, own_below
-    board[second], board[second + 1] = other, other_below
+    board[_PIECES:_STUCK] = 0
+    first, second = _STUCK + 2 * (player - 1), _STUCK + 2 * (2 - player)
+    board[first] |= own
+    board[first + 1] |= own_below
+    board[second] |= other
+    board[second + 1] |= other_below
     return ply
 
 
-@kernel
-def write(board: Board, state: Vector) -> None:
+@helper
+def write_pieces(board: Board, state: Vector, stuck: int) -> None:
+    """Write the player, the outcome and the cells, if `stuck` is 0 without pieces that are."""
     state[:2] = board[:2]
     columns = board[_COLUMNS]
     for row in range(board[_ROWS]):
         for column in range(columns):
-            upper, lower = words_of(row * _STRIDE + column)
-            cell = 0
-            if board[_PIECES] & upper | board[_PIECES + 1] & lower:
-                cell = 1
-            elif board[_PIECES + 2] & upper | board[_PIECES + 3] & lower:
-                cell = 2
-            state[2 + row * columns + column] = cell
+            place = row * _STRIDE + column
+            word = _PIECES + (place >= _HALF)
+            place -= _HALF * (place >= _HALF)
+            first = board[word] | stuck * board[word + 4]
+            second = board[word + 2] | stuck * board[word + 6]
+            state[2 + row * columns + column] = (first >> place & 1) + 2 * (second >> place & 1)
+
+
+@kernel
+def write(board: Board, state: Vector) -> None:
+    write_pieces(board, state, 1)
+
+
+@kernel
+def observe(board: Board, observed: Vector) -> None:
+    write_pieces(board, observed, 0)
 
 
 @kernel
@@ -221,6 +254,7 @@ def read(state: Vector, board: Board) -> None:
             cell = state[2 + row * columns + column]
             if cell == 1 or cell == 2:
                 add(board, cell, row * _STRIDE + column)
+    set_stuck(board)
 
 
 class Clobber(GridGame):
@@ -247,7 +281,7 @@ class Clobber(GridGame):
 
     look: ClassVar = {"piece": "disc"}
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(start, legal, play, playout, write, read, observe=observe)
 
     def __init__(self, rows: int = 5, columns: int = 6) -> None:
         self.rows = checked("clobber", "rows", rows, 1, MAX_SIDE)
@@ -255,10 +289,11 @@ class Clobber(GridGame):
         cells = rows * columns
         super().__init__(
             (rows, columns),
-            board=_PIECES + 4,
+            board=_STUCK + 4,
             state=2 + cells,
             actions=4 * cells,
             plies=cells - 1,
+            earlier=4,
         )
 
     @functools.cached_property

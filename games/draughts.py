@@ -48,13 +48,8 @@ _TOP, _BOTTOM = 0b11111, 0b11111 << 49
 NO_PIECE = -1
 
 
-def _cell(square: int) -> int:
-    row, place = divmod(square, ROW)
-    return row * SIDE + 2 * place + (row + 1) % 2
-
-
 #: The cell of each square, both counted from 0.
-_CELL_OF = np.array([_cell(square) for square in range(SQUARES)])
+_CELL_OF = np.array([2 * square + (square // ROW + 1) % 2 for square in range(SQUARES)])
 
 
 @helper
@@ -336,6 +331,13 @@ def read(state: Vector, board: Board) -> None:
     board[_QUIET] = state[3 + CELLS]
 
 
+@kernel
+def observe(board: Board, observed: Vector) -> None:
+    write(board, observed)
+    for at in range(2, 2 + CELLS):  # captured pieces count as removed
+        observed[at] *= observed[at] <= 4
+
+
 class Draughts(KernelGame):
     """International draughts: kings fly, and the longest capture must be played."""
 
@@ -357,7 +359,7 @@ class Draughts(KernelGame):
     )
 
     material: ClassVar = {"man": 1, "king": 3}
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(start, legal, play, playout, write, read, observe=observe)
 
     def __init__(self) -> None:
         super().__init__(board=8, state=4 + CELLS, actions=SQUARES * SQUARES, plies=PLIES)
@@ -382,14 +384,13 @@ class Draughts(KernelGame):
 
 
 KINDS = ("", *("man", "man", "king", "king") * 2)
-_NUMBERS = {_cell(square): str(square + 1) for square in range(SQUARES)}
-LABELS = tuple(_NUMBERS.get(cell, "") for cell in range(CELLS))
+LABELS = tuple(str(cell // 2 + 1) if (cell // SIDE + cell) % 2 else "" for cell in range(CELLS))
 
 
 def _cells(action: int) -> tuple[int, int]:
     """Return the cells between which a piece moves."""
     here, there = divmod(action, SQUARES)
-    return _cell(here), _cell(there)
+    return int(_CELL_OF[here]), int(_CELL_OF[there])
 
 
 def _captures(state: State, action: int) -> bool:

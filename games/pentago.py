@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from playout.games import Board, GridGame, Kernels, Vector, helper, kernel
-from playout.games.core.bits import write_bits
+from playout.games.core.bits import lowest, write_bits
 from playout.games.core.random import GAMMA, Rng, below
 
 SIDE = 6
@@ -56,6 +56,7 @@ def _complete() -> Vector:
     return found.ravel()
 
 
+_LINES = np.array(_lines())
 _COMPLETE = _complete()
 #: For each rotation of the rings by 0 to 7 bits, to which bit it moves each bit.
 _ROTATED = np.array(
@@ -158,6 +159,56 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
     return ply
 
 
+@helper
+def winning_action(board: Board) -> int:
+    """Return an action that wins at once, -1 for none."""
+    own, other = board[1 + board[0]], board[4 - board[0]]
+    for turn in range(TURNS):
+        stones, blocked = turned(own, turn), turned(other, turn)
+        found = 0
+        for line in _LINES:
+            missing = line & ~stones
+            found |= missing if missing & missing - 1 | missing & blocked == 0 else 0
+        if found or lines(stones):
+            free = found if found else _ALL & ~(stones | blocked)
+            if lines(blocked) == 0:
+                cell = _CELL_OF[lowest(turned(free, turn ^ 1))]
+                return cell * TURNS + turn
+    return -1
+
+
+@kernel
+def forcing(board: Board, actions: Vector) -> int:
+    actions[0] = winning_action(board) if board[1] == 0 else -1
+    return actions[0] >= 0
+
+
+@kernel
+def sensible(board: Board, actions: Vector) -> int:
+    if forcing(board, actions):
+        return 1
+    # Turns that change nothing lead to one position, and half a turn either way to another.
+    own, other = board[1 + board[0]], board[4 - board[0]]
+    n = 0
+    for cell in range(CELLS if board[1] == 0 else 0):
+        stone = 1 << _BIT_OF[cell]
+        if (own | other) & stone:
+            continue
+        still = False
+        for quarter in range(0, TURNS, 2):
+            one, two = own | stone, other
+            half = turned(turned(one, quarter), quarter), turned(turned(two, quarter), quarter)
+            whole = turned(one, quarter) == one and turned(two, quarter) == two
+            if not (whole and still):
+                actions[n] = cell * TURNS + quarter
+                n += 1
+            still |= whole
+            if half != (one, two):
+                actions[n] = cell * TURNS + quarter + 1
+                n += 1
+    return n
+
+
 @kernel
 def write(board: Board, state: Vector) -> None:
     state[:2] = board[:2]
@@ -210,7 +261,8 @@ class Pentago(GridGame):
     rows = columns = SIDE
     look: ClassVar = {"piece": "disc", "block": SIDE // 2}
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(start, legal, play, playout, write, read, sensible=sensible, forcing=forcing)
+    sorts_sensible = False
 
     def __init__(self) -> None:
         super().__init__(board=4, state=2 + CELLS, actions=CELLS * TURNS, plies=CELLS)

@@ -19,6 +19,7 @@ from playout.players.core.player import Limit, Node, Player, PlayResult, tighter
 #: For each game the strongest player, then those for parameters of the game that it cannot play.
 #: It follows "Which player for which game" in docs/players.md.
 STRONGEST = {
+    "amazons": ("alphabeta",),
     "ataxx": ("alphabeta",),
     "breakthrough": ("alphabeta",),
     "checkers": ("alphabeta",),

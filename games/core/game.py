@@ -197,7 +197,7 @@ class KernelGame(Game):
     kernels: ClassVar[Kernels]
     #: Whether the kernel `sensible` writes the most promising action first.
     sorts_sensible: ClassVar[bool] = True
-    #: The first words of a board: all but those about earlier positions.
+    #: The first words of a board: all but those of `earlier`, see below.
     position_words: int
     #: For each number that the kernel `observe` writes behind a state, what 1 more is worth in the
     #: sum of an evaluation when learning begins; and the length of both.
@@ -216,7 +216,8 @@ class KernelGame(Game):
     ) -> None:
         """Take the lengths of a board and of a state, and the bounds of actions and plies.
 
-        The last `earlier` words of a board are about positions before the present one.
+        The last `earlier` words of a board are about positions before the present one, or do not
+        matter for the rest of the match.
         """
         self.num_actions = actions
         self.max_plies = plies

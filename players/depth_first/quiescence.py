@@ -39,9 +39,9 @@ ROOT = 0
 #: them, their number grows with each ply, so that there are fewer plies.
 MOST_PLIES, _FORCED_PLIES, _FREE_PLIES = 80, 24, 8
 # The fields of the state: nodes so far, the number of nodes to stop at, whether it was stopped, the
-# greatest ply, the value of `best_of`, the number of the search, the words of a board that are the
-# position, and whether the game has a kernel `forcing`.
-NODES, LAST, STOPPED, DEEPEST, VALUE, NUMBER, WORDS, FORCES = range(8)
+# greatest ply, the number of the search, the words of a board that are the position, and whether
+# the game has a kernel `forcing`.
+NODES, LAST, STOPPED, DEEPEST, NUMBER, WORDS, FORCES = range(7)
 
 
 class PrincipalKernels(NamedTuple):
@@ -88,7 +88,7 @@ def new_table(rows: int) -> Ints:
 def new_search(game: KernelGame, tables: Tables, table: Ints) -> PrincipalSearch:
     """Return a search; several of them, each in a thread, can share a table."""
     plies = MOST_PLIES + _FORCED_PLIES + 2
-    state = np.zeros(8, dtype=np.int64)
+    state = np.zeros(7, dtype=np.int64)
     state[LAST] = 1 << 62
     state[WORDS], state[FORCES] = game.position_words, game.kernels.forcing is not None
     return PrincipalSearch(
@@ -242,24 +242,3 @@ def quiet_value(
     """Return the value of a position after forcing moves."""
     left = _FORCED_PLIES if tables.numbers[3] == ALWAYS else _FREE_PLIES
     return forced_value(search, kernels, tables, ply, left, alpha, beta)
-
-
-@compiled(types.int64(SEARCH, KERNELS, TABLES, types.int64), allocates=False)
-def best_of(search: PrincipalSearch, kernels: PrincipalKernels, tables: Tables, n: int) -> int:
-    """Return the best of the first `n` actions of the root by their quiet values.
-
-    The value of the root is then in `state[VALUE]`.
-    """
-    best, best_action = -MOST, -1
-    search.line.phases[0] = -1
-    for place in range(n):
-        action = search.actions[0, place]
-        play_on(search, kernels, 0, action)
-        if search.boards[1, 0] == search.boards[0, 0]:
-            value = quiet_value(search, kernels, tables, 1, best, MOST)
-        else:
-            value = -quiet_value(search, kernels, tables, 1, -MOST, -best)
-        if value > best:
-            best, best_action = value, action
-    search.state[VALUE] = best
-    return best_action

@@ -41,14 +41,12 @@ FEATURE_VALUES = 2 * LEVEL
 _COMPARED, _BEFORE = 400, 16
 #: Cells in a line for at most this number of values of a cell; with more values, two.
 _LINES = ((2, 6), (4, 4), (6, 3))
-#: Rectangles, for at most this number of values of a cell.
-_RECTANGLES, _MOST_IN_RECTANGLES = ((2, 3), (3, 2), (3, 3)), 4
-#: Weights of a group, at most.
-_MOST_OF_GROUP = 4**6
-#: On a board with more cells, groups of one shape share their weights wherever they stand.
+#: Rectangles of cells.
+_RECTANGLES = ((2, 3), (3, 2), (3, 3))
+#: Weights of a group, at most; the second number counts where there were too many for a file.
+_MOST_OF_GROUP, _MOST_WEIGHTS = (4**6, 4**5), 520_000
+#: On a board with as many cells, groups of one shape share their weights wherever they stand.
 _LARGE = 100
-#: There are no rectangles if there were more weights with them, too many for a file.
-_MOST_WEIGHTS = 500_000
 #: A pair of cells may be a knight's move apart where a cell has more values than this.
 _LEAPS, _FEWEST_FOR_LEAPS = ((1, 2), (2, 1), (1, -2), (2, -1)), 7
 
@@ -157,7 +155,7 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
         raise SpecError(f"no evaluation of {game} can be learned: its rules are not compiled")
     states = list(islice(random_positions(game), 0, _POSITIONS * _APART, _APART))
     cells = _cells_in_state(game, states)
-    seen = np.array(states)
+    seen = np.array([game.observed(state) for state in states])
     used = [cell for cell in cells if cell >= 0]
     values = sorted({0, *np.unique(seen[:, used]).tolist()})
     coded = [*values, *(sorted({*range(FEATURE_VALUES)} - {*values}) if game.features else ())]
@@ -165,9 +163,10 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
     codes = np.zeros(max(coded) - low + 1, dtype=np.int64)
     codes[np.array(coded) - low] = np.arange(len(coded))
     changing = {at for at, cell in enumerate(cells) if cell >= 0 and np.ptp(seen[:, cell]) > 0}
-    groups, offsets, size = _shared(game, changing, len(values), rectangles=True)
-    if 2 * phases * size > _MOST_WEIGHTS:
-        groups, offsets, size = _shared(game, changing, len(values), rectangles=False)
+    for most in _MOST_OF_GROUP:
+        groups, offsets, size = _shared(game, changing, len(values), most)
+        if 2 * phases * size <= _MOST_WEIGHTS:
+            break
     groups = [tuple(cells[cell] for cell in group) for group in groups]
     for feature in range(game.observed_words - len(game.features), game.observed_words):
         groups.append((feature,))
@@ -180,7 +179,7 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
         padded[at, : len(group)] = group
     filled = (seen[:, used] != 0).sum(axis=1)
     weights = np.zeros((2 * phases, size), dtype=np.float32)
-    worths = _worths(game, states, cells)
+    worths = _worths(game, states, seen, cells)
     for group, begin in zip(groups, offsets, strict=True):
         if len(group) == 1 and group[0] in used:
             for value, worth in worths.items():
@@ -211,14 +210,17 @@ def ends_of(lengths: Ints, offsets: Ints, values: int, codes: int) -> NDArray[np
     return offsets + (codes - 1) * factors.sum(axis=1) + 1
 
 
-def _worths(game: Game, states: list[State], cells: list[int]) -> dict[int, float]:
-    """Return the worth of each piece by its number in a state, negative for those of player 2."""
+def _worths(game: Game, states: list[State], seen: Ints, cells: list[int]) -> dict[int, float]:
+    """Return the worth of each piece by its number in a state, negative for those of player 2.
+
+    `seen` has the states as they are observed, perhaps without some of the pieces.
+    """
     worths = {}
-    for state in states if game.material else ():
+    for state, observed in zip(states, seen.tolist(), strict=True) if game.material else ():
         view = game.view(state)
         for word, owner, kind in zip(cells, view.cells, view.kinds, strict=True):
-            if word >= 0 and kind in game.material:
-                worths[state[word]] = game.material[kind] * (3 - 2 * owner)
+            if word >= 0 and observed[word] and kind in game.material:
+                worths[observed[word]] = game.material[kind] * (3 - 2 * owner)
     return worths
 
 
@@ -297,21 +299,21 @@ def _determines(values: list[int], shown: list[int]) -> bool:
 
 
 def _shared(
-    game: Game, used: set[int], values: int, *, rectangles: bool
+    game: Game, used: set[int], values: int, most: int
 ) -> tuple[list[tuple[int, ...]], list[int], int]:
     """Return the groups of cells of the view, the offset of each one's weights, and their number.
 
-    The images of a group under the symmetries of the game have its weights, and on a large board
-    all groups of its shape.
+    A group has at most `most` weights. The images of a group under the symmetries of the game have
+    its weights, and on a large board all groups of its shape.
     """
     view = game.view(game.initial_state())
     symmetries = [each.cells for each in game.symmetries]
     groups, offsets, size = [], [], 0
     known: set[tuple[int, ...]] = set()
     begins: dict[tuple[int, ...], int] = {}  # of the weights of a shape, on a large board
-    for cells in _groups(view.rows, view.columns, values, rectangles):
+    for cells in _groups(view.rows, view.columns, values):
         group = tuple(cell for cell in cells if cell in used)
-        if not group or tuple(sorted(group)) in known or values ** len(group) > _MOST_OF_GROUP:
+        if not group or tuple(sorted(group)) in known or values ** len(group) > most:
             continue
         begin = begins.get(_shape(group), size)
         for image in (group, *(tuple(each[cell] for cell in group) for each in symmetries)):
@@ -319,7 +321,7 @@ def _shared(
                 known.add(tuple(sorted(image)))
                 groups.append(image)
                 offsets.append(begin)
-                if len(used) > _LARGE and len(group) > 1:
+                if len(used) >= _LARGE and len(group) > 1:
                     begins[_shape(image)] = begin
         if begin == size:
             size += values ** len(group)
@@ -331,7 +333,7 @@ def _shape(group: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(cell - group[0] for cell in group)
 
 
-def _groups(rows: int, columns: int, values: int, rectangles: bool) -> Iterator[tuple[int, ...]]:
+def _groups(rows: int, columns: int, values: int) -> Iterator[tuple[int, ...]]:
     """Yield single cells, lines, rectangles and leaps, as cells of the view."""
     length = next((length for most, length in _LINES if values <= most), 2)
     shapes = [[(0, 0)]]
@@ -339,11 +341,10 @@ def _groups(rows: int, columns: int, values: int, rectangles: bool) -> Iterator[
         [(at * down, at * across) for at in range(length)]
         for down, across in ((0, 1), (1, 0), (1, 1), (1, -1))
     ]
-    if rectangles and values <= _MOST_IN_RECTANGLES:
-        shapes += [
-            [(row, column) for row in range(height) for column in range(width)]
-            for height, width in _RECTANGLES
-        ]
+    shapes += [
+        [(row, column) for row in range(height) for column in range(width)]
+        for height, width in _RECTANGLES
+    ]
     if values >= _FEWEST_FOR_LEAPS:
         shapes += [[(0, 0), leap] for leap in _LEAPS]
     for row in range(rows):

@@ -1,10 +1,9 @@
 """Learns the weights of an evaluation from games against itself, by temporal differences.
 
-In each position, all moves are examined by a search of moves that remove pieces, and the best one
-is played, or a random one now and then. After the game, the evaluation of each position is moved
-towards its searched value and those of the later positions, TD(lambda) (Sutton 1988). Each weight
-has a step size of its own, which falls while its errors change signs (temporal coherence: Beal &
-Smith 1999).
+In each position, the best move of a small search is played, or a random one now and then. After the
+game, the evaluation of each position is moved towards its searched value and those of the later
+positions up to a random move, TD(lambda) (Sutton 1988). Each weight has a step size of its own,
+which falls while its errors change signs (temporal coherence: Beal & Smith 1999).
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from playout.games import Game, KernelGame, SpecError
 from playout.games.core.kernels import compiled
 from playout.games.core.random import Rng, draw
+from playout.players.depth_first import principal_variation as pv
 from playout.players.depth_first import quiescence as qs
 from playout.players.evaluations.tables import TABLES, Floats, Ints, Tables, expected, find_weights
 
@@ -29,6 +29,10 @@ _OPENING = 6
 _EXPLORATION = (120, 20)
 #: Moves of a game, at most; a longer one counts as a tie.
 _MOVES = 400
+#: Positions of the search for a move; one ply is always searched to its end.
+_SEARCHED = 100
+#: Rows of the table of these searches.
+_ROWS = 1 << 12
 #: A part of the error counts even where the hyperbolic tangent is flat.
 _SLOPE = 0.05
 
@@ -40,10 +44,13 @@ class Memory(NamedTuple):
     sizes: Floats  # [weight] sum of their absolute values
     indices: Ints  # [position, group]
     values: NDArray[np.float64]  # [position] searched value for player 1
+    explored: NDArray[np.bool_]  # [position] whether a random move was played there
 
 
 _F = types.float32[::1]
-_MEMORY = types.NamedTuple([_F, _F, types.int64[:, ::1], types.float64[::1]], Memory)
+_MEMORY = types.NamedTuple(
+    [_F, _F, types.int64[:, ::1], types.float64[::1], types.boolean[::1]], Memory
+)
 
 
 @compiled(types.void(TABLES, _MEMORY, types.int64, types.float64), allocates=False)
@@ -53,7 +60,9 @@ def learn(tables: Tables, memory: Memory, seen: int, result: float) -> None:
     rate = 1.0 / len(tables.groups)
     for position in range(seen - 1, -1, -1):
         indices = memory.indices[position]
-        target = (1 - _LAMBDA) * memory.values[position] + _LAMBDA * target
+        searched = memory.values[position]
+        later = 0 if memory.explored[position] else _LAMBDA
+        target = searched + later * (target - searched)
         value = expected(tables, indices)
         error = np.float32((target - value) * (1 - value * value + _SLOPE))
         for index in indices:
@@ -62,6 +71,24 @@ def learn(tables: Tables, memory: Memory, seen: int, result: float) -> None:
             tables.weights[index] += np.float32(rate) * step * error
             memory.errors[index] += error
             memory.sizes[index] += abs(error)
+
+
+@compiled(types.void(qs.SEARCH, qs.KERNELS, TABLES, types.int64), allocates=False)
+def search_move(
+    search: qs.PrincipalSearch, kernels: qs.PrincipalKernels, tables: Tables, n: int
+) -> None:
+    """Search the first `n` actions of the root: the best one is then the first, with its score."""
+    state = search.state
+    state[qs.NODES] = state[qs.STOPPED] = 0
+    state[qs.LAST] = 1 << 62
+    for place in range(n):
+        search.scores[0, place] = 0
+    for depth in range(1, qs.MOST_PLIES):
+        pv.search_root(search, kernels, tables, n, depth, 1)
+        state[qs.LAST] = _SEARCHED
+        is_certain = abs(search.scores[0, 0]) > qs.CERTAIN
+        if n == 1 or is_certain or state[qs.NODES] >= _SEARCHED:
+            break
 
 
 @compiled(
@@ -83,6 +110,9 @@ def play_game(
     board = search.boards[0]
     for word in range(len(start)):
         board[word] = start[word]
+    search.state[qs.NUMBER] += 1  # the weights have changed since the game before
+    for action in range(search.history.shape[1]):
+        search.history[:, action] = 0
     count = draw(rng, _OPENING + 1)
     seen = 0
     for ply in range(_MOVES):
@@ -91,14 +121,15 @@ def play_game(
         n = kernels.legal(board, search.actions[0])
         action = search.actions[0, draw(rng, n)]
         if ply >= count:
-            best = qs.best_of(search, kernels, tables, n)
-            value = qs.expected_of(search.state[qs.VALUE])
+            search_move(search, kernels, tables, n)
+            value = qs.expected_of(search.scores[0, 0])
             memory.values[seen] = value if board[0] == 1 else -value
             kernels.observe(board, search.line.states[0])
             find_weights(tables, search.line.states[0], memory.indices[seen])
+            memory.explored[seen] = draw(rng, 1000) < exploration
+            if not memory.explored[seen]:
+                action = search.actions[0, 0]
             seen += 1
-            if draw(rng, 1000) >= exploration:
-                action = best
         kernels.play(board, action)
     learn(tables, memory, seen, 1.0 if board[1] == 1 else -1.0 if board[1] == 2 else 0.0)
     return seen
@@ -126,7 +157,7 @@ class EvaluationLearner:
             raise SpecError(f"no evaluation of {game} can be learned: its rules are not compiled")
         self.tables = tables
         self._kernels = qs.kernels_of(game)
-        self._search = qs.new_search(game, tables, qs.new_table(rows=4))
+        self._search = qs.new_search(game, tables, qs.new_table(_ROWS))
         self._start = game.board()
         self.rng = np.array([np.random.default_rng(seed).integers(1 << 62)], dtype=np.uint64)
         own = np.zeros((2, len(tables.weights)), dtype=np.float32)
@@ -136,6 +167,7 @@ class EvaluationLearner:
             sizes,
             np.zeros((_MOVES, len(tables.groups)), dtype=np.int64),
             np.zeros(_MOVES),
+            np.zeros(_MOVES, dtype=np.bool_),
         )
         self.games = self.positions = self.won = self.tied = 0
 

@@ -26,8 +26,14 @@ from playout.players.depth_first import principal_variation as pv
 from playout.players.depth_first import quiescence as qs
 from playout.players.evaluations import files
 from playout.players.evaluations.lines import new_line, set_first, set_next, sum_at
-from playout.players.evaluations.tables import Tables, expected, find_weights, new_tables
-from playout.players.training.temporal_differences import EvaluationLearner
+from playout.players.evaluations.tables import (
+    Tables,
+    ends_of,
+    expected,
+    find_weights,
+    new_tables,
+)
+from playout.players.training.temporal_differences import EvaluationLearner, learn
 
 SMALL = "mnk(m=3,n=3,k=3)"
 #: The number of a search: what the table has of other numbers is not used.
@@ -144,12 +150,43 @@ def test_the_lead_in_space_of_amazons_is_that_of_a_plain_search() -> None:
     assert len(leads) > 10
 
 
+def test_pieces_of_clobber_that_never_move_again_count_as_removed() -> None:
+    game = kernel_game("clobber(rows=6,columns=7)")
+    beside = {cell: [cell + 7, cell - 7] for cell in range(42)}
+    for cell in range(42):
+        beside[cell] += [cell + 1] * (cell % 7 < 6) + [cell - 1] * (cell % 7 > 0)
+    stuck = 0
+    for state in positions(game, 6, 300):
+        pieces = {cell: state[2 + cell] for cell in range(42) if state[2 + cell]}
+        found: set[int] = set()
+        more = {a for a in pieces if 3 - pieces[a] in map(pieces.get, beside[a])}
+        while more:
+            found |= more
+            more = {b for a in more for b in beside[a] if b in pieces} - found
+        shown = game.observed(state).tolist()[2:]
+        assert shown == [pieces.get(cell, 0) * (cell in found) for cell in range(42)]
+        stuck += len(pieces) > len(found)
+    assert stuck > 50
+
+
+def test_captured_pieces_of_draughts_count_as_removed() -> None:
+    game, captured = kernel_game("draughts"), 0
+    for state in positions(game, 3, 400):
+        shown = [0 if piece > 4 else piece for piece in state[2:102]]
+        assert game.observed(state).tolist() == [*state[:2], *shown, *state[102:]]
+        captured += shown != list(state[2:102])
+    assert captured > 3
+
+
 def test_every_built_in_game_with_a_board_can_be_learned() -> None:
     without = set()
     for name in games.names():
         try:
             tables = new_tables(games.load(name))
-            assert 2 * len(tables.weights) < files.MOST_BYTES  # also if nothing is compressed
+            values = int(tables.numbers[1])
+            selected = ends_of(tables.lengths, tables.offsets, values, values).max()
+            parts = 2 * (len(tables.cuts) + 1)
+            assert 2 * parts * selected < files.MOST_BYTES  # also if nothing is compressed
         except SpecError:
             without.add(name)
     # A pile of nim is one number, of which its view shows each chip.
@@ -265,6 +302,27 @@ def test_forcing_moves_of_rows_win_prevent_a_win_or_threaten_one(spec: str) -> N
     assert threats > 10
 
 
+def test_pentago_searches_each_position_once_and_knows_wins_at_once() -> None:
+    game, won, fewer = kernel_game("pentago"), 0, 0
+    assert game.kernels.forcing
+    assert game.kernels.sensible
+    for state in positions(game, 7, 150):
+        after = {action: game.next_state(state, action) for action in game.legal_actions(state)}
+        wins = {action for action, each in after.items() if game.winner(each) == state[0]}
+        forcing = written(game, game.kernels.forcing, state)
+        sensible = written(game, game.kernels.sensible, state)
+        assert len(forcing) == bool(wins)
+        assert wins >= set(forcing)
+        if wins:
+            assert sensible == forcing
+        else:
+            assert {after[action] for action in sensible} == set(after.values())
+        won += bool(wins)
+        fewer += len(sensible) < len(after)
+    assert won > 10
+    assert fewer > 50
+
+
 def test_groups_of_one_shape_share_their_weights_on_a_large_board() -> None:
     game = games.load("gomoku(size=11)")
     tables = new_tables(game)
@@ -361,6 +419,17 @@ def test_learning_changes_the_weights(learned: tuple[KernelGame, Tables]) -> Non
     assert np.isfinite(tables.weights).all()
     if "chess" not in str(game):  # whose first games are ties
         assert np.count_nonzero(tables.weights) > 10
+
+
+@pytest.mark.parametrize("explored", [True, False])
+def test_nothing_is_learned_from_what_followed_a_random_move(explored: bool) -> None:
+    game = kernel_game(SMALL)
+    tables = new_tables(game)
+    memory = EvaluationLearner(game, tables, seed=1).memory
+    find_weights(tables, game.observed(game.initial_state()), memory.indices[0])
+    memory.values[0], memory.explored[0] = 0.1, explored
+    learn(tables, memory, 1, -1.0)
+    assert (value(tables, game.initial_state()) > 0) == explored
 
 
 def test_learning_is_the_same_for_a_seed() -> None:
