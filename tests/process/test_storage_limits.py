@@ -32,7 +32,9 @@ def fetched(server: RunningServer, path: str) -> str:
 
 def test_a_full_database_is_reported_and_matches_go_on(tmp_path: Path) -> None:
     new = tmp_path / "new.db"
-    Database(f"sqlite:///{new}").migrate()
+    database = Database(f"sqlite:///{new}")
+    database.migrate()
+    database.close()
     limit = f"{new.stat().st_size / 890_000:.3g}"  # a new database is not reported yet
     with (
         running_server("--http", "127.0.0.1:0", "--database-mb", limit) as server,
