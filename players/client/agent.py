@@ -41,7 +41,9 @@ from playout.protocol.messages import (
 )
 
 #: The ids of requests; the last is for those that change the number of matches at once.
-_PING, _PLAY, _ROOM = "ping", "play", "room"
+_PING, _PLAY, _ROOM, _LEAVE = "ping", "play", "room", "leave"
+#: Seconds in which the server must confirm that no match has begun meanwhile.
+_LEAVE_S = 2.0
 #: Errors that crossing messages cause; the events of the match decide the next step.
 _HARMLESS = (Code.MATCH_OVER, Code.WRONG_PLY)
 #: Refusals of `hello` after which another attempt may succeed.
@@ -91,6 +93,7 @@ class Agent:
         #: The exit code, once the player is to leave.
         self._leaving_with: int | None = None
         self._interrupted = False
+        self._has_left = False
         #: Whether no match follows this one on the ladder.
         self._last_on_ladder = False
         self._server_is_closing = False
@@ -156,6 +159,8 @@ class Agent:
                 self._welcomed(event)
             case Pong(re=re) if re == _PING:
                 self._catch_up()
+            case Pong(re=re) if re == _LEAVE:
+                self._left_ladder()
             case Seeking() if event.re == _PLAY or event.name != self._identity.name:
                 self._console.seeking(event, ours=event.re == _PLAY)
             case Ok(re=re) if re == _PLAY and self._match is None:
@@ -186,12 +191,23 @@ class Agent:
         """Handle Ctrl-C, unless the player does: leave, but a ladder after the present match."""
         if self._match is not None and self._match.player.interrupt():
             return
-        if self._match is None or self._request.leave is None or self._interrupted:
+        is_playing = self._match is not None
+        if self._request.leave is None or self._interrupted or not (is_playing or self._caught_up):
             self.leave(130)
             return
         self._interrupted = True
         self._leave_ladder()
-        self._console.show("Leaving the ladder after this match; Ctrl-C again resigns it ...")
+        # The server may have begun a match that is on its way: its message comes before the answer.
+        self._connection.send(Ping(id=_LEAVE))
+        self._reactor.callLater(_LEAVE_S, self._left_ladder)
+        if is_playing:
+            self._console.show("Leaving the ladder after this match; Ctrl-C again resigns it ...")
+
+    def _left_ladder(self) -> None:
+        """Leave if there is no match: none begins any more."""
+        self._has_left = True
+        if self._match is None:
+            self._next()
 
     def leave(self, code: int) -> None:
         """Resign the match and finish, except in a tournament: another process may continue it."""
@@ -267,7 +283,7 @@ class Agent:
             return self._leaving_with
         if self.counts.played == self._request.matches:
             return 1 if self.counts.faults else 0
-        return 130 if self._interrupted else None
+        return 130 if self._has_left and not self._later else None
 
     def _next(self) -> None:
         if (code := self._exit_code) is not None:
@@ -276,6 +292,8 @@ class Agent:
             later, self._later = self._later, []
             for event in later:
                 self.received(event)
+        elif self._interrupted:
+            pass  # the server has not answered yet
         elif self._caught_up and self._last_on_ladder:  # the match had no result
             self._last_on_ladder = False
             self._send_request()

@@ -1260,7 +1260,22 @@ def test_ctrl_c_leaves_a_ladder_after_the_match_and_again_resigns_it(ladder: Age
     ladder.agent.interrupt()
     assert ladder.sent(LeaveLadder, Resign) == [LeaveLadder(game="nim(chips=9)")]
     assert "Ctrl-C again" in ladder.shown
+    ladder.agent.received(Pong(re="leave"))
     ladder.end(winner=2)
+    assert ladder.codes == [130]
+
+
+def test_a_match_that_began_when_the_ladder_was_left_is_played(ladder: AgentHarness) -> None:
+    """The present match ends, and the next one begins, before the server hears of the end."""
+    ladder.start(seat=2)
+    ladder.agent.interrupt()
+    ladder.end(winner=2)
+    assert not ladder.codes
+    ladder.start(seat=2, match="n")
+    ladder.agent.received(Pong(re="leave"))
+    assert not ladder.codes
+    assert not ladder.sent(EnterLadder)
+    ladder.end(match="n", winner=1)
     assert ladder.codes == [130]
 
 
@@ -1270,6 +1285,34 @@ def test_a_second_ctrl_c_resigns_the_match_on_a_ladder(ladder: AgentHarness) -> 
     ladder.agent.interrupt()
     assert [type(each) for each in ladder.sent(LeaveLadder, Resign)] == [LeaveLadder, Resign]
     ladder.end(winner=1)
+    assert ladder.codes == [130]
+
+
+def test_ctrl_c_between_matches_leaves_a_ladder_unless_a_match_has_begun(
+    ladder: AgentHarness,
+) -> None:
+    """The message about a match may be on its way when the player is interrupted."""
+    ladder.agent.interrupt()
+    assert ladder.sent(LeaveLadder, Ping)[-2:] == [
+        LeaveLadder(game="nim(chips=9)"),
+        Ping(id="leave"),
+    ]
+    assert not ladder.codes
+    ladder.start(seat=2)
+    ladder.agent.received(Pong(re="leave"))
+    assert not ladder.codes
+    ladder.end(winner=2)
+    assert ladder.codes == [130]
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_ctrl_c_between_matches_leaves_a_ladder(ladder: AgentHarness, answers: bool) -> None:
+    """Also if the server does not answer."""
+    ladder.agent.interrupt()
+    if answers:
+        ladder.agent.received(Pong(re="leave"))
+    else:
+        ladder.reactor.advance(2.0)
     assert ladder.codes == [130]
 
 
