@@ -1275,7 +1275,7 @@ def test_a_match_that_began_when_the_ladder_was_left_is_played(ladder: AgentHarn
     ladder.agent.received(Pong(re="leave"))
     assert not ladder.codes
     assert not ladder.sent(EnterLadder)
-    ladder.end(match="n", winner=1)
+    ladder.end(match="n", winner=0)
     assert ladder.codes == [130]
 
 
