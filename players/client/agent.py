@@ -204,7 +204,7 @@ class Agent:
             self._console.show("Leaving the ladder after this match; Ctrl-C again resigns it ...")
 
     def _left_ladder(self) -> None:
-        """Leave if there is no match: none begins any more."""
+        """Leave, or after the present match: no other one begins any more."""
         self._has_left = True
         if self._match is None:
             self._next()
@@ -292,6 +292,8 @@ class Agent:
             later, self._later = self._later, []
             for event in later:
                 self.received(event)
+            if self._has_left and self._match is None:  # they were about earlier matches
+                self._next()
         elif self._interrupted:
             pass  # the server has not answered yet
         elif self._caught_up and self._last_on_ladder:  # the match had no result

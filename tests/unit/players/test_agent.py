@@ -1305,6 +1305,22 @@ def test_ctrl_c_between_matches_leaves_a_ladder_unless_a_match_has_begun(
     assert ladder.codes == [130]
 
 
+def test_results_that_are_sent_again_keep_nobody_on_a_ladder(ladder: AgentHarness) -> None:
+    """The player is interrupted without a connection, so that no answer comes, and still thinks."""
+    ladder.start()
+    ladder.disconnect()
+    ladder.agent.interrupt()
+    ladder.reactor.advance(2.0)
+    ladder.connect()
+    ladder.start()
+    for _ in range(2):
+        ladder.end(winner=1)
+    ladder.resumed()
+    assert not ladder.codes
+    ladder.think()
+    assert ladder.codes == [130]
+
+
 @pytest.mark.parametrize("answers", [True, False])
 def test_ctrl_c_between_matches_leaves_a_ladder(ladder: AgentHarness, answers: bool) -> None:
     """Also if the server does not answer."""
