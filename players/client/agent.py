@@ -40,7 +40,8 @@ from playout.protocol.messages import (
     Welcome,
 )
 
-#: The ids of requests; the last is for those that change the number of matches at once.
+#: The ids of requests: `_ROOM` is for those that change the number of matches at once, `_LEAVE` for
+#: the ping after a ladder was left.
 _PING, _PLAY, _ROOM, _LEAVE = "ping", "play", "room", "leave"
 #: Seconds in which the server must confirm that no match has begun meanwhile.
 _LEAVE_S = 2.0

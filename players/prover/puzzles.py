@@ -18,7 +18,8 @@ import hashlib
 import math
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from playout import players
 from playout.games import TIE, Game, IllegalAction, State
@@ -33,7 +34,7 @@ FEWEST_TURNS, MOST_TURNS = 2, 6
 #: The most moves in a solution: where most moves win, there is nothing to find.
 MOST_MOVES = 60
 #: The search for a puzzle in a match ends after this many seconds, and after this many positions
-#: in a row that were not proven.
+#: in a row that were not proven; that for a timed one ends after as many seconds again.
 _MATCH_S = 10.0
 _UNPROVEN = 3
 #: A timed puzzle takes at most so many turns: a search of all moves for more takes too long.
@@ -141,12 +142,12 @@ class PuzzleFinder:
             left[0] -= 1
             if left[0] < 0:
                 raise _Unsuitable
-            after, replies = self._game.next_state(state, action), list[int]()
-            while not self._game.winner(after) and self._game.current_player(after) != solver:
-                replies.append(self._defence(after, solver))
-                after = self._game.next_state(after, replies[-1])
+            after = self._game.next_state(state, action)
+            after, replies = _replied(
+                self._game, after, solver, partial(self._defence, solver=solver)
+            )
             then = () if self._game.winner(after) else self._moves(after, solver, left)
-            moves.append(WinningMove(action, tuple(replies), then))
+            moves.append(WinningMove(action, replies, then))
         return tuple(sorted(moves, key=_turns))
 
     def _defence(self, state: State, solver: int) -> int:
@@ -227,8 +228,8 @@ class _TimedWins:
                 raise _Unsuitable
             legal = self._game.legal_actions(state)
             results = (self._wins(*self._after(state, turns, each)) for each in legal)
-            is_his = self._game.current_player(state) == self._solver
-            self._known[key] = any(results) if is_his else all(results)
+            is_solvers = self._game.current_player(state) == self._solver
+            self._known[key] = any(results) if is_solvers else all(results)
         return self._known[key]
 
     def _after(self, state: State, turns: int, action: int) -> tuple[State, int]:
@@ -244,12 +245,11 @@ class _TimedWins:
             after, left = self._after(state, turns, action)
             if not self._wins(after, left):
                 continue
-            replies = list[int]()
-            while not self._game.winner(after) and self._game.current_player(after) != self._solver:
-                replies.append(self._defence(after, left))
-                after = self._game.next_state(after, replies[-1])
+            after, replies = _replied(
+                self._game, after, self._solver, partial(self._defence, turns=left)
+            )
             then = () if self._game.winner(after) else self._moves(after, left)
-            moves.append(WinningMove(action, tuple(replies), then))
+            moves.append(WinningMove(action, replies, then))
         return tuple(sorted(moves, key=_turns))
 
     def _defence(self, state: State, turns: int) -> int:
@@ -262,6 +262,17 @@ class _TimedWins:
             return fastest, -sum(self._wins(*self._after(after, turns, each)) for each in legal)
 
         return max(self._game.legal_actions(state), key=difficulty)
+
+
+def _replied(
+    game: Game, state: State, solver: int, defence: Callable[[State], int]
+) -> tuple[State, tuple[int, ...]]:
+    """Return the position in which the solver is to move or the game is over, and the replies."""
+    replies: list[int] = []
+    while not game.winner(state) and game.current_player(state) != solver:
+        replies.append(defence(state))
+        state = game.next_state(state, replies[-1])
+    return state, tuple(replies)
 
 
 def _turns(move: WinningMove) -> int:

@@ -1,7 +1,7 @@
 """JSON Lines: one match per line, with all its stored data, for a lossless import.
 
 Data of one database or one player is left out: a line has the names of the players, but neither the
-ids of their accounts nor the keys of their sessions. `portable` returns the match without them.
+ids of their accounts nor the keys of their sessions.
 """
 
 from __future__ import annotations
