@@ -40,7 +40,7 @@ from playout.players.client.player_console import PlayerConsole
 
 #: Seconds after a signal in which the event loop must handle it.
 REACT_S = 2.0
-#: Seconds in which threads must end when the process is to exit, less than a tournament waits.
+#: Seconds in which threads must end when the process is to exit.
 EXIT_S = 1.0
 #: Seconds between two renewals of the alarm.
 _RENEW_S = 5.0

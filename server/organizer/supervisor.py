@@ -30,8 +30,9 @@ BACK_OFF = BackOff(first_s=0.5, longest_s=30.0)
 #: The number of crashes of a process in a row, without a match played to its end, after which its
 #: entrant is withdrawn.
 CRASHES = 5
-#: Seconds that processes may take to exit after SIGTERM.
-_STOP_S = 2.0
+#: Seconds that processes may take to exit after SIGTERM: more than a player takes to react, to end
+#: its threads, and to give its engine the time in which it may leave.
+_STOP_S = 6.0
 #: Seconds for which a player keeps trying to reach the server.
 _RETRY_S = 3600
 

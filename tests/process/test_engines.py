@@ -133,7 +133,9 @@ def test_a_client_of_the_original_system_plays_a_tournament(tmp_path: Path) -> N
     assert re.search(r"^2 of 2  connect_four: .*\(rules\)", output, re.MULTILINE)
     client.require_gone()
     assert sum("winners" in line for line in client.said) == 2
-    assert client.said.count("left") == len(client.pids)
+    assert "spins" not in client.said
+    # All have left by themselves, except one that was still starting for a third match.
+    assert client.said.count("left") >= len(client.pids) - 1
 
 
 ENGINES = """
