@@ -19,6 +19,8 @@ from playout.server.tournament import formats
 
 #: What a bot speaks over its standard input and output; "python" is a class of Playout's `Player`.
 BOT_PROTOCOLS = ("python", *PROGRAM_PROTOCOLS)
+#: The team of administrators: its bots are tested, and play on no ladder and in no final.
+STAFF = "Staff test"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _SCHEDULER = re.compile(r"[a-z]+://\S+:\d+")
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -101,15 +103,20 @@ class Competition:
         return Contestant(account, account, account)
 
     def is_house(self, name: str) -> bool:
-        """Return whether a name is, or looks like, that of a house bot."""
-        return skeleton(name) in {skeleton(each.name) for each in self.house}
+        """Return whether a name is, or looks like, that of a house bot or of STAFF."""
+        return skeleton(name) in {skeleton(each) for each in self.others}
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The names of players that are no contestants: the house bots and STAFF."""
+        return (*(each.name for each in self.house), STAFF)
 
     @property
     def names(self) -> frozenset[str]:
         """The skeletons of the names of its house bots, and of its roster's teams and accounts."""
         people = (self.roster or {}).values()
         named = (name for each in people for name in (each.team, each.account))
-        return frozenset(map(skeleton, (*named, *(each.name for each in self.house))))
+        return frozenset(map(skeleton, (*named, *self.others)))
 
 
 class CompetitionFileError(ValueError):
@@ -172,7 +179,7 @@ def _competition(table: TomlTable, path: Path) -> Competition:
     )
     for each in (competition.roster or {}).values():
         if competition.is_house(each.team):
-            table.fault(f"roster: {each.team!r} looks like the name of a house bot", "roster")
+            table.fault(f"roster: {each.team!r} looks like a name of the house", "roster")
     return competition
 
 
