@@ -32,7 +32,7 @@ from playout.commands.text import utc
 from playout.competition.archive import SUFFIXES
 from playout.competition.changes import CHANGES
 from playout.competition.final import REPORT, grades_text
-from playout.competition.standings import Overview, Record, overview, record
+from playout.competition.standings import CompetitionOverview, Record, overview, record
 from playout.competition.submissions import Submission, Submissions
 from playout.competition.uploads import UploadRequest
 from playout.server import web
@@ -107,7 +107,7 @@ class Pages:
         self._database = database
         self._refusals = refusals
         self._texts = ScriptTexts()
-        self._overviews = {name: Recent(Overview()) for name in all_}
+        self._overviews = {name: Recent(CompetitionOverview()) for name in all_}
         #: The records of teams, by their competitions and names.
         self._records: dict[tuple[str, str], Recent[Record]] = {}
 
@@ -172,7 +172,7 @@ class Pages:
     def _state(self, request: UploadRequest, submissions: Submissions) -> HttpResponse | None:
         competition = submissions.competition
         if not competition.visible:
-            return self._described(request, submissions, Overview())
+            return self._described(request, submissions, CompetitionOverview())
         return self._overviews[competition.name].answer(
             request,
             lambda: overview(self._database, competition.game),
@@ -180,7 +180,7 @@ class Pages:
         )
 
     def _described(
-        self, request: UploadRequest, submissions: Submissions, found: Overview
+        self, request: UploadRequest, submissions: Submissions, found: CompetitionOverview
     ) -> HttpResponse:
         competition, account = submissions.competition, request.account
         told = {
@@ -240,13 +240,15 @@ class Pages:
     def _grade(self, request: UploadRequest, submissions: Submissions) -> None:
         """Answer with the ranking for grades, when it was computed."""
 
+        def graded() -> HttpResponse:
+            text = grades_text(submissions, self._database)
+            return HttpResponse(text.encode(), media_type=_CSV)
+
         def failed(failure: Any) -> HttpResponse:
             _log.failure("the ranking cannot be computed", failure)
             return HttpResponse(b"the ranking cannot be computed\n", http.INTERNAL_SERVER_ERROR)
 
-        computed = deferToThread(grades_text, submissions, self._database)
-        computed.addCallback(lambda text: HttpResponse(text.encode(), media_type=_CSV))
-        computed.addErrback(failed).addCallback(request.respond)
+        deferToThread(graded).addErrback(failed).addCallback(request.respond)
 
     def _own(self, request: UploadRequest, submissions: Submissions) -> list[dict[str, Any]]:
         team = _contestant(request, submissions).team

@@ -20,7 +20,7 @@ from playout.server.storage.stored_ladders import stored_ladders
 _LAST_MATCHES, _SHOWN, _READ = 20, 10, 50
 
 
-class Overview(msgspec.Struct, frozen=True):
+class CompetitionOverview(msgspec.Struct, frozen=True):
     """The standings, the best first, and the last matches of those in it, the latest first."""
 
     standings: Sequence[LadderStanding] = ()
@@ -50,13 +50,14 @@ def standings(url: str, game: str) -> Sequence[LadderStanding]:
     return ladder_table(ladder, lambda account: names.get(account, account), (), clock="").standings
 
 
-def overview(url: str, game: str) -> Overview:
+def overview(url: str, game: str) -> CompetitionOverview:
     """Return the overview of a game's ladder. Raises SQLAlchemyError, StorageError."""
     rows = standings(url, game)
     names = {each.name for each in rows}
     with closing(Reader(url)) as reader:
         latest = reader.matches(MatchFilter(game=game), per_page=_READ).items
-    return Overview(rows, [each for each in latest if names.issuperset(each.players)][:_SHOWN])
+    matches = [each for each in latest if names.issuperset(each.players)]
+    return CompetitionOverview(rows, matches[:_SHOWN])
 
 
 def record(url: str, game: str, team: str) -> Record:
