@@ -77,6 +77,7 @@ deadline = {deadline}
 submission_mb = 16
 submissions_per_day = 20
 pause_s = 60                          # longest wait of a bot between two pairs of matches
+cores = 1                             # of a match, which its two bots share
 visible = true                        # whether everybody sees the standings
 
 [sandbox]                             # of each bot: see docs/sandbox.md

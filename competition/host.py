@@ -245,7 +245,7 @@ class CompetitionRun:
 
     def _player_of(self, submission: Submission) -> PlayerOf:
         engines = str(self.submissions.place(submission, "engines.toml"))
-        return submission_player(engines, self._used(submission))
+        return submission_player(engines, self._used(submission), self._competition.cores)
 
     def _used(self, submission: Submission) -> Used:
         """Return the function that stores what a submission has used, in any thread."""

@@ -72,7 +72,8 @@ class Competition:
 
     `opens` and `deadline` are in seconds since 1970. `roster` is by the skeleton of the account's
     name; None if every account may hand in. `protocols` are those that are allowed. `folder` holds
-    everything that is handed in. `pause_s` is the longest wait of a bot between two pairs.
+    everything that is handed in. `pause_s` is the longest wait of a bot between two pairs. A match
+    has so many processor `cores`, all with 0.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Competition:
     submissions_per_day: int = 20
     visible: bool = True
     pause_s: float = 60.0
+    cores: int = 1
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
     final: Final = field(default_factory=Final)
     cluster: LadderCluster | None = None
@@ -173,6 +175,7 @@ def _competition(table: TomlTable, path: Path) -> Competition:
         submissions_per_day=table.take("submissions_per_day", toml_table.whole(1, 10_000), 20),
         pause_s=table.take("pause_s", toml_table.number(0, 86_400), 60.0),
         visible=table.take("visible", toml_table.truth, True),
+        cores=table.take("cores", toml_table.whole(0, 1024), 1),
         sandbox=_sandbox(table, path.parent),
         final=_final(table),
         cluster=_cluster(table, path.parent) if "cluster" in table else None,

@@ -79,6 +79,13 @@ def test_a_bot_is_accepted_and_plays_on_the_ladder(cup: Cup, tmp_path: Path) -> 
     assert versions[1] in output
 
 
+def test_a_bot_stays_on_a_core_of_its_match(cup: Cup) -> None:
+    """It would crash in its matches otherwise, after the check."""
+    program = "import os\n" + LATER.format("assert len(os.sched_getaffinity(0)) == 1")
+    done = cup.ended("Bob", cup.hand_in("Bob", bot(program)))
+    assert done["state"] == "accepted", done
+
+
 def test_a_command_builds_the_bot(cup: Cup) -> None:
     files = bot("", build="cp source.txt bot.py && chmod u+x bot.py") | {"source.txt": FIRST}
     done = cup.ended("Ada", cup.hand_in("Ada", files))
