@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 import pytest
 
@@ -16,13 +17,7 @@ def cores(monkeypatch: pytest.MonkeyPatch) -> MatchCores:
 
 
 def test_each_match_has_a_core_as_long_as_there_are_enough(cores: MatchCores) -> None:
-    assert [cores.take(match, 1) for match in ("a", "a", "b", "c", "d")] == [
-        [3],
-        [3],
-        [5],
-        [7],
-        [3],
-    ]
+    assert [*map(partial(cores.take, number=1), "aabcd")] == [[3], [3], [5], [7], [3]]
     cores.give("a")
     cores.give("b")
     assert cores.take("e", 1) == [5]
