@@ -115,7 +115,8 @@ class Pages:
         """Answer a request, or return None and answer it later. Raises HttpError."""
         path = _parts(request.path)
         if path == [""]:
-            return _page("index.html", request, competitions=self._all)
+            shown = {name: each for name, each in self._all.items() if _has_opened(each)}
+            return _page("index.html", request, competitions=shown)
         if len(path) == 1 and path[0] in _FILES:
             return HttpResponse((_PAGE / path[0]).read_bytes(), media_type=_FILES[path[0]])
         if path == ["texts.js"]:
@@ -170,6 +171,7 @@ class Pages:
     # What everybody may read.
 
     def _state(self, request: UploadRequest, submissions: Submissions) -> HttpResponse | None:
+        _require_opened(request, submissions)
         competition = submissions.competition
         if not competition.visible:
             return self._described(request, submissions, CompetitionOverview())
@@ -210,6 +212,7 @@ class Pages:
         self, request: UploadRequest, submissions: Submissions, team: str
     ) -> HttpResponse | None:
         """Answer with the record of a team; with its submissions to its members and staff."""
+        _require_opened(request, submissions)
         competition, account = submissions.competition, request.account
         is_inside = account is not None and (
             account.administrator or _team_of(request, submissions) == team
@@ -366,11 +369,25 @@ def _contestant(request: UploadRequest, submissions: Submissions) -> Contestant:
     return contestant
 
 
+def _has_opened(submissions: Submissions) -> bool:
+    return submissions.competition.opens <= time.time()
+
+
+def _require_opened(request: UploadRequest, submissions: Submissions) -> None:
+    """Raise HttpError before a competition opens, unless for its contestants and administrators."""
+    if not (_has_opened(submissions) or _team_of(request, submissions)):
+        raise HttpError(http.FORBIDDEN, f"it {_opening(submissions)}: its contestants can log in")
+
+
+def _opening(submissions: Submissions) -> str:
+    return f"opens on {utc(submissions.competition.opens):%Y-%m-%d at %H:%M UTC}"
+
+
 def _require_open(submissions: Submissions, at: float) -> None:
     """Raise HttpError unless submissions are taken that began at a time."""
     competition = submissions.competition
     if at < competition.opens:
-        text = f"{competition.title} opens on {utc(competition.opens):%Y-%m-%d at %H:%M UTC}"
+        text = f"{competition.title} {_opening(submissions)}"
     elif submissions.is_open(at):
         return
     elif submissions.changes.closed:

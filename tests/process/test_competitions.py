@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import http.client
 import os
 import re
 import resource
@@ -11,6 +12,7 @@ import select
 import socket
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -401,6 +403,27 @@ def test_after_the_deadline_nothing_is_accepted(tmp_path: Path) -> None:
         assert "the deadline of The cup was on 2020-01-01 at 00:00 UTC" in text
         done = cup.ended("Tea", cup.hand_in("Tea", {"x.txt": ""}))
         assert done["state"] == "refused"
+
+
+def test_before_it_opens_only_contestants_and_staff_see_it(tmp_path: Path) -> None:
+    cup = Cup(tmp_path, more='opens = 2099-01-01T00:00:00Z\nroster = "class.csv"')
+    (tmp_path / "class.csv").write_text("account\nAda\n")
+    for name in ("Ada", "Bob"):
+        cup.account(name)
+    cup.account("Tea", administrator=True)
+    with cup.running():
+        for name in ("", "Bob"):
+            told = "it opens on 2099-01-01 at 00:00 UTC: its contestants can log in\n"
+            assert cup.ask("GET", "state", name) == (403, told)
+            assert cup.ask("GET", "teams/Ada", name)[0] == 403
+        with closing(http.client.HTTPConnection("127.0.0.1", cup.port)) as connection:
+            connection.request("GET", "/")
+            assert b"The cup" not in connection.getresponse().read()
+        for name in ("Ada", "Tea"):
+            assert cup.ask("GET", "state", name)[1]["title"] == "The cup"
+        status, text = cup.ask("PUT", "submissions/bot.py", "Ada", PLAYER)
+        assert (status, text) == (403, "The cup opens on 2099-01-01 at 00:00 UTC\n")
+        assert cup.hand_in("Tea", bot()) == 1
 
 
 def test_the_final_waits_for_uploads_that_began_before_the_deadline(tmp_path: Path) -> None:
