@@ -7,7 +7,7 @@ import string
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -203,6 +203,13 @@ class KernelGame(Game):
     #: sum of an evaluation when learning begins; and the length of both.
     features: ClassVar[tuple[float, ...]] = ()
     observed_words: int
+    #: Groups of cells that an evaluation has besides lines and rectangles, wherever they fit on the
+    #: board, each as the rows and the columns of its cells.
+    shapes: ClassVar[tuple[tuple[tuple[int, int], ...], ...]] = ()
+    #: If the players can be exchanged, what happens to the board: it stays the "same", or it is
+    #: "turned" by half a turn. A position after that has the opposite value. Numbers of `observe`
+    #: are then as far from LEVEL on its other side.
+    exchange: ClassVar[Literal["", "same", "turned"]] = ""
 
     def __init__(
         self,

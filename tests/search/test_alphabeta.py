@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import itertools
 import math
@@ -33,7 +34,12 @@ from playout.players.evaluations.tables import (
     find_weights,
     new_tables,
 )
-from playout.players.training.temporal_differences import EvaluationLearner, learn
+from playout.players.training.temporal_differences import (
+    EvaluationLearner,
+    exchange_of,
+    exchange_players,
+    learn,
+)
 
 SMALL = "mnk(m=3,n=3,k=3)"
 #: The number of a search: what the table has of other numbers is not used.
@@ -163,10 +169,119 @@ def test_pieces_of_clobber_that_never_move_again_count_as_removed() -> None:
         while more:
             found |= more
             more = {b for a in more for b in beside[a] if b in pieces} - found
-        shown = game.observed(state).tolist()[2:]
+        shown = game.observed(state).tolist()[2:44]
         assert shown == [pieces.get(cell, 0) * (cell in found) for cell in range(42)]
         stuck += len(pieces) > len(found)
     assert stuck > 50
+
+
+def test_components_of_clobber_that_cancel_each_other_do_not_matter() -> None:
+    game, fewer, ups = kernel_game("clobber(rows=4,columns=5)"), 0, 0
+    assert game.kernels.sensible
+
+    @functools.cache
+    def wins(state: State) -> bool:
+        """Whether the player to move wins."""
+        if game.winner(state):
+            return game.winner(state) == state[0]
+        return any(not wins(game.next_state(state, each)) for each in game.legal_actions(state))
+
+    for state in positions(game, 8, 300):
+        legal = game.legal_actions(state)
+        if len(legal) > 6:
+            continue
+        kept = written(game, game.kernels.sensible, state)
+        shown = game.observed(state).tolist()
+        assert set(kept) <= set(legal)
+        assert wins(state) == any(not wins(game.next_state(state, each)) for each in kept)
+        without = (*state[:2], *shown[2:22])
+        if game.legal_actions(without):
+            assert wins(without) == wins(state)
+        elif shown[2:22] != list(state[2:]):
+            assert not wins(state)
+        fewer += len(kept) < len(legal)
+        ups += shown[-2] != LEVEL
+    assert min(fewer, ups) > 10
+
+
+def test_a_runner_of_breakthrough_wins_the_race() -> None:
+    game, races = kernel_game("breakthrough(rows=5,columns=4)"), 0
+    solver = players.load("minimax", game)
+    for state in positions(game, 8, 400):
+        lead = int(game.observed(state)[-1]) - LEVEL
+        if lead:
+            found = solver.choose([state], Limit()).info
+            assert found
+            assert found.proven == (1 if (lead > 0) == (state[0] == 1) else -1)
+            races += 1
+    assert races > 30
+
+
+def test_forcing_moves_of_breakthrough_are_sensible_captures_and_wins() -> None:
+    game, found = kernel_game("breakthrough(rows=6,columns=5)"), 0
+    assert game.kernels.sensible
+    assert game.kernels.forcing
+    for state in positions(game, 9, 300):
+        sensible = written(game, game.kernels.sensible, state)
+        over = {each for each in sensible if game.winner(game.next_state(state, each))}
+        forcing = written(game, game.kernels.forcing, state)
+        assert sorted(forcing) == sorted({each for each in sensible if each % 2} | over)
+        found += len(forcing)
+    assert found > 100
+
+
+def test_a_lead_in_checkers_counts_more_near_the_opponent_and_less_near_a_tie() -> None:
+    game = kernel_game("checkers")
+    first = game.initial_state()
+
+    def observed(pieces: dict[int, int], quiet: int = 0) -> list[int]:
+        cells = [pieces.get(cell, 0) for cell in range(64)]
+        return game.observed((1, 0, *cells, -1, quiet)).tolist()[-3:]
+
+    assert game.observed(first).tolist()[-3:] == [LEVEL, LEVEL, LEVEL]
+    assert observed({1: 3, 3: 3, 62: 4}) == [LEVEL + 10, LEVEL, LEVEL]
+    nearer = observed({1: 3, 46: 3, 62: 4}, quiet=20)  # two rows away: one move, then beside it
+    assert nearer == [LEVEL + 10, LEVEL + 5, LEVEL + 10]
+    assert observed({1: 4, 46: 4, 62: 3}, quiet=20) == [LEVEL - 10, LEVEL - 5, LEVEL - 10]
+    for state in positions(game, 2, 200):
+        assert game.kernels.forcing
+        captures = [action for action in game.legal_actions(state) if action & 1]
+        assert written(game, game.kernels.forcing, state) == captures
+
+
+@pytest.mark.parametrize("name", ["breakthrough(rows=6,columns=5)", "checkers", "clobber"])
+def test_a_position_with_exchanged_players_is_the_opposite(name: str) -> None:
+    """The rules agree, and learning from both keeps their evaluations opposite."""
+    game = kernel_game(name)
+    tables = new_tables(game, phases=2)
+    learner = EvaluationLearner(game, tables, seed=1)
+    for _ in range(5):
+        learner.play(0.0)
+    assert np.count_nonzero(tables.weights) > 10
+    exchange = exchange_of(game, tables)
+    size = game.observed_words - len(game.features)
+
+    def exchanged(state: State) -> State:
+        other = np.zeros(game.observed_words, dtype=np.int64)
+        exchange_players(exchange, np.array(state + (LEVEL,) * len(game.features)), other)
+        winner = game.winner(state)
+        rest = state[len(tables.cells) + 2 :]  # a piece of checkers that must jump, and quiet plies
+        cells = other[2 : len(tables.cells) + 2].tolist()
+        return (int(other[0]), 3 - winner if winner > 0 else winner, *cells, *rest)
+
+    def shown(state: State) -> State:
+        return state[: len(tables.cells) + 2]
+
+    for state in positions(game, 3, 100):
+        assert size == len(state)
+        other = exchanged(state)
+        if name == "checkers" and state[-2] >= 0:
+            continue
+        assert value(tables, game.observed(other)) == pytest.approx(
+            -value(tables, game.observed(state)), abs=1e-5
+        )
+        after = {shown(exchanged(game.next_state(state, a))) for a in game.legal_actions(state)}
+        assert {shown(game.next_state(other, a)) for a in game.legal_actions(other)} == after
 
 
 def test_captured_pieces_of_draughts_count_as_removed() -> None:
@@ -426,7 +541,7 @@ def test_nothing_is_learned_from_what_followed_a_random_move(explored: bool) -> 
     game = kernel_game(SMALL)
     tables = new_tables(game)
     memory = EvaluationLearner(game, tables, seed=1).memory
-    find_weights(tables, game.observed(game.initial_state()), memory.indices[0])
+    find_weights(tables, game.observed(game.initial_state()), memory.indices[0, 0])
     memory.values[0], memory.explored[0] = 0.1, explored
     learn(tables, memory, 1, -1.0)
     assert (value(tables, game.initial_state()) > 0) == explored
