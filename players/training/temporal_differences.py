@@ -185,6 +185,9 @@ def exchange_of(game: KernelGame, tables: Tables) -> Exchange:
     words, values = np.arange(game.observed_words), np.zeros(len(tables.codes), dtype=np.int64)
     if game.exchange == "turned":
         words[tables.cells] = tables.cells[::-1]
+    elif game.exchange == "mirrored":
+        columns = game.view(game.initial_state()).columns
+        words[tables.cells] = tables.cells.reshape(-1, columns)[::-1].ravel()
     known = {}
     for state in islice(random_positions(game), _POSITIONS):
         view, observed = game.view(state), game.observed(state)
