@@ -5,8 +5,10 @@ Late moves are searched less deep at first. Forcing moves follow at the horizon,
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 from numba import types
 
 from playout.games.core.kernels import Board, compiled
@@ -34,8 +36,21 @@ from playout.players.evaluations.tables import TABLES, Tables
 
 #: A row of the table is exact, or a bound from below or above.
 _EXACT, _LOWER, _UPPER = range(3)
-#: Moves after this number are reduced by a ply, or by two, in searches of at least so many plies.
-_LATE, _VERY_LATE, _REDUCED_FROM, _REDUCED_TWICE_FROM = 3, 8, 3, 5
+#: Moves from this place on are reduced, in searches of at least so many plies.
+_LATE, _REDUCED_FROM = 3, 3
+#: [plies of a search, place of a move] the plies by which it is reduced, up to the last place.
+_LAST_PLACE = 63
+_REDUCTIONS = np.array(
+    [
+        [
+            round(math.log(max(1, depth)) * math.log(1 + place) / 1.8)
+            if depth >= _REDUCED_FROM and place >= _LATE
+            else 0
+            for place in range(_LAST_PLACE + 1)
+        ]
+        for depth in range(MOST_PLIES + 1)
+    ]
+)
 
 
 @compiled(types.int64(SEARCH, types.int64[::1]), allocates=False)
@@ -90,9 +105,7 @@ def value_of(
         action = search.actions[ply, place]
         play_on(search, kernels, ply, action)
         sign = 1 if search.boards[ply + 1, 0] == board[0] else -1
-        less = 0
-        if place >= _LATE and depth >= _REDUCED_FROM:
-            less = 2 if place >= _VERY_LATE and depth >= _REDUCED_TWICE_FROM else 1
+        less = _REDUCTIONS[depth, min(place, _LAST_PLACE)]
         # A window of one: is the move better than the best so far?
         value = -MOST
         if place > 0:
@@ -147,9 +160,7 @@ def search_root(
         alpha = scores[wanted - 1] if place >= wanted else -MOST
         play_on(search, kernels, 0, action)
         sign = 1 if search.boards[1, 0] == player else -1
-        less = 0
-        if place >= max(wanted, _LATE) and depth >= _REDUCED_FROM:
-            less = 2 if place >= max(wanted, _VERY_LATE) and depth >= _REDUCED_TWICE_FROM else 1
+        less = _REDUCTIONS[depth, min(place, _LAST_PLACE)] if place >= wanted else 0
         value = -MOST
         if place >= wanted:
             low, high = (alpha, alpha + 1) if sign > 0 else (-alpha - 1, -alpha)

@@ -103,15 +103,15 @@ def test_groups_that_a_symmetry_maps_to_each_other_have_the_same_weights() -> No
 
 
 def test_learning_begins_with_the_worth_of_the_pieces() -> None:
-    game = games.load("chess")
+    game = kernel_game("chess")
     tables, first = new_tables(game), game.initial_state()
     cells = tables.cells.tolist()
     queens = [list(first) for _ in range(2)]
     for state, queen in zip(queens, (9, 10), strict=True):
         state[next(cell for cell in cells if state[cell] == queen)] = 0
-    assert value(tables, first) == pytest.approx(0, abs=1e-5)
-    assert value(tables, tuple(queens[0])) < -0.8
-    assert value(tables, tuple(queens[1])) > 0.8
+    assert value(tables, game.observed(first)) == pytest.approx(0, abs=1e-5)
+    assert value(tables, game.observed(tuple(queens[0]))) < -0.8
+    assert value(tables, game.observed(tuple(queens[1]))) > 0.8
 
 
 @pytest.mark.parametrize("name", ["othello", "chess", "draughts", "pentago", "amazons"])
@@ -249,7 +249,7 @@ def test_a_lead_in_checkers_counts_more_near_the_opponent_and_less_near_a_tie() 
         assert written(game, game.kernels.forcing, state) == captures
 
 
-@pytest.mark.parametrize("name", ["breakthrough(rows=6,columns=5)", "checkers", "clobber"])
+@pytest.mark.parametrize("name", ["breakthrough(rows=6,columns=5)", "checkers", "chess", "clobber"])
 def test_a_position_with_exchanged_players_is_the_opposite(name: str) -> None:
     """The rules agree, and learning from both keeps their evaluations opposite."""
     game = kernel_game(name)
@@ -266,6 +266,10 @@ def test_a_position_with_exchanged_players_is_the_opposite(name: str) -> None:
         exchange_players(exchange, np.array(state + (LEVEL,) * len(game.features)), other)
         winner = game.winner(state)
         rest = state[len(tables.cells) + 2 :]  # a piece of checkers that must jump, and quiet plies
+        if name == "chess":  # castling of both players, and the cell that a pawn has passed
+            castling, passed, *earlier = rest
+            other_passed = passed ^ 56 if passed >= 0 else passed
+            rest = (castling >> 2 | (castling & 3) << 2, other_passed, *earlier)
         cells = other[2 : len(tables.cells) + 2].tolist()
         return (int(other[0]), 3 - winner if winner > 0 else winner, *cells, *rest)
 
