@@ -17,6 +17,7 @@ from playout.players.depth_first.quiescence import (
     CERTAIN,
     KERNELS,
     LAST,
+    MARGIN,
     MOST,
     MOST_PLIES,
     NODES,
@@ -28,6 +29,7 @@ from playout.players.depth_first.quiescence import (
     PrincipalKernels,
     PrincipalSearch,
     bring_best_first,
+    evaluate,
     outcome_value,
     play_on,
     quiet_value,
@@ -51,6 +53,8 @@ _REDUCTIONS = np.array(
         for depth in range(MOST_PLIES + 1)
     ]
 )
+#: With at most so many plies left, a value above what is needed by a margin for each is enough.
+_JUDGED_TO = 4
 
 
 @compiled(types.int64(SEARCH, types.int64[::1]), allocates=False)
@@ -94,6 +98,11 @@ def value_of(
         )
         if ply > 0 and about >> 2 >= depth and holds:
             return value
+    if ply > 0 and depth <= _JUDGED_TO and beta - alpha == 1 and abs(beta) < CERTAIN:
+        # Reverse futility pruning: a few plies can hardly make it bad.
+        still = evaluate(search, kernels, tables, ply)
+        if still - depth * state[MARGIN] >= beta:
+            return still
     n = kernels.legal(board, search.actions[ply])
     further = depth if n == 1 else depth - 1  # a single action takes no depth
     for place in range(n):

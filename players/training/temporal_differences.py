@@ -85,11 +85,14 @@ def exchange_players(exchange: Exchange, state: Ints, into: Ints) -> None:
             into[word] = 2 * LEVEL - value
 
 
-@compiled(types.void(TABLES, _MEMORY, types.int64, types.float64), allocates=False)
-def learn(tables: Tables, memory: Memory, seen: int, result: float) -> None:
-    """Move the evaluations of the positions of a game that ended with `result` for player 1."""
+@compiled(types.void(TABLES, _MEMORY, types.int64, *[types.float64] * 2), allocates=False)
+def learn(tables: Tables, memory: Memory, seen: int, result: float, rate: float) -> None:
+    """Move the evaluations of the positions of a game that ended with `result` for player 1.
+
+    With a `rate` of 1 and the largest steps, the evaluation of a position becomes what is wanted.
+    """
     target = result
-    rate = 1.0 / len(tables.groups)
+    rate /= len(tables.groups)
     for position in range(seen - 1, -1, -1):
         searched = memory.values[position]
         later = 0 if memory.explored[position] else _LAMBDA
@@ -134,6 +137,7 @@ def search_move(
         types.uint64[::1],
         types.int64[::1],
         types.int64,
+        types.float64,
     ),
     allocates=False,
 )
@@ -146,6 +150,7 @@ def play_game(
     rng: Rng,
     start: Ints,
     exploration: int,
+    rate: float,
 ) -> int:
     """Play a game from the board `start`, and learn from it; return the number of positions."""
     board = search.boards[0]
@@ -176,7 +181,8 @@ def play_game(
                 action = search.actions[0, 0]
             seen += 1
         kernels.play(board, action)
-    learn(tables, memory, seen, 1.0 if board[1] == 1 else -1.0 if board[1] == 2 else 0.0)
+    result = 1.0 if board[1] == 1 else -1.0 if board[1] == 2 else 0.0
+    learn(tables, memory, seen, result, rate)
     return seen
 
 
@@ -249,6 +255,7 @@ class EvaluationLearner:
             self.rng,
             self._start,
             exploration,
+            1.0 - done,
         )
         winner = self._search.boards[0, 1]
         self.games += 1

@@ -249,7 +249,7 @@ def test_a_lead_in_checkers_counts_more_near_the_opponent_and_less_near_a_tie() 
         assert written(game, game.kernels.forcing, state) == captures
 
 
-@pytest.mark.parametrize("name", ["breakthrough(rows=6,columns=5)", "checkers", "chess", "clobber"])
+@pytest.mark.parametrize("name", ["breakthrough(rows=6,columns=5)", "checkers", "chess", "clobber", "othello"])
 def test_a_position_with_exchanged_players_is_the_opposite(name: str) -> None:
     """The rules agree, and learning from both keeps their evaluations opposite."""
     game = kernel_game(name)
@@ -353,7 +353,7 @@ def test_the_search_finds_the_value_of_a_search_without_pruning(name: str) -> No
     search, kernels = qs.new_search(game, tables, qs.new_table(rows=1 << 12)), qs.kernels_of(game)
     for state in positions(game, 5, 25):
         pv.start(search, game.board(state), next(NUMBERS))
-        search.state[qs.LAST] = 1 << 60
+        search.state[qs.LAST], search.state[qs.MARGIN] = 1 << 60, qs.MOST
         found = pv.value_of(search, kernels, tables, 0, 2, -(1 << 30), 1 << 30)
         assert found == pytest.approx(plain_value(game, tables, state, 2, 0), abs=2)
 
@@ -364,6 +364,7 @@ def test_the_values_of_the_candidates_are_those_of_a_search_without_pruning() ->
     tables = new_tables(game, phases=2)
     tables.weights[:] = np.random.default_rng(3).normal(0, 0.02, len(tables.weights))
     search, kernels = qs.new_search(game, tables, qs.new_table(rows=1 << 12)), qs.kernels_of(game)
+    search.state[qs.MARGIN] = qs.MOST
     seen = 0
     for state in positions(game, 5, 25):
         legal = game.legal_actions(state)
@@ -547,7 +548,7 @@ def test_nothing_is_learned_from_what_followed_a_random_move(explored: bool) -> 
     memory = EvaluationLearner(game, tables, seed=1).memory
     find_weights(tables, game.observed(game.initial_state()), memory.indices[0, 0])
     memory.values[0], memory.explored[0] = 0.1, explored
-    learn(tables, memory, 1, -1.0)
+    learn(tables, memory, 1, -1.0, 1.0)
     assert (value(tables, game.initial_state()) > 0) == explored
 
 
