@@ -72,7 +72,9 @@ class Chess(KernelGame):
     exchange = "mirrored"
     material: ClassVar = {"pawn": 1, "knight": 3, "bishop": 3, "rook": 5, "queen": 9}
 
-    kernels = Kernels(start, legal, play, playout, write, read, heavy=heavy, forcing=forcing, observe=observe)
+    kernels = Kernels(
+        start, legal, play, playout, write, read, heavy=heavy, forcing=forcing, observe=observe
+    )
     features = WORTHS
 
     def __init__(self, fen: str | None = None) -> None:

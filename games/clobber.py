@@ -173,10 +173,10 @@ def play(board: Board, action: int) -> None:
         board[1] = player
 
 
-# Components, connected pieces of both players, are independent of each other, and their values add up
-# (Albert, Grossman, Nowakowski & Wolfe 2005, An Introduction to Clobber). A component of two pieces is
-# a star. One of three is a star if the piece in its middle is alone among opponents, otherwise it is
-# an up for the player who has the middle. Two stars cancel each other, and so do ups of both players.
+# Components, connected pieces of both players, are independent of each other: their values add up
+# (Albert, Grossman, Nowakowski & Wolfe 2005, An Introduction to Clobber). Two pieces are a star.
+# Three are a star if the piece in the middle is alone among opponents, otherwise an up for the
+# player who has the middle. Two stars cancel each other, and so do ups of both players.
 
 
 @helper
@@ -186,33 +186,27 @@ def around(cells: int) -> int:
 
 
 @helper
-def twice(cells: int) -> int:
-    """Return the places beside two cells or more of the upper word."""
+def touched(cells: int) -> tuple[int, int]:
+    """Return the places beside two cells or more of the upper word, and beside three or more."""
     up, right, down, left = cells << _STRIDE, cells >> 1, cells >> _STRIDE, cells << 1
-    return up & (right | down | left) | right & (down | left) | down & left
-
-
-@helper
-def thrice(cells: int) -> int:
-    """Return the places beside three cells or more of the upper word."""
-    up, right, down, left = cells << _STRIDE, cells >> 1, cells >> _STRIDE, cells << 1
-    return up & right & (down | left) | down & left & (up | right)
+    twice = (up | down) & (right | left) | up & down | right & left
+    return twice, up & down & (right | left) | right & left & (up | down)
 
 
 @helper
 def cancelled(board: Board) -> tuple[int, int, int]:
     """Return pieces that cancel each other, and the stars and the ups of player 1 that are left.
 
-    No piece is returned on boards of more than five rows.
+    There are none while pieces are below the fifth row.
     """
     dropped = star = ups = waiting = 0
     if board[_PIECES + 1] | board[_PIECES + 3]:
         return dropped, star, ups
     one = board[_PIECES]
     pieces = one | board[_PIECES + 2]
-    ends = pieces & ~twice(pieces)
-    middles = pieces & twice(ends) & ~thrice(pieces)
-    rest = middles | ends & around(ends)
+    twice, thrice = touched(pieces)
+    ends = pieces & ~twice
+    rest = pieces & touched(ends)[0] & ~thrice | ends & around(ends)
     while rest:
         bit = rest & -rest
         component = bit | around(bit) & pieces
@@ -323,21 +317,20 @@ def write(board: Board, state: Vector) -> None:
 
 
 @helper
-def mobility(board: Board, player: int, dropped: int) -> int:
-    """Return the number of moves of a player but those of pieces that are dropped."""
+def movable(board: Board, player: int, dropped: int) -> int:
+    """Return the number of pieces of a player that can move, but for those that are dropped."""
     moves = moves_on(board, player)
-    kept = ~dropped
-    n = total(moves[0] & kept, moves[1] & kept, moves[2] & kept, moves[3] & kept)
-    return n + total(moves[4], moves[5], moves[6], moves[7])
+    n = count((moves[0] | moves[1] | moves[2] | moves[3]) & ~dropped)
+    return n + count(moves[4] | moves[5] | moves[6] | moves[7])
 
 
 @kernel
 def observe(board: Board, observed: Vector) -> None:
-    """Write the pieces that count, then the leads in moves and ups, and a star for who moves."""
+    """Write the pieces that count, leads in movable pieces and ups, and a star for who moves."""
     end = len(observed) - 3
     dropped, star, ups = cancelled(board)
     write_pieces(board, observed[:end], 0, dropped)
-    lead = mobility(board, 1, dropped) - mobility(board, 2, dropped)
+    lead = movable(board, 1, dropped) - movable(board, 2, dropped)
     observed[end] = LEVEL + max(-LEVEL, min(LEVEL - 1, lead))
     observed[end + 1] = LEVEL + ups
     observed[end + 2] = LEVEL + star * (3 - 2 * board[0])
@@ -380,9 +373,7 @@ class Clobber(GridGame):
 
     look: ClassVar = {"piece": "disc"}
 
-    kernels = Kernels(
-        start, legal, play, playout, write, read, sensible=sensible, observe=observe
-    )
+    kernels = Kernels(start, legal, play, playout, write, read, sensible=sensible, observe=observe)
     sorts_sensible = False
     features = (0.02, 0.3, 0.1)
     shapes = (((0, 1), (1, 0), (1, 1), (1, 2), (2, 1)),)  # a piece and its neighbours

@@ -130,7 +130,9 @@ def write_leads(board: Board, found: Vector) -> None:
     far += 2 * count(passed & _FROM_6) + 3 * count(passed & _FROM_7)
     far_2 = count(passed_2) + count(passed_2 & _TO_5) + count(passed_2 & _TO_4)
     far_2 += 2 * count(passed_2 & _TO_3) + 3 * count(passed_2 & _TO_2)
-    shield = count((around | around << _8) & mine) - count((around_other | around_other >> _8) & theirs)
+    shield = count((around | around << _8) & mine) - count(
+        (around_other | around_other >> _8) & theirs
+    )
     bishops, bishops_2 = count(own & diagonal & ~straight), count(other & diagonal & ~straight)
     open_files = ~above(below_too(pawns))
     rooks = straight & ~diagonal & open_files

@@ -23,8 +23,8 @@ from playout.games.core.kernels import LEVEL, compiled, helper
 from playout.games.core.random import Rng, draw
 from playout.players.depth_first import principal_variation as pv
 from playout.players.depth_first import quiescence as qs
-from playout.players.nets.planes import random_positions
 from playout.players.evaluations.tables import TABLES, Floats, Ints, Tables, expected, find_weights
+from playout.players.nets.planes import random_positions
 
 #: How much a value counts that lies one move later: lambda.
 _LAMBDA = 0.7
@@ -69,7 +69,8 @@ class Exchange(NamedTuple):
     features: int  # the number of the first word that is a number of the game
 
 
-_EXCHANGE = types.NamedTuple([types.int64[::1], types.int64[::1], types.int64, types.int64], Exchange)
+_V = types.int64[::1]
+_EXCHANGE = types.NamedTuple([_V, _V, types.int64, types.int64], Exchange)
 
 
 @helper
@@ -189,20 +190,21 @@ def play_game(
 def exchange_of(game: KernelGame, tables: Tables) -> Exchange:
     """Return how the observed states of a game change if the players are exchanged."""
     words, values = np.arange(game.observed_words), np.zeros(len(tables.codes), dtype=np.int64)
+    lowest = int(tables.numbers[0])
     if game.exchange == "turned":
         words[tables.cells] = tables.cells[::-1]
     elif game.exchange == "mirrored":
         columns = game.view(game.initial_state()).columns
         words[tables.cells] = tables.cells.reshape(-1, columns)[::-1].ravel()
-    known = {}
-    for state in islice(random_positions(game), _POSITIONS):
-        view, observed = game.view(state), game.observed(state)
-        cells = zip(view.cells, view.kinds or [""] * len(view.cells), strict=True)
-        known.update(zip(cells, observed[tables.cells].tolist(), strict=True))
+    known: dict[tuple[int, str], int] = {}  # the value of a piece
+    for state in islice(random_positions(game), _POSITIONS if game.exchange else 0):
+        view, observed = game.view(state), game.observed(state)[tables.cells].tolist()
+        kinds = view.kinds or [""] * len(observed)
+        pieces = zip(view.cells, kinds, observed, strict=True)
+        known |= {(owner, kind): value for owner, kind, value in pieces if value}
     for (owner, kind), value in known.items():
-        values[value - tables.numbers[0]] = known.get((3 - owner, kind) if owner else (0, kind), 0)
-    features = game.observed_words - len(game.features)
-    return Exchange(words, values, int(tables.numbers[0]), features)
+        values[value - lowest] = known[3 - owner, kind]
+    return Exchange(words, values, lowest, game.observed_words - len(game.features))
 
 
 class EvaluationLearner:
