@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from playout.games.chessboard.moves import Squares, jump, jumped, ray, step, surrounded
+from playout.games.chessboard.moves import Squares, jump, ray, step, surrounded
 from playout.games.chessboard.squares import (
     BISHOP,
     CELLS,
@@ -50,15 +50,15 @@ _FILE_A = FILE_A
 
 @helper
 def above(squares: Squares) -> Squares:
-    """Return squares with all above them."""
+    """Return squares and all above them."""
     squares |= squares << _8
     squares |= squares << _16
     return squares | squares << _32
 
 
 @helper
-def below_too(squares: Squares) -> Squares:
-    """Return squares with all below them."""
+def below(squares: Squares) -> Squares:
+    """Return squares and all below them."""
     squares |= squares >> _8
     squares |= squares >> _16
     return squares | squares >> _32
@@ -93,7 +93,7 @@ def activity(
 @helper
 def weak(pawns: Squares) -> int:
     """Count the pawns without another on a file beside them, and those behind another."""
-    files = above(below_too(pawns))
+    files = above(below(pawns))
     return count(pawns & ~beside(files)) + count(pawns & above(pawns) << _8)
 
 
@@ -124,7 +124,7 @@ def write_leads(board: Board, found: Vector) -> None:
     safe, safe_2 = reached | up | around, reached_2 | down | around_other
     threats = count(pieces_2 & up) + count(other & reached & ~safe_2)
     threats_2 = count(pieces & down) + count(own & reached_2 & ~safe)
-    passed = mine & ~(below_too(theirs | beside(theirs)) >> _8)
+    passed = mine & ~(below(theirs | beside(theirs)) >> _8)
     passed_2 = theirs & ~(above(mine | beside(mine)) << _8)
     far = count(passed) + count(passed & _FROM_4) + count(passed & _FROM_5)
     far += 2 * count(passed & _FROM_6) + 3 * count(passed & _FROM_7)
@@ -134,7 +134,7 @@ def write_leads(board: Board, found: Vector) -> None:
         (around_other | around_other >> _8) & theirs
     )
     bishops, bishops_2 = count(own & diagonal & ~straight), count(other & diagonal & ~straight)
-    open_files = ~above(below_too(pawns))
+    open_files = ~above(below(pawns))
     rooks = straight & ~diagonal & open_files
     sign = 1 if board[0] == 1 else -1
     found[0] = bounded(sign * ((moves - moves_2) // 2))
