@@ -54,7 +54,7 @@ _REDUCTIONS = np.array(
     ]
 )
 #: With at most so many plies left, a value above what is needed by a margin for each is enough.
-_JUDGED_TO = 4
+_JUDGED_TO = 6
 
 
 @compiled(types.int64(SEARCH, types.int64[::1]), allocates=False)
