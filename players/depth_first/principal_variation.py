@@ -53,8 +53,9 @@ _REDUCTIONS = np.array(
         for depth in range(MOST_PLIES + 1)
     ]
 )
-#: With at most so many plies left, a value above what is needed by a margin for each is enough.
-_JUDGED_TO = 6
+#: With at most so many plies left, a value above what is needed by a margin for each is enough, in a
+#: position with so many actions: after a threat, such as a check in chess, there are fewer.
+_JUDGED_TO, _FREE = 6, 6
 
 
 @compiled(types.int64(SEARCH, types.int64[::1]), allocates=False)
@@ -98,12 +99,12 @@ def value_of(
         )
         if ply > 0 and about >> 2 >= depth and holds:
             return value
-    if ply > 0 and depth <= _JUDGED_TO and beta - alpha == 1 and abs(beta) < CERTAIN:
+    n = kernels.legal(board, search.actions[ply])
+    if ply > 0 and depth <= _JUDGED_TO and n >= _FREE and beta - alpha == 1 and abs(beta) < CERTAIN:
         # Reverse futility pruning: a few plies can hardly make it bad.
         still = evaluate(search, kernels, tables, ply)
         if still - depth * state[MARGIN] >= beta:
             return still
-    n = kernels.legal(board, search.actions[ply])
     further = depth if n == 1 else depth - 1  # a single action takes no depth
     for place in range(n):
         action = search.actions[ply, place]
