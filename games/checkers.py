@@ -14,7 +14,6 @@ import numpy as np
 
 from playout.games import Board, BoardView, KernelGame, Kernels, State, Vector, helper, kernel
 from playout.games.core.bits import count, lowest, without_lowest, write_owners
-from playout.games.core.kernels import LEVEL
 from playout.games.core.random import GAMMA, Rng, below
 from playout.games.core.view import owners
 
@@ -34,8 +33,6 @@ PLIES = 1000
 _KINGS, _JUMPER, _QUIET = 4, 5, 6
 _DARK = sum(1 << cell for cell in range(CELLS) if (cell // SIDE + cell) % 2)
 _TOP, _BOTTOM = 0xFF, 0x7F << 56
-_LEFT = sum(1 << SIDE * row for row in range(SIDE))
-_RIGHT = sum(1 << SIDE * row + SIDE - 1 for row in range(SIDE - 1))
 _STEPS = np.array([-9, -7, 9, 7])
 
 # state: the cells (0 empty, 1 and 2 men of the players, 3 and 4 kings), then the cell of the piece
@@ -157,23 +154,6 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
 
 
 @kernel
-def forcing(board: Board, actions: Vector) -> int:
-    """Write the captures; there is no other legal action then."""
-    return legal(board, actions) if movable(board)[1] else 0
-
-
-@helper
-def distance(cell: int, pieces: int) -> int:
-    """Return the moves of a king from a cell to a place beside the nearest of some pieces."""
-    near = 1 << cell
-    for moves in range(SIDE):
-        near |= near << 9 & ~_LEFT | near << 7 & ~_RIGHT | near >> 9 & ~_RIGHT | near >> 7 & ~_LEFT
-        if near & pieces:
-            return moves
-    return SIDE
-
-
-@kernel
 def write(board: Board, state: Vector) -> None:
     state[:2] = board[:2]
     write_owners(board[2], board[3], SIDE, SIDE, state[2 : 2 + CELLS])
@@ -181,30 +161,6 @@ def write(board: Board, state: Vector) -> None:
         state[2 + cell] += 2 * (board[_KINGS] >> cell & 1)
     state[2 + CELLS] = lowest(board[_JUMPER]) if board[_JUMPER] else NO_PIECE
     state[3 + CELLS] = board[_QUIET]
-
-
-@kernel
-def observe(board: Board, observed: Vector) -> None:
-    """Write the state, the lead in pieces, how near the leader's kings are, and how near a tie is.
-
-    A lead counts more if there are fewer pieces. The last two are LEVEL without a lead.
-    """
-    end = len(observed) - 3
-    write(board, observed[:end])
-    kings = board[_KINGS]
-    one = 2 * count(board[2]) + count(board[2] & kings)
-    two = 2 * count(board[3]) + count(board[3] & kings)
-    leader, sign = (2, 1) if one > two else (3, -1)
-    near = quiet = 0
-    if one != two:
-        quiet = board[_QUIET] // 2
-        rest = board[leader] & kings
-        while rest:
-            near += max(0, 6 - distance(lowest(rest), board[5 - leader]))
-            rest = without_lowest(rest)
-    observed[end] = LEVEL + sign * (abs(one - two) * (LEVEL - 1) // (one + two))
-    observed[end + 1] = LEVEL + sign * min(near, LEVEL - 1)
-    observed[end + 2] = LEVEL + sign * quiet
 
 
 @kernel
@@ -246,15 +202,7 @@ class Checkers(KernelGame):
 
     material: ClassVar = {"man": 1, "king": 1.5}
 
-    kernels = Kernels(start, legal, play, playout, write, read, forcing=forcing, observe=observe)
-    features = (0.06, 0.01, 0.0)
-    shapes = (
-        ((0, 0), (1, 1), (2, 2), (3, 3), (4, 4)),
-        ((0, 4), (1, 3), (2, 2), (3, 1), (4, 0)),
-        tuple((0, column) for column in range(SIDE)),
-        tuple((row, column) for row in range(2) for column in range(5)),
-    )
-    exchange = "turned"
+    kernels = Kernels(start, legal, play, playout, write, read)
 
     def __init__(self) -> None:
         actions = CELLS * DIRECTIONS * 2

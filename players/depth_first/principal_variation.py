@@ -15,6 +15,8 @@ from playout.games.core.kernels import Board, compiled
 from playout.players.core.rules import board_key
 from playout.players.depth_first.quiescence import (
     CERTAIN,
+    DEPTH,
+    FORCES,
     KERNELS,
     LAST,
     MARGIN,
@@ -53,15 +55,28 @@ _REDUCTIONS = np.array(
         for depth in range(MOST_PLIES + 1)
     ]
 )
-#: With at most so many plies left, a value above what is needed by a margin for each is enough, in a
-#: position with so many actions: after a threat, such as a check in chess, there are fewer.
-_JUDGED_TO, _FREE = 6, 6
+#: With at most so many plies left, a value above what is needed by a margin for each is enough.
+_JUDGED_TO = 6
+#: A position with fewer actions is taken for one after a threat, such as a check.
+_FREE = 6
 
 
 @compiled(types.int64(SEARCH, types.int64[::1]), allocates=False)
 def key_of(search: PrincipalSearch, board: Board) -> int:
     """Return the key of a position in the table of a search, without earlier positions."""
     return board_key(board[: search.state[WORDS]]) ^ search.state[NUMBER]
+
+
+@compiled(types.int64(SEARCH, KERNELS, *[types.int64] * 3), allocates=False)
+def reduction(
+    search: PrincipalSearch, kernels: PrincipalKernels, ply: int, depth: int, place: int
+) -> int:
+    """Return the plies by which a move is reduced that was played: none if it is a threat."""
+    less = _REDUCTIONS[depth, min(place, _LAST_PLACE)]
+    if less == 0 or search.state[FORCES] == 0:
+        return less
+    is_threat = kernels.legal(search.boards[ply + 1], search.actions[ply + 1]) < _FREE
+    return 0 if is_threat else less
 
 
 @compiled(types.int64(SEARCH, KERNELS, TABLES, *[types.int64] * 4), allocates=False)
@@ -105,7 +120,9 @@ def value_of(
         still = evaluate(search, kernels, tables, ply)
         if still - depth * state[MARGIN] >= beta:
             return still
-    further = depth if n == 1 else depth - 1  # a single action takes no depth
+    further = depth - 1
+    if n == 1 or (n < _FREE and state[FORCES] != 0 and depth > 2 and ply < 2 * state[DEPTH]):
+        further = depth  # what answers a threat takes no depth
     for place in range(n):
         action = search.actions[ply, place]
         search.scores[ply, place] = MOST if action == move else search.history[board[0], action]
@@ -115,7 +132,7 @@ def value_of(
         action = search.actions[ply, place]
         play_on(search, kernels, ply, action)
         sign = 1 if search.boards[ply + 1, 0] == board[0] else -1
-        less = _REDUCTIONS[depth, min(place, _LAST_PLACE)]
+        less = reduction(search, kernels, ply, depth, place)
         # A window of one: is the move better than the best so far?
         value = -MOST
         if place > 0:
@@ -165,12 +182,13 @@ def search_root(
     actions, scores, state = search.actions[0], search.scores[0], search.state
     player = search.boards[0, 0]
     search.line.phases[0] = -1
+    state[DEPTH] = depth
     for place in range(n):
         action, before = actions[place], state[NODES]
         alpha = scores[wanted - 1] if place >= wanted else -MOST
         play_on(search, kernels, 0, action)
         sign = 1 if search.boards[1, 0] == player else -1
-        less = _REDUCTIONS[depth, min(place, _LAST_PLACE)] if place >= wanted else 0
+        less = reduction(search, kernels, 0, depth, place) if place >= wanted else 0
         value = -MOST
         if place >= wanted:
             low, high = (alpha, alpha + 1) if sign > 0 else (-alpha - 1, -alpha)

@@ -40,8 +40,9 @@ ROOT = 0
 MOST_PLIES, _FORCED_PLIES, _FREE_PLIES = 80, 24, 8
 # The fields of the state: nodes so far, the number of nodes to stop at, whether it was stopped, the
 # greatest ply, the number of the search, the words of a board that are the position, whether the
-# game has a kernel `forcing`, and how much a value may change with each ply.
-NODES, LAST, STOPPED, DEEPEST, NUMBER, WORDS, FORCES, MARGIN = range(8)
+# game has a kernel `forcing`, how much a value may change with each ply, and the depth of the
+# search.
+NODES, LAST, STOPPED, DEEPEST, NUMBER, WORDS, FORCES, MARGIN, DEPTH = range(9)
 
 
 class PrincipalKernels(NamedTuple):
@@ -88,7 +89,7 @@ def new_table(rows: int) -> Ints:
 def new_search(game: KernelGame, tables: Tables, table: Ints) -> PrincipalSearch:
     """Return a search; several of them, each in a thread, can share a table."""
     plies = MOST_PLIES + _FORCED_PLIES + 2
-    state = np.zeros(8, dtype=np.int64)
+    state = np.zeros(9, dtype=np.int64)
     state[LAST] = 1 << 62
     state[WORDS], state[FORCES] = game.position_words, game.kernels.forcing is not None
     # Where moves must remove pieces, the value before them says little.
