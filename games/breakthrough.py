@@ -15,7 +15,7 @@ import numpy as np
 from playout.games import Board, GridGame, Kernels, State, Symmetry, Vector, checked, helper, kernel
 from playout.games.core.bits import count, grid, lowest, nth, read_owners, write_owners
 from playout.games.core.grid import cells_of_moves
-from playout.games.core.kernels import inlined, insert
+from playout.games.core.kernels import LEVEL, inlined, insert
 from playout.games.core.random import GAMMA, Rng, below
 
 # board: player, outcome, pieces of player 1, pieces of player 2, rows, columns, the cells in play.
@@ -221,6 +221,79 @@ def sensible(board: Board, actions: Vector) -> int:
 
 
 @kernel
+def forcing(board: Board, actions: Vector) -> int:
+    """Write the sensible actions that capture or reach the last row."""
+    if board[1]:
+        return 0
+    player, rows, columns = board[0], board[_ROWS], board[_COLUMNS]
+    own, other = np.uint64(board[1 + player]), np.uint64(board[4 - player])
+    cells = np.uint64(board[_CELLS])
+    last = row_bits(rows - 1 if player == 1 else 0)
+    targets = sensible_targets(own, other, player, rows, cells) & (other | last)
+    n = 0
+    for side in range(-1, 2):
+        if side == 0:
+            rest = forward(own, player) & targets & ~other
+        else:
+            rest = leftward(own, player) if side < 0 else rightward(own, player)
+            rest &= targets & ~own
+        while rest:
+            target = lowest(rest)
+            rest &= rest - _1
+            capture = (other >> np.uint64(target) & _1) != _0
+            actions[n] = action_to(target, side, capture, player, columns)
+            n += 1
+    return n
+
+
+@helper
+def steps_to_goal(own: np.uint64, player: int, rows: int) -> int:
+    """Return the steps of the most advanced of some pieces to the last row; 8 without pieces."""
+    for steps in range(rows):
+        if own & row_bits(rows - 1 - steps if player == 1 else steps):
+            return steps
+    return MAX_SIDE
+
+
+@helper
+def runners(own: np.uint64, other: np.uint64, player: int) -> np.uint64:
+    """Return the pieces that no opponent can capture or block on the way straight ahead.
+
+    While both walk towards each other, an opponent that is `n` rows ahead comes (n + 1) // 2
+    columns nearer, the capture included.
+    """
+    reach = caught = other
+    for ahead in range(1, MAX_SIDE - 1):
+        reach = forward(reach, 3 - player)
+        if ahead % 2 == 1:
+            reach |= (reach & ~_LEFT) >> _1 | (reach & ~_RIGHT) << _1
+        caught |= reach
+    return own & ~caught
+
+
+@kernel
+def observe(board: Board, observed: Vector) -> None:
+    """Write the state, the lead of runners, the lead in pieces, and how soon a runner wins."""
+    end = len(observed) - 3
+    observed[:2] = board[:2]
+    write_owners(board[2], board[3], board[_COLUMNS], 8, observed[2:end])
+    player, rows = board[0], board[_ROWS]
+    own, other = np.uint64(board[1 + player]), np.uint64(board[4 - player])
+    steps = steps_to_goal(runners(own, other, player), player, rows)
+    against = steps_to_goal(runners(other, own, 3 - player), 3 - player, rows)
+    sign = 1 if player == 1 else -1
+    observed[end] = LEVEL + sign * (against - steps)
+    observed[end + 1] = LEVEL + count(board[2]) - count(board[3])
+    # The runner wins the race if it arrives before any piece of the opponent.
+    sooner = 0
+    if steps <= steps_to_goal(other, 3 - player, rows) and steps < MAX_SIDE:
+        sooner = 16 - 2 * steps
+    elif against < steps_to_goal(own, player, rows):
+        sooner = 2 * against - 15
+    observed[end + 2] = LEVEL + sign * sooner
+
+
+@kernel
 def write(board: Board, state: Vector) -> None:
     state[:2] = board[:2]
     write_owners(board[2], board[3], board[_COLUMNS], 8, state[2:])
@@ -257,7 +330,24 @@ class Breakthrough(GridGame):
 
     look: ClassVar = {"piece": "disc", "surface": "checkered"}
 
-    kernels = Kernels(start, legal, play, playout, write, read, decisive, sensible)
+    kernels = Kernels(
+        start,
+        legal,
+        play,
+        playout,
+        write,
+        read,
+        decisive,
+        sensible,
+        forcing=forcing,
+        observe=observe,
+    )
+    features = (0.02, 0.1, 0.2)
+    shapes = (
+        # A piece, the cells from which it is attacked or defended, and those on its column.
+        ((0, 0), (0, 1), (0, 2), (1, 1), (2, 0), (2, 1), (2, 2)),
+    )
+    exchange = "turned"
 
     def __init__(self, rows: int = 8, columns: int = 8) -> None:
         self.rows = checked("breakthrough", "rows", rows, 2, MAX_SIDE)

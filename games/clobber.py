@@ -12,6 +12,7 @@ from typing import ClassVar
 from playout.games import Board, GridGame, Kernels, Vector, checked, helper, kernel
 from playout.games.core.bits import count, lowest, nth
 from playout.games.core.grid import cells_of_moves
+from playout.games.core.kernels import LEVEL
 from playout.games.core.random import GAMMA, Rng, below
 
 # board: the header below, then two words for each player: the pieces of rows 0 to 4 and of rows 5
@@ -172,6 +173,78 @@ def play(board: Board, action: int) -> None:
         board[1] = player
 
 
+# Components, connected pieces of both players, are independent of each other: their values add up
+# (Albert, Grossman, Nowakowski & Wolfe 2005, An Introduction to Clobber). Two pieces are a star.
+# Three are a star if the piece in the middle is alone among opponents, otherwise an up for the
+# player who has the middle. Two stars cancel each other, and so do ups of both players.
+
+
+@helper
+def around(cells: int) -> int:
+    """Return the places beside those of the upper word."""
+    return cells << _STRIDE | cells >> _STRIDE | cells << 1 | cells >> 1
+
+
+@helper
+def touched(cells: int) -> tuple[int, int]:
+    """Return the places beside two cells or more of the upper word, and beside three or more."""
+    up, right, down, left = cells << _STRIDE, cells >> 1, cells >> _STRIDE, cells << 1
+    twice = (up | down) & (right | left) | up & down | right & left
+    return twice, up & down & (right | left) | right & left & (up | down)
+
+
+@helper
+def cancelled(board: Board) -> tuple[int, int, int]:
+    """Return pieces that cancel each other, and the stars and the ups of player 1 that are left.
+
+    There are none while pieces are below the fifth row.
+    """
+    dropped = star = ups = waiting = 0
+    if board[_PIECES + 1] | board[_PIECES + 3]:
+        return dropped, star, ups
+    one = board[_PIECES]
+    pieces = one | board[_PIECES + 2]
+    twice, thrice = touched(pieces)
+    ends = pieces & ~twice
+    rest = pieces & touched(ends)[0] & ~thrice | ends & around(ends)
+    while rest:
+        bit = rest & -rest
+        component = bit | around(bit) & pieces
+        rest &= ~component
+        own = one if bit & one else pieces ^ one
+        if component & own == bit:
+            if star:
+                dropped |= star | component
+            star = 0 if star else component
+        else:
+            lead = 1 if bit & one else -1
+            if ups * lead < 0:
+                other = waiting & -waiting
+                other |= around(other) & waiting
+                other |= around(other) & waiting
+                waiting ^= other
+                dropped |= other | component
+            else:
+                waiting |= component
+            ups += lead
+    return dropped, int(star != 0), ups
+
+
+@kernel
+def sensible(board: Board, actions: Vector) -> int:
+    """Write all actions but those of pieces that cancel each other, or one if there is no other."""
+    n = legal(board, actions)
+    dropped = cancelled(board)[0]
+    kept = 0
+    for i in range(n if dropped else 0):
+        cell = actions[i] >> 2
+        row = cell * board[_RECIPROCAL] >> 16
+        if not dropped >> row * _STRIDE + cell - row * board[_COLUMNS] & 1:
+            actions[kept] = actions[i]
+            kept += 1
+    return max(1, kept) if dropped else n
+
+
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
     if board[1]:
@@ -220,8 +293,11 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
 
 
 @helper
-def write_pieces(board: Board, state: Vector, stuck: int) -> None:
-    """Write the player, the outcome and the cells, if `stuck` is 0 without pieces that are."""
+def write_pieces(board: Board, state: Vector, stuck: int, dropped: int) -> None:
+    """Write the player, the outcome and the cells but those of the upper word that are dropped.
+
+    If `stuck` is 0, pieces that are stuck are left out as well.
+    """
     state[:2] = board[:2]
     columns = board[_COLUMNS]
     for row in range(board[_ROWS]):
@@ -229,19 +305,35 @@ def write_pieces(board: Board, state: Vector, stuck: int) -> None:
             place = row * _STRIDE + column
             word = _PIECES + (place >= _HALF)
             place -= _HALF * (place >= _HALF)
-            first = board[word] | stuck * board[word + 4]
-            second = board[word + 2] | stuck * board[word + 6]
+            gone = 0 if word > _PIECES else dropped
+            first = (board[word] | stuck * board[word + 4]) & ~gone
+            second = (board[word + 2] | stuck * board[word + 6]) & ~gone
             state[2 + row * columns + column] = (first >> place & 1) + 2 * (second >> place & 1)
 
 
 @kernel
 def write(board: Board, state: Vector) -> None:
-    write_pieces(board, state, 1)
+    write_pieces(board, state, 1, 0)
+
+
+@helper
+def movable(board: Board, player: int, dropped: int) -> int:
+    """Return the number of pieces of a player that can move, but for those that are dropped."""
+    moves = moves_on(board, player)
+    n = count((moves[0] | moves[1] | moves[2] | moves[3]) & ~dropped)
+    return n + count(moves[4] | moves[5] | moves[6] | moves[7])
 
 
 @kernel
 def observe(board: Board, observed: Vector) -> None:
-    write_pieces(board, observed, 0)
+    """Write the pieces that count, leads in movable pieces and ups, and a star for who moves."""
+    end = len(observed) - 3
+    dropped, star, ups = cancelled(board)
+    write_pieces(board, observed[:end], 0, dropped)
+    lead = movable(board, 1, dropped) - movable(board, 2, dropped)
+    observed[end] = LEVEL + max(-LEVEL, min(LEVEL - 1, lead))
+    observed[end + 1] = LEVEL + ups
+    observed[end + 2] = LEVEL + star * (3 - 2 * board[0])
 
 
 @kernel
@@ -281,7 +373,11 @@ class Clobber(GridGame):
 
     look: ClassVar = {"piece": "disc"}
 
-    kernels = Kernels(start, legal, play, playout, write, read, observe=observe)
+    kernels = Kernels(start, legal, play, playout, write, read, sensible=sensible, observe=observe)
+    sorts_sensible = False
+    features = (0.02, 0.3, 0.1)
+    shapes = (((0, 1), (1, 0), (1, 1), (1, 2), (2, 1)),)  # a piece and its neighbours
+    exchange = "same"
 
     def __init__(self, rows: int = 5, columns: int = 6) -> None:
         self.rows = checked("clobber", "rows", rows, 1, MAX_SIDE)

@@ -25,6 +25,7 @@ STRONGEST = {
     "checkers": ("alphabeta",),
     "chess": ("alphabeta", "uct(heavy=true)"),
     "chong": ("alphabeta",),
+    "clobber": ("alphabeta",),
     "dots_and_boxes": ("alphabeta",),
     "draughts": ("alphabeta",),
     "go": ("rave(heavy=true)",),

@@ -7,7 +7,7 @@ import string
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -203,6 +203,14 @@ class KernelGame(Game):
     #: sum of an evaluation when learning begins; and the length of both.
     features: ClassVar[tuple[float, ...]] = ()
     observed_words: int
+    #: Groups of cells that an evaluation has besides lines and rectangles, wherever they fit on the
+    #: board, each as the rows and the columns of its cells.
+    shapes: ClassVar[tuple[tuple[tuple[int, int], ...], ...]] = ()
+    #: What happens to the board if the players are exchanged: it stays the "same", it is "turned"
+    #: by half a turn, or "mirrored", so that the first row becomes the last; "" if they cannot be.
+    #: A position after that has the opposite value, and numbers of `observe` are as far from LEVEL
+    #: on its other side.
+    exchange: ClassVar[Literal["", "same", "turned", "mirrored"]] = ""
 
     def __init__(
         self,

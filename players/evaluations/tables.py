@@ -13,7 +13,7 @@ else to be learned.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -187,7 +187,7 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
     leads = np.arange(FEATURE_VALUES) - LEVEL
     for feature, each in enumerate(game.features, start=len(groups) - len(game.features)):
         weights[:, offsets[feature] + codes[-low : FEATURE_VALUES - low]] = each * leads
-    cuts = np.quantile(filled, [part / phases for part in range(1, phases)]).astype(np.int64)
+    cuts = np.linspace(filled.min(), filled.max(), phases + 1)[1:-1].astype(np.int64)
     return Tables(
         padded,
         lengths,
@@ -299,7 +299,7 @@ def _determines(values: list[int], shown: list[int]) -> bool:
 
 
 def _shared(
-    game: Game, used: set[int], values: int, most: int
+    game: KernelGame, used: set[int], values: int, most: int
 ) -> tuple[list[tuple[int, ...]], list[int], int]:
     """Return the groups of cells of the view, the offset of each one's weights, and their number.
 
@@ -311,7 +311,7 @@ def _shared(
     groups, offsets, size = [], [], 0
     known: set[tuple[int, ...]] = set()
     begins: dict[tuple[int, ...], int] = {}  # of the weights of a shape, on a large board
-    for cells in _groups(view.rows, view.columns, values):
+    for cells in _groups(game, view.rows, view.columns, values):
         group = tuple(cell for cell in cells if cell in used)
         if not group or tuple(sorted(group)) in known or values ** len(group) > most:
             continue
@@ -333,10 +333,10 @@ def _shape(group: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(cell - group[0] for cell in group)
 
 
-def _groups(rows: int, columns: int, values: int) -> Iterator[tuple[int, ...]]:
-    """Yield single cells, lines, rectangles and leaps, as cells of the view."""
+def _groups(game: KernelGame, rows: int, columns: int, values: int) -> Iterator[tuple[int, ...]]:
+    """Yield single cells, lines, rectangles, leaps and shapes of a game, as cells of the view."""
     length = next((length for most, length in _LINES if values <= most), 2)
-    shapes = [[(0, 0)]]
+    shapes: list[Sequence[tuple[int, int]]] = [[(0, 0)], *game.shapes]
     shapes += [
         [(at * down, at * across) for at in range(length)]
         for down, across in ((0, 1), (1, 0), (1, 1), (1, -1))

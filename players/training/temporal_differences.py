@@ -4,10 +4,14 @@ In each position, the best move of a small search is played, or a random one now
 game, the evaluation of each position is moved towards its searched value and those of the later
 positions up to a random move, TD(lambda) (Sutton 1988). Each weight has a step size of its own,
 which falls while its errors change signs (temporal coherence: Beal & Smith 1999).
+
+Where a game says how its players are exchanged, each position is learned a second time with the
+players exchanged and the opposite value.
 """
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -15,11 +19,12 @@ from numba import types
 from numpy.typing import NDArray
 
 from playout.games import Game, KernelGame, SpecError
-from playout.games.core.kernels import compiled
+from playout.games.core.kernels import LEVEL, compiled, helper
 from playout.games.core.random import Rng, draw
 from playout.players.depth_first import principal_variation as pv
 from playout.players.depth_first import quiescence as qs
 from playout.players.evaluations.tables import TABLES, Floats, Ints, Tables, expected, find_weights
+from playout.players.nets.planes import random_positions
 
 #: How much a value counts that lies one move later: lambda.
 _LAMBDA = 0.7
@@ -33,6 +38,8 @@ _MOVES = 400
 _SEARCHED = 100
 #: Rows of the table of these searches.
 _ROWS = 1 << 12
+#: Positions of random games from which the values of both players' pieces are known.
+_POSITIONS = 1000
 #: A part of the error counts even where the hyperbolic tangent is flat.
 _SLOPE = 0.05
 
@@ -42,35 +49,65 @@ class Memory(NamedTuple):
 
     errors: Floats  # [weight] sum of the errors
     sizes: Floats  # [weight] sum of their absolute values
-    indices: Ints  # [position, group]
+    indices: Ints  # [position, image, group]; the second image has the players exchanged
     values: NDArray[np.float64]  # [position] searched value for player 1
     explored: NDArray[np.bool_]  # [position] whether a random move was played there
 
 
 _F = types.float32[::1]
 _MEMORY = types.NamedTuple(
-    [_F, _F, types.int64[:, ::1], types.float64[::1], types.boolean[::1]], Memory
+    [_F, _F, types.int64[:, :, ::1], types.float64[::1], types.boolean[::1]], Memory
 )
 
 
-@compiled(types.void(TABLES, _MEMORY, types.int64, types.float64), allocates=False)
-def learn(tables: Tables, memory: Memory, seen: int, result: float) -> None:
-    """Move the evaluations of the positions of a game that ended with `result` for player 1."""
+class Exchange(NamedTuple):
+    """How an observed state changes if the players are exchanged."""
+
+    words: Ints  # [word] the word whose value comes here
+    values: Ints  # [value - lowest] what becomes of a value of a cell
+    lowest: int
+    features: int  # the number of the first word that is a number of the game
+
+
+_V = types.int64[::1]
+_EXCHANGE = types.NamedTuple([_V, _V, types.int64, types.int64], Exchange)
+
+
+@helper
+def exchange_players(exchange: Exchange, state: Ints, into: Ints) -> None:
+    """Write what an observed state becomes if the players are exchanged."""
+    into[0] = 3 - state[0]
+    for word in range(2, len(state)):
+        value = state[exchange.words[word]]
+        if word < exchange.features:
+            place = min(max(0, value - exchange.lowest), len(exchange.values) - 1)
+            into[word] = exchange.values[place]
+        else:
+            into[word] = 2 * LEVEL - value
+
+
+@compiled(types.void(TABLES, _MEMORY, types.int64, *[types.float64] * 2), allocates=False)
+def learn(tables: Tables, memory: Memory, seen: int, result: float, rate: float) -> None:
+    """Move the evaluations of the positions of a game that ended with `result` for player 1.
+
+    With a `rate` of 1 and the largest steps, the evaluation of a position becomes what is wanted.
+    """
     target = result
-    rate = 1.0 / len(tables.groups)
+    rate /= len(tables.groups)
     for position in range(seen - 1, -1, -1):
-        indices = memory.indices[position]
         searched = memory.values[position]
         later = 0 if memory.explored[position] else _LAMBDA
         target = searched + later * (target - searched)
-        value = expected(tables, indices)
-        error = np.float32((target - value) * (1 - value * value + _SLOPE))
-        for index in indices:
-            size = memory.sizes[index]
-            step = abs(memory.errors[index]) / size if size > 0 else np.float32(1)
-            tables.weights[index] += np.float32(rate) * step * error
-            memory.errors[index] += error
-            memory.sizes[index] += abs(error)
+        for image, indices in enumerate(memory.indices[position]):
+            value = expected(tables, indices)
+            wanted = target if image == 0 else -target
+            error = np.float32((wanted - value) * (1 - value * value + _SLOPE))
+            for index in indices:
+                size = memory.sizes[index]
+                step = abs(memory.errors[index]) / size if size > 0 else np.float32(1)
+                tables.weights[index] += np.float32(rate) * step * error
+                memory.errors[index] += error
+                memory.sizes[index] += abs(error)
 
 
 @compiled(types.void(qs.SEARCH, qs.KERNELS, TABLES, types.int64), allocates=False)
@@ -93,7 +130,15 @@ def search_move(
 
 @compiled(
     types.int64(
-        qs.SEARCH, qs.KERNELS, TABLES, _MEMORY, types.uint64[::1], types.int64[::1], types.int64
+        qs.SEARCH,
+        qs.KERNELS,
+        TABLES,
+        _MEMORY,
+        _EXCHANGE,
+        types.uint64[::1],
+        types.int64[::1],
+        types.int64,
+        types.float64,
     ),
     allocates=False,
 )
@@ -102,9 +147,11 @@ def play_game(
     kernels: qs.PrincipalKernels,
     tables: Tables,
     memory: Memory,
+    exchange: Exchange,
     rng: Rng,
     start: Ints,
     exploration: int,
+    rate: float,
 ) -> int:
     """Play a game from the board `start`, and learn from it; return the number of positions."""
     board = search.boards[0]
@@ -124,15 +171,40 @@ def play_game(
             search_move(search, kernels, tables, n)
             value = qs.expected_of(search.scores[0, 0])
             memory.values[seen] = value if board[0] == 1 else -value
-            kernels.observe(board, search.line.states[0])
-            find_weights(tables, search.line.states[0], memory.indices[seen])
+            observed, other = search.line.states[0], search.line.states[1]
+            kernels.observe(board, observed)
+            find_weights(tables, observed, memory.indices[seen, 0])
+            if memory.indices.shape[1] > 1:
+                exchange_players(exchange, observed, other)
+                find_weights(tables, other, memory.indices[seen, 1])
             memory.explored[seen] = draw(rng, 1000) < exploration
             if not memory.explored[seen]:
                 action = search.actions[0, 0]
             seen += 1
         kernels.play(board, action)
-    learn(tables, memory, seen, 1.0 if board[1] == 1 else -1.0 if board[1] == 2 else 0.0)
+    result = 1.0 if board[1] == 1 else -1.0 if board[1] == 2 else 0.0
+    learn(tables, memory, seen, result, rate)
     return seen
+
+
+def exchange_of(game: KernelGame, tables: Tables) -> Exchange:
+    """Return how the observed states of a game change if the players are exchanged."""
+    words, values = np.arange(game.observed_words), np.zeros(len(tables.codes), dtype=np.int64)
+    lowest = int(tables.numbers[0])
+    if game.exchange == "turned":
+        words[tables.cells] = tables.cells[::-1]
+    elif game.exchange == "mirrored":
+        columns = game.view(game.initial_state()).columns
+        words[tables.cells] = tables.cells.reshape(-1, columns)[::-1].ravel()
+    known: dict[tuple[int, str], int] = {}  # the value of a piece
+    for state in islice(random_positions(game), _POSITIONS if game.exchange else 0):
+        view, observed = game.view(state), game.observed(state)[tables.cells].tolist()
+        kinds = view.kinds or [""] * len(observed)
+        pieces = zip(view.cells, kinds, observed, strict=True)
+        known |= {(owner, kind): value for owner, kind, value in pieces if value}
+    for (owner, kind), value in known.items():
+        values[value - lowest] = known[3 - owner, kind]
+    return Exchange(words, values, lowest, game.observed_words - len(game.features))
 
 
 class EvaluationLearner:
@@ -158,6 +230,7 @@ class EvaluationLearner:
         self.tables = tables
         self._kernels = qs.kernels_of(game)
         self._search = qs.new_search(game, tables, qs.new_table(_ROWS))
+        self._exchange = exchange_of(game, tables)
         self._start = game.board()
         self.rng = np.array([np.random.default_rng(seed).integers(1 << 62)], dtype=np.uint64)
         own = np.zeros((2, len(tables.weights)), dtype=np.float32)
@@ -165,7 +238,7 @@ class EvaluationLearner:
         self.memory: Memory = Memory(
             errors,
             sizes,
-            np.zeros((_MOVES, len(tables.groups)), dtype=np.int64),
+            np.zeros((_MOVES, 1 + bool(game.exchange), len(tables.groups)), dtype=np.int64),
             np.zeros(_MOVES),
             np.zeros(_MOVES, dtype=np.bool_),
         )
@@ -180,9 +253,11 @@ class EvaluationLearner:
             self._kernels,
             self.tables,
             self.memory,
+            self._exchange,
             self.rng,
             self._start,
             exploration,
+            1.0 - done,
         )
         winner = self._search.boards[0, 1]
         self.games += 1
