@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import NoReturn
 
+from playout.commands import progress
+
 _CODE = 128 + signal.SIGINT
 
 
@@ -76,6 +78,7 @@ def _raise_exit(*_: object) -> NoReturn:
 
 def _say() -> None:
     """Write without Python's streams, which the signal may have interrupted."""
+    progress.stop()
     line = b"Interrupted.\n"
     with contextlib.suppress(OSError):
         os.write(2, b"\n" + line if os.isatty(2) else line)  # after the terminal's ^C

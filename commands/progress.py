@@ -43,6 +43,11 @@ def say_by(say: Callable[[str], object]) -> None:
     _speaker.say = say
 
 
+def stop() -> None:
+    """Print no further line about blocks; takes no lock, for handlers of signals."""
+    _speaker.is_stopped = True
+
+
 def _print(line: str) -> None:
     with contextlib.suppress(OSError, ValueError):  # it may be closed
         sys.stderr.write(f"{line}\n")  # `print` writes the end of the line by itself
@@ -57,6 +62,7 @@ class _Speaker:
 
     def reset(self) -> None:
         self.say: Callable[[str], object] = _print
+        self.is_stopped = False
         self._lock = threading.Lock()
         self._running: list[str] = []
         self._began_at: dict[str, float] = {}
@@ -101,7 +107,7 @@ class _Speaker:
     def _speak(self) -> None:
         with self._lock:
             now = time.monotonic()
-            if self._running and now >= self._due_at:
+            if self._running and now >= self._due_at and not self.is_stopped:
                 self._due_at = now + INTERVAL_S
                 text = self._running[-1]
                 elapsed_s = round(now - self._began_at[text])

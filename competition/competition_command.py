@@ -15,6 +15,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO
+from urllib.parse import urlencode
 
 import click
 from msgspec import structs
@@ -29,7 +30,6 @@ from playout.commands.subprocesses import begin, own, own_environment
 from playout.commands.text import utc
 from playout.competition import final as finals
 from playout.competition.changes import CHANGES
-from playout.competition.standings import standings
 from playout.competition.submissions import REQUEST_S, FolderInUse, Submissions
 from playout.games.core import spec
 from playout.sandbox import machine
@@ -37,10 +37,10 @@ from playout.server.cli.database_commands import opened
 from playout.server.cli.server_options import its_database_option
 from playout.server.core.accounts import Directory, digest
 from playout.server.model.records import Account
-from playout.server.organizer.progress import stored_progress, stored_tournament
 from playout.server.organizer.spec_file import SpecFileError
 from playout.server.storage import Database
 from playout.server.tournament.competition_file import Competition, CompetitionFileError, read
+from playout.server.tournament.report import writer
 
 #: Seconds between two looks at the queue.
 _LOOK_S = 0.5
@@ -77,6 +77,7 @@ deadline = {deadline}
 submission_mb = 16
 submissions_per_day = 20
 pause_s = 60                          # longest wait of a bot between two pairs of matches
+cores = 1                             # of a match, which its two bots share
 visible = true                        # whether everybody sees the standings
 
 [sandbox]                             # of each bot: see docs/sandbox.md
@@ -173,28 +174,40 @@ def check(file: Path) -> None:
 
 @main.command()
 @_file
+@click.option(
+    "--site",
+    default="http://127.0.0.1:8081",
+    envvar="PLAYOUT_SITE",
+    show_default=True,
+    show_envvar=True,
+    metavar="URL",
+    help="Address of the server's competitions, for the links.",
+)
 @its_database_option
-def accounts(file: Path, database: str) -> None:
+def accounts(file: Path, site: str, database: str) -> None:
     """Make the accounts of the roster of FILE that do not exist, and print their tokens as CSV.
 
-    The accounts are in the server's --database. Each token is shown only once. The names of teams
-    and house bots become accounts without a token, so that nobody else takes them.
+    With its link, a student is logged in on the page of the competition. The accounts are in the
+    server's --database. Each token is shown only once. The names of teams and house bots become
+    accounts without a token, so that nobody else takes them.
     """
     competition = _read(file)
     roster = competition.roster
     if roster is None:
         raise click.UsageError(f'{file} has no roster: add roster = "class.csv"')
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(("account", "name", "token"))
+    writer.writerow(("account", "name", "token", "link"))
     with opened(database, create=True) as stored:
         known = Directory(stored.accounts()[0])
         for each in roster.values():
             if known.like(each.account) is None:
                 token = secrets.token_hex(16)
                 _make_account(stored, known, each.account, digest(token))
-                writer.writerow((each.account, each.name, token))
+                query = urlencode({"account": each.account, "token": token})
+                link = f"{site.rstrip('/')}/{competition.name}/#{query}"
+                writer.writerow((each.account, each.name, token, link))
         teams = [each.team for each in roster.values()]
-        for name in (*teams, *(each.name for each in competition.house)):
+        for name in (*teams, *competition.others):
             if known.like(name) is None:
                 _make_account(stored, known, name, "")
 
@@ -278,12 +291,14 @@ def ban(file: Path, team: str, never: bool) -> None:
 
 @main.command()
 @_file
+@click.option("--here", is_flag=True, help="Play on this machine, even if FILE has a [cluster].")
 @click.argument("options", metavar="[-- OPTION...]", nargs=-1, type=click.UNPROCESSED)
-def final(file: Path, options: tuple[str, ...]) -> None:
+def final(file: Path, here: bool, options: tuple[str, ...]) -> None:
     """Play the final of FILE, a tournament of the last accepted version of each team.
 
-    It can be interrupted: the same command continues it. Its report is written as HTML. OPTIONs are
-    those of playout-tournament run, such as --dask ADDRESS.
+    The workers of its [cluster] play it, if there is one. It can be interrupted: the same command
+    continues it. Its report is written as HTML and CSV. OPTIONs are those of playout-tournament
+    run.
     """
     submissions = Submissions(_read(file))
     if submissions.is_open(time.time() - REQUEST_S):
@@ -294,16 +309,20 @@ def final(file: Path, options: tuple[str, ...]) -> None:
     if waiting := submissions.unfinished():
         raise click.ClickException(f"{waiting} submissions are still in the queue")
     path = submissions.folder / "final.toml"
-    url, report = _final_database(submissions), path.with_suffix(".html")
-    command = "playout.server.organizer.tournament_command:main"
     words = ["run", str(path)]
     if _has_final(submissions):
         words = ["resume", "--spec", str(path)]
     else:
         _final_file(submissions)
-    _run(own(command, *words, "--database", url, "--http", "none", *options))
-    _run(own(command, "report", "--database", url, "--format", "html", "--output", str(report)))
-    click.echo(f"The report is {report}. Next: playout-competition export {file} --csv FILE")
+    if (cluster := submissions.competition.cluster) and not here:
+        words += ["--dask", cluster.dask, "--host", cluster.server[0]]
+    words += ["--database", finals.database_of(submissions), "--http", "none", *options]
+    _run(own("playout.server.organizer.tournament_command:main", *words))
+    report = finals.progress_of(submissions).report()
+    for format_ in ("csv", "html"):  # the page shows the latter
+        path = path.with_suffix(f".{format_}")
+        path.write_text(writer(format_)(report), encoding="utf-8")
+    click.echo(f"The report is {path}. Next: playout-competition export {file} --csv FILE")
 
 
 @main.command()
@@ -322,20 +341,11 @@ def export(file: Path, output: IO[str], database: str) -> None:
 
     The ladder is read from the server's --database.
     """
-    competition = _read(file)
-    submissions = Submissions(competition)
-    if _has_final(submissions):
-        with opened(_final_database(submissions)) as stored:
-            progress = stored_progress(stored_tournament(stored, None))
-        grades = finals.grades_of_final(progress.report(), competition)
-        uses = finals.uses_of_final(submissions, progress.fixtures)
-    else:
+    submissions = Submissions(_read(file))
+    if not _has_final(submissions):
         with opened(database):
             pass  # it exists
-        rows = standings(database, competition.game)
-        grades = finals.grades_of_ladder(rows, competition)
-        uses = finals.uses_of_ladder(submissions)
-    finals.write_grades(output, grades, submissions, uses)
+    output.write(finals.grades_text(submissions, database))
 
 
 def _change(name: str, submissions: Submissions, value: str) -> None:
@@ -387,16 +397,12 @@ def _final_file(submissions: Submissions) -> Path:
         raise click.ClickException(str(error)) from error
 
 
-def _final_database(submissions: Submissions) -> str:
-    return f"sqlite:///{submissions.folder.absolute() / 'final.db'}"
-
-
 def _has_final(submissions: Submissions) -> bool:
-    """Return whether the final has begun."""
-    if not (submissions.folder / "final.db").exists():
-        return False
-    with opened(_final_database(submissions)) as database:
-        return bool(database.tournaments())
+    """Return whether the final has begun. Raises ClickException if its database has a fault."""
+    if (submissions.folder / finals.DATABASE).exists():
+        with opened(finals.database_of(submissions)):
+            pass  # it can be used
+    return finals.has_begun(submissions)
 
 
 def _run(words: list[str]) -> None:

@@ -22,6 +22,7 @@ from playout import games
 from playout.commands.connect_options import ServerAddress
 from playout.commands.identity import Identity, hello, software
 from playout.commands.restarts import BackOff, Restarts
+from playout.competition.match_cores import MatchCores, kept_to
 from playout.games import Game, SpecError, State
 from playout.players.client.agent import Agent
 from playout.players.client.play_request import PlayRequest
@@ -59,6 +60,7 @@ PAIR = 2
 _FAULTS = (Reason.TIME, Reason.ILLEGAL_MOVES, Reason.ABANDONMENT)
 #: The threads in which programs are started and ended, which takes up to half a minute.
 _pool = ThreadPoolExecutor(64, thread_name_prefix="programs")
+_cores = MatchCores()
 
 #: Returns the player of a game.
 PlayerOf = Callable[[str], Player]
@@ -70,9 +72,13 @@ Used = Callable[[MatchUse], None]
 class MatchPlayer(Player):
     """A submission in its sandbox, which is started for a match and ended after it."""
 
-    def __init__(self, game: Game, engines: str, used: Used) -> None:
-        """`engines` is the file that describes it, as the engine `program`."""
+    def __init__(self, game: Game, engines: str, used: Used, cores: int) -> None:
+        """`engines` is the file that describes it, as the engine `program`.
+
+        It runs on so many `cores` of its match, on all with 0.
+        """
         super().__init__(game)
+        self._cores = cores
         self._seat = 0
         self._engines = engines
         self._used = used
@@ -81,7 +87,11 @@ class MatchPlayer(Player):
 
     def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
         self._seat = seat
-        self._engine = _pool.submit(Engine, self.game, "program", self._engines)
+        self._engine = _pool.submit(self._start, _cores.take(self.match, self._cores))
+
+    def _start(self, cores: Sequence[int]) -> Engine:
+        with kept_to(cores):
+            return Engine(self.game, "program", self._engines)
 
     def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
         assert self._engine
@@ -128,6 +138,7 @@ class MatchPlayer(Player):
             end = self._fault or MATCH_OVER
             cpu_s = round(used.cpu_s, 2)
             self._used(MatchUse(self.match, self._seat, cpu_s, used.memory_mb, end))
+        _cores.give(self.match)
 
 
 class ContestantConsole(PlayerConsole):
@@ -420,6 +431,6 @@ def wait_for_programs() -> None:
     _pool.shutdown()
 
 
-def submission_player(engines: str, used: Used) -> PlayerOf:
+def submission_player(engines: str, used: Used, cores: int = 0) -> PlayerOf:
     """Return the function that makes the player of a submission for each match."""
-    return lambda game: MatchPlayer(games.load(game), engines, used)
+    return lambda game: MatchPlayer(games.load(game), engines, used, cores)

@@ -7,9 +7,11 @@ holds for it: its report, its resumption, and that the same seed gives the same 
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO
@@ -18,17 +20,26 @@ import msgspec
 
 from playout.commands.text import plain
 from playout.competition.stages import tournament_spec
+from playout.competition.standings import standings
 from playout.competition.submissions import Submissions, read_uses
 from playout.players.engines.process import MatchUse
 from playout.protocol.messages import Fixture, Reason
 from playout.protocol.names import skeleton
 from playout.protocol.tournament_spec import Entrant
 from playout.server.ladder.standings import LadderStanding
+from playout.server.organizer.progress import (
+    TournamentProgress,
+    stored_progress,
+    stored_tournament,
+)
+from playout.server.storage import Database
 from playout.server.tournament.competition_file import Competition
 from playout.server.tournament.report import Report
 
 #: The file in the folder of a competition with what bots have used in matches of the final.
 USES = "final.jsonl"
+#: The report on the final, in the folder of a competition, and the database with its matches.
+REPORT, DATABASE = "final.html", "final.db"
 #: The endings of lost matches that are failures of a bot, not of its play.
 _FAILURES = (Reason.TIME, Reason.ILLEGAL_MOVES, Reason.ABANDONMENT, Reason.RESIGNATION)
 _COLUMNS = ("place", "team", "accounts", "names", "version", "points", "matches", "rating",
@@ -135,6 +146,43 @@ def grades_of_ladder(rows: Sequence[LadderStanding], competition: Competition) -
         for each in rows
         if not (each.name in house or each.retired)
     ]
+
+
+def database_of(submissions: Submissions) -> str:
+    """Return the URL of the database of the final."""
+    return f"sqlite:///{submissions.folder.absolute() / DATABASE}"
+
+
+def has_begun(submissions: Submissions) -> bool:
+    """Return whether the final has begun. Raises StorageError."""
+    if not (submissions.folder / DATABASE).exists():
+        return False
+    with closing(Database(database_of(submissions))) as database:
+        return bool(database.tournaments())
+
+
+def progress_of(submissions: Submissions) -> TournamentProgress:
+    """Return how far the final has come. Raises StorageError."""
+    with closing(Database(database_of(submissions))) as database:
+        return stored_progress(stored_tournament(database, None))
+
+
+def grades_text(submissions: Submissions, database: str) -> str:
+    """Return the ranking for grades as CSV: by the final if it has begun, otherwise by the ladder.
+
+    The ladder is in the server's `database`. Raises StorageError.
+    """
+    competition = submissions.competition
+    if has_begun(submissions):
+        progress = progress_of(submissions)
+        grades = grades_of_final(progress.report(), competition)
+        uses = uses_of_final(submissions, progress.fixtures)
+    else:
+        grades = grades_of_ladder(standings(database, competition.game), competition)
+        uses = uses_of_ladder(submissions)
+    file = io.StringIO(newline="")
+    write_grades(file, grades, submissions, uses)
+    return file.getvalue()
 
 
 def uses_of_ladder(submissions: Submissions) -> Mapping[str, Sequence[MatchUse]]:

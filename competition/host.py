@@ -245,7 +245,7 @@ class CompetitionRun:
 
     def _player_of(self, submission: Submission) -> PlayerOf:
         engines = str(self.submissions.place(submission, "engines.toml"))
-        return submission_player(engines, self._used(submission))
+        return submission_player(engines, self._used(submission), self._competition.cores)
 
     def _used(self, submission: Submission) -> Used:
         """Return the function that stores what a submission has used, in any thread."""
@@ -271,7 +271,7 @@ def refusal_of(competition: Competition) -> str:
 
 def taken_name(competition: Competition, accounts: Accounts) -> str:
     """Return in words which name of a bot is the account of somebody else; empty if none."""
-    for name in (each.name for each in competition.house):
+    for name in competition.others:
         if (account := accounts.like(name)) and account.digest:
             return f"the name of the house bot {name!r} is an account: choose another name"
     for team in {each.team for each in (competition.roster or {}).values()}:

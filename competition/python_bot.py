@@ -24,6 +24,7 @@ def main() -> int:
     """Answer positions until the input ends; return the exit code."""
     output = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     make, player = _class_of(Path(sys.argv[1]).resolve()), None
     for line in sys.stdin:
         told = json.loads(line)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import unquote
@@ -31,13 +31,13 @@ from twisted.web import http
 from playout.commands.text import utc
 from playout.competition.archive import SUFFIXES
 from playout.competition.changes import CHANGES
-from playout.competition.standings import Record, record, standings
+from playout.competition.final import REPORT, grades_text
+from playout.competition.standings import CompetitionOverview, Record, overview, record
 from playout.competition.submissions import Submission, Submissions
 from playout.competition.uploads import UploadRequest
 from playout.server import web
-from playout.server.ladder.standings import LadderStanding
 from playout.server.model.records import Account
-from playout.server.tournament.competition_file import Contestant
+from playout.server.tournament.competition_file import STAFF, Contestant
 from playout.server.web.http import (
     HTML,
     JSON,
@@ -49,7 +49,7 @@ from playout.server.web.http import (
 from playout.server.web.templates import VARIES, ScriptTexts, environment
 
 _PAGE = Path(__file__).parent / "page"
-_SCRIPT = "text/javascript; charset=utf-8"
+_SCRIPT, _CSV = "text/javascript; charset=utf-8", "text/csv; charset=utf-8"
 _FILES = {"page.js": _SCRIPT, "folder.js": _SCRIPT, "page.css": "text/css; charset=utf-8"}
 #: The module by which scripts translate, one of the server.
 _TEXTS = Path(web.__file__).parent / "static" / "texts.js"
@@ -61,7 +61,7 @@ _LAST_MATCHES, _LAST_BYTES = 10, 2**13
 #: The status for too many requests (RFC 6585).
 _TOO_MANY = 429
 
-_NO_ACCOUNT = "the name and the token of an account are needed, and these are not of one"
+_NO_ACCOUNT = "no account has this name and this token"
 
 _log = Logger(namespace="server")
 
@@ -107,7 +107,7 @@ class Pages:
         self._database = database
         self._refusals = refusals
         self._texts = ScriptTexts()
-        self._standings = {name: Recent[Sequence[LadderStanding]](()) for name in all_}
+        self._overviews = {name: Recent(CompetitionOverview()) for name in all_}
         #: The records of teams, by their competitions and names.
         self._records: dict[tuple[str, str], Recent[Record]] = {}
 
@@ -115,14 +115,18 @@ class Pages:
         """Answer a request, or return None and answer it later. Raises HttpError."""
         path = _parts(request.path)
         if path == [""]:
-            return _page("index.html", request, competitions=self._all)
+            shown = {name: each for name, each in self._all.items() if _has_opened(each)}
+            return _page("index.html", request, competitions=shown)
         if len(path) == 1 and path[0] in _FILES:
             return HttpResponse((_PAGE / path[0]).read_bytes(), media_type=_FILES[path[0]])
         if path == ["texts.js"]:
             return HttpResponse(_TEXTS.read_bytes(), media_type=_SCRIPT)
         if path[0] == "texts":
             return self._texts(HttpRequest(tuple(path[1:])))
-        if len(path) < 2 or path[0] not in self._all:
+        if len(path) > 1 and path[0] not in self._all:
+            text = f"there is no competition {path[0]!r} here, but {', '.join(self._all)}"
+            raise HttpError(http.NOT_FOUND, text)
+        if len(path) < 2:
             raise HttpError(http.NOT_FOUND, "there is no such page")
         submissions = self._all[path[0]]
         match request.method, path[1:]:
@@ -130,6 +134,8 @@ class Pages:
                 return _page("page.html", request)
             case b"GET", ["state"]:
                 return self._state(request, submissions)
+            case b"GET", ["final"]:
+                return _final(submissions)
             case b"GET", ["submissions"]:
                 return _json(self._own(request, submissions))
             case b"GET", ["submissions", number]:
@@ -141,6 +147,10 @@ class Pages:
             case b"GET", ["staff"]:
                 _require_staff(request)
                 return _json(_for_staff(submissions))
+            case b"GET", ["staff", "grades.csv"]:
+                _require_staff(request)
+                self._grade(request, submissions)
+                return None
             case b"PUT", ["staff", action, value] if action in CHANGES:
                 _require_staff(request)
                 try:
@@ -161,18 +171,18 @@ class Pages:
     # What everybody may read.
 
     def _state(self, request: UploadRequest, submissions: Submissions) -> HttpResponse | None:
+        _require_opened(request, submissions)
         competition = submissions.competition
-        found: Recent[Sequence[LadderStanding]] = self._standings[competition.name]
         if not competition.visible:
-            return self._described(request, submissions, ())
-        return found.answer(
+            return self._described(request, submissions, CompetitionOverview())
+        return self._overviews[competition.name].answer(
             request,
-            lambda: standings(self._database, competition.game),
-            lambda rows: self._described(request, submissions, rows),
+            lambda: overview(self._database, competition.game),
+            lambda found: self._described(request, submissions, found),
         )
 
     def _described(
-        self, request: UploadRequest, submissions: Submissions, rows: Sequence[LadderStanding]
+        self, request: UploadRequest, submissions: Submissions, found: CompetitionOverview
     ) -> HttpResponse:
         competition, account = submissions.competition, request.account
         told = {
@@ -190,7 +200,9 @@ class Pages:
             "submissions_per_day": competition.submissions_per_day,
             "queued": submissions.unfinished(),
             "house": [each.name for each in competition.house],
-            "standings": rows,
+            "standings": found.standings,
+            "matches": found.matches,
+            "final": competition.visible and (submissions.folder / REPORT).exists(),
             "you": account
             and {"staff": account.administrator, "team": _team_of(request, submissions)},
         }
@@ -200,11 +212,12 @@ class Pages:
         self, request: UploadRequest, submissions: Submissions, team: str
     ) -> HttpResponse | None:
         """Answer with the record of a team; with its submissions to its members and staff."""
+        _require_opened(request, submissions)
         competition, account = submissions.competition, request.account
         is_inside = account is not None and (
             account.administrator or _team_of(request, submissions) == team
         )
-        if not (competition.visible or is_inside):
+        if not (is_inside or (competition.visible and team != STAFF)):
             raise HttpError(http.FORBIDDEN, "only its members and administrators see a team here")
         its = [each for each in submissions if each.team == team]
         people = [each for each in (competition.roster or {}).values() if each.team == team]
@@ -227,6 +240,19 @@ class Pages:
 
     # What needs an account.
 
+    def _grade(self, request: UploadRequest, submissions: Submissions) -> None:
+        """Answer with the ranking for grades, when it was computed."""
+
+        def graded() -> HttpResponse:
+            text = grades_text(submissions, self._database)
+            return HttpResponse(text.encode(), media_type=_CSV)
+
+        def failed(failure: Any) -> HttpResponse:
+            _log.failure("the ranking cannot be computed", failure)
+            return HttpResponse(b"the ranking cannot be computed\n", http.INTERNAL_SERVER_ERROR)
+
+        deferToThread(graded).addErrback(failed).addCallback(request.respond)
+
     def _own(self, request: UploadRequest, submissions: Submissions) -> list[dict[str, Any]]:
         team = _contestant(request, submissions).team
         return [_told(each) for each in submissions if each.team == team]
@@ -244,7 +270,8 @@ class Pages:
     def _put(self, request: UploadRequest, submissions: Submissions, file: str) -> HttpResponse:
         competition = submissions.competition
         author = _contestant(request, submissions)
-        _require_open(submissions, request.begun_at)
+        if author.team != STAFF:
+            _require_open(submissions, request.begun_at)
         if author.team in submissions.changes.banned:
             raise HttpError(http.FORBIDDEN, f"the operator has banned {author.team}")
         if submissions.is_full(author.team, request.begun_at):
@@ -280,19 +307,37 @@ def _parts(path: bytes) -> list[str]:
 
 def _most_bytes(submissions: Submissions, account: Account, at: float) -> int:
     """Return the most bytes that an account may hand in at a time, 0 if it may not."""
-    author = submissions.competition.contestant(account.name)
+    author = _contestant_of(account, submissions)
     if author is None or author.team in submissions.changes.banned:
         return 0
-    if not submissions.is_open(at) or submissions.is_full(author.team, at):
+    is_open = submissions.is_open(at) or author.team == STAFF
+    if not is_open or submissions.is_full(author.team, at):
         return 0
     return submissions.competition.submission_mb * _MB
+
+
+def _contestant_of(account: Account, submissions: Submissions) -> Contestant | None:
+    """Return the contestant of an account, for an administrator STAFF; None if it is none."""
+    if account.administrator:
+        return Contestant(account.name, STAFF, account.name)
+    return submissions.competition.contestant(account.name)
 
 
 def _team_of(request: UploadRequest, submissions: Submissions) -> str | None:
     """Return the team of the account of a request."""
     account = request.account
-    contestant = submissions.competition.contestant(account.name) if account else None
+    contestant = _contestant_of(account, submissions) if account else None
     return contestant.team if contestant else None
+
+
+def _final(submissions: Submissions) -> HttpResponse:
+    """Return the report on the final, whose styles are in it. Raises HttpError."""
+    path = submissions.folder / REPORT
+    if not (submissions.competition.visible and path.exists()):
+        raise HttpError(http.NOT_FOUND, "there is no report on a final")
+    policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+    headers = {"Content-Security-Policy": policy}
+    return HttpResponse(path.read_bytes(), media_type=HTML, headers=headers)
 
 
 def _require_staff(request: UploadRequest) -> None:
@@ -317,18 +362,32 @@ def _contestant(request: UploadRequest, submissions: Submissions) -> Contestant:
     """Return the contestant of a request. Raises HttpError."""
     if request.account is None:
         raise HttpError(http.UNAUTHORIZED, _NO_ACCOUNT)
-    contestant = submissions.competition.contestant(request.account.name)
+    contestant = _contestant_of(request.account, submissions)
     if contestant is None:
         text = f"{request.account.name} is not on the roster of this competition"
         raise HttpError(http.FORBIDDEN, text)
     return contestant
 
 
+def _has_opened(submissions: Submissions) -> bool:
+    return submissions.competition.opens <= time.time()
+
+
+def _require_opened(request: UploadRequest, submissions: Submissions) -> None:
+    """Raise HttpError before a competition opens, unless for its contestants and administrators."""
+    if not (_has_opened(submissions) or _team_of(request, submissions)):
+        raise HttpError(http.FORBIDDEN, f"it {_opening(submissions)}: its contestants can log in")
+
+
+def _opening(submissions: Submissions) -> str:
+    return f"opens on {utc(submissions.competition.opens):%Y-%m-%d at %H:%M UTC}"
+
+
 def _require_open(submissions: Submissions, at: float) -> None:
     """Raise HttpError unless submissions are taken that began at a time."""
     competition = submissions.competition
     if at < competition.opens:
-        text = f"{competition.title} opens on {utc(competition.opens):%Y-%m-%d at %H:%M UTC}"
+        text = f"{competition.title} {_opening(submissions)}"
     elif submissions.is_open(at):
         return
     elif submissions.changes.closed:

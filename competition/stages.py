@@ -8,6 +8,7 @@ submission starts again with the first stage.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -58,6 +59,8 @@ _BUILD = (
 )
 #: The place of a log on this machine, in an error of an engine.
 _LOG_PLACE = re.compile(r", in /\S+:")
+#: What a program was given, in an error of an engine; the log has it.
+_GIVEN = re.compile(r", given '.*?'(?=; its last error|$)")
 
 Runner = Callable[[Submission], Coroutine[Any, Any, Submission]]
 
@@ -117,7 +120,7 @@ class Stages:
                 return
 
     def _remove_code(self, submission: Submission) -> None:
-        for each in ("code", "built"):
+        for each in ("code", "built", "state"):
             shutil.rmtree(self._submissions.place(submission, each), ignore_errors=True)
         self._submissions.place(submission, _BUILT).unlink(missing_ok=True)
 
@@ -167,14 +170,20 @@ class Stages:
         options = ("--tournament", "any", "--check")
         words = entrant_words(spec.entrants[0], spec, engines.parent, engines, *options)
         output = self._submissions.place(submission, "check.txt")
-        fault = await self._run("check", submission, words, own_environment(), output)
-        with output.open("rb") as file:
-            lines = [for_author(each) for each in last_lines(file, 20)]
+        state = self._submissions.place(submission, "state")
+        environment = own_environment() | {"XDG_STATE_HOME": str(state)}
+        fault = await self._run("check", submission, words, environment, output)
+        with contextlib.ExitStack() as files:
+            errors = [files.enter_context(each.open("rb")) for each in state.rglob("*.log")]
+            written = [line for each in errors for line in last_lines(each, 20)]
+            told = last_lines(files.enter_context(output.open("rb")), 20)
+        shutil.rmtree(state, ignore_errors=True)
         output.unlink()
+        lines = [for_author(each) for each in (*written, *told)]
         self._submissions.log(submission, "\n".join(lines))
         if fault:
-            last = lines[-1].removeprefix("Error: ") if lines else f"the check {fault}"
-            raise StageFault(last.removeprefix("the engine program "))
+            last = lines[-1].removeprefix("Error: ") if told else f"the check {fault}"
+            raise StageFault(_GIVEN.sub("", last).replace("the engine program ", "the program ", 1))
         return submission
 
     async def _unpacked(

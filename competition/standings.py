@@ -16,8 +16,15 @@ from playout.server.storage.queries import Reader
 from playout.server.storage.results import MatchFilter, MatchRow
 from playout.server.storage.stored_ladders import stored_ladders
 
-#: The last matches in a record.
-_LAST_MATCHES = 20
+#: The last matches in a record, in an overview, and those of the game among which it finds them.
+_LAST_MATCHES, _SHOWN, _READ = 20, 10, 50
+
+
+class CompetitionOverview(msgspec.Struct, frozen=True):
+    """The standings, the best first, and the last matches of those in it, the latest first."""
+
+    standings: Sequence[LadderStanding] = ()
+    matches: Sequence[MatchRow] = ()
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -41,6 +48,16 @@ def standings(url: str, game: str) -> Sequence[LadderStanding]:
     if problem := ladder.problem():
         ladder.rated(solve(problem))
     return ladder_table(ladder, lambda account: names.get(account, account), (), clock="").standings
+
+
+def overview(url: str, game: str) -> CompetitionOverview:
+    """Return the overview of a game's ladder. Raises SQLAlchemyError, StorageError."""
+    rows = standings(url, game)
+    names = {each.name for each in rows}
+    with closing(Reader(url)) as reader:
+        latest = reader.matches(MatchFilter(game=game), per_page=_READ).items
+    matches = [each for each in latest if names.issuperset(each.players)]
+    return CompetitionOverview(rows, matches[:_SHOWN])
 
 
 def record(url: str, game: str, team: str) -> Record:

@@ -32,7 +32,7 @@ from msgspec import structs
 from playout.commands.text import plain
 from playout.competition.bot_file import BotFile
 from playout.players.engines.process import MatchUse
-from playout.server.tournament.competition_file import Competition
+from playout.server.tournament.competition_file import STAFF, Competition
 
 Stage = Literal["unpack", "build", "check", "matches"]
 STAGES: tuple[Stage, ...] = ("unpack", "build", "check", "matches")
@@ -259,8 +259,8 @@ class Submissions:
         return found >= self.competition.submissions_per_day
 
     def accepted(self) -> dict[str, Submission]:
-        """Return the last accepted submission of each team that is not banned."""
-        banned = self.changes.banned
+        """Return the last accepted submission of each team that is not banned, without STAFF."""
+        banned = (*self.changes.banned, STAFF)
         found = (each for each in self if each.state == "accepted")
         return {each.team: each for each in found if each.team not in banned}
 

@@ -28,6 +28,7 @@ from playout.commands.connect_options import (
 from playout.commands.progress import doing
 from playout.competition.archive import SUFFIXES
 from playout.protocol.endpoints import is_loopback
+from playout.server.tournament.competition_file import STAFF
 
 #: Seconds in which the server must answer, and between two questions.
 _ANSWER_S, _ASK_S = 60.0, 0.3
@@ -99,7 +100,8 @@ def main(
     if last["state"] != "accepted":
         click.echo(f"{last['state'].capitalize()} at the stage {last['stage']}: {last['reason']}")
         sys.exit(1)
-    click.echo(f"Accepted as version {last['version']}: it plays on the ladder now.")
+    plays = "was tested, and plays nowhere" if last["team"] == STAFF else "plays on the ladder now"
+    click.echo(f"Accepted as version {last['version']}: it {plays}.")
 
 
 def _require_secret(site: str, insecure: bool) -> None:

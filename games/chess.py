@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from playout.games import BoardView, IllegalAction, KernelGame, Kernels, SpecError, State
+from playout.games.chessboard.features import WORTHS, observe
 from playout.games.chessboard.heavy import forcing, heavy
 from playout.games.chessboard.notation import (
     FIRST,
@@ -68,9 +69,13 @@ class Chess(KernelGame):
         "fen": "the first position as chess programs write it; the usual one if it is left out",
     }
 
+    exchange = "mirrored"
     material: ClassVar = {"pawn": 1, "knight": 3, "bishop": 3, "rook": 5, "queen": 9}
 
-    kernels = Kernels(start, legal, play, playout, write, read, heavy=heavy, forcing=forcing)
+    kernels = Kernels(
+        start, legal, play, playout, write, read, heavy=heavy, forcing=forcing, observe=observe
+    )
+    features = WORTHS
 
     def __init__(self, fen: str | None = None) -> None:
         super().__init__(

@@ -296,6 +296,8 @@ class Othello(GridGame):
     pass_name = "pass"
     sgf_number = 2
 
+    exchange = "same"
+
     kernels = Kernels(start, legal, play, playout, write, read)
 
     def __init__(self, size: int = 8, passes: bool = True) -> None:

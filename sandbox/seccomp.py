@@ -26,9 +26,9 @@ _DENIED = (
     " get_mempolicy init_module ioperm iopl kcmp kexec_file_load kexec_load keyctl lookup_dcookie"
     " mbind migrate_pages modify_ldt mount move_mount move_pages msgget name_to_handle_at"
     " open_by_handle_at perf_event_open personality pidfd_getfd pivot_root process_madvise"
-    " process_vm_readv process_vm_writev ptrace quotactl reboot request_key semget set_mempolicy"
-    " setdomainname sethostname setns settimeofday shmget swapoff swapon syslog umount umount2"
-    " unshare uselib userfaultfd vhangup"
+    " process_vm_readv process_vm_writev ptrace quotactl reboot request_key sched_setaffinity"
+    " semget set_mempolicy setdomainname sethostname setns settimeofday shmget swapoff swapon"
+    " syslog umount umount2 unshare uselib userfaultfd vhangup"
 )
 #: Calls that programs try first: they are told that the system has none. clone3 has its flags in
 #: memory, where a filter cannot see them.

@@ -91,10 +91,12 @@ def server() -> Iterator[RunningServer]:
 
 
 @pytest.fixture
-def copied_servers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the testbed start its servers as copies, as other tests do: imports take seconds."""
+def copied_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the testbed start its processes as copies, as other tests do: imports take seconds."""
     from support.commands import start_like_popen
+    from support.forked import preloaded
 
+    preloaded()
     monkeypatch.setattr("testbed.server_process.Popen", start_like_popen)
 
 

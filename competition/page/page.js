@@ -23,11 +23,15 @@ let authorization = null;
 let you = null;
 let shown = null;
 
-async function ask(path, options = {}) {
+async function answerTo(path, options = {}) {
   const headers = authorization ? { Authorization: authorization } : {};
   const answer = await fetch(path, { ...options, headers, cache: "no-store" });
   if (!answer.ok) throw new Error(told((await answer.text()).trim()));
-  return answer.json();
+  return answer;
+}
+
+async function ask(path, options) {
+  return (await answerTo(path, options)).json();
 }
 
 function row(cells, kind) {
@@ -58,6 +62,8 @@ function showState(state) {
       : state.now < state.opens
         ? gettext("Opens on %(time)s.", { time: time(state.opens) })
         : gettext("Closed: nothing more is accepted.");
+  at("final").hidden = !state.final;
+  at("last-matches").replaceChildren(...matchRows(state.matches));
   at("standings").replaceChildren(
     ...state.standings.map((each, place) => row(
       [
@@ -67,6 +73,14 @@ function showState(state) {
       state.house.includes(each.name) ? "house" : each.retired ? "retired" : "",
     )),
   );
+}
+
+function matchRows(matches) {
+  return matches.map((each) => row([
+    each.match, ...each.players,
+    each.winner > 0 ? gettext("%(name)s won (%(reason)s)", { name: each.players[each.winner - 1], reason: told(each.reason) }) : told(each.reason),
+    time(each.ended_at),
+  ], ""));
 }
 
 function nameOf({ name }, house) {
@@ -90,13 +104,7 @@ function showTeam({ team, accounts, versions, matches, plot }) {
   at("versions").replaceChildren(
     ...versions.reverse().map((each) => row([each.version, time(each.at)], "")),
   );
-  at("matches").replaceChildren(
-    ...matches.map((each) => row([
-      each.match, ...each.players,
-      each.winner > 0 ? gettext("%(name)s won (%(reason)s)", { name: each.players[each.winner - 1], reason: told(each.reason) }) : told(each.reason),
-      time(each.ended_at),
-    ], "")),
-  );
+  at("matches").replaceChildren(...matchRows(matches));
 }
 
 function action(text, act) {
@@ -191,6 +199,9 @@ at("account").addEventListener("submit", async (event) => {
     at("message").textContent = "";
     at("account").hidden = true;
     at("upload").hidden = !you.team;
+    at("author").textContent = you.staff
+      ? gettext("What administrators hand in is only tested; also after the deadline.")
+      : gettext("You hand in for %(team)s.", { team: you.team });
   } catch (error) {
     authorization = you = null;
     at("message").textContent = error.message;
@@ -223,6 +234,18 @@ document.addEventListener("drop", (event) => {
   if (you?.team) handIn(dropped(event.dataTransfer));
 });
 
+at("grades").addEventListener("click", async () => {
+  try {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(await (await answerTo("staff/grades.csv")).blob());
+    link.download = "grades.csv";
+    link.click();
+    URL.revokeObjectURL(link.href);
+  } catch (error) {
+    at("message").textContent = error.message;
+  }
+});
+
 at("extend").addEventListener("submit", (event) => {
   event.preventDefault();
   change("extend", new Date(at("until").value).toISOString());
@@ -233,6 +256,15 @@ addEventListener("hashchange", () => {
   for (const part of ["which", "log", "uses"]) at(part).replaceChildren();
   refresh();
 });
+
+// A link of playout-competition accounts: the token is not kept in the address.
+const invited = new URLSearchParams(location.hash.slice(1));
+if (invited.has("token")) {
+  history.replaceState(null, "", location.pathname);
+  at("name").value = invited.get("account");
+  at("token").value = invited.get("token");
+  at("account").requestSubmit();
+}
 
 refresh();
 setInterval(refresh, 1000);

@@ -206,10 +206,11 @@ class KernelGame(Game):
     #: Groups of cells that an evaluation has besides lines and rectangles, wherever they fit on the
     #: board, each as the rows and the columns of its cells.
     shapes: ClassVar[tuple[tuple[tuple[int, int], ...], ...]] = ()
-    #: If the players can be exchanged, what happens to the board: it stays the "same", or it is
-    #: "turned" by half a turn. A position after that has the opposite value. Numbers of `observe`
-    #: are then as far from LEVEL on its other side.
-    exchange: ClassVar[Literal["", "same", "turned"]] = ""
+    #: What happens to the board if the players are exchanged: it stays the "same", it is "turned"
+    #: by half a turn, or "mirrored", so that the first row becomes the last; "" if they cannot be.
+    #: A position after that has the opposite value, and numbers of `observe` are as far from LEVEL
+    #: on its other side.
+    exchange: ClassVar[Literal["", "same", "turned", "mirrored"]] = ""
 
     def __init__(
         self,

@@ -42,6 +42,8 @@ from playout.players.client.player_console import PlayerConsole
 REACT_S = 2.0
 #: Seconds in which threads must end when the process is to exit.
 EXIT_S = 1.0
+#: Seconds after a signal until the guard kills a process that has not exited by itself.
+_KILL_S = REACT_S + EXIT_S
 #: Seconds between two renewals of the alarm.
 _RENEW_S = 5.0
 #: The variable that a tournament sets for the processes of entrants.
@@ -107,7 +109,7 @@ def _woken_by_signals(reactor: Any) -> Iterator[None]:
         return
     (reading, writing), (echoes, echoing) = os.pipe(), os.pipe()
     os.set_blocking(writing, False)
-    numbers = map(str, (reading, os.getpid(), REACT_S + EXIT_S))
+    numbers = map(str, (reading, os.getpid(), _KILL_S))
     words = [sys.executable, "-I", "-S", signal_guard.__file__, *numbers]
     null = subprocess.DEVNULL
     guard = subprocess.Popen(

@@ -5,16 +5,21 @@ Late moves are searched less deep at first. Forcing moves follow at the horizon,
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 from numba import types
 
 from playout.games.core.kernels import Board, compiled
 from playout.players.core.rules import board_key
 from playout.players.depth_first.quiescence import (
     CERTAIN,
+    DEPTH,
+    FORCES,
     KERNELS,
     LAST,
+    MARGIN,
     MOST,
     MOST_PLIES,
     NODES,
@@ -26,6 +31,7 @@ from playout.players.depth_first.quiescence import (
     PrincipalKernels,
     PrincipalSearch,
     bring_best_first,
+    evaluate,
     outcome_value,
     play_on,
     quiet_value,
@@ -34,14 +40,43 @@ from playout.players.evaluations.tables import TABLES, Tables
 
 #: A row of the table is exact, or a bound from below or above.
 _EXACT, _LOWER, _UPPER = range(3)
-#: Moves after this number are reduced by a ply, or by two, in searches of at least so many plies.
-_LATE, _VERY_LATE, _REDUCED_FROM, _REDUCED_TWICE_FROM = 3, 8, 3, 5
+#: Moves from this place on are reduced, in searches of at least so many plies.
+_LATE, _REDUCED_FROM = 3, 3
+#: [plies of a search, place of a move] the plies by which it is reduced, up to the last place.
+_LAST_PLACE = 63
+_REDUCTIONS = np.array(
+    [
+        [
+            round(math.log(max(1, depth)) * math.log(1 + place) / 1.8)
+            if depth >= _REDUCED_FROM and place >= _LATE
+            else 0
+            for place in range(_LAST_PLACE + 1)
+        ]
+        for depth in range(MOST_PLIES + 1)
+    ]
+)
+#: With at most so many plies left, a value above what is needed by a margin for each is enough.
+_JUDGED_TO = 6
+#: A position with fewer actions is taken for one after a threat, such as a check.
+_FREE = 6
 
 
 @compiled(types.int64(SEARCH, types.int64[::1]), allocates=False)
 def key_of(search: PrincipalSearch, board: Board) -> int:
     """Return the key of a position in the table of a search, without earlier positions."""
     return board_key(board[: search.state[WORDS]]) ^ search.state[NUMBER]
+
+
+@compiled(types.int64(SEARCH, KERNELS, *[types.int64] * 3), allocates=False)
+def reduction(
+    search: PrincipalSearch, kernels: PrincipalKernels, ply: int, depth: int, place: int
+) -> int:
+    """Return the plies by which a move is reduced that was played: none if it is a threat."""
+    less = _REDUCTIONS[depth, min(place, _LAST_PLACE)]
+    if less == 0 or search.state[FORCES] == 0:
+        return less
+    is_threat = kernels.legal(search.boards[ply + 1], search.actions[ply + 1]) < _FREE
+    return 0 if is_threat else less
 
 
 @compiled(types.int64(SEARCH, KERNELS, TABLES, *[types.int64] * 4), allocates=False)
@@ -80,7 +115,14 @@ def value_of(
         if ply > 0 and about >> 2 >= depth and holds:
             return value
     n = kernels.legal(board, search.actions[ply])
-    further = depth if n == 1 else depth - 1  # a single action takes no depth
+    if ply > 0 and depth <= _JUDGED_TO and n >= _FREE and beta - alpha == 1 and abs(beta) < CERTAIN:
+        # Reverse futility pruning: a few plies can hardly make it bad.
+        still = evaluate(search, kernels, tables, ply)
+        if still - depth * state[MARGIN] >= beta:
+            return still
+    further = depth - 1
+    if n == 1 or (n < _FREE and state[FORCES] != 0 and depth > 2 and ply < 2 * state[DEPTH]):
+        further = depth  # what answers a threat takes no depth
     for place in range(n):
         action = search.actions[ply, place]
         search.scores[ply, place] = MOST if action == move else search.history[board[0], action]
@@ -90,9 +132,7 @@ def value_of(
         action = search.actions[ply, place]
         play_on(search, kernels, ply, action)
         sign = 1 if search.boards[ply + 1, 0] == board[0] else -1
-        less = 0
-        if place >= _LATE and depth >= _REDUCED_FROM:
-            less = 2 if place >= _VERY_LATE and depth >= _REDUCED_TWICE_FROM else 1
+        less = reduction(search, kernels, ply, depth, place)
         # A window of one: is the move better than the best so far?
         value = -MOST
         if place > 0:
@@ -142,14 +182,13 @@ def search_root(
     actions, scores, state = search.actions[0], search.scores[0], search.state
     player = search.boards[0, 0]
     search.line.phases[0] = -1
+    state[DEPTH] = depth
     for place in range(n):
         action, before = actions[place], state[NODES]
         alpha = scores[wanted - 1] if place >= wanted else -MOST
         play_on(search, kernels, 0, action)
         sign = 1 if search.boards[1, 0] == player else -1
-        less = 0
-        if place >= max(wanted, _LATE) and depth >= _REDUCED_FROM:
-            less = 2 if place >= max(wanted, _VERY_LATE) and depth >= _REDUCED_TWICE_FROM else 1
+        less = reduction(search, kernels, 0, depth, place) if place >= wanted else 0
         value = -MOST
         if place >= wanted:
             low, high = (alpha, alpha + 1) if sign > 0 else (-alpha - 1, -alpha)

@@ -39,9 +39,10 @@ ROOT = 0
 #: them, their number grows with each ply, so that there are fewer plies.
 MOST_PLIES, _FORCED_PLIES, _FREE_PLIES = 80, 24, 8
 # The fields of the state: nodes so far, the number of nodes to stop at, whether it was stopped, the
-# greatest ply, the number of the search, the words of a board that are the position, and whether
-# the game has a kernel `forcing`.
-NODES, LAST, STOPPED, DEEPEST, NUMBER, WORDS, FORCES = range(7)
+# greatest ply, the number of the search, the words of a board that are the position, whether the
+# game has a kernel `forcing`, how much a value may change with each ply, and the depth of the
+# search.
+NODES, LAST, STOPPED, DEEPEST, NUMBER, WORDS, FORCES, MARGIN, DEPTH = range(9)
 
 
 class PrincipalKernels(NamedTuple):
@@ -88,9 +89,11 @@ def new_table(rows: int) -> Ints:
 def new_search(game: KernelGame, tables: Tables, table: Ints) -> PrincipalSearch:
     """Return a search; several of them, each in a thread, can share a table."""
     plies = MOST_PLIES + _FORCED_PLIES + 2
-    state = np.zeros(7, dtype=np.int64)
+    state = np.zeros(9, dtype=np.int64)
     state[LAST] = 1 << 62
     state[WORDS], state[FORCES] = game.position_words, game.kernels.forcing is not None
+    # Where moves must remove pieces, the value before them says little.
+    state[MARGIN] = MOST if tables.numbers[3] == ALWAYS else SCALE // 5
     return PrincipalSearch(
         np.zeros((plies, len(game.board())), dtype=np.int64),
         np.zeros((plies, game.num_actions), dtype=np.int64),

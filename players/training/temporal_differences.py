@@ -86,11 +86,14 @@ def exchange_players(exchange: Exchange, state: Ints, into: Ints) -> None:
             into[word] = 2 * LEVEL - value
 
 
-@compiled(types.void(TABLES, _MEMORY, types.int64, types.float64), allocates=False)
-def learn(tables: Tables, memory: Memory, seen: int, result: float) -> None:
-    """Move the evaluations of the positions of a game that ended with `result` for player 1."""
+@compiled(types.void(TABLES, _MEMORY, types.int64, *[types.float64] * 2), allocates=False)
+def learn(tables: Tables, memory: Memory, seen: int, result: float, rate: float) -> None:
+    """Move the evaluations of the positions of a game that ended with `result` for player 1.
+
+    With a `rate` of 1 and the largest steps, the evaluation of a position becomes what is wanted.
+    """
     target = result
-    rate = 1.0 / len(tables.groups)
+    rate /= len(tables.groups)
     for position in range(seen - 1, -1, -1):
         searched = memory.values[position]
         later = 0 if memory.explored[position] else _LAMBDA
@@ -135,6 +138,7 @@ def search_move(
         types.uint64[::1],
         types.int64[::1],
         types.int64,
+        types.float64,
     ),
     allocates=False,
 )
@@ -147,6 +151,7 @@ def play_game(
     rng: Rng,
     start: Ints,
     exploration: int,
+    rate: float,
 ) -> int:
     """Play a game from the board `start`, and learn from it; return the number of positions."""
     board = search.boards[0]
@@ -177,7 +182,8 @@ def play_game(
                 action = search.actions[0, 0]
             seen += 1
         kernels.play(board, action)
-    learn(tables, memory, seen, 1.0 if board[1] == 1 else -1.0 if board[1] == 2 else 0.0)
+    result = 1.0 if board[1] == 1 else -1.0 if board[1] == 2 else 0.0
+    learn(tables, memory, seen, result, rate)
     return seen
 
 
@@ -187,6 +193,9 @@ def exchange_of(game: KernelGame, tables: Tables) -> Exchange:
     lowest = int(tables.numbers[0])
     if game.exchange == "turned":
         words[tables.cells] = tables.cells[::-1]
+    elif game.exchange == "mirrored":
+        columns = game.view(game.initial_state()).columns
+        words[tables.cells] = tables.cells.reshape(-1, columns)[::-1].ravel()
     known: dict[tuple[int, str], int] = {}  # the value of a piece
     for state in islice(random_positions(game), _POSITIONS if game.exchange else 0):
         view, observed = game.view(state), game.observed(state)[tables.cells].tolist()
@@ -248,6 +257,7 @@ class EvaluationLearner:
             self.rng,
             self._start,
             exploration,
+            1.0 - done,
         )
         winner = self._search.boards[0, 1]
         self.games += 1

@@ -16,6 +16,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple, TypeVar
 
@@ -88,7 +89,8 @@ def run_on_cores(
     todo = iter(things)
     with contextlib.ExitStack() as stack:
         groups = _groups(cores)[: len(things)]
-        pipes = [stack.enter_context(piped_process(_work, function, group)) for group in groups]
+        start = partial(piped_process, _work, function, method="forkserver")
+        pipes = [stack.enter_context(start(group)) for group in groups]
         busy: dict[Connection, T] = {}
         for pipe, thing in zip(pipes, todo, strict=False):
             pipe.send(thing)

@@ -164,6 +164,8 @@ class LocalServer:
         """
         if self._process is None:
             if self._restarts.is_due(now):
+                if self.http:  # another server may have taken the usual port since
+                    self.http = self.http[0], _page_port(*self.http)
                 self._process = self._program().start(self._logs.of(_LOG))
             return None
         if self._process.poll() is None:

@@ -96,7 +96,7 @@ class Database:
         self._was_written = False
         #: The identity of a locked SQLite file: another file at its path is not written.
         self.file: FileIdentity | None = None
-        self._writes = writes(self.kind, self._engine.dialect)
+        self._writes = writes(self.kind)
 
     @property
     def shown(self) -> str:

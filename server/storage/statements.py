@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects.postgresql import psycopg
 
 from playout.games import TIE
 from playout.server.model.records import (
@@ -51,6 +53,11 @@ from playout.server.storage.schema import (
     withdrawals,
 )
 
+#: The dialects of the engines that `engine.open_engine` returns; their parameters are positional.
+_DIALECTS: dict[str, sa.Dialect] = {
+    "sqlite": sqlite.dialect(),
+    "postgresql": psycopg.dialect(paramstyle="format"),  # type: ignore[no-untyped-call]
+}
 #: The prefix of the parameters of an update: SQLAlchemy reserves the names of the columns.
 PREFIX = "its_"
 
@@ -89,12 +96,14 @@ def insert(kind: str, table: sa.Table) -> Any:
     return postgresql.insert(table) if kind == "postgresql" else sqlite.insert(table)
 
 
-def writes(kind: str, dialect: sa.Dialect) -> dict[type[Record], tuple[Write, ...]]:
-    """Return the statements of each kind of record, in the order in which they are executed.
+@cache
+def writes(kind: str) -> dict[type[Record], tuple[Write, ...]]:
+    """Return the statements of each type of record for a kind of database, in their order.
 
     A move after a takeback is made only when the takeback is stored. So among records that are
     stored together, all moves come before the takeback.
     """
+    dialect = _DIALECTS[kind]
 
     def add(table: sa.Table) -> tuple[Write, ...]:
         statement = insert(kind, table).on_conflict_do_nothing()

@@ -19,6 +19,8 @@ from playout.server.tournament import formats
 
 #: What a bot speaks over its standard input and output; "python" is a class of Playout's `Player`.
 BOT_PROTOCOLS = ("python", *PROGRAM_PROTOCOLS)
+#: The team of administrators: its bots are tested, and play on no ladder and in no final.
+STAFF = "Staff test"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _SCHEDULER = re.compile(r"[a-z]+://\S+:\d+")
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -70,7 +72,8 @@ class Competition:
 
     `opens` and `deadline` are in seconds since 1970. `roster` is by the skeleton of the account's
     name; None if every account may hand in. `protocols` are those that are allowed. `folder` holds
-    everything that is handed in. `pause_s` is the longest wait of a bot between two pairs.
+    everything that is handed in. `pause_s` is the longest wait of a bot between two pairs. A match
+    has so many processor `cores`, all with 0.
     """
 
     name: str
@@ -88,6 +91,7 @@ class Competition:
     submissions_per_day: int = 20
     visible: bool = True
     pause_s: float = 60.0
+    cores: int = 1
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
     final: Final = field(default_factory=Final)
     cluster: LadderCluster | None = None
@@ -101,15 +105,20 @@ class Competition:
         return Contestant(account, account, account)
 
     def is_house(self, name: str) -> bool:
-        """Return whether a name is, or looks like, that of a house bot."""
-        return skeleton(name) in {skeleton(each.name) for each in self.house}
+        """Return whether a name is, or looks like, that of a house bot or of STAFF."""
+        return skeleton(name) in {skeleton(each) for each in self.others}
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The names of players that are no contestants: the house bots and STAFF."""
+        return (*(each.name for each in self.house), STAFF)
 
     @property
     def names(self) -> frozenset[str]:
         """The skeletons of the names of its house bots, and of its roster's teams and accounts."""
         people = (self.roster or {}).values()
         named = (name for each in people for name in (each.team, each.account))
-        return frozenset(map(skeleton, (*named, *(each.name for each in self.house))))
+        return frozenset(map(skeleton, (*named, *self.others)))
 
 
 class CompetitionFileError(ValueError):
@@ -166,13 +175,14 @@ def _competition(table: TomlTable, path: Path) -> Competition:
         submissions_per_day=table.take("submissions_per_day", toml_table.whole(1, 10_000), 20),
         pause_s=table.take("pause_s", toml_table.number(0, 86_400), 60.0),
         visible=table.take("visible", toml_table.truth, True),
+        cores=table.take("cores", toml_table.whole(0, 1024), 1),
         sandbox=_sandbox(table, path.parent),
         final=_final(table),
         cluster=_cluster(table, path.parent) if "cluster" in table else None,
     )
     for each in (competition.roster or {}).values():
         if competition.is_house(each.team):
-            table.fault(f"roster: {each.team!r} looks like the name of a house bot", "roster")
+            table.fault(f"roster: {each.team!r} looks like a name of the house", "roster")
     return competition
 
 

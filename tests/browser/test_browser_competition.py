@@ -7,6 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect
 
+from playout.commands import html_page
 from support.browser import PATIENCE_S
 from support.commands import run
 from support.competitions import Cup, require_sandbox
@@ -34,14 +35,15 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
     with cup.running():
-        page.goto(f"http://127.0.0.1:{cup.port}/")
+        site = f"http://127.0.0.1:{cup.port}/"
+        page.goto(site)
         page.get_by_role("link", name="The cup").click()
         expect(page.get_by_role("status")).to_contain_text("Open until")
         assert page.evaluate("Boolean(document.querySelector('#upload').hidden)")
         page.get_by_label("Account").fill("Ada")
         page.get_by_label("Token").fill("wrong")
         page.get_by_role("button", name="Log in").click()
-        expect(page.get_by_role("alert")).to_contain_text("not of one")
+        expect(page.get_by_role("alert")).to_contain_text("no account has")
         faults.clear()  # the browser reports the refusal itself
         page.get_by_label("Token").fill(cup.tokens["Ada"])
         page.get_by_role("button", name="Log in").click()
@@ -58,6 +60,7 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
         expect(page.locator("#log")).to_contain_text("<img src=x")
         assert page.evaluate("typeof hacked") == "undefined"
         expect(page.locator("#standings")).to_contain_text("Ada")
+        expect(page.locator("#last-matches")).to_contain_text("House")
         folder = tmp_path / "mine"
         (folder / "below").mkdir(parents=True)
         (folder / ".git").mkdir()
@@ -94,17 +97,16 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
         heading = page.get_by_role("heading", name="Submission 4: refused")
         expect(heading).to_be_visible(timeout=PATIENCE_S * 1000)
         assert not faults
-        page.reload()
-        page.get_by_label("Account").fill("Tea")
-        page.get_by_label("Token").fill(cup.tokens["Tea"])
-        page.get_by_role("button", name="Log in").click()
+        page.goto("about:blank")
+        page.goto(f"{site}cup/#account=Tea&token={cup.tokens['Tea']}")
+        expect(page.get_by_text("What administrators hand in")).to_be_visible()
+        assert page.url == f"{site}cup/"
         page.get_by_role("link", name="Ada").first.click()
         expect(page.get_by_role("heading", name="Submissions of Ada")).to_be_visible()
         expect(page.locator("#submissions tr")).to_have_count(4)
         page.get_by_role("link", name="The competition").click()
         page.get_by_role("row", name="4 Ada Ada").get_by_role("button", name="ban").click()
         expect(page.get_by_role("button", name="unban")).to_have_count(4)
-        assert not page.get_by_role("button", name="Hand in").is_visible()
         page.get_by_role("button", name="2", exact=True).click()
         expect(page.locator("#log")).to_contain_text("== accepted")
         page.get_by_label("New deadline").fill("2101-02-03T04:05")
@@ -113,4 +115,14 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
         assert not faults
         run("playout-competition", "close", str(cup.file))
         expect(page.get_by_role("status")).to_contain_text("Closed")
+        with page.expect_download() as grades:
+            page.get_by_role("button", name="Grades").click()
+        assert "Ada" in Path(grades.value.path()).read_text()
+        assert not page.get_by_role("link", name="The report").is_visible()
+        report = html_page.page("The final", ["<script>hacked = 1</script>"])
+        (tmp_path / "cup" / "final.html").write_text(report)
+        page.get_by_role("link", name="The report").click()
+        expect(page.get_by_role("heading", name="The final")).to_be_visible()
+        assert page.evaluate("getComputedStyle(document.body).maxWidth") != "none"
+        assert page.evaluate("typeof hacked") == "undefined"
     page.close()

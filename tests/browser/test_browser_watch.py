@@ -263,11 +263,11 @@ def assert_no_script_ran(page: Page) -> None:
 def test_the_page_of_a_ladder_changes_by_itself(people: BrowserUsers, site: BrowserSite) -> None:
     with RawClient(*where(site)) as ann, RawClient(*where(site)) as bob:
         ann.hello("Ladder Ann", guest=False)
+        bob.hello("Ladder Bob", guest=False)
         ann.ask("enter_ladder", game="connect_four")
         page = people.come("/ladders/connect_four")
         rows = page.get_by_role("region", name="Standings").get_by_role("row")
         expect(rows).to_have_count(2)
-        bob.hello("Ladder Bob", guest=False)
         bob.ask("enter_ladder", game="connect_four")
         expect(rows).to_have_count(3)
         board = page.locator("#ladder [data-match] .layer.pieces > g").first

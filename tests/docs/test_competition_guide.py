@@ -73,7 +73,7 @@ def test_the_guide_from_nothing_to_the_grades(tmp_path: Path) -> None:
     assert list(cup.tokens) == ["Ada", "Bob", "Cyd"]
     with closing(Database(cup.database)) as database:
         without_token = {each.name for each in database.accounts()[0] if not each.digest}
-    assert without_token == {"Reds", "House random", "House search"}
+    assert without_token == {"Reds", "House random", "House search", "Staff test"}
     (tmp_path / "ada.token").write_text(cup.tokens["Ada"])
     (tmp_path / "ada.token").chmod(0o600)
     cup.account("Eve")
@@ -91,10 +91,13 @@ def test_the_guide_from_nothing_to_the_grades(tmp_path: Path) -> None:
         assert "The final is" in do("playout-competition close")
         status, error = cup.ask("PUT", "submissions/bot.tar.gz", "Bob", packed(bot()))
         assert (status, error) == (403, "autumn is closed: nothing more is accepted\n")
+        assert cup.ask("GET", "final")[0] == 404
+        assert cup.ask("GET", "staff/grades.csv", "Bob")[0] == 403
     do("playout-competition export", "--database", cup.database)
     assert {each["team"] for each in grades(tmp_path)} == {"Reds", "Cyd"}  # by the ladder
     do("playout-competition final")
     assert (tmp_path / "autumn" / "final.html").stat().st_size > 1000
+    assert "Reds" in (tmp_path / "autumn" / "final.csv").read_text()
     do("playout-competition export", "--database", cup.database)
     by_final = {each["team"]: each for each in grades(tmp_path)}
     reds = by_final["Reds"]

@@ -66,7 +66,7 @@ def test_the_hooks_are_the_checks_of_a_quick_test() -> None:
     script = (ROOT / "scripts" / "test").read_text()
     checks = {
         f".venv/bin/{command}"
-        for command in re.findall(r'^check "\$BIN/(.+)$', script, re.MULTILINE)
+        for command in re.findall(r'^    check "\$BIN/(.+)$', script, re.MULTILINE)
     }
     checks = {check.replace('"', "", 1) for check in checks}
     hooks = read(ROOT / ".pre-commit-config.yaml")["repos"][0]["hooks"]

@@ -16,11 +16,9 @@ from testbed.machine import children, runs
 
 ANALYST = "playout.players.analyst.analyst_process"
 NICENESS = 1
+CHANGED = {"playout.server.net.analysts.ANALYST_NICENESS": NICENESS}
 #: A process that does not stop is killed at once.
-CHANGED = {
-    "playout.server.net.analysts.ANALYST_NICENESS": NICENESS,
-    "playout.server.net.analysts._STOP_S": 0.1,
-}
+IMPATIENT = {"playout.server.net.analysts._STOP_S": 0.1}
 BOTS = ("--bot", "Max:strong=uct(seed=1)", "--bot", "Stuck=failing_players:StuckPlayer")
 FINDABLE = {
     "PYTHONPATH": os.pathsep.join(
@@ -121,11 +119,16 @@ def test_an_analysis_of_a_stopped_process_is_over_at_once(
     assert ann.hear_until("analysis_update")["info"]
 
 
-def test_a_player_that_cannot_be_stopped_is_ended(ann: RawClient) -> None:
-    queued = analyse(ann, bot="Stuck")
-    ann.ask("stop_analysis", analysis=queued["analysis"])
-    analyse(ann)
-    assert ann.hear_until("analysis_update")["info"]
+def test_a_player_that_cannot_be_stopped_is_ended() -> None:
+    with (
+        running_server(*BOTS, env=FINDABLE, changed=IMPATIENT) as server,
+        RawClient(server.host, server.port) as client,
+    ):
+        client.hello()
+        queued = analyse(client, bot="Stuck")
+        client.ask("stop_analysis", analysis=queued["analysis"])
+        analyse(client)
+        assert client.hear_until("analysis_update")["info"]
 
 
 def test_no_process_outlives_a_server_that_is_killed() -> None:

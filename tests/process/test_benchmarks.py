@@ -31,6 +31,8 @@ from testbed.openspiel import position
 from testbed.positions import middle, opening, states_after
 from testbed.tuning import main
 
+pytestmark = pytest.mark.usefixtures("copied_processes")
+
 PEER = "testbed.openspiel:MCTSBot"
 GAMES = ("tic_tac_toe", "connect_four", "othello", "mnk(m=8,n=8,k=5)", "gomoku")
 

@@ -733,7 +733,7 @@ def test_a_closed_page_frees_its_bot(says_so: bool) -> None:
                 ann.socket.sendall(ann.frame(b"", Opcode.CLOSE))
         with WebClient(server.page) as bob:
             bob.hello()
-            wait_until(lambda: challenge_bot(bob)["type"] == "seeking", seconds=30)
+            wait_until(lambda: challenge_bot(bob)["type"] == "seeking")
             bob.hear_until("started")
 
 

@@ -33,7 +33,13 @@ def test_a_class_hands_in_at_once(tmp_path: Path) -> None:
         skip_without("gcc and node (apt install gcc libc6-dev nodejs)")
     temporary = tmp_path / "tmp"
     temporary.mkdir()
-    cup = Cup(tmp_path, game="connect_four", clock="6+0.5", environment={"TMPDIR": str(temporary)})
+    cup = Cup(
+        tmp_path,
+        more="cores = 0",  # a short clock, and programs that start at the same time
+        game="connect_four",
+        clock="6+0.5",
+        environment={"TMPDIR": str(temporary)},
+    )
     works, fails = good(), {name: one for name, one in bad() if scale.slow or name in TEN}
     files = works | fails
     for name in files:

@@ -13,20 +13,24 @@ import pytest
 from support.commands import RunningServer, finish, run, running_server, start
 from support.forked import ForkedCommand
 from support.raw_client import RawClient
-from support.waiting import wait_until
+from support.waiting import PATIENCE_S, wait_until
 from testbed.machine import processor_seconds
 
 GAME = "tic_tac_toe"
 _PLAYERS = str(Path(__file__).parents[1] / "support" / "players")
 FINDABLE = os.environ | {"PYTHONPATH": f"{_PLAYERS}:{os.environ.get('PYTHONPATH', '')}"}
-#: Short times, so that the tests are.
+#: Short times, so that the tests are; a process has long enough to exit by itself.
 SHORT = {
     "playout.players.client.client_process.REACT_S": 0.3,
     "playout.players.client.client_process.EXIT_S": 0.3,
+    "playout.players.client.client_process._KILL_S": PATIENCE_S,
     "playout.players.client.match_driver.GRACE_S": 0.3,
 }
 #: A busy machine lets nothing run for so long, too: only for players that let nothing else run.
-LOCKED = SHORT | {"playout.players.client.match_driver.STALL_S": 0.3}
+LOCKED = SHORT | {
+    "playout.players.client.client_process._KILL_S": 0.3,
+    "playout.players.client.match_driver.STALL_S": 0.3,
+}
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +72,7 @@ def test_a_signal_ends_a_player_that_never_returns(
 
 
 def test_a_signal_ends_a_player_that_lets_nothing_else_run(host: RunningServer) -> None:
-    with started(host, "LockingPlayer", "none") as process:
+    with started(host, "LockingPlayer", "none", LOCKED) as process:
         used = processor_seconds(process.pid)
         wait_until(lambda: processor_seconds(process.pid) > used + 0.1, "it has taken the lock")
         process.send_signal(signal.SIGINT)

@@ -261,7 +261,7 @@ def test_an_engine_that_starts_slowly_and_uses_its_time_loses_none_on_time(
     tmp_path: Path, server: RunningServer
 ) -> None:
     """Before each match it takes more time than the clock has."""
-    engine = tiny(tmp_path, "slow", "gomocup", margin_s="0.6")
+    engine = tiny(tmp_path, "slow", "gomocup", margin_s="0.9")
     words = ("engine(name=tiny)", "--clock", "1/move", "--matches", "2", *server.address)
     player = start("playout-player", "mnk(m=5,n=5,k=5)", *words, env=in_home(tmp_path))
     with RawClient(server.host, server.port) as bob:

@@ -34,13 +34,13 @@ def check(played: KillRun, plan: FaultPlan) -> None:
     assert min(played.running) > 0, "no match was running at a kill"
 
 
-@pytest.mark.usefixtures("copied_servers")
+@pytest.mark.usefixtures("copied_processes")
 def test_nothing_is_lost_with_sqlite() -> None:
     plan = FaultPlan(clients=10, matches=repetitions(20, short=10), kills=repetitions(3, short=1))
     check(play_with_kills(plan), plan)
 
 
-@pytest.mark.usefixtures("copied_servers")
+@pytest.mark.usefixtures("copied_processes")
 def test_nothing_is_lost_with_postgresql(postgres: Postgres) -> None:
     plan = FaultPlan(clients=10, matches=repetitions(20, short=10), kills=repetitions(2, short=1))
     played = play_with_kills(plan, postgres)
@@ -48,7 +48,7 @@ def test_nothing_is_lost_with_postgresql(postgres: Postgres) -> None:
     assert played.outages == 1
 
 
-@pytest.mark.usefixtures("copied_servers")
+@pytest.mark.usefixtures("copied_processes")
 @pytest.mark.parametrize("clock", ["3+0", "300+3"])
 def test_nothing_is_lost_by_stalls(clock: str) -> None:
     plan = StallPlan(
@@ -63,7 +63,7 @@ def test_nothing_is_lost_by_stalls(clock: str) -> None:
     assert len(played.stalls_s) == plan.stalls
 
 
-@pytest.mark.usefixtures("copied_servers")
+@pytest.mark.usefixtures("copied_processes")
 def test_half_requests_disturb_neither_players_nor_health() -> None:
     seen = hold_sockets("half requests", count=100, seconds=0.5)
     assert seen.opened >= 100
@@ -72,7 +72,7 @@ def test_half_requests_disturb_neither_players_nor_health() -> None:
     assert seen.honest.matches >= 1
 
 
-@pytest.mark.usefixtures("copied_servers")
+@pytest.mark.usefixtures("copied_processes")
 def test_guests_are_told_that_their_analysis_is_not_stored() -> None:
     stored = store_much(seconds=1.0)
     assert stored.moves > 0

@@ -18,7 +18,7 @@ USUAL = {"welcome", "started", "update", "malformed", "invalid"}
 SEED = random.SystemRandom().randrange(2**32)
 
 
-@pytest.mark.usefixtures("copied_servers")
+@pytest.mark.usefixtures("copied_processes")
 @pytest.mark.parametrize(
     "options",
     [[*UNLIMITED, "--analysis-s=0.1"], [*PLAYOUT, "--analyses=0"]],

@@ -62,7 +62,7 @@ def sent_away(client: RawClient) -> tuple[str, str]:
     return error["code"], error["text"]
 
 
-@pytest.mark.usefixtures("copied_servers")
+@pytest.mark.usefixtures("copied_processes")
 def test_a_peer_that_sends_one_byte_per_second_is_disconnected_in_time() -> None:
     body = msgpack.packb({"type": "hello", "protocol_min": 1, "protocol_max": 1, "name": "Slow"})
     with disturbed("--hello-s=2") as server, contextlib.ExitStack() as stack:
@@ -78,7 +78,7 @@ def test_a_peer_that_sends_one_byte_per_second_is_disconnected_in_time() -> None
             assert sent_away(client) == ("timeout", "no hello within 2 seconds")
 
 
-@pytest.mark.usefixtures("copied_servers")
+@pytest.mark.usefixtures("copied_processes")
 def test_of_a_flood_of_connections_as_many_are_taken_as_may_be() -> None:
     limits = ("--connections=250", "--connections-per-address=100")
     with disturbed(*limits) as server, contextlib.ExitStack() as stack:

@@ -89,7 +89,7 @@ def test_an_interrupted_start_of_a_script_is_one_line(tmp_path: Path, script: st
 
 
 def test_a_command_whose_parent_ignores_the_signal_ignores_it(tmp_path: Path) -> None:
-    words = ["bash", "-c", "trap '' INT; exec \"$@\"", "bash", *installed("playout-tournament")]
+    words = ["bash", "-c", "trap '' INT; exec \"$@\"", "bash", *installed("playout-bridge")]
     done = interrupted(tmp_path, [*words, "--version"], "click")
     assert done.returncode == 0, done.stderr
 

@@ -14,7 +14,7 @@ from support.commands import RunningServer, finish_all, running_server, start
 from support.scale import repetitions
 from support.variants import COMPILED, seen
 
-MATCHES = repetitions(20, short=6)
+MATCHES = repetitions(20, short=4)
 
 
 @pytest.fixture(scope="module")

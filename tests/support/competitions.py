@@ -157,7 +157,7 @@ class Cup:
 
     def _answers(self) -> bool:
         try:
-            return self.ask("GET", "state")[0] == 200
+            return self.ask("GET", "state")[0] in (200, 403)
         except OSError:
             return False
 

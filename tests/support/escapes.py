@@ -77,6 +77,7 @@ def _escapes() -> Iterator[Escape]:
     yield Escape("reads the log of the kernel", "open('/dev/kmsg')", as_root=True)
     yield Escape("makes a device", _DEVICE, as_root=True)
     yield Escape("queues system calls (`io_uring`)", _RING)
+    yield Escape("chooses its processor cores", "os.sched_setaffinity(0, os.sched_getaffinity(0))")
     yield Escape("fills memory", "x = bytearray(100 << 20)")
     yield Escape("fills memory with several processes", _MEMORY_OF_MANY)
     yield Escape("makes memory that belongs to no process (`memfd`)", "os.memfd_create('x')")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import importlib
 import multiprocessing
 import os
@@ -18,6 +19,7 @@ import sys
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
+from multiprocessing import forkserver
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext
 from multiprocessing.reduction import DupFd
@@ -25,6 +27,8 @@ from pathlib import Path
 from threading import Lock
 from types import TracebackType
 from typing import IO, Any, Self
+
+import pytest
 
 from playout import games
 from playout.commands import entry_points
@@ -59,17 +63,21 @@ _SEARCHES = (
     "playout.ratings.opening_generator",
 )
 _STORAGE = ("playout.server.storage.storage_process", "alembic.command")
+_TRAINER = "playout.players.training.trainer"
 #: `multiprocessing` reads the exit code of a process only once, which two threads may do at a time.
 _lock = Lock()
 
 
 @cache
-def _context() -> ForkServerContext:
-    """The process that is copied starts with the first command."""
+def preloaded() -> ForkServerContext:
+    """Return the context whose processes are copies, after the start of the copied one."""
     context = multiprocessing.get_context("forkserver")
     rules = [f"playout.games.{name}" for name in games.names()]
-    modules = [*MODULES.values(), *OTHERS.values()]
-    context.set_forkserver_preload([*modules, *rules, *_SEARCHES, *_STORAGE])
+    modules = [*MODULES.values(), *OTHERS.values(), *rules, *_SEARCHES, *_STORAGE, _TRAINER]
+    context.set_forkserver_preload([*modules, __name__, "support.warm"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+        forkserver.ensure_running()
     return context
 
 
@@ -102,7 +110,7 @@ class ForkedCommand:
             given = [each for each in environment.get("PYTHONPATH", "").split(os.pathsep) if each]
             path = [*given, *_path_of_commands()]
             call = (module, self.args, environment, path, folder, streams, dict(changed or {}))
-            self._process = _context().Process(target=_run, args=call)
+            self._process = preloaded().Process(target=_run, args=call)
             with _lock:
                 self._process.start()
         assert self._process.pid is not None
@@ -233,13 +241,15 @@ def _run(
     changed: dict[str, object],
 ) -> None:
     """Run a command in the copy of the process."""
+    gc.freeze()  # a server collects garbage at its start: the copied objects take 0.2 s
     streams.install()
     set_name(module)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
     sys.path[:] = path
-    plugins._outside.cache_clear()
+    if environment.get("PYTHONPATH"):
+        plugins._outside.cache_clear()
     sys.argv = words
     for constant, value in changed.items():
         owner, _, name = constant.rpartition(".")

@@ -53,6 +53,13 @@ def test_nothing_is_said_about_what_is_over_soon(
     assert lines == []
 
 
+def test_nothing_is_said_after_an_interrupt(lines: list[str]) -> None:
+    progress.stop()
+    with doing("Loading", at_once=True):
+        pass
+    assert lines == []
+
+
 def test_nothing_is_said_at_once_on_a_machine_that_was_just_started(
     lines: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

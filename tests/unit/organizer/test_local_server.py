@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+from pathlib import Path
 
 import pytest
 
-from playout.commands.subprocesses import LogFolder
+from playout.commands.subprocesses import LogFolder, Program, own_environment
 from playout.server.organizer import local_server
 from playout.server.organizer.local_server import LocalServer, LocalServerError
+from support.waiting import wait_until
 
 
 def test_a_port_that_is_taken_is_said_to_be(logs: LogFolder) -> None:
@@ -30,3 +33,22 @@ def test_the_usual_port_of_the_page_may_be_taken(
         server = LocalServer("sqlite://", 0, logs, **options)
     assert server.http is not None
     assert server.http[1] not in (0, address[1])
+
+
+def test_the_usual_port_of_the_page_may_be_taken_later(
+    logs: LogFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exits = Program(["sh", "-c", "exit 1"], Path.cwd(), own_environment(), signal.SIGTERM)
+    monkeypatch.setattr(LocalServer, "_program", lambda _: exits)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = free.getsockname()
+    monkeypatch.setattr(local_server, "USUAL_HTTP", f"127.0.0.1:{address[1]}")
+    options = {"games": ["nim"], "registration": "closed", "http": address}
+    server = LocalServer("sqlite://", 0, logs, **options)
+    assert server.http == address
+    server.poll(0.0)
+    with socket.create_server(address):
+        wait_until(lambda: server.poll(0.0), "the exit of the first")
+        server.poll(1000.0)
+    assert server.http[1] not in (0, address[1])
+    server.stop()

@@ -19,7 +19,7 @@ def test_a_script_passes_its_tests(file: str) -> None:
     if shutil.which("node") is None:
         skip_without("it needs Node (apt install nodejs)")
     done = subprocess.run(
-        ["node", "--test", file],
+        ["node", file],
         cwd=FOLDER,
         capture_output=True,
         check=False,
