@@ -209,8 +209,6 @@ class Ataxx(GridGame):
     upward = True
     pass_name = "pass"
 
-    exchange = "same"
-
     kernels = Kernels(start, legal, play, playout, write, read)
 
     def __init__(self, size: int = 7) -> None:

@@ -234,8 +234,6 @@ class ConnectFour(KernelGame):
         "middle column is worth most: more rows of four go through it than through any other."
     )
 
-    exchange = "same"
-
     kernels = Kernels(start, legal, play, playout, write, read, decisive, sensible)
 
     def __init__(self) -> None:

@@ -208,8 +208,6 @@ class LinesOfAction(GridGame):
     look: ClassVar = {"piece": "disc", "surface": "checkered"}
     upward = True
 
-    exchange = "same"
-
     kernels = Kernels(start, legal, play, playout, write, read)
 
     def __init__(self) -> None:

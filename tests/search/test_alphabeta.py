@@ -234,7 +234,7 @@ def test_forcing_moves_of_breakthrough_are_sensible_captures_and_wins() -> None:
 def test_a_position_with_exchanged_players_is_the_opposite() -> None:
     built_in = [games.load(name) for name in games.names() if name != "open_spiel"]
     exchanged = [game for game in built_in if game.exchange]
-    assert len(exchanged) > 5
+    assert len(exchanged) > 3
     for game in exchanged:
         assert isinstance(game, KernelGame)
         require_opposite(game)
