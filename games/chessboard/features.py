@@ -36,16 +36,16 @@ from playout.games.chessboard.squares import (
 from playout.games.core.bits import count, lowest
 from playout.games.core.kernels import LEVEL, Board, Vector, helper, kernel
 
-#: What a lead of one counts when learning begins; a pawn counts 0.15.
+#: What a lead of one counts when learning begins, in round numbers that follow from a regression of
+#: values by another program; a pawn counts 0.15.
 WORTHS = (0.02, 0.012, 0.015, -0.015, 0.08, 0.0, 0.08, 0.03)
 
 _1, _8, _16, _32 = (np.uint64(n) for n in (1, 8, 16, 32))
-#: The ranks from the fourth, fifth, sixth and seventh on, as a player sees them.
+#: The ranks from the fourth, fifth, sixth and seventh on, as both players see them.
 _FROM_4, _FROM_5, _FROM_6, _FROM_7 = (
     np.uint64((0xFFFFFFFFFFFFFFFF << 8 * rank) & 0xFFFFFFFFFFFFFFFF) for rank in (3, 4, 5, 6)
 )
 _TO_5, _TO_4, _TO_3, _TO_2 = (np.uint64((1 << 8 * rank) - 1) for rank in (5, 4, 3, 2))
-_FILE_A = FILE_A
 
 
 @helper
