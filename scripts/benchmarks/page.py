@@ -29,8 +29,7 @@ from testbed.server_process import PAGE, PLAYER, UNLIMITED, ServerProcess, servi
 # The Chromium of the system, driven by playwright without a browser of its own.
 
 
-#: The first one, without windows, takes less than half of the processor time of the second.
-PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 #: No sandbox, which root cannot use, and no network requests of the browser itself.
 FLAGS = (
     "--headless=new",
