@@ -92,7 +92,7 @@ def server() -> Iterator[RunningServer]:
 
 @pytest.fixture
 def copied_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the testbed start servers and helpers as copies, as other tests do: imports take seconds."""
+    """Let the testbed start servers and helpers as copies: imports take seconds."""
     from support.commands import start_like_popen
     from support.forked import preloaded
 

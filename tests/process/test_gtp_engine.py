@@ -288,7 +288,7 @@ def test_a_move_comes_with_its_analysis(engine: GtpController) -> None:
         (["uci", "human"], "human is a person"),
         (["uci", "random", "--game", "nim"], "UCI programs play chess, breakthrough"),
         (["uci", "random", "--game", "open_spiel(game=chess)"], "its rules are not compiled"),
-        (["uci", "alphabeta", "--game", "clobber"], "there is no evaluation of clobber"),
+        (["uci", "alphabeta", "--game", "othello(size=10)"], "there is no evaluation of othello"),
         (["gtp"], "Missing argument 'PLAYER'"),
     ],
 )

@@ -403,7 +403,7 @@ def test_one_that_is_killed_while_the_database_is_away_is_followed_when_it_is_ba
     assert code == 0
     assert stored_match(postgres.url, two_clients).moves == moves(5)
     faults = [line for line in log.splitlines() if "error: the database fails" in line]
-    # The outage, twice while PostgreSQL starts; and for each kill the exit, and what the next finds.
+    # The outage, twice while PostgreSQL starts; for each kill the exit, and what the next finds.
     assert 2 <= len(faults) <= 8, log
 
 

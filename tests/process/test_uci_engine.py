@@ -260,7 +260,7 @@ def test_parameters_of_the_player_are_options(gui: UciGui) -> None:
 
 def test_a_variant_that_the_player_cannot_play_is_refused() -> None:
     gui = UciGui("alphabeta(memory_mb=1)")
-    (said,) = gui.ready("setoption name UCI_Variant value clobber")
+    (said,) = gui.ready("setoption name UCI_Variant value clobber10")
     assert "there is no evaluation of clobber" in said
     assert re.fullmatch("[a-h][1-4][a-h][1-4]", gui.best("startpos"))
     assert gui.finish() == (0, "")

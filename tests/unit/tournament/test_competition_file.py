@@ -108,7 +108,7 @@ def test_the_name_of_the_file_is_part_of_addresses(tmp_path: Path) -> None:
     ("roster", "fault"),
     [
         ("name\nAda\n", "cup.toml:1: roster: .* needs a first line with account"),
-        ("account,team\nAda,HOUSE\n", "cup.toml:1: roster: 'HOUSE' looks like the name of a house"),
+        ("account,team\nAda,HOUSE\n", "cup.toml:1: roster: 'HOUSE' looks like a name of the house"),
         ("account\nAda\nADA\n", r"class.csv:3: 'ADA' is listed before"),
         ("account\nA\u200bda\n", "class.csv:2: "),
     ],
