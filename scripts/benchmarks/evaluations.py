@@ -105,8 +105,8 @@ def _evaluations(game: KernelGame, state: State, seconds: float) -> Callable[[],
 
 
 def _states(game: KernelGame, state: State, seconds: float) -> Callable[[], float]:
-    board, observed = game.board(state), np.zeros(game.observed_words, dtype=np.int64)
-    return lambda: rate(lambda n: write_again(n, board, observed, game.kernels.write), seconds)
+    board, written = game.board(state), np.zeros(len(state), dtype=np.int64)
+    return lambda: rate(lambda n: write_again(n, board, written, game.kernels.write), seconds)
 
 
 def _positions(game: KernelGame, state: State, seconds: float) -> Callable[[], float]:
