@@ -31,6 +31,7 @@ from playout.commands.text import utc
 from playout.competition import final as finals
 from playout.competition.changes import CHANGES
 from playout.competition.submissions import REQUEST_S, FolderInUse, Submissions
+from playout.competition.submit_command import site_option
 from playout.games.core import spec
 from playout.sandbox import machine
 from playout.server.cli.database_commands import opened
@@ -174,22 +175,14 @@ def check(file: Path) -> None:
 
 @main.command()
 @_file
-@click.option(
-    "--site",
-    default="http://127.0.0.1:8081",
-    envvar="PLAYOUT_SITE",
-    show_default=True,
-    show_envvar=True,
-    metavar="URL",
-    help="Address of the server's competitions, for the links.",
-)
+@site_option
 @its_database_option
 def accounts(file: Path, site: str, database: str) -> None:
     """Make the accounts of the roster of FILE that do not exist, and print their tokens as CSV.
 
-    With its link, a student is logged in on the page of the competition. The accounts are in the
-    server's --database. Each token is shown only once. The names of teams and house bots become
-    accounts without a token, so that nobody else takes them.
+    With its link, which begins with --site, a student is logged in on the page of the competition.
+    The accounts are in the server's --database. Each token is shown only once. The names of teams
+    and house bots become accounts without a token, so that nobody else takes them.
     """
     competition = _read(file)
     roster = competition.roster

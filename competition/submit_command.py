@@ -52,11 +52,7 @@ Exit codes: 0 accepted, 1 refused or failed, 2 bad usage, 130 interrupted:
 the submission goes on without you.
 """
 
-
-@click.command(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("path", metavar="FILE|FOLDER", type=click.Path(path_type=Path, exists=True))
-@click.option("--competition", required=True, metavar="NAME", help="The competition.")
-@click.option(
+site_option = click.option(
     "--site",
     default="http://127.0.0.1:8081",
     envvar="PLAYOUT_SITE",
@@ -65,6 +61,12 @@ the submission goes on without you.
     metavar="URL",
     help="Address of the competitions of the server.",
 )
+
+
+@click.command(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("path", metavar="FILE|FOLDER", type=click.Path(path_type=Path, exists=True))
+@click.option("--competition", required=True, metavar="NAME", help="The competition.")
+@site_option
 @click.option("--insecure", is_flag=True, help="Send the token over plain HTTP to another machine.")
 @server_options
 @account_options

@@ -9,43 +9,36 @@ from __future__ import annotations
 import numpy as np
 
 from playout.games.chessboard.moves import Squares, jump, ray, step, surrounded
+from playout.games.chessboard.position import mirrored, write_cells
 from playout.games.chessboard.squares import (
-    BISHOP,
-    CELLS,
     DIAGONAL,
     FILE_A,
     FILE_H,
-    KING,
     KINGS,
-    KNIGHT,
     KNIGHTS,
     LEFT_DOWN,
     LEFT_UP,
     NONE,
+    ONE,
     OTHER,
     OWN,
-    PAWN,
     PAWNS,
-    QUEEN,
     RIGHT_DOWN,
     RIGHT_UP,
-    ROOK,
-    SQUARES,
     STRAIGHT,
 )
-from playout.games.core.bits import count, lowest
+from playout.games.core.bits import count
 from playout.games.core.kernels import LEVEL, Board, Vector, helper, kernel
 
 #: What a lead of one counts when learning begins, in round numbers that follow from a regression of
 #: values by another program; a pawn counts 0.15.
 WORTHS = (0.02, 0.012, 0.015, -0.015, 0.08, 0.0, 0.08, 0.03)
 
-_1, _8, _16, _32 = (np.uint64(n) for n in (1, 8, 16, 32))
-#: The ranks from the fourth, fifth, sixth and seventh on, as both players see them.
+_8, _16, _32 = (np.uint64(n) for n in (8, 16, 32))
+#: The ranks from the fourth, fifth, sixth and seventh on.
 _FROM_4, _FROM_5, _FROM_6, _FROM_7 = (
     np.uint64((0xFFFFFFFFFFFFFFFF << 8 * rank) & 0xFFFFFFFFFFFFFFFF) for rank in (3, 4, 5, 6)
 )
-_TO_5, _TO_4, _TO_3, _TO_2 = (np.uint64((1 << 8 * rank) - 1) for rank in (5, 4, 3, 2))
 
 
 @helper
@@ -67,7 +60,7 @@ def below(squares: Squares) -> Squares:
 @helper
 def beside(squares: Squares) -> Squares:
     """Return the squares on the left and on the right of squares."""
-    return (squares & ~FILE_A) >> _1 | (squares & ~FILE_H) << _1
+    return (squares & ~FILE_A) >> ONE | (squares & ~FILE_H) << ONE
 
 
 @helper
@@ -98,6 +91,14 @@ def weak(pawns: Squares) -> int:
 
 
 @helper
+def progress(pawns: Squares, others: Squares) -> int:
+    """Return how far the passed pawns of a player have come, who sees them; far ones count more."""
+    passed = pawns & ~(below(others | beside(others)) >> _8)
+    far = count(passed) + count(passed & _FROM_4) + count(passed & _FROM_5)
+    return far + 2 * count(passed & _FROM_6) + 3 * count(passed & _FROM_7)
+
+
+@helper
 def bounded(lead: int) -> int:
     """Return the number for a lead."""
     return LEVEL + min(max(-LEVEL + 1, lead), LEVEL - 1)
@@ -124,12 +125,8 @@ def write_leads(board: Board, found: Vector) -> None:
     safe, safe_2 = reached | up | around, reached_2 | down | around_other
     threats = count(pieces_2 & up) + count(other & reached & ~safe_2)
     threats_2 = count(pieces & down) + count(own & reached_2 & ~safe)
-    passed = mine & ~(below(theirs | beside(theirs)) >> _8)
-    passed_2 = theirs & ~(above(mine | beside(mine)) << _8)
-    far = count(passed) + count(passed & _FROM_4) + count(passed & _FROM_5)
-    far += 2 * count(passed & _FROM_6) + 3 * count(passed & _FROM_7)
-    far_2 = count(passed_2) + count(passed_2 & _TO_5) + count(passed_2 & _TO_4)
-    far_2 += 2 * count(passed_2 & _TO_3) + 3 * count(passed_2 & _TO_2)
+    far = progress(mine, theirs)
+    far_2 = progress(np.uint64(mirrored(theirs)), np.uint64(mirrored(mine)))
     shield = count((around | around << _8) & mine) - count(
         (around_other | around_other >> _8) & theirs
     )
@@ -147,29 +144,8 @@ def write_leads(board: Board, found: Vector) -> None:
     found[7] = bounded(sign * (count(own & rooks) - count(other & rooks)))
 
 
-@helper
-def write_kind(squares: int, kind: int, flip: int, observed: Vector) -> None:
-    """Write a kind of pieces of a player to the cells of their squares."""
-    rest = np.uint64(squares)
-    while rest:
-        observed[CELLS + (lowest(rest) ^ flip)] = kind
-        rest &= rest - _1
-
-
 @kernel
 def observe(board: Board, observed: Vector) -> None:
     """Write the player, the outcome, the cells, and the numbers; what else a state has is left."""
-    observed[:2] = board[:2]
-    flip = 56 if board[0] == 1 else 0
-    observed[CELLS : CELLS + SQUARES] = 0
-    straight, diagonal = board[STRAIGHT], board[DIAGONAL]
-    for seat in range(2):
-        pieces = board[OWN + seat]
-        player = 2 - (board[0] - 1 ^ seat ^ 1)
-        write_kind(pieces & board[PAWNS], 2 * PAWN + player - 2, flip, observed)
-        write_kind(pieces & board[KNIGHTS], 2 * KNIGHT + player - 2, flip, observed)
-        write_kind(pieces & board[KINGS], 2 * KING + player - 2, flip, observed)
-        write_kind(pieces & diagonal & ~straight, 2 * BISHOP + player - 2, flip, observed)
-        write_kind(pieces & straight & ~diagonal, 2 * ROOK + player - 2, flip, observed)
-        write_kind(pieces & straight & diagonal, 2 * QUEEN + player - 2, flip, observed)
+    write_cells(board, observed)
     write_leads(board, observed[len(observed) - len(WORTHS) :])

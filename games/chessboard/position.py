@@ -61,7 +61,7 @@ TIE = -1
 
 
 @helper
-def mirrored(squares: int) -> int:
+def mirrored(squares: int | Squares) -> int:
     """Return a set of squares with the ranks in reversed order, as the opponent sees it."""
     rest = np.uint64(squares)
     rest = rest >> _8 & _BYTES | (rest & _BYTES) << _8
@@ -309,24 +309,37 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
     return ply
 
 
-@kernel
-def write(board: Board, state: Vector) -> None:
+@helper
+def write_kind(squares: int, piece: int, flip: int, state: Vector) -> None:
+    """Write the number of a piece to the cells of some squares."""
+    rest = np.uint64(squares)
+    while rest:
+        state[CELLS + (lowest(rest) ^ flip)] = piece
+        rest &= rest - ONE
+
+
+@helper
+def write_cells(board: Board, state: Vector) -> int:
+    """Write the player, the outcome and the cells; return what turns a square into a cell."""
     state[:2] = board[:2]
     flip = 56 if board[0] == 1 else 0
-    for cell in range(SQUARES):
-        place = cell ^ flip
-        kind = 0
-        if (board[OWN] | board[OTHER]) >> place & 1:
-            straight, diagonal = board[STRAIGHT] >> place & 1, board[DIAGONAL] >> place & 1
-            kind = (
-                (board[PAWNS] >> place & 1) * PAWN
-                + (board[KNIGHTS] >> place & 1) * KNIGHT
-                + (board[KINGS] >> place & 1) * KING
-                + (QUEEN if straight & diagonal else straight * ROOK + diagonal * BISHOP)
-            )
-            player = board[0] if board[OWN] >> place & 1 else 3 - board[0]
-            kind = 2 * kind + player - 2
-        state[CELLS + cell] = kind
+    state[CELLS : CELLS + SQUARES] = 0
+    straight, diagonal = board[STRAIGHT], board[DIAGONAL]
+    for seat in range(2):
+        pieces = board[OWN + seat]
+        owner = (board[0] if seat == 0 else 3 - board[0]) - 2
+        write_kind(pieces & board[PAWNS], 2 * PAWN + owner, flip, state)
+        write_kind(pieces & board[KNIGHTS], 2 * KNIGHT + owner, flip, state)
+        write_kind(pieces & board[KINGS], 2 * KING + owner, flip, state)
+        write_kind(pieces & diagonal & ~straight, 2 * BISHOP + owner, flip, state)
+        write_kind(pieces & straight & ~diagonal, 2 * ROOK + owner, flip, state)
+        write_kind(pieces & straight & diagonal, 2 * QUEEN + owner, flip, state)
+    return flip
+
+
+@kernel
+def write(board: Board, state: Vector) -> None:
+    flip = write_cells(board, state)
     rights = 0
     for seat in range(2):
         home = 0 if board[0] == seat + 1 else 56
