@@ -209,6 +209,7 @@ class Hex(GridGame):
 
     look: ClassVar = {"geometry": "hex", "piece": "stone", "edges": (1, 2, 1, 2)}
     pass_name = "swap"
+    exchange = "transposed"
 
     kernels = Kernels(start, legal, play, playout, write, read)
 

@@ -46,7 +46,7 @@ _RECTANGLES = ((2, 3), (3, 2), (3, 3))
 #: Weights of a group, at most; the second number counts where there were too many for a file.
 _MOST_OF_GROUP, _MOST_WEIGHTS = (4**6, 4**5), 520_000
 #: On a board with as many cells, groups of one shape share their weights wherever they stand.
-_LARGE = 100
+_LARGE = 150
 #: A pair of cells may be a knight's move apart where a cell has more values than this.
 _LEAPS, _FEWEST_FOR_LEAPS = ((1, 2), (2, 1), (1, -2), (2, -1)), 7
 

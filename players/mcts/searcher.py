@@ -26,7 +26,7 @@ from playout.players.core.player import (
     PlayResult,
     tighter,
 )
-from playout.players.evaluations import files
+from playout.players.evaluations.placements import Placements
 from playout.players.mcts import analysis
 from playout.players.mcts.selection import Selection
 from playout.players.mcts.tree import MAX_ACTIONS, MAX_SIMULATIONS
@@ -282,15 +282,13 @@ class PlayoutSearch(TreeSearch):
     """Evaluates the leaves of the tree by random playouts.
 
     `heavy` playouts use what a game knows of good moves. `near_first` tries actions next to stones
-    before the others. `max_plies` cuts playouts off and counts them as ties. With an `evaluation`,
-    the result is drawn by what it expects: at the leaf, or after `max_plies` random moves (Lorentz
-    2008). Each of `threads` has its own tree, and their results are summed.
+    before the others. `max_plies` cuts playouts off and counts them as ties. Each of `threads` has
+    its own tree, and their results are summed.
     """
 
     about_options: ClassVar = {
         "heavy": "whether playouts use what the game knows of good moves",
         "near_first": "whether actions next to stones are tried first, in games that define this",
-        "evaluation": "file of an evaluation, or `shipped`, by which leaves are decided",
         "max_plies": "plies after which a playout counts as a tie; 0 for no limit",
         "max_depth": "depth of the tree in plies; 0 for no limit",
         "threads": f"searches in parallel, each with a tree, from 1 to {MAX_THREADS}",
@@ -300,10 +298,11 @@ class PlayoutSearch(TreeSearch):
         self,
         game: Game,
         selection: Selection,
+        placements: Placements | None = None,
+        expected: int = 0,
         /,
         heavy: bool = False,
         near_first: bool = False,
-        evaluation: str = "",
         max_plies: int = 0,
         max_depth: int = 0,
         threads: int = 1,
@@ -316,15 +315,11 @@ class PlayoutSearch(TreeSearch):
             0 < threads <= MAX_THREADS, f"threads must be from 1 to {MAX_THREADS}, not {threads}"
         )
         self._neighbours = self._padded_neighbours() if near_first else np.empty(0, dtype=np.int64)
-        self._evaluation = None
-        if evaluation:
-            try:
-                self._evaluation = files.load(game, evaluation)
-            except files.EvaluationError as error:
-                raise self._error(str(error)) from error
+        self._placements = placements
         deepest = game.max_plies + 1
         config = SearchConfig(
             selection,
+            expected=expected,
             max_plies=min(max_plies, deepest),
             max_depth=min(max_depth or deepest, deepest),
             heavy=heavy,
@@ -340,4 +335,4 @@ class PlayoutSearch(TreeSearch):
         return np.array(padded, dtype=np.int64).reshape(-1)
 
     def _new_worker(self, config: SearchConfig, seed: int, megabytes: float) -> Worker:
-        return Worker(self.game, config, seed, megabytes, self._neighbours, self._evaluation)
+        return Worker(self.game, config, seed, megabytes, self._neighbours, self._placements)

@@ -15,10 +15,10 @@ from numba import types
 from numpy.typing import NDArray
 
 from playout.games import Game
-from playout.games.core.kernels import compiled, helper, inlined
+from playout.games.core.kernels import compiled, inlined
 from playout.games.core.random import Rng, draw, seeded
 from playout.players.core.rules import Rules, type_of
-from playout.players.evaluations.tables import LEAF, Leaf, expected, find_weights
+from playout.players.evaluations.placements import PLACEMENTS, Placements, expect_placements
 from playout.players.mcts.selection import RAVE, SELECTION, Selection, place_in_table, select
 from playout.players.mcts.tree import (
     LOSS,
@@ -41,8 +41,8 @@ from playout.players.mcts.tree import (
 #: Rows allocated for children at the first expansion of a node; each later expansion doubles them.
 #: Most nodes have too few visits to need more. The root has rows for all children.
 FIRST_ROWS = 8
-#: Random numbers by which a result is drawn: below this.
-_DRAWN = 1 << 20
+#: Visits of a node at which an evaluation values its children.
+_VALUED = 4
 
 
 class SearchKernels(NamedTuple):
@@ -79,7 +79,8 @@ class SearchConfig(NamedTuple):
     selection: Selection
     solver: bool = True  # backpropagate proofs
     decisive: bool = True  # playouts are decisive: they win at once and prevent immediate losses
-    max_plies: int = 0  # above 0, playouts end at this length, by the evaluation or as ties
+    expected: int = 0  # visits that the evaluation of an action counts for, if there is one
+    max_plies: int = 0  # above 0, playouts end at this length as ties
     max_depth: int = 2**31 - 1  # of the tree; by default, deeper than any game
     heavy: bool = False  # playouts use the knowledge of the game
 
@@ -97,19 +98,19 @@ class Buffers(NamedTuple):
     assumed: NDArray[np.int64]  # [action, half points and visits] flat
     counters: NDArray[np.int64]  # stamps used in `played`; greatest depth; number of actions
     rng: Rng
-    leaf: Leaf  # the evaluation of leaves; without groups, they are played out
+    placements: Placements
 
 
 _VECTOR = types.int64[::1]
-_BUFFERS = types.NamedTuple([*[_VECTOR] * 9, types.uint64[::1], LEAF], Buffers)
+_BUFFERS = types.NamedTuple([*[_VECTOR] * 9, types.uint64[::1], PLACEMENTS], Buffers)
 CONFIG = types.NamedTuple(
-    [SELECTION, types.boolean, types.boolean, types.int64, types.int64, types.boolean],
+    [SELECTION, types.boolean, types.boolean, *[types.int64] * 3, types.boolean],
     SearchConfig,
 )
 
 
 def new_buffers(
-    game: Game, neighbours: NDArray[np.int64], words: int, seed: int, leaf: Leaf
+    game: Game, neighbours: NDArray[np.int64], words: int, seed: int, placements: Placements
 ) -> Buffers:
     """Return buffers large enough for every match of `game`; `words` is the length of a board."""
     plies = max(game.max_plies, game.num_actions) + 2
@@ -124,7 +125,7 @@ def new_buffers(
         assumed=zeros(2 * game.num_actions),
         counters=apart(np.array([0, 0, game.num_actions], dtype=np.int64)),
         rng=apart(seeded(seed)),
-        leaf=leaf,
+        placements=placements,
     )
 
 
@@ -226,6 +227,17 @@ def assume(tree: Tree, node: int, assumed: NDArray[np.int64], weight: float) -> 
         if visits > 0:
             tree.amaf[child].visits = visits
             tree.amaf[child].average = np.float32(0.5 * assumed[at] / assumed[at + 1])
+
+
+@inlined
+def expect(tree: Tree, node: int, shares: NDArray[np.float32], visits: int) -> None:
+    """Add what an evaluation expects to the all-moves-as-first results of children."""
+    first = np.int64(tree.nodes[node].first_child)
+    for child in range(first, first + tree.nodes[node].width):
+        amaf = tree.amaf[child]
+        amaf.visits += visits
+        weight = np.float32(visits) / np.float32(amaf.visits)
+        amaf.average += weight * (shares[tree.nodes[child].action] - amaf.average)
 
 
 @inlined
@@ -347,15 +359,6 @@ def all_moves_as_first(tree: Tree, buffers: Buffers, depth: int, plies: int, out
                 amaf.average += (result - amaf.average) / np.float32(amaf.visits)
 
 
-@helper
-def drawn_result(leaf: Leaf, board: Any, kernels: SearchKernels, rng: Rng) -> int:
-    """Return a random winner whose mean result is what the evaluation expects."""
-    kernels.observe(board, leaf.state)
-    find_weights(leaf.tables, leaf.state, leaf.indices)
-    share = (1 + expected(leaf.tables, leaf.indices)) / 2
-    return 1 if draw(rng, _DRAWN) < share * _DRAWN else 2
-
-
 @compiled(
     types.int64(TREE, _VECTOR, _VECTOR, SEARCH_KERNELS, _BUFFERS, CONFIG, types.int64),
     allocates=False,
@@ -395,6 +398,9 @@ def run_simulations(
                 if selection.prior > 0.0:
                     kernels.prior(board, buffers.assumed)
                     assume(tree, node, buffers.assumed, selection.prior)
+            if config.expected > 0 and at(tree, node).visits == _VALUED:
+                expect_placements(buffers.placements, board, kernels.observe)
+                expect(tree, node, buffers.placements.shares, config.expected)
             child = visit(tree, node, select(tree, node, selection))
             add_visit(tree, node)
             node = child
@@ -415,15 +421,13 @@ def run_simulations(
                 outcome = look_up(buffers.proofs, kernels.key(board))
             if outcome != 0:
                 proof = proof_of(outcome, movers[depth])
-            elif config.max_plies > 0 or len(buffers.leaf.tables.groups) > 0:
+            elif config.max_plies > 0:
                 while plies < config.max_plies and board[1] == 0:
                     pick = draw(buffers.rng, kernels.legal(board, buffers.actions))
                     buffers.trace[plies] = buffers.actions[pick]
                     kernels.play(board, buffers.actions[pick])
                     plies += 1
                 outcome = board[1]
-                if outcome == 0 and len(buffers.leaf.tables.groups) > 0:
-                    outcome = drawn_result(buffers.leaf, board, kernels, buffers.rng)
             else:
                 plies = kernels.playout(board, buffers.rng, buffers.trace)
                 outcome = board[1]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from playout.games import Game, State
 from playout.games.core.kernels import compiled, uncompiled
 from playout.players.core.rules import rules_of
-from playout.players.evaluations.tables import Tables, new_leaf
+from playout.players.evaluations.placements import Placements, no_placements, with_own_memory
 from playout.players.mcts.selection import FLAT, PUCT, RAVE
 from playout.players.mcts.tree import (
     MAX_SIMULATIONS,
@@ -121,12 +121,9 @@ class Worker:
         seed: int,
         megabytes: float,
         neighbours: NDArray[np.int64],
-        evaluation: Tables | None = None,
+        placements: Placements | None = None,
     ) -> None:
-        """Allocate the tree. Raises OSError, OverflowError or ValueError if that fails.
-
-        With an evaluation, which needs compiled rules, leaves are not played out.
-        """
+        """Allocate the tree. Raises OSError, OverflowError or ValueError if that fails."""
         self._rules = rules = rules_of(game)
         self._run_simulations = run_simulations if rules.compiled else uncompiled(run_simulations)
         heavy = rules.heavy if config.heavy else None
@@ -147,7 +144,8 @@ class Worker:
         #: Whether the selection visits all actions equally often, so that their means rank them.
         self.visits_evenly = selection.rule == FLAT
         words = len(rules.board(game.initial_state()))
-        self._buffers = new_buffers(game, neighbours, words, seed, new_leaf(game, evaluation))
+        own = with_own_memory(placements or no_placements())
+        self._buffers = new_buffers(game, neighbours, words, seed, own)
         self.tree = new_tree(megabytes, amaf=selection.rule == RAVE, guide=selection.rule == PUCT)
         self._compiled_tree = self.tree if rules.compiled else interpreted(self.tree)
         #: Most nodes on a path with their siblings: a simulation adds no more rows.
