@@ -209,7 +209,6 @@ class Hex(GridGame):
 
     look: ClassVar = {"geometry": "hex", "piece": "stone", "edges": (1, 2, 1, 2)}
     pass_name = "swap"
-    exchange = "transposed"
 
     kernels = Kernels(start, legal, play, playout, write, read)
 

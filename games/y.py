@@ -216,7 +216,6 @@ class Y(Havannah):
     }
     about_parameters: ClassVar = {"size": f"cells of a side of the board, 1 to {MAX_SIZE}"}
     family = "y"
-    exchange = "same"
 
     kernels = Kernels(start, legal, play, playout, write, read)
 

@@ -30,7 +30,7 @@ STRONGEST = {
     "draughts": ("alphabeta",),
     "go": ("rave(heavy=true)",),
     "gomoku": ("rave",),
-    "hex": ("rave",),
+    "hex": ("rave(evaluation=shipped)", "rave"),
     "kalah": ("alphabeta",),
     "lines_of_action": ("alphabeta",),
     "othello": ("alphabeta", "alphazero"),
@@ -38,6 +38,7 @@ STRONGEST = {
     "oware": ("alphabeta",),
     "pentago": ("alphabeta",),
     "ultimate_tic_tac_toe": ("alphazero",),
+    "y": ("rave(evaluation=shipped)",),
 }
 
 

@@ -18,8 +18,8 @@ from playout.players.mcts.selection import (
 )
 from playout.players.mcts.tree import MAX_SIMULATIONS
 
-#: The weight of exploration in games that assume no results, without and with an evaluation.
-EXPLORATION, EXPLORATION_EVALUATED = 0.2, 0.1
+#: The weight of exploration in games that assume no results.
+EXPLORATION = 0.2
 #: Visits that what an evaluation expects is worth, with a `prior` of 1.
 EXPECTED = 30
 SCHEDULES = {"hand": HAND_SELECTED, "mse": MINIMUM_MSE}
@@ -36,14 +36,14 @@ class Rave(PlayoutSearch):
     results (Gelly & Silver 2007); 0 ignores them. `fpu` is the score of an action without results.
     `near_first` tries actions next to stones first; by default it is on for games that define
     neighbours. In games whose actions place stones, an `evaluation` says which results to assume
-    from the fourth visit of a position on; `c` is then 0.1 by default.
+    from the fourth visit of a position on.
     """
 
     about_options: ClassVar = {
         "k": "visits at which both kinds of results weigh the same (schedule=hand), above 0",
         "schedule": "how the weight of later moves falls: hand or mse",
         "bias": "bias that schedule=mse assumes, a finite number",
-        "c": "weight of exploration, 0 or more; by default 0.2 or, with results assumed, 0.1 or 0",
+        "c": "weight of exploration, 0 or more; by default 0.2, in games that assume results 0",
         "fpu": "score of an action without any results",
         "near_first": "whether actions next to stones are tried first; the default is the game's",
         "prior": "weight of the results that the game assumes before the first visit; 0 for none",
@@ -69,9 +69,7 @@ class Rave(PlayoutSearch):
         self._require(schedule in SCHEDULES, f"schedule is hand or mse, not {schedule!r}")
         self._require(0 <= prior < math.inf, f"prior must be a number from 0 on, not {prior}")
         if c is None:
-            c = EXPLORATION_EVALUATED if evaluation else EXPLORATION
-            if prior and _assumes_results(game):
-                c = 0.0
+            c = 0.0 if prior and _assumes_results(game) else EXPLORATION
         self._require(c >= 0, f"c must be 0 or more, not {c}")
         selection = Selection(RAVE, c, fpu, SCHEDULES.get(schedule, HAND_SELECTED), k, bias, prior)
         if near_first is None:

@@ -207,11 +207,10 @@ class KernelGame(Game):
     #: board, each as the rows and the columns of its cells.
     shapes: ClassVar[tuple[tuple[tuple[int, int], ...], ...]] = ()
     #: What happens to the board if the players are exchanged: it stays the "same", it is "turned"
-    #: by half a turn, "mirrored", so that the first row becomes the last, or "transposed", so that
-    #: rows become columns; "" if they cannot be.
+    #: by half a turn, or "mirrored", so that the first row becomes the last; "" if they cannot be.
     #: A position after that has the opposite value, and numbers of `observe` are as far from LEVEL
     #: on its other side.
-    exchange: ClassVar[Literal["", "same", "turned", "mirrored", "transposed"]] = ""
+    exchange: ClassVar[Literal["", "same", "turned", "mirrored"]] = ""
 
     def __init__(
         self,

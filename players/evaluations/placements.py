@@ -30,7 +30,7 @@ class Placements(NamedTuple):
     """
 
     tables: Tables
-    cells: Ints  # [action] index of its cell in the state; without entries, it has none
+    cells: Ints  # [action] index of its cell in the state, or of the outcome
     begins: Ints  # [action and one more]; empty without an evaluation
     groups: NDArray[np.int32]  # [entry] a group that holds the cell
     factors: NDArray[np.int32]  # [entry] what the code of a cell is multiplied by in its number
@@ -68,7 +68,7 @@ def new_placements(game: Game, tables: Tables) -> Placements:
             if cell in actions:
                 found[actions[cell]].append((group, factors[group, place]))
     entries = np.array([entry for each in found for entry in each]).reshape(-1, 2).astype(np.int32)
-    cells = np.zeros(game.num_actions, np.int64)
+    cells = np.ones(game.num_actions, np.int64)  # the outcome, which is 0 like an empty cell
     cells[list(actions.values())] = list(actions)
     groups = len(tables.groups)
     return Placements(
@@ -102,14 +102,17 @@ def _cells_of_actions(game: Game, tables: Tables) -> dict[int, int]:
         for action in game.legal_actions(state):
             after = game.next_state(state, action)
             changed = [cell for cell in cells if state[cell] != after[cell]]
-            if len(changed) == 1:
-                cell = found.setdefault(action, changed[0])
-                if cell != changed[0] or after[cell] != state[0]:
-                    found.clear()
-                    break
+            if len(changed) == 1 and (
+                found.setdefault(action, changed[0]) != changed[0] or after[changed[0]] != state[0]
+            ):
+                raise _refused(game)
     if len(found) < 2 or len(set(found.values())) < len(found):
-        raise SpecError(f"the actions of {game} do not each place a stone on a cell of their own")
+        raise _refused(game)
     return found
+
+
+def _refused(game: Game) -> SpecError:
+    return SpecError(f"the actions of {game} do not each place a stone on a cell of their own")
 
 
 @inlined_helper
@@ -122,7 +125,10 @@ def _change(placements: Placements, entry: int, change: int) -> Any:
 
 @helper
 def expect_placements(placements: Placements, board: Any, observe: Any) -> None:
-    """Find what the player to move may expect after each action that places a stone."""
+    """Find what the player to move may expect after each action.
+
+    An action that places no stone changes nothing but the player to move.
+    """
     tables, state, numbers = placements.tables, placements.state, placements.numbers
     begins, groups, factors = placements.begins, placements.groups, placements.factors
     weights, values = placements.weights, tables.weights

@@ -46,7 +46,7 @@ _RECTANGLES = ((2, 3), (3, 2), (3, 3))
 #: Weights of a group, at most; the second number counts where there were too many for a file.
 _MOST_OF_GROUP, _MOST_WEIGHTS = (4**6, 4**5), 520_000
 #: On a board with as many cells, groups of one shape share their weights wherever they stand.
-_LARGE = 150
+_LARGE = 100
 #: A pair of cells may be a knight's move apart where a cell has more values than this.
 _LEAPS, _FEWEST_FOR_LEAPS = ((1, 2), (2, 1), (1, -2), (2, -1)), 7
 
@@ -72,27 +72,6 @@ class Tables(NamedTuple):
 
 _V, _M = types.int64[::1], types.int64[:, ::1]
 TABLES = types.NamedTuple([_M, _V, _V, _V, _V, _V, _V, types.float32[::1]], Tables)
-
-
-class Leaf(NamedTuple):
-    """Tables with the memory for the evaluation of a position from its state alone."""
-
-    tables: Tables
-    state: Ints  # [word]
-    indices: Ints  # [group]
-
-
-LEAF = types.NamedTuple([TABLES, _V, _V], Leaf)
-
-
-def new_leaf(game: Game, tables: Tables | None) -> Leaf:
-    """Return memory for positions of a game; without tables, those have no groups."""
-    if tables is None:
-        none = np.zeros(0, dtype=np.int64)
-        weights = np.zeros(0, dtype=np.float32)
-        tables = Tables(none.reshape(0, 0), none, none, none, none, none, none, weights)
-    words = game.observed_words if isinstance(game, KernelGame) else 0
-    return Leaf(tables, np.zeros(words, np.int64), np.zeros(len(tables.groups), np.int64))
 
 
 @helper

@@ -196,9 +196,6 @@ def exchange_of(game: KernelGame, tables: Tables) -> Exchange:
     elif game.exchange == "mirrored":
         columns = game.view(game.initial_state()).columns
         words[tables.cells] = tables.cells.reshape(-1, columns)[::-1].ravel()
-    elif game.exchange == "transposed":
-        columns = game.view(game.initial_state()).columns
-        words[tables.cells] = tables.cells.reshape(-1, columns).T.ravel()
     known: dict[tuple[int, str], int] = {}  # the value of a piece
     for state in islice(random_positions(game), _POSITIONS if game.exchange else 0):
         view, observed = game.view(state), game.observed(state)[tables.cells].tolist()

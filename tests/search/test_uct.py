@@ -87,7 +87,7 @@ def test_plain_python_is_searched_by_the_same_source(
     """With playouts that are cut off, both versions draw the same random numbers."""
     compiled = games.load(spec)
     max_depth = 1 if selection.rule == FLAT else compiled.max_plies
-    config = SearchConfig(selection, solver, False, 3, max_depth)
+    config = SearchConfig(selection, solver, False, max_plies=3, max_depth=max_depth)
     found = []
     for game in (compiled, Interpreted(compiled)):
         assert rules_of(game).compiled is (game is compiled)

@@ -19,7 +19,7 @@ from playout.games import KernelGame
 from playout.games.core.kernels import uncompiled
 from playout.games.core.random import Rng
 from playout.players.core.rules import rules_of
-from playout.players.evaluations.tables import new_leaf
+from playout.players.evaluations.placements import no_placements
 from playout.players.mcts.selection import (
     FLAT,
     HAND_SELECTED,
@@ -261,8 +261,7 @@ def test_all_moves_as_first_equals_an_independent_count(
     assert isinstance(game, KernelGame)
     tree = interpreted(new_tree(1, amaf=True))
     watched = Watched(game)
-    leaf = new_leaf(game, None)
-    buffers = new_buffers(game, neighbours, len(game.board()), seed=1, leaf=leaf)
+    buffers = new_buffers(game, neighbours, len(game.board()), 1, no_placements())
     selection = Selection(RAVE, 0.1, 2.0, schedule, 50.0, 0.1)
     config = SearchConfig(selection, solver=False, decisive=False, max_depth=game.max_plies)
     rules = rules_of(game)._replace(play=watched.play)
