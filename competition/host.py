@@ -263,7 +263,7 @@ class CompetitionRun:
 def refusal_of(competition: Competition) -> str:
     """Return why this machine runs no bots of a competition; empty if it does."""
     try:
-        machine.require(competition.sandbox)
+        machine.require(competition.sandbox, network=bool(competition.build_hosts))
     except machine.SandboxError as error:
         return str(error)
     return ""

@@ -30,8 +30,11 @@ _NAMESPACES = (
     *("--unshare-cgroup", "--disable-userns", "--die-with-parent", "--new-session"),
     *("--cap-drop", "ALL", "--hostname", "sandbox", "--uid", "1000", "--gid", "1000"),
 )
+#: Where programs look for the certificates of hosts, and the variables that name a proxy.
+_CERTIFICATES = ("/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted")
+_PROXIES = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
 #: Memory of the processes outside, in MiB: systemd counts them, too.
-_OVERHEAD_MB = 32
+_OVERHEAD_MB = 48
 _MB = 2**20
 
 
@@ -40,12 +43,14 @@ class Sandbox:
     """What a program gets: the limits of `settings`, and its `folder` read-only.
 
     Relative paths in `settings.reads` are in `base`. Without a `folder`, the program sees no file
-    of the user, and starts in its temporary folder.
+    of the user, and starts in its temporary folder. It reaches `hosts`, as `proxy` describes, and
+    without them has no network.
     """
 
     settings: SandboxSettings
     base: Path
     folder: Path | None = None
+    hosts: tuple[str, ...] = ()
 
     def words(self, command: Sequence[str]) -> list[str]:
         """Return the words that run a command in the sandbox.
@@ -56,13 +61,14 @@ class Sandbox:
         """
         without = self.settings.without
         scope = () if "cgroup" in without else scope_words(self.settings)
-        rules = b"" if "seccomp" in without else seccomp.program()
+        rules = b"" if "seccomp" in without else seccomp.program(tcp=bool(self.hosts))
         limits = (self.settings.memory_mb * _MB, self.settings.processes)
         return [
             *scope,
             *(sys.executable, "-I", "-S", watch.__file__),
             *map(str, limits),
             base64.b64encode(rules).decode(),
+            " ".join(self.hosts),
             *self._bubblewrap(),
             *watch.WAITING,
             # As root of the machine, this limit has no effect, and only `watch` counts processes.
@@ -88,7 +94,7 @@ class Sandbox:
         yield from _NAMESPACES
         for path in _SYSTEM:
             yield from _system_folder(path)
-        for path in _ETC:
+        for path in (*_ETC, *(_CERTIFICATES if self.hosts else ())):
             yield from ("--ro-bind-try", path, path)
         yield from ("--proc", "/proc", *_protected_proc(), "--dev", "/dev")
         for folder in ("/dev/shm", _WRITABLE):
@@ -98,6 +104,8 @@ class Sandbox:
         yield from ("--remount-ro", "/dev", "--remount-ro", "/")
         yield from ("--clearenv", "--setenv", "PATH", SEARCH_PATH, "--setenv", "HOME", _WRITABLE)
         yield from ("--setenv", "LANG", "C.UTF-8")
+        for variable in _PROXIES if self.hosts else ():
+            yield from ("--setenv", variable, f"http://127.0.0.1:{watch.PROXY_PORT}")
         yield from ("--chdir", str(self._readable()[-1]) if self.folder else _WRITABLE, "--")
 
 

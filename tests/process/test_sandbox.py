@@ -28,6 +28,7 @@ from playout.sandbox.machine import SandboxError
 from support.commands import RunningServer, run, start
 from support.engines import require_gone
 from support.escapes import ESCAPES, SMALL, Escape
+from support.file_server import files_served
 from support.organizer import database_option
 from support.requirements import skip_without
 from support.scale import repetitions
@@ -193,6 +194,64 @@ def test_nothing_is_left_when_the_parent_is_killed_at_the_start(number: int) -> 
         wait_until(lambda: len(started()) > number, f"{number} processes")
         parent.kill()
     wait_until(lambda: not started(), "the end of the sandbox")
+
+
+# With a network.
+
+#: Prints what each attempt ends with.
+ATTEMPTS = """
+import json, socket, sys, urllib.request
+def outcome(attempt):
+    try:
+        return attempt()
+    except OSError as error:
+        return str(error)
+def page(url):
+    return outcome(lambda: urllib.request.urlopen(url).read().decode())
+port = int(sys.argv[1])
+print(json.dumps({
+    "allowed": page(f"http://127.0.0.1:{port}/file"),
+    "another port": page(f"http://127.0.0.1:{port + 1}/"),
+    "another host": page("https://example.org/"),
+    "a private address of an allowed name": page(f"http://localhost:{port}/file"),
+    "without the proxy": outcome(lambda: str(socket.create_connection(("127.0.0.1", port)))),
+    "UDP": outcome(lambda: str(socket.socket(type=socket.SOCK_DGRAM))),
+    "DNS": outcome(lambda: str(socket.getaddrinfo("example.org", 443))),
+    "other TCP": outcome(lambda: str(socket.socket(proto=262))),
+    "IPv6": outcome(lambda: str(socket.socket(socket.AF_INET6))),
+}))
+"""
+
+
+def test_a_program_reaches_the_allowed_hosts_alone(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("content")
+    with files_served(tmp_path) as port:
+        sandbox = Sandbox(SMALL, Path("/"), hosts=(f"127.0.0.1:{port}", f"localhost:{port}"))
+        words = sandbox.words([sys.executable, "-I", "-S", "-c", ATTEMPTS, str(port)])
+        found = json.loads(subprocess.check_output(words))
+    refused = "HTTP Error 403: the operator does not allow"
+    assert found.pop("DNS").startswith("[Errno -")
+    assert found == {
+        "allowed": "content",
+        "another port": f"{refused} 127.0.0.1:{port + 1}",
+        "another host": "<urlopen error Tunnel connection failed: 403 the operator does not allow "
+        "example.org:443>",
+        "a private address of an allowed name": "HTTP Error 502: localhost has no public address "
+        "that answers",
+        "without the proxy": "[Errno 111] Connection refused",
+        "UDP": "[Errno 1] Operation not permitted",
+        "other TCP": "[Errno 1] Operation not permitted",
+        "IPv6": "[Errno 1] Operation not permitted",
+    }
+
+
+def test_the_proxy_ends_with_the_sandbox() -> None:
+    words = Sandbox(SMALL, Path("/"), hosts=("example.org",)).words(["sleep", "600"])
+    with subprocess.Popen(words) as started:
+        all_ = processes(started.pid, 5)
+        assert any(b"proxy.py" in Path(f"/proc/{each}/cmdline").read_bytes() for each in all_)
+        started.kill()
+    require_gone(all_)
 
 
 # As an engine.

@@ -79,6 +79,8 @@ def test_a_cluster(tmp_path: Path) -> None:
         ("deadline =", 'clock = "none"\ndeadline =', "2: clock: must limit the time"),
         ("deadline =", "submission_mb = 0\ndeadline =", "2: submission_mb: must be a whole number"),
         ("deadline =", 'protocols = ["json"]\ndeadline =', "2: protocols: .*json"),
+        ("deadline =", 'build_hosts = ["http://a"]\ndeadline =', "2: build_hosts: must be a host"),
+        ("deadline =", 'build_hosts = ["a:70000"]\ndeadline =', "2: build_hosts: must be a host"),
         ("deadline =", 'roster = "none.csv"\ndeadline =', "2: roster: none.csv cannot be read"),
         ("deadline =", "colour = 1\ndeadline =", "2: .*unknown key of a competition 'colour'"),
         ('name = "House"', 'name = "a\\u0000b"', "4: name: "),
