@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from playout.protocol.tournament_spec import SANDBOX_PARTS, SandboxSettings
-from playout.sandbox import seccomp
+from playout.sandbox import isolation, seccomp
 from playout.sandbox.bubblewrap import Sandbox, scope_words
 
 #: Seconds in which a sandbox must start here.
@@ -35,6 +35,10 @@ def require(settings: SandboxSettings, *, network: bool = False) -> None:
     `network`: some of its sandboxes reach hosts, by a proxy.
     """
     lacking = {part: why for part, why in missing().items() if part not in settings.without}
+    if settings.command:
+        lacking = {part: why for part, why in lacking.items() if part == "cgroup"}
+        if why := isolation.fault(settings):
+            raise SandboxError(f"the command of the sandbox does not isolate: a program {why}")
     if network and not lacking and (why := _network()):
         lacking["network"] = why
     if lacking:

@@ -186,6 +186,8 @@ def _competition(table: TomlTable, path: Path) -> Competition:
         final=_final(table),
         cluster=_cluster(table, path.parent) if "cluster" in table else None,
     )
+    if competition.build_hosts and competition.sandbox.command:
+        table.fault("build_hosts needs bubblewrap: leave out the command of the sandbox", "sandbox")
     for each in (competition.roster or {}).values():
         if competition.is_house(each.team):
             table.fault(f"roster: {each.team!r} looks like a name of the house", "roster")

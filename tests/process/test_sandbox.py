@@ -319,6 +319,41 @@ def test_what_cannot_be_enforced_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
         machine.missing.cache_clear()
 
 
+ISOLATES = (
+    "bwrap --unshare-all --die-with-parent --new-session --ro-bind /usr /usr --symlink usr/bin /bin"
+    " --symlink usr/lib /lib --symlink usr/lib64 /lib64 --proc /proc --dev /dev"
+    " --size {disk_bytes} --tmpfs /tmp '--ro-bind {read} {read}' --chdir {folder} --"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fault"),
+    [
+        (ISOLATES, "env", "reads files outside of its folder, .* reaches a network"),
+        (ISOLATES, "no-such-program", "cannot be run: no-such-program cannot be run"),
+        ("--unshare-all", "--unshare-user --unshare-pid", "connects to .*, reaches a network"),
+        ("--unshare-all", "--unshare-net", "sees processes outside"),
+        ("'--ro-bind {read}", "'--bind {read}", "changes files of its folder"),
+        ("--size {disk_bytes}", "", "fills /tmp beyond disk_mb"),
+        ("--die-with-parent", "", "goes on when its sandbox is killed"),
+    ],
+)
+def test_a_command_that_does_not_isolate_is_refused(before: str, after: str, fault: str) -> None:
+    command = ISOLATES.replace(before, after)
+    with pytest.raises(SandboxError, match=f"does not isolate: a program .*{fault}"):
+        machine.require(replace(SMALL, command=command))
+
+
+def test_a_command_that_isolates_runs_a_program(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "bot.py").write_text("import os; print(os.getcwd(), os.listdir('..'))")
+    settings = replace(SMALL, command=ISOLATES)
+    machine.require(settings)
+    words = Sandbox(settings, tmp_path, own).words([sys.executable, "-I", "-S", "bot.py"])
+    assert subprocess.check_output(words).decode() == f"{own} ['own']\n"
+
+
 def test_a_sandbox_shows_the_system_and_its_folder(tmp_path: Path) -> None:
     sandbox = Sandbox(replace(SMALL, reads=("libraries",)), tmp_path, tmp_path / "own")
     (tmp_path / "own").mkdir()
