@@ -23,6 +23,7 @@ BOT_PROTOCOLS = ("python", *PROGRAM_PROTOCOLS)
 STAFF = "Staff test"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _HOST = re.compile(r"([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?")
+_SITE = re.compile(r"https?://[a-z0-9.-]+(:\d+)?")
 _SCHEDULER = re.compile(r"[a-z]+://\S+:\d+")
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -73,7 +74,8 @@ class Competition:
 
     `opens` and `deadline` are in seconds since 1970. `roster` is by the skeleton of the account's
     name; None if every account may hand in. `protocols` are those that are allowed. Builds reach
-    `build_hosts`, each as HOST or HOST:PORT. `folder` holds everything that is handed in. `pause_s`
+    `build_hosts`, each as HOST or HOST:PORT. `pages` is the address of the server's pages, if that
+    does not follow from its options. `folder` holds everything that is handed in. `pause_s`
     is the longest wait of a bot between two pairs. A match has so many processor `cores`, all with
     0.
     """
@@ -93,6 +95,7 @@ class Competition:
     submission_mb: int = 16
     submissions_per_day: int = 20
     visible: bool = True
+    pages: str = ""
     pause_s: float = 60.0
     cores: int = 1
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
@@ -181,6 +184,7 @@ def _competition(table: TomlTable, path: Path) -> Competition:
         submissions_per_day=table.take("submissions_per_day", toml_table.whole(1, 10_000), 20),
         pause_s=table.take("pause_s", toml_table.number(0, 86_400), 60.0),
         visible=table.take("visible", toml_table.truth, True),
+        pages=table.take("pages", _site, ""),
         cores=table.take("cores", toml_table.whole(0, 1024), 1),
         sandbox=_sandbox(table, path.parent),
         final=_final(table),
@@ -266,6 +270,14 @@ def _host(value: object) -> str:
     parts = _HOST.fullmatch(found)
     if not parts or not 0 < int(parts[2] or 443) <= 65535:
         raise ValueError(f"must be a host, as in pypi.org or 10.0.0.1:3141, not {value!r}")
+    return found
+
+
+def _site(value: object) -> str:
+    """Return the address of a site; raise ValueError for other values."""
+    found = toml_table.text(value)
+    if not _SITE.fullmatch(found):
+        raise ValueError(f"must be an address, as in https://play.example, not {found!r}")
     return found
 
 

@@ -81,6 +81,12 @@ def test_a_cluster(tmp_path: Path) -> None:
         ("deadline =", 'protocols = ["json"]\ndeadline =', "2: protocols: .*json"),
         ("deadline =", 'build_hosts = ["http://a"]\ndeadline =', "2: build_hosts: must be a host"),
         ("deadline =", 'build_hosts = ["a:70000"]\ndeadline =', "2: build_hosts: must be a host"),
+        ("deadline =", 'pages = "javascript:x"\ndeadline =', "2: pages: must be an address"),
+        (
+            "[[house]]",
+            'build_hosts = ["a"]\n[sandbox]\ncommand = "x"\n[[house]]',
+            "needs bubblewrap",
+        ),
         ("deadline =", 'roster = "none.csv"\ndeadline =', "2: roster: none.csv cannot be read"),
         ("deadline =", "colour = 1\ndeadline =", "2: .*unknown key of a competition 'colour'"),
         ('name = "House"', 'name = "a\\u0000b"', "4: name: "),
