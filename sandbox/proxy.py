@@ -40,7 +40,7 @@ class _Refused(Exception):
     """A request is not allowed, or cannot be carried out: its status with the reason."""
 
 
-class Proxy:
+class HostProxy:
     """Passes bytes between a sandbox and the allowed hosts."""
 
     def __init__(self, hosts: list[str]) -> None:
@@ -188,7 +188,7 @@ def main(ready: int, process: int, port: int, hosts: list[str]) -> int:
     except OSError as error:
         os.write(2, f"{error}\n".encode())
         return 1
-    asyncio.run(Proxy(hosts).serve(listener, ready))
+    asyncio.run(HostProxy(hosts).serve(listener, ready))
     return 0
 
 
