@@ -207,6 +207,7 @@ class Pages:
             "open": submissions.is_open(time.time()),
             "refusal": self._refusals.get(competition.name, ""),
             "protocols": competition.protocols,
+            "build_hosts": competition.build_hosts,
             "submission_mb": competition.submission_mb,
             "submissions_per_day": competition.submissions_per_day,
             "queued": submissions.unfinished(),

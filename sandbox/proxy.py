@@ -30,7 +30,7 @@ _HTTPS, _HTTP = 443, 80
 _MOST_BYTES, _MOST_CONNECTIONS = 2**29, 64
 #: Seconds for the head of a request, and for a connection to a host.
 _HEAD_S, _CONNECT_S = 30.0, 10.0
-_CHUNK = 65536
+_CHUNK, _NICENESS = 65536, 10
 _PR_SET_PDEATHSIG = 1
 _NS_GET_USERNS = 0xB701
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -183,6 +183,7 @@ def main(ready: int, process: int, port: int, hosts: list[str]) -> int:
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         return 1
+    os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
     try:
         listener = _listener(process, port)
     except OSError as error:

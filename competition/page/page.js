@@ -60,6 +60,9 @@ function showState(state) {
       "%(game)s, clock %(clock)s. Bots speak %(protocols)s; at most %(submission_mb)s MiB, %(submissions_per_day)s submissions a day. %(queued)s in the queue.",
       { ...state, protocols: listText(state.protocols) },
     );
+  at("hosts").textContent = state.build_hosts.length
+    ? gettext("Builds reach %(hosts)s by a proxy.", { hosts: listText(state.build_hosts) })
+    : "";
   at("deadline").textContent = state.refusal
     ? gettext("Nothing can be handed in: %(reason)s", { reason: state.refusal })
     : state.open

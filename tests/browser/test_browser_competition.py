@@ -28,8 +28,9 @@ document.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, cancelabl
 def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Path) -> None:
     require_sandbox()
     soon = (datetime.now(UTC) + timedelta(minutes=50)).isoformat()
+    more = 'roster = "class.csv"\nbuild_hosts = ["pypi.org"]'
     http = ("--http", "127.0.0.1:0")
-    cup = Cup(tmp_path, more='roster = "class.csv"', deadline=soon, options=http)
+    cup = Cup(tmp_path, more=more, deadline=soon, options=http)
     cup.account("Ada")
     cup.account("Tea", administrator=True)
     (tmp_path / "class.csv").write_text("account\nAda\n")
@@ -44,6 +45,7 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
         expect(page.get_by_role("status")).to_have_text(
             re.compile(r"Open until.* \d+ min \d+ s left")
         )
+        expect(page.locator("#hosts")).to_have_text("Builds reach pypi.org by a proxy.")
         assert page.evaluate("Boolean(document.querySelector('#upload').hidden)")
         page.get_by_label("Account").fill("Ada")
         page.get_by_label("Token").fill("wrong")
