@@ -207,7 +207,7 @@ class Pages:
             "open": submissions.is_open(time.time()),
             "refusal": self._refusals.get(competition.name, ""),
             "protocols": competition.protocols,
-            "build_hosts": competition.build_hosts,
+            "build_hosts": [each.partition("=")[0] for each in competition.build_hosts],
             "submission_mb": competition.submission_mb,
             "submissions_per_day": competition.submissions_per_day,
             "queued": submissions.unfinished(),

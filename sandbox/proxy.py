@@ -8,7 +8,7 @@ the hosts by CONNECT or plain HTTP, and nothing else. The port of a HOST is 443,
 READY is a descriptor that gets a line when this program listens.
 
 A host's name is looked up once, here. Its private addresses, such as those of this machine, are not
-used: only an operator who writes such an address allows it.
+used: only an operator who writes such an address allows it, as the HOST, or as NAME=ADDRESS.
 """
 
 from __future__ import annotations
@@ -44,9 +44,12 @@ class HostProxy:
     """Passes bytes between a sandbox and the allowed hosts."""
 
     def __init__(self, hosts: list[str]) -> None:
-        self._allowed = {_place(each, _HTTPS) for each in hosts}
-        #: The addresses of the hosts that were looked up.
-        self._addresses: dict[str, list[str]] = {}
+        pairs = [each.partition("=") for each in hosts]
+        self._allowed = {_place(name, _HTTPS) for name, _, _ in pairs}
+        #: The addresses of the hosts that were looked up or given.
+        self._addresses = {
+            _place(name, _HTTPS)[0]: [address] for name, _, address in pairs if address
+        }
         self._left = _MOST_BYTES
         self._connections = 0
 

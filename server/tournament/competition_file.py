@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from ipaddress import ip_address
 from pathlib import Path
 
 from playout.commands import toml_table
@@ -265,11 +266,14 @@ def _cluster(top: TomlTable, folder: Path) -> LadderCluster:
 
 
 def _host(value: object) -> str:
-    """Return a host, which may have a port; raise ValueError for other values."""
+    """Return a host, which may have a port and an address; raise ValueError for other values."""
     found = toml_table.text(value).lower()
-    parts = _HOST.fullmatch(found)
+    name, equals, address = found.partition("=")
+    parts = _HOST.fullmatch(name)
     if not parts or not 0 < int(parts[2] or 443) <= 65535:
         raise ValueError(f"must be a host, as in pypi.org or 10.0.0.1:3141, not {value!r}")
+    if equals:
+        ip_address(address)
     return found
 
 

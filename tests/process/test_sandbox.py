@@ -211,6 +211,7 @@ def page(url):
 port = int(sys.argv[1])
 print(json.dumps({
     "allowed": page(f"http://127.0.0.1:{port}/file"),
+    "a name with its address": page(f"http://named.example:{port}/file"),
     "another port": page(f"http://127.0.0.1:{port + 1}/"),
     "another host": page("https://example.org/"),
     "a private address of an allowed name": page(f"http://localhost:{port}/file"),
@@ -226,13 +227,15 @@ print(json.dumps({
 def test_a_program_reaches_the_allowed_hosts_alone(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("content")
     with files_served(tmp_path) as port:
-        sandbox = Sandbox(SMALL, Path("/"), hosts=(f"127.0.0.1:{port}", f"localhost:{port}"))
+        hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
+        sandbox = Sandbox(SMALL, Path("/"), hosts=(*hosts, f"named.example:{port}=127.0.0.1"))
         words = sandbox.words([sys.executable, "-I", "-S", "-c", ATTEMPTS, str(port)])
         found = json.loads(subprocess.check_output(words))
     refused = "HTTP Error 403: the operator does not allow"
     assert found.pop("DNS").startswith("[Errno -")
     assert found == {
         "allowed": "content",
+        "a name with its address": "content",
         "another port": f"{refused} 127.0.0.1:{port + 1}",
         "another host": "<urlopen error Tunnel connection failed: 403 the operator does not allow "
         "example.org:443>",

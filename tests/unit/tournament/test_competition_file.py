@@ -81,6 +81,7 @@ def test_a_cluster(tmp_path: Path) -> None:
         ("deadline =", 'protocols = ["json"]\ndeadline =', "2: protocols: .*json"),
         ("deadline =", 'build_hosts = ["http://a"]\ndeadline =', "2: build_hosts: must be a host"),
         ("deadline =", 'build_hosts = ["a:70000"]\ndeadline =', "2: build_hosts: must be a host"),
+        ("deadline =", 'build_hosts = ["a=b"]\ndeadline =', "2: build_hosts: 'b' does not appear"),
         ("deadline =", 'pages = "javascript:x"\ndeadline =', "2: pages: must be an address"),
         (
             "[[house]]",
