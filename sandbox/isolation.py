@@ -23,7 +23,7 @@ from playout.protocol.tournament_spec import SandboxSettings
 from playout.sandbox.bubblewrap import Sandbox
 
 #: Seconds for each program, and for the end of one whose command is killed.
-_RUN_S, _END_S = 20.0, 2.0
+_RUN_S, _END_S = 30.0, 10.0
 #: What a program must not be able to do, by words for the operator. Each line is tried by itself.
 _ATTEMPTS = {
     "reads files outside of its folder": "open(f['secret'])",
@@ -40,8 +40,8 @@ _ATTEMPTS = {
 _LIMITS = {
     "has more memory than memory_mb": "b'x' * (f['memory'] + (1 << 26))",
     "fills /tmp beyond disk_mb": "open('/tmp/x', 'wb', 0).write(bytes(20 << 20)) >> 24 or 1 / 0",
-    "starts more processes than allowed": "[os.fork() or time.sleep(3) for _ in range(60)]; "
-    "time.sleep(1)",
+    "starts more processes than allowed": "[os.fork() or time.sleep(8) for _ in range(60)]; "
+    "time.sleep(5)",
 }
 _PROGRAM = """
 import json, os, socket, sys, time
@@ -124,7 +124,7 @@ def _found(sandbox: Sandbox, facts: dict[str, object], attempts: dict[str, str])
 
 def _remains(sandbox: Sandbox) -> str:
     """Return whether a program remains when its sandbox is killed, in words."""
-    words = sandbox.words(["sh", "-c", "echo started; exec sleep 10"])
+    words = sandbox.words(["sh", "-c", "echo started; exec sleep 15"])
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as started:
         assert started.stdout
         started.stdout.readline()
