@@ -172,7 +172,8 @@ class Stages:
         assert spec.sandbox
         table = engine_table(spec.entrants[0], spec.sandbox, engines.parent)
         engines.write_text(table, encoding="utf-8")
-        await self._check_game(submission, str(engines), self._competition.game)
+        for game in self._competition.games:
+            await self._check_game(submission, str(engines), game)
         return submission
 
     async def _check_game(self, submission: Submission, engines: str, game: str) -> None:
@@ -194,7 +195,8 @@ class Stages:
             row, failed, reason = rows[-1].partition("FAILED: ")
             reason = _GIVEN.sub("", reason).replace("the engine program ", "the program ", 1)
             reason = reason if failed else f"the check {fault}"
-            raise StageFault(f"{row.strip()}: {reason}")
+            where = (game, row.strip()) if len(self._competition.games) > 1 else (row.strip(),)
+            raise StageFault(f"{', '.join(where)}: {reason}")
 
     async def _unpacked(
         self, submission: Submission, archive: Path, name: str, target: str
@@ -268,7 +270,7 @@ def tournament_spec(
         sandbox = each.bot.sandbox(sandbox)
     return TournamentSpec(
         name=competition.title,
-        games=(competition.game,),
+        games=competition.games,
         format=competition.final.format,
         entrants=tuple(entrants),
         sandbox=sandbox,
