@@ -116,7 +116,8 @@ def overview(url: str, games: Sequence[str]) -> CompetitionOverview:
 
 def record(url: str, games: Sequence[str], team: str) -> Record:
     """Return the record of a team. Raises SQLAlchemyError, StorageError."""
-    plots, matches = {}, []
+    plots: dict[str, str] = {}
+    matches: list[MatchRow] = []
     with closing(Reader(url)) as reader:
         for game in games:
             plots[game] = str(rating_plot(reader.ladder_history(game, team).values()))

@@ -16,8 +16,11 @@ for line in sys.stdin:
     told = json.loads(line)
     print(told["legal_actions"][0], flush=True)
 """
-#: Passes the check, whose moves have a second, and then does this.
-LATER = FIRST.replace("    print(", '    if told["seconds"] > 1: {}\n    print(')
+#: Passes the check, whose moves have at most a second, and does this after its first move in a
+#: match with an increment of 2 s or more.
+LATER = FIRST.replace(
+    "    print(", '    if told["seconds"] > 1 and len(told["moves"]) > 1: {}\n    print('
+)
 PLAYER = '''\
 """Takes the first action."""
 from playout.players import Player, PlayResult

@@ -37,7 +37,7 @@ def test_a_class_hands_in_at_once(tmp_path: Path) -> None:
         tmp_path,
         more="cores = 0",  # a short clock, and programs that start at the same time
         game="connect_four",
-        clock="10+0.5",
+        clock="10+2",
         environment={"TMPDIR": str(temporary)},
     )
     works, fails = good(), {name: one for name, one in bad() if scale.slow or name in TEN}
