@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import click
 
 from playout import games, players
+from playout.commands.text import counted
 from playout.games import TIE, Game, SpecError, State
 from playout.games.core.spec import Spec
 from playout.players.core.player import Limit, Player, PlayerError, Resigned
@@ -120,7 +121,7 @@ def _played(check: PlayerCheck, player: Player, game: Game, clock: str) -> str:
             actions.append(chosen.action)
         states.append(game.next_state(states[-1], actions[-1]))
     end = {0: "not played to the end", seat: "won", TIE: "tied"}.get(winner, "lost")
-    return f"{moves} moves, the longest {longest_s:.2f} s; {end}"
+    return f"{counted(moves, 'move')}, the longest {longest_s:.2f} s; {end}"
 
 
 def _random_match(game: Game, chance: random.Random, share: float) -> list[int]:

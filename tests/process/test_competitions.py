@@ -5,11 +5,14 @@ from __future__ import annotations
 import base64
 import contextlib
 import http.client
+import json
 import os
 import re
 import resource
 import select
+import shlex
 import socket
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -19,7 +22,10 @@ from typing import Any
 
 import pytest
 
+from playout import games
+from playout.competition.bot_file import BotFile
 from playout.competition.submissions import Submissions
+from playout.games.core import compilation_cache
 from playout.sandbox import machine
 from playout.server.tournament.competition_file import read
 from support.commands import finish, run, start
@@ -80,6 +86,27 @@ def test_a_bot_is_accepted_and_plays_on_the_ladder(cup: Cup, tmp_path: Path) -> 
     code, output = run("playout-competition", "status", str(cup.file))
     assert code == 0
     assert versions[1] in output
+
+
+def test_a_class_has_the_compiled_rules_of_the_server(tmp_path: Path) -> None:
+    """It has a cache of its own, which is empty at first."""
+    game = games.load("othello")
+    legal = game.legal_actions(game.initial_state())
+    (tmp_path / "first.py").write_text(PLAYER)
+    command = BotFile("python", "first.py").entrant("Ada", "1", tmp_path).command
+    done = subprocess.run(
+        shlex.split(command or ""),
+        input=json.dumps({"game": "othello", "moves": [], "seconds": 1.0}),
+        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == f"{legal[0]}\n", done.stderr
+    theirs, own = compilation_cache.folder_of("playout.games.othello"), tmp_path / ".cache"
+    (copied,) = own.rglob(theirs.name)
+    assert {each.name for each in copied.iterdir()} <= {each.name for each in theirs.iterdir()}
 
 
 def test_a_command_builds_the_bot(cup: Cup) -> None:
@@ -174,8 +201,8 @@ def matches_of(name: str, standings: list[dict[str, Any]]) -> int:
 
 def test_only_members_and_staff_see_the_submissions_of_a_team(tmp_path: Path) -> None:
     (tmp_path / "class.csv").write_text("account,team\nAda,Reds\nBob,Reds\nCyd,\n")
-    games = ["nim", "tic_tac_toe"]
-    cup = Cup(tmp_path, more='roster = "class.csv"').with_games(*games)
+    both = ["nim", "tic_tac_toe"]
+    cup = Cup(tmp_path, more='roster = "class.csv"').with_games(*both)
     for name in ("Ada", "Bob", "Cyd"):
         cup.account(name)
     cup.account("Tea", administrator=True)
@@ -184,7 +211,7 @@ def test_only_members_and_staff_see_the_submissions_of_a_team(tmp_path: Path) ->
         bad, good = (cup.hand_in("Ada", bot(*program)) for program in ((only_nim,), ()))
         done = cup.ended("Bob", good)
         assert len(done["matches"]) == 4
-        assert [done["log"].count(f"{game}, clock 20+5") for game in games] == [1, 1]
+        assert [done["log"].count(f"{game}, clock 20+5") for game in both] == [1, 1]
         reason = cup.ask("GET", f"submissions/{bad}", "Ada")[1]["reason"]
         assert re.match("tic_tac_toe, seat 1: .*division by zero", reason), reason
 
@@ -200,7 +227,7 @@ def test_only_members_and_staff_see_the_submissions_of_a_team(tmp_path: Path) ->
             assert (status, told["accounts"]) == (200, accounts)
             assert [each["version"] for each in told["versions"]] == [done["version"]]
             assert "Reds" in told["matches"][0]["players"]
-            assert [f"<h3>{game}" in told["plot"] for game in games] == [True, True]
+            assert [f"<h3>{game}" in told["plot"] for game in both] == [True, True]
             if accounts:
                 assert [each["id"] for each in told["submissions"]] == [bad, good]
             else:
