@@ -28,7 +28,6 @@ from playout.server.core.clock import Clock
 _LIMIT_S = 1.0
 #: Seconds after which a match is not played to its end.
 _MATCH_S = 15.0
-_PLAYS_ON = "play two moves, in time"
 
 
 @dataclass(frozen=True)
@@ -50,8 +49,13 @@ class PlayerCheck:
 CHECKS = (
     PlayerCheck("seat 1", "It moves first.", "play to the end, in time", seat=1),
     PlayerCheck("seat 2", "It moves second.", "play to the end, in time", seat=2),
-    PlayerCheck("opening", "The match begins with some moves.", _PLAYS_ON, share=0.1, moves=2),
-    PlayerCheck("resumed", "It is started late in a match.", _PLAYS_ON, share=0.7, moves=2),
+    PlayerCheck(
+        "resumed",
+        "It is started when moves have been played, as after an opening or an interruption.",
+        "play two moves, in time",
+        share=0.7,
+        moves=2,
+    ),
 )
 _WIDTH = max(len(each.name) for each in CHECKS) + 2
 
@@ -125,13 +129,13 @@ def _played(check: PlayerCheck, player: Player, game: Game, clock: str) -> str:
 
 
 def _random_match(game: Game, chance: random.Random, share: float) -> list[int]:
-    """Return the first moves of a random match: this share of it, but not the last one."""
+    """Return the first moves of a random match: this share of it."""
     actions: list[int] = []
     state = game.initial_state()
     while not game.winner(state):
         actions.append(_lasting(game, state, chance))
         state = game.next_state(state, actions[-1])
-    return actions[: min(len(actions) - 1, max(2, round(share * len(actions))))]
+    return actions[: round(share * len(actions))]
 
 
 def _lasting(game: Game, state: State, chance: random.Random) -> int:
