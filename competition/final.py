@@ -20,7 +20,7 @@ import msgspec
 
 from playout.commands.text import plain
 from playout.competition.stages import tournament_spec
-from playout.competition.standings import Standing, overall, standings
+from playout.competition.standings import OverallStanding, overall, standings
 from playout.competition.submissions import Submissions, read_uses
 from playout.players.engines.process import MatchUse
 from playout.protocol.messages import Fixture, Reason
@@ -130,7 +130,7 @@ def grades_of_final(report: Report, competition: Competition) -> list[Grade]:
     return found
 
 
-def grades_of_ladder(rows: Sequence[Standing], competition: Competition) -> list[Grade]:
+def grades_of_ladder(rows: Sequence[OverallStanding], competition: Competition) -> list[Grade]:
     """Return the ranking by the ladders: of the present versions, without house bots."""
     house = {each.name for each in competition.house}
     return [

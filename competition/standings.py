@@ -25,7 +25,7 @@ from playout.server.storage.stored_ladders import stored_ladders
 _LAST_MATCHES, _SHOWN, _READ = 20, 10, 50
 
 
-class Standing(msgspec.Struct, frozen=True):
+class OverallStanding(msgspec.Struct, frozen=True):
     """A version on the ladders of all games: the mean of its ratings, and sums.
 
     `error` is half of the 95 % interval of the mean, None before it has played each game.
@@ -46,8 +46,8 @@ class CompetitionOverview(msgspec.Struct, frozen=True):
     `games` has the standings in each game.
     """
 
-    standings: Sequence[Standing] = ()
-    games: Mapping[str, Sequence[Standing]] = {}
+    standings: Sequence[OverallStanding] = ()
+    games: Mapping[str, Sequence[OverallStanding]] = {}
     matches: Sequence[MatchRow] = ()
 
 
@@ -76,7 +76,7 @@ def standings(url: str, games: Sequence[str]) -> Mapping[str, Sequence[LadderSta
     return found
 
 
-def overall(games: Mapping[str, Sequence[LadderStanding]]) -> Sequence[Standing]:
+def overall(games: Mapping[str, Sequence[LadderStanding]]) -> Sequence[OverallStanding]:
     """Return the standings over all games, ordered as a ladder is."""
     rows = defaultdict(list)
     for each in games.values():
@@ -86,9 +86,9 @@ def overall(games: Mapping[str, Sequence[LadderStanding]]) -> Sequence[Standing]
     return sorted(found, key=lambda each: (each.error is None, (each.error or 0) - each.rating))
 
 
-def _standing(rows: Sequence[LadderStanding], games: int) -> Standing:
+def _standing(rows: Sequence[LadderStanding], games: int) -> OverallStanding:
     errors = [each.error for each in rows if each.error is not None]
-    return Standing(
+    return OverallStanding(
         rows[0].name,
         rows[0].version,
         round(mean(each.rating for each in rows), 1),

@@ -60,10 +60,6 @@ CHECKS = (
 _WIDTH = max(len(each.name) for each in CHECKS) + 2
 
 
-class NotPassed(Exception):
-    """The player has failed in a check; the message says how."""
-
-
 def main() -> int:
     """Check a program; return the exit code."""
     engines, clock, name = sys.argv[1:]
@@ -77,14 +73,14 @@ def passes(make: Callable[[], Player], game: Game, clock: str) -> bool:
         click.echo(f"{check.name:{_WIDTH}}", nl=False)
         try:
             click.echo(f"passed: {_seen(check, make, game, clock)}")
-        except (NotPassed, PlayerError, SpecError) as problem:
+        except (PlayerError, SpecError) as problem:
             click.echo(f"FAILED: {problem}")
             return False
     return True
 
 
 def _seen(check: PlayerCheck, make: Callable[[], Player], game: Game, clock: str) -> str:
-    """Play the match of a check; return what was seen. Raises NotPassed, PlayerError, SpecError."""
+    """Play the match of a check; return what was seen. Raises PlayerError, SpecError."""
     player = make()
     try:
         return _played(check, player, game, clock)
@@ -119,9 +115,9 @@ def _played(check: PlayerCheck, player: Player, game: Game, clock: str) -> str:
             moves, now = moves + 1, time.monotonic()
             longest_s = max(longest_s, now - asked)
             if its_clock and not its_clock.stop(now):
-                raise NotPassed(f"its time was up at its move {moves}, after {now - asked:.1f} s")
+                raise PlayerError(f"its time was up at its move {moves}, after {now - asked:.1f} s")
             if chosen.action not in game.legal_actions(states[-1]):
-                raise NotPassed(f"its move {moves}, the action {chosen.action}, is not legal")
+                raise PlayerError(f"its move {moves}, the action {chosen.action}, is not legal")
             actions.append(chosen.action)
         states.append(game.next_state(states[-1], actions[-1]))
     end = {0: "not played to the end", seat: "won", TIE: "tied"}.get(winner, "lost")

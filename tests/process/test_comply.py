@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import itertools
 import os
 import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -237,7 +239,7 @@ def test_garbage_and_talk_without_end_are_failures(
     assert told in finding.problem
 
 
-class Faulty(Player):
+class FaultyPlayer(Player):
     """Chooses the first legal action, or one that does not exist if it has a fault."""
 
     def __init__(self, fault: str) -> None:
@@ -253,7 +255,6 @@ class Faulty(Player):
             "as second": states[-1][0] == 2,
             "later": plies > 5,
             "if it begins late": self._first > 1,
-            "slow": time.sleep(0.02 * (self._fault == "slow")),
         }
         legal = self.game.legal_actions(states[-1])
         return PlayResult(99 if fails.get(self._fault) else legal[0])
@@ -267,18 +268,27 @@ class Faulty(Player):
         ("later", 0, "seat 1 .*FAILED: its move 4, the action 99"),
         ("as second", 1, "seat 2 .*FAILED: its move 1, the action 99"),
         ("if it begins late", 2, "resumed .*FAILED: its move 1"),
-        ("slow", 0, "seat 1 .*FAILED: its time was up at its move 1"),
     ],
 )
 def test_a_player_without_a_connection(
     fault: str, passed: int, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rules = games.load("connect_four")
-    clock = "0.01/move" if fault == "slow" else "10+1"
-    assert player_checks.passes(lambda: Faulty(fault), rules, clock) == (not told)
+    assert player_checks.passes(lambda: FaultyPlayer(fault), rules, "10+1") == (not told)
     output = capsys.readouterr().out
     assert (output.count("passed: "), output.count("FAILED: ")) == (passed, bool(told))
     assert re.search(told, output)
+
+
+def test_a_player_loses_on_time(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each look at the clock takes a second, so that it has none left after its third move."""
+    slow = SimpleNamespace(monotonic=functools.partial(next, itertools.count()))
+    monkeypatch.setattr(player_checks, "time", slow)
+    rules = games.load("connect_four")
+    assert not player_checks.passes(lambda: FaultyPlayer("none"), rules, "2.5+0")
+    assert "its time was up at its move 3, after 1.0 s" in capsys.readouterr().out
 
 
 def test_a_player_by_name() -> None:

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from playout.competition import competition_command, final
 from playout.competition.bot_file import BotFile
-from playout.competition.standings import Standing, overall
+from playout.competition.standings import OverallStanding, overall
 from playout.competition.submissions import Submissions
 from playout.server.ladder.standings import LadderStanding
 from playout.server.tournament.competition_file import read
@@ -92,9 +92,9 @@ def test_the_standings_over_games_are_means_and_sums() -> None:
     }  # fmt: skip
     rows = overall(ladders)
     assert rows == [
-        Standing("Bob", "1", 1610.0, 18.0, False, 12, 7.0),
-        Standing("Ada", "1", 1550.0, 25.0, False, 12, 7.0),
-        Standing("New", "1", 1700.0, None, False, 3, 0.5),
-        Standing("Old", "1", 1400.0, None, True, 4, 1.5),
+        OverallStanding("Bob", "1", 1610.0, 18.0, False, 12, 7.0),
+        OverallStanding("Ada", "1", 1550.0, 25.0, False, 12, 7.0),
+        OverallStanding("New", "1", 1700.0, None, False, 3, 0.5),
+        OverallStanding("Old", "1", 1400.0, None, True, 4, 1.5),
     ]
     assert [each.name for each in overall({"nim": ladders["nim"]})] == ["Ada", "Bob", "New"]
