@@ -13,7 +13,7 @@ import itertools
 import os
 import signal
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,8 @@ from twisted.protocols.policies import ThrottlingFactory
 from playout import games
 from playout.commands import signals
 from playout.commands.connect_options import ServerAddress
-from playout.competition.cluster.pair_process import PairOrder, SubmittedBot
+from playout.commands.subprocesses import usable_cores
+from playout.competition.cluster.pair_process import LadderWorker, PairOrder, SubmittedBot
 from playout.competition.contestants import (
     LadderBot,
     LocalLadderBot,
@@ -113,8 +114,9 @@ class CompetitionHost:
             self._runs[competition.name] = run
         pages = Pages(
             {name: each.submissions for name, each in self._runs.items()},
-            orders.database,
+            orders,
             refusals,
+            {name: each.workers for name, each in self._runs.items()},
         )
         site = UploadSite(pages, pages.room, accounts)
         self._site = ThrottlingFactory(site, MOST_CONNECTIONS)
@@ -156,6 +158,10 @@ class CompetitionRun:
         self._workers = None if is_refused else _workers(operator, self._competition)
         #: The bots on the ladders of each team, and the number of their submission.
         self._entered: dict[str, tuple[int, list[LadderBot]]] = {}
+
+    def workers(self) -> Sequence[LadderWorker]:
+        """Return the workers for the ladder, without a cluster this machine."""
+        return self._workers.known() if self._workers else [LadderWorker("", usable_cores())]
 
     def begin(self) -> None:
         """Let all bots enter the ladders, and handle the queue."""
@@ -266,7 +272,7 @@ class CompetitionRun:
 def refusal_of(competition: Competition) -> str:
     """Return why this machine runs no bots of a competition; empty if it does."""
     try:
-        machine.require(competition.sandbox)
+        machine.require(competition.sandbox, network=bool(competition.build_hosts))
     except machine.SandboxError as error:
         return str(error)
     return ""

@@ -155,7 +155,8 @@ class Stages:
             raise StageFault("this competition builds nothing: hand in files that can be started")
         folder = self._submissions.place(submission)
         code = self._submissions.code(submission)
-        sandbox = Sandbox(self._competition.sandbox, code, code)
+        hosts = self._competition.build_hosts
+        sandbox = Sandbox(self._competition.sandbox, code, code, hosts)
         words = sandbox.words(["sh", "-c", _BUILD, "sh", submission.bot.build])
         built = folder / _BUILT
         fault = await self._run("build", submission, words, others_environment(), built)
