@@ -72,13 +72,15 @@ class PrincipalSearch(NamedTuple):
     actions: Ints  # [ply, place] legal actions
     scores: Ints  # [ply, place] the greatest is searched next
     line: Line  # the evaluations of the boards
-    history: Ints  # [player, action] cutoffs, weighted by depth; [ROOT, action] nodes below it
+    history: Ints  # [player, action] how often it was a cutoff; [ROOT, action] nodes below it
+    killers: Ints  # [ply, 0 and 1] the actions that were cutoffs last
+    ranks: Ints  # [action] working memory of zeros
     table: Ints  # [row, field]: key, mixed with the others; depth * 4 + kind; value; action
     state: Ints  # [field], see above
 
 
 _V, _M = types.int64[::1], types.int64[:, ::1]
-SEARCH = types.NamedTuple([_M, _M, _M, LINE, _M, _M, _V], PrincipalSearch)
+SEARCH = types.NamedTuple([_M, _M, _M, LINE, _M, _M, _V, _M, _V], PrincipalSearch)
 
 
 def new_table(rows: int) -> Ints:
@@ -100,6 +102,8 @@ def new_search(game: KernelGame, tables: Tables, table: Ints) -> PrincipalSearch
         np.zeros((plies, game.num_actions), dtype=np.int64),
         new_line(tables, game.observed_words, plies),
         np.zeros((3, game.num_actions), dtype=np.int64),
+        np.full((plies, 2), -1, dtype=np.int64),
+        np.zeros(game.num_actions, dtype=np.int64),
         table,
         state,
     )
@@ -210,10 +214,12 @@ def forced_value(
             else:
                 worth = evaluate(search, kernels, tables, ply + 1)
             same = search.boards[ply + 1, 0] == search.boards[ply, 0]
-            search.scores[ply, place] = worth if same else -worth
+            search.scores[ply, place] = MOST if same else -worth
     for place in range(n):
         if known:
             bring_best_first(search, ply, place, n)
+            if search.scores[ply, place] <= alpha and not forced:
+                return max(best, search.scores[ply, place])  # the opponent can stop after it
         play_on(search, kernels, ply, search.actions[ply, place])
         child = search.boards[ply + 1]
         if not known and child[1] == 0 and child[0] != search.boards[ply, 0]:
