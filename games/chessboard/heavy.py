@@ -173,7 +173,7 @@ def heavy(board: Board, rng: Rng, trace: Vector) -> int:
 
 @kernel
 def forcing(board: Board, actions: Vector) -> int:
-    """Write captures and promotions that lose nothing at once, those that gain most first."""
+    """Write captures and promotions to a queen that lose nothing, those that gain most first."""
     if board[1]:
         return 0
     moves = legal_moves(board)

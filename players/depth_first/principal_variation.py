@@ -11,19 +11,21 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from playout.games.core.kernels import Board, compiled
+from playout.games.core.kernels import Board, compiled, inlined
 from playout.players.core.rules import board_key
 from playout.players.depth_first.quiescence import (
     CERTAIN,
     DEPTH,
     FORCES,
     KERNELS,
+    KILLERS,
     LAST,
     MARGIN,
     MOST,
     MOST_PLIES,
     NODES,
     NUMBER,
+    RANKS,
     ROOT,
     SEARCH,
     STOPPED,
@@ -85,13 +87,13 @@ def reduction(
     return 0 if is_threat else less
 
 
-@compiled(types.void(SEARCH, KERNELS, *[types.int64] * 3), allocates=False)
+@inlined
 def score_actions(
     search: PrincipalSearch, kernels: PrincipalKernels, ply: int, n: int, move: int
 ) -> None:
     """Score actions: that of the table, forcing ones in their order, killers, others by history."""
-    board, ranks, scores = search.boards[ply], search.ranks, search.scores[ply]
-    killers, forcing, count = search.killers[ply], search.actions[ply + 1], 0
+    board, ranks, scores = search.boards[ply], search.history[RANKS], search.scores[ply]
+    forcing, count = search.actions[ply + 1], 0
     if search.state[FORCES] != 0:
         count = kernels.forcing(board, forcing)
     for rank in range(count):
@@ -103,18 +105,18 @@ def score_actions(
             scores[place] = MOST
         elif ranks[action] != 0:
             scores[place] = ranks[action]
-        elif action == killers[0]:
+        elif action == search.history[KILLERS, ply]:
             scores[place] = 2 * _KILLER
-        elif action == killers[1]:
+        elif action == search.history[KILLERS + 1, ply]:
             scores[place] = _KILLER
     for rank in range(count):
         ranks[forcing[rank]] = 0
 
 
-@compiled(types.void(SEARCH, *[types.int64] * 3), allocates=False)
+@inlined
 def record_cutoff(search: PrincipalSearch, ply: int, depth: int, place: int) -> None:
     """Record that the action at a place was a cutoff, and those before it were not."""
-    actions, killers = search.actions[ply], search.killers[ply]
+    actions, killers = search.actions[ply], search.history[KILLERS : KILLERS + 2, ply]
     history = search.history[search.boards[ply, 0]]
     more = min(depth * depth, _MOST_ADDED)
     for each in range(place + 1):
@@ -264,7 +266,7 @@ def start(search: PrincipalSearch, board: Any, number: int) -> None:
     search.boards[0][:] = board
     search.line.phases[0] = -1
     search.history[:] = 0
-    search.killers[:] = -1
+    search.history[KILLERS:] = -1
     search.state[:NUMBER] = 0
     search.state[LAST] = 1 << 62
     search.state[NUMBER] = number

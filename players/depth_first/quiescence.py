@@ -33,8 +33,8 @@ from playout.players.evaluations.tables import (
 SCALE, CERTAIN, WON = 5_000, 100_000, 1_000_000
 #: Beyond all values.
 MOST = 1 << 30
-#: The row of the history for the root.
-ROOT = 0
+#: Rows of the history: for the root, working memory, and the first of two by plies.
+ROOT, RANKS, KILLERS = 0, 3, 4
 #: Plies of the stack: of a search, and of the forcing moves after it. Where a player may do without
 #: them, their number grows with each ply, so that there are fewer plies.
 MOST_PLIES, _FORCED_PLIES, _FREE_PLIES = 80, 24, 8
@@ -72,15 +72,14 @@ class PrincipalSearch(NamedTuple):
     actions: Ints  # [ply, place] legal actions
     scores: Ints  # [ply, place] the greatest is searched next
     line: Line  # the evaluations of the boards
-    history: Ints  # [player, action] how often it was a cutoff; [ROOT, action] nodes below it
-    killers: Ints  # [ply, 0 and 1] the actions that were cutoffs last
-    ranks: Ints  # [action] working memory of zeros
+    history: Ints  # [player, action] how often it was a cutoff; [ROOT, action] nodes below it;
+    # [RANKS, action] working memory of zeros; [KILLERS + n, ply] actions that were cutoffs last
     table: Ints  # [row, field]: key, mixed with the others; depth * 4 + kind; value; action
     state: Ints  # [field], see above
 
 
 _V, _M = types.int64[::1], types.int64[:, ::1]
-SEARCH = types.NamedTuple([_M, _M, _M, LINE, _M, _M, _V, _M, _V], PrincipalSearch)
+SEARCH = types.NamedTuple([_M, _M, _M, LINE, _M, _M, _V], PrincipalSearch)
 
 
 def new_table(rows: int) -> Ints:
@@ -101,9 +100,7 @@ def new_search(game: KernelGame, tables: Tables, table: Ints) -> PrincipalSearch
         np.zeros((plies, game.num_actions), dtype=np.int64),
         np.zeros((plies, game.num_actions), dtype=np.int64),
         new_line(tables, game.observed_words, plies),
-        np.zeros((3, game.num_actions), dtype=np.int64),
-        np.full((plies, 2), -1, dtype=np.int64),
-        np.zeros(game.num_actions, dtype=np.int64),
+        np.zeros((KILLERS + 2, max(plies, game.num_actions)), dtype=np.int64),
         table,
         state,
     )

@@ -454,8 +454,8 @@ def test_forcing_moves_of_chess_gain_or_preserve_material_the_best_first() -> No
         captured, piece = judge.piece_type_at(move.to_square), judge.piece_type_at(move.from_square)
         worth = worths.get(piece or chess.KING, 3)
         more = worths.get(captured, 3) if captured else 0
-        if move.promotion:  # all but a queen count as a bishop
-            worth = 9 if move.promotion == chess.QUEEN else 3
+        if move.promotion:
+            worth = worths[chess.QUEEN]
             more += worth - 1
         return more - worth * judge.is_attacked_by(not judge.turn, move.to_square)
 
@@ -465,7 +465,7 @@ def test_forcing_moves_of_chess_gain_or_preserve_material_the_best_first() -> No
         gains = {
             action: gain(move)
             for action, move in moves.items()
-            if judge.is_capture(move) or move.promotion
+            if move.promotion == chess.QUEEN or (judge.is_capture(move) and not move.promotion)
         }
         assert sorted(forcing) == [action for action in sorted(gains) if gains[action] >= 0]
         found = [gains[action] for action in forcing]
