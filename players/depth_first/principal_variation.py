@@ -44,17 +44,21 @@ from playout.players.evaluations.tables import TABLES, Tables
 _EXACT, _LOWER, _UPPER = range(3)
 #: Moves from this place on are reduced, in searches of at least so many plies.
 _LATE, _REDUCED_FROM = 3, 3
-#: [plies of a search, place of a move] the plies by which it is reduced, up to the last place.
+#: [whether the game names forcing moves, plies of a search, place of a move] the plies by which it is
+#: reduced, up to the last place. Where forcing moves come first, late moves are reduced more.
 _LAST_PLACE = 63
 _REDUCTIONS = np.array(
     [
         [
-            round(math.log(max(1, depth)) * math.log(1 + place) / 1.2)
-            if depth >= _REDUCED_FROM and place >= _LATE
-            else 0
-            for place in range(_LAST_PLACE + 1)
+            [
+                round(math.log(max(1, depth)) * math.log(1 + place) / divisor)
+                if depth >= _REDUCED_FROM and place >= _LATE
+                else 0
+                for place in range(_LAST_PLACE + 1)
+            ]
+            for depth in range(MOST_PLIES + 1)
         ]
-        for depth in range(MOST_PLIES + 1)
+        for divisor in (1.8, 1.2)
     ]
 )
 #: With at most so many plies left, a value above what is needed by a margin for each is enough, and
@@ -80,7 +84,7 @@ def reduction(
     search: PrincipalSearch, kernels: PrincipalKernels, ply: int, depth: int, place: int
 ) -> int:
     """Return the plies by which a move is reduced that was played: none if it is a threat."""
-    less = _REDUCTIONS[depth, min(place, _LAST_PLACE)]
+    less = _REDUCTIONS[search.state[FORCES], depth, min(place, _LAST_PLACE)]
     if less == 0 or search.state[FORCES] == 0:
         return less
     is_threat = kernels.legal(search.boards[ply + 1], search.actions[ply + 1]) < _FREE
