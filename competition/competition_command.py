@@ -75,6 +75,7 @@ deadline = {deadline}
 # roster = "class.csv"                # account,team,name; without it, every account may hand in
 # protocols = ["python", "lines"]     # otherwise also gtp, uci and gomocup
 # builds = false                      # no build commands
+# build_hosts = ["pypi.org", "files.pythonhosted.org"]  # what builds may reach
 submission_mb = 16
 submissions_per_day = 20
 pause_s = 60                          # longest wait of a bot between two pairs of matches
@@ -159,7 +160,7 @@ def check(file: Path) -> None:
         except games.SpecError as error:
             faults.append(f"{file}: {bot.name}: {error}")
     try:
-        machine.require(competition.sandbox)
+        machine.require(competition.sandbox, network=bool(competition.build_hosts))
     except machine.SandboxError as error:
         faults.append(f"{file}: sandbox: {error}")
     if faults:

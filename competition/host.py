@@ -12,7 +12,7 @@ import importlib
 import os
 import signal
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,8 @@ from twisted.protocols.policies import ThrottlingFactory
 from playout import games
 from playout.commands import signals
 from playout.commands.connect_options import ServerAddress
-from playout.competition.cluster.pair_process import PairOrder, SubmittedBot
+from playout.commands.subprocesses import usable_cores
+from playout.competition.cluster.pair_process import LadderWorker, PairOrder, SubmittedBot
 from playout.competition.contestants import (
     LadderBot,
     LocalLadderBot,
@@ -112,8 +113,9 @@ class CompetitionHost:
             self._runs[competition.name] = run
         pages = Pages(
             {name: each.submissions for name, each in self._runs.items()},
-            orders.database,
+            orders,
             refusals,
+            {name: each.workers for name, each in self._runs.items()},
         )
         site = UploadSite(pages, pages.room, accounts)
         self._site = ThrottlingFactory(site, MOST_CONNECTIONS)
@@ -155,6 +157,10 @@ class CompetitionRun:
         self._workers = None if is_refused else _workers(operator, self._competition)
         #: The bot on the ladder of each team, and the number of its submission.
         self._entered: dict[str, tuple[int, LadderBot]] = {}
+
+    def workers(self) -> Sequence[LadderWorker]:
+        """Return the workers for the ladder, without a cluster this machine."""
+        return self._workers.known() if self._workers else [LadderWorker("", usable_cores())]
 
     def begin(self) -> None:
         """Let all bots enter the ladder, and handle the queue."""
@@ -263,7 +269,7 @@ class CompetitionRun:
 def refusal_of(competition: Competition) -> str:
     """Return why this machine runs no bots of a competition; empty if it does."""
     try:
-        machine.require(competition.sandbox)
+        machine.require(competition.sandbox, network=bool(competition.build_hosts))
     except machine.SandboxError as error:
         return str(error)
     return ""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import unquote
@@ -31,12 +31,14 @@ from twisted.web import http
 from playout.commands.text import utc
 from playout.competition.archive import SUFFIXES
 from playout.competition.changes import CHANGES
+from playout.competition.cluster.pair_process import LadderWorker
 from playout.competition.final import REPORT, grades_text
 from playout.competition.standings import CompetitionOverview, Record, overview, record
 from playout.competition.submissions import Submission, Submissions
 from playout.competition.uploads import UploadRequest
 from playout.server import web
 from playout.server.model.records import Account
+from playout.server.net.competition_process import CompetitionOrders
 from playout.server.tournament.competition_file import STAFF, Contestant
 from playout.server.web.http import (
     HTML,
@@ -100,12 +102,21 @@ class Pages:
     """Answers the requests of browsers and of `playout-submit`."""
 
     def __init__(
-        self, all_: Mapping[str, Submissions], database: str, refusals: Mapping[str, str]
+        self,
+        all_: Mapping[str, Submissions],
+        orders: CompetitionOrders,
+        refusals: Mapping[str, str],
+        workers: Mapping[str, Callable[[], Sequence[LadderWorker]]],
     ) -> None:
-        """`refusals`: why nothing can be handed in, by the name of the competition."""
+        """`refusals`: why nothing can be handed in, by the name of the competition.
+
+        `workers` return the machines that play, by the same name.
+        """
         self._all = all_
-        self._database = database
+        self._orders = orders
+        self._database = orders.database
         self._refusals = refusals
+        self._workers = workers
         self._texts = ScriptTexts()
         self._overviews = {name: Recent(CompetitionOverview()) for name in all_}
         #: The records of teams, by their competitions and names.
@@ -146,7 +157,7 @@ class Pages:
                 return self._team(request, submissions, team)
             case b"GET", ["staff"]:
                 _require_staff(request)
-                return _json(_for_staff(submissions))
+                return _json(self._for_staff(submissions))
             case b"GET", ["staff", "grades.csv"]:
                 _require_staff(request)
                 self._grade(request, submissions)
@@ -157,7 +168,7 @@ class Pages:
                     CHANGES[action](submissions, value)
                 except ValueError as error:
                     raise HttpError(http.BAD_REQUEST, str(error)) from error
-                return _json(_for_staff(submissions))
+                return _json(self._for_staff(submissions))
         raise HttpError(http.NOT_FOUND, "there is no such page, or not for this method")
 
     def room(self, account: Account, path: bytes, at: float) -> tuple[Path, int]:
@@ -196,12 +207,14 @@ class Pages:
             "open": submissions.is_open(time.time()),
             "refusal": self._refusals.get(competition.name, ""),
             "protocols": competition.protocols,
+            "build_hosts": [each.partition("=")[0] for each in competition.build_hosts],
             "submission_mb": competition.submission_mb,
             "submissions_per_day": competition.submissions_per_day,
             "queued": submissions.unfinished(),
             "house": [each.name for each in competition.house],
             "standings": found.standings,
             "matches": found.matches,
+            "pages": competition.pages or self._orders.pages,
             "final": competition.visible and (submissions.folder / REPORT).exists(),
             "you": account
             and {"staff": account.administrator, "team": _team_of(request, submissions)},
@@ -239,6 +252,17 @@ class Pages:
         )
 
     # What needs an account.
+
+    def _for_staff(self, submissions: Submissions) -> dict[str, Any]:
+        return {
+            "submissions": [
+                _told(each) | {"account": each.account, "waiting": submissions.is_waiting(each)}
+                for each in submissions
+            ],
+            "banned": submissions.changes.banned,
+            "workers": self._workers[submissions.competition.name](),
+            "ladder_matches": self._orders.ladder_matches,
+        }
 
     def _grade(self, request: UploadRequest, submissions: Submissions) -> None:
         """Answer with the ranking for grades, when it was computed."""
@@ -346,16 +370,6 @@ def _require_staff(request: UploadRequest) -> None:
         raise HttpError(http.UNAUTHORIZED, _NO_ACCOUNT)
     if not request.account.administrator:
         raise HttpError(http.FORBIDDEN, f"{request.account.name} is no administrator")
-
-
-def _for_staff(submissions: Submissions) -> dict[str, Any]:
-    return {
-        "submissions": [
-            _told(each) | {"account": each.account, "waiting": submissions.is_waiting(each)}
-            for each in submissions
-        ],
-        "banned": submissions.changes.banned,
-    }
 
 
 def _contestant(request: UploadRequest, submissions: Submissions) -> Contestant:

@@ -57,6 +57,8 @@ _BUILD = (
     'cp -r . /tmp/build && cd /tmp/build && chmod -R u+w . && sh -c "$1" >&2 </dev/null '
     "&& exec tar -cf - ."
 )
+#: The beginning of lines about the progress of a check.
+_PREPARING = "Preparing the player"
 #: The place of a log on this machine, in an error of an engine.
 _LOG_PLACE = re.compile(r", in /\S+:")
 #: What a program was given, in an error of an engine; the log has it.
@@ -153,7 +155,8 @@ class Stages:
             raise StageFault("this competition builds nothing: hand in files that can be started")
         folder = self._submissions.place(submission)
         code = self._submissions.code(submission)
-        sandbox = Sandbox(self._competition.sandbox, code, code)
+        hosts = self._competition.build_hosts
+        sandbox = Sandbox(self._competition.sandbox, code, code, hosts)
         words = sandbox.words(["sh", "-c", _BUILD, "sh", submission.bot.build])
         built = folder / _BUILT
         fault = await self._run("build", submission, words, others_environment(), built)
@@ -179,6 +182,7 @@ class Stages:
             told = last_lines(files.enter_context(output.open("rb")), 20)
         shutil.rmtree(state, ignore_errors=True)
         output.unlink()
+        told = [each for each in told if not each.startswith(_PREPARING)]
         lines = [for_author(each) for each in (*written, *told)]
         self._submissions.log(submission, "\n".join(lines))
         if fault:

@@ -45,8 +45,9 @@ class SandboxSettings:
 
     `memory_mb`: memory of the program with its children, in MiB. `processes`: the most processes
     and threads. `disk_mb`: the size of its temporary folder, in MiB. `reads`: further files and
-    folders that it may read. `without`: the parts of the sandbox that are given up. `uses`: the
-    file to which its use in each match is added, for which it is started.
+    folders that it may read. `without`: the parts of the sandbox that are given up. `command`:
+    the words that isolate, in place of those of bubblewrap. `uses`: the file to which its use in
+    each match is added, for which it is started.
     """
 
     memory_mb: int = 512
@@ -54,6 +55,7 @@ class SandboxSettings:
     disk_mb: int = 64
     reads: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
+    command: str | None = None
     uses: str | None = None
 
 

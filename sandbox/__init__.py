@@ -2,9 +2,11 @@
 
     settings    the table `sandbox` of a file
     bubblewrap  `Sandbox`: turns a command into one that runs in namespaces of its own
+    isolation   whether another command isolates, which the settings name in place of bubblewrap
     machine     what this machine can enforce, and the error if that is too little
     seccomp     the filter of system calls
     watch       a program of its own: sets limits, starts bubblewrap, and ends it
+    proxy       another one: connects a sandbox with hosts that the operator allows
 
 A sandboxed program has new namespaces for users, processes, network, communication and mounts, no
 capabilities and no way to gain some, an empty environment, the system's programs and its own folder

@@ -1,5 +1,7 @@
 """A sandbox of bubblewrap: turns a command into the command that runs it there.
 
+The settings can name another command in its place, which `isolation` tries.
+
 The words start with `watch`, which sets limits, starts bubblewrap and watches the processes in it.
 Where systemd manages control groups, `systemd-run` stands before it.
 """
@@ -7,7 +9,9 @@ Where systemd manages control groups, `systemd-run` stands before it.
 from __future__ import annotations
 
 import base64
+import functools
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -30,8 +34,11 @@ _NAMESPACES = (
     *("--unshare-cgroup", "--disable-userns", "--die-with-parent", "--new-session"),
     *("--cap-drop", "ALL", "--hostname", "sandbox", "--uid", "1000", "--gid", "1000"),
 )
+#: Where programs look for the certificates of hosts, and the variables that name a proxy.
+_CERTIFICATES = ("/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted")
+_PROXIES = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
 #: Memory of the processes outside, in MiB: systemd counts them, too.
-_OVERHEAD_MB = 32
+_OVERHEAD_MB = 48
 _MB = 2**20
 
 
@@ -40,12 +47,14 @@ class Sandbox:
     """What a program gets: the limits of `settings`, and its `folder` read-only.
 
     Relative paths in `settings.reads` are in `base`. Without a `folder`, the program sees no file
-    of the user, and starts in its temporary folder.
+    of the user, and starts in its temporary folder. It reaches `hosts`, as `proxy` describes, and
+    without them has no network.
     """
 
     settings: SandboxSettings
     base: Path
     folder: Path | None = None
+    hosts: tuple[str, ...] = ()
 
     def words(self, command: Sequence[str]) -> list[str]:
         """Return the words that run a command in the sandbox.
@@ -56,30 +65,47 @@ class Sandbox:
         """
         without = self.settings.without
         scope = () if "cgroup" in without else scope_words(self.settings)
-        rules = b"" if "seccomp" in without else seccomp.program()
+        isolating = self.settings.command
+        rules = b"" if isolating or "seccomp" in without else seccomp.program(tcp=bool(self.hosts))
         limits = (self.settings.memory_mb * _MB, self.settings.processes)
         return [
             *scope,
             *(sys.executable, "-I", "-S", watch.__file__),
             *map(str, limits),
             base64.b64encode(rules).decode(),
-            *self._bubblewrap(),
-            *watch.WAITING,
-            # As root of the machine, this limit has no effect, and only `watch` counts processes.
-            *("prlimit", f"--nproc={self.settings.processes}", "--"),
+            " ".join(self.hosts),
+            *(self._configured(isolating) if isolating else self._bubblewrap()),
             *command,
         ]
 
+    def _configured(self, line: str) -> Iterator[str]:
+        """Yield the words of a command that isolates, without placeholders."""
+        values = {
+            "folder": self._start,
+            "memory_bytes": str(self.settings.memory_mb * _MB),
+            "disk_bytes": str(self.settings.disk_mb * _MB),
+            "processes": str(self.settings.processes),
+        }
+        program, *words = shlex.split(line)
+        yield shutil.which(program) or program
+        for word in words:
+            if "{read}" in word:  # for each path, and it may be several words
+                for path in self.shown:
+                    yield from (each.replace("{read}", str(path)) for each in word.split())
+            else:
+                yield functools.reduce(_filled, values.items(), word)
+
     def shows(self, program: str) -> bool:
         """Return whether the path of a program exists in the sandbox, with all its links."""
-        folders = [*map(Path, _SYSTEM), *self._readable()]
+        folders = [*map(Path, _SYSTEM), *self.shown]
         return all(
             any(each.is_relative_to(folder) for folder in folders)
             for each in (Path(program), Path(os.path.realpath(program)))
         )
 
-    def _readable(self) -> list[Path]:
-        """Return the files and folders of the user that the program may read."""
+    @property
+    def shown(self) -> list[Path]:
+        """The files and folders of the user that the program may read."""
         more = [self.base / each for each in self.settings.reads]
         return [Path(os.path.abspath(each)) for each in (*more, *filter(None, (self.folder,)))]
 
@@ -88,17 +114,31 @@ class Sandbox:
         yield from _NAMESPACES
         for path in _SYSTEM:
             yield from _system_folder(path)
-        for path in _ETC:
+        for path in (*_ETC, *(_CERTIFICATES if self.hosts else ())):
             yield from ("--ro-bind-try", path, path)
         yield from ("--proc", "/proc", *_protected_proc(), "--dev", "/dev")
         for folder in ("/dev/shm", _WRITABLE):
             yield from ("--size", str(self.settings.disk_mb * _MB), "--tmpfs", folder)
-        for readable in self._readable():
+        for readable in self.shown:
             yield from ("--ro-bind", str(readable), str(readable))
         yield from ("--remount-ro", "/dev", "--remount-ro", "/")
         yield from ("--clearenv", "--setenv", "PATH", SEARCH_PATH, "--setenv", "HOME", _WRITABLE)
         yield from ("--setenv", "LANG", "C.UTF-8")
-        yield from ("--chdir", str(self._readable()[-1]) if self.folder else _WRITABLE, "--")
+        for variable in _PROXIES if self.hosts else ():
+            yield from ("--setenv", variable, f"http://127.0.0.1:{watch.PROXY_PORT}")
+        yield from ("--chdir", self._start, "--", *watch.WAITING)
+        # As root of the machine, this limit has no effect, and only `watch` counts processes.
+        yield from ("prlimit", f"--nproc={self.settings.processes}", "--")
+
+    @property
+    def _start(self) -> str:
+        """The folder in which the program starts."""
+        return str(self.shown[-1]) if self.folder else _WRITABLE
+
+
+def _filled(word: str, value: tuple[str, str]) -> str:
+    """Return a word with a value in place of its placeholder."""
+    return word.replace(f"{{{value[0]}}}", value[1])
 
 
 def _system_folder(path: str) -> Iterator[str]:

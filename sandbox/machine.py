@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from playout.protocol.tournament_spec import SANDBOX_PARTS, SandboxSettings
-from playout.sandbox import seccomp
+from playout.sandbox import isolation, seccomp
 from playout.sandbox.bubblewrap import Sandbox, scope_words
 
 #: Seconds in which a sandbox must start here.
@@ -19,6 +19,7 @@ _START_S = 10.0
 _BARE = SandboxSettings(without=SANDBOX_PARTS)
 _REMEDIES = {
     "bubblewrap": "a sandbox needs it",
+    "network": "without build_hosts, builds have none",
     "cgroup": 'without = ["cgroup"] of the sandbox gives up exact limits of memory and processes',
     "seccomp": 'without = ["seccomp"] of the sandbox gives up the filter of system calls',
 }
@@ -28,9 +29,18 @@ class SandboxError(ValueError):
     """This machine cannot enforce a sandbox; the message has a sentence for each missing part."""
 
 
-def require(settings: SandboxSettings) -> None:
-    """Raise SandboxError unless this machine can enforce everything that is not given up."""
+def require(settings: SandboxSettings, *, network: bool = False) -> None:
+    """Raise SandboxError unless this machine can enforce everything that is not given up.
+
+    `network`: some of its sandboxes reach hosts, by a proxy.
+    """
     lacking = {part: why for part, why in missing().items() if part not in settings.without}
+    if settings.command:
+        lacking = {part: why for part, why in lacking.items() if part == "cgroup"}
+        if why := isolation.fault(settings):
+            raise SandboxError(f"the command of the sandbox does not isolate: a program {why}")
+    if network and not lacking and (why := _network()):
+        lacking["network"] = why
     if lacking:
         raise SandboxError(
             "; ".join(
@@ -53,6 +63,11 @@ def _bubblewrap() -> str:
     if shutil.which("bwrap") is None:
         return "bwrap is not installed (apt install bubblewrap)"
     return _fault(Sandbox(_BARE, Path("/")).words(["true"]))
+
+
+@functools.cache
+def _network() -> str:
+    return _fault(Sandbox(_BARE, Path("/"), hosts=("localhost",)).words(["true"]))
 
 
 def _cgroup() -> str:

@@ -2,7 +2,8 @@
 
 It denies what the profiles of Docker and Flatpak deny: calls that change the system, reach other
 processes, or have had most of the kernel's faults. Sockets other than Unix sockets are denied, too,
-and memory that belongs to no process, because it is not counted.
+except for those of TCP where they are asked for, and memory that belongs to no process, because it
+is not counted.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ import tempfile
 
 _ALLOW = 0x7FFF0000
 _DENY = 0x00050000
-_NOT_EQUAL, _MASKED_EQUAL = 1, 7
+_NOT_EQUAL, _EQUAL, _GREATER, _MASKED_EQUAL = 1, 4, 6, 7
 _CLONE_NEWUSER = 0x10000000
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
-_AF_UNIX = 1
+_AF_UNIX, _AF_INET = 1, 2
+_IPPROTO_TCP = 6
 
 #: Calls that fail with "operation not permitted".
 _DENIED = (
@@ -51,22 +53,37 @@ class _Comparison(ctypes.Structure):
 
 #: Calls with certain arguments that fail with "operation not permitted".
 _COMPARED = (
-    ("socket", _Comparison(0, _NOT_EQUAL, _AF_UNIX)),
     ("clone", _Comparison(0, _MASKED_EQUAL, _CLONE_NEWUSER, _CLONE_NEWUSER)),
     ("ioctl", _Comparison(1, _MASKED_EQUAL, 0xFFFFFFFF, _TIOCSTI)),
     ("ioctl", _Comparison(1, _MASKED_EQUAL, 0xFFFFFFFF, _TIOCLINUX)),
 )
 
 
+#: Arguments of `socket` that fail in the same way: all but those of Unix sockets.
+_SOCKETS = ((_Comparison(0, _NOT_EQUAL, _AF_UNIX),),)
+#: All but those of Unix sockets and of TCP; a stream has the type 1.
+_SOCKETS_BUT_TCP = (
+    (_Comparison(0, _GREATER, _AF_INET),),
+    (_Comparison(0, _EQUAL, _AF_INET), _Comparison(2, _GREATER, _IPPROTO_TCP)),
+    *(
+        (_Comparison(0, _EQUAL, _AF_INET), _Comparison(1, _MASKED_EQUAL, bit, bit))
+        for bit in (2, 4, 8)
+    ),
+)
+
+
 @functools.cache
-def program() -> bytes:
-    """Return the filter as a program for the kernel. Raises OSError without libseccomp."""
+def program(*, tcp: bool = False) -> bytes:
+    """Return the filter as a program for the kernel; `tcp`: it allows sockets of TCP.
+
+    Raises OSError without libseccomp.
+    """
     library = _library()
     context = library.seccomp_init(_ALLOW)
     if not context:
         raise OSError("libseccomp cannot make a filter")
     try:
-        _add_rules(library, context)
+        _add_rules(library, context, _SOCKETS_BUT_TCP if tcp else _SOCKETS)
         with tempfile.TemporaryFile() as file:
             _require(library.seccomp_export_bpf(ctypes.c_void_p(context), file.fileno()))
             file.seek(0)
@@ -82,11 +99,14 @@ def _library() -> ctypes.CDLL:
     return library
 
 
-def _add_rules(library: ctypes.CDLL, context: int) -> None:
+def _add_rules(
+    library: ctypes.CDLL, context: int, sockets: tuple[tuple[_Comparison, ...], ...]
+) -> None:
     rules: list[tuple[str, int, tuple[_Comparison, ...]]] = [
         *((name, errno.EPERM, ()) for name in _DENIED.split()),
         *((name, errno.ENOSYS, ()) for name in _MISSING.split()),
         *((name, errno.EPERM, (compared,)) for name, compared in _COMPARED),
+        *(("socket", errno.EPERM, compared) for compared in sockets),
     ]
     for name, error, compared in rules:
         number = library.seccomp_syscall_resolve_name(name.encode())

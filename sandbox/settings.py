@@ -28,6 +28,7 @@ CHECKS: Mapping[str, Check[Any]] = {
     "disk_mb": toml_table.whole(1, 100_000),
     "reads": _each(toml_table.visible(toml_table.LONGEST_PATH)),
     "without": _each(toml_table.one_of("part of the sandbox", SANDBOX_PARTS)),
+    "command": toml_table.command,
     "uses": toml_table.visible(toml_table.LONGEST_PATH),
 }
 

@@ -1,10 +1,11 @@
 """Starts bubblewrap with limits, and ends it if its processes exceed them; a program of its own.
 
-    python -I -S watch.py MEMORY PROCESSES FILTER BUBBLEWRAP...
+    python -I -S watch.py MEMORY PROCESSES FILTER HOSTS BUBBLEWRAP...
 
 MEMORY is in bytes, for all processes in the sandbox together; PROCESSES counts threads, too. FILTER
-is the filter of system calls in base 64, empty for none. The kernel limits the data of each process
-and the size of each file at once. This program adds up what the processes use, every 50 ms: memory
+is the filter of system calls in base 64, empty for none. HOSTS are those that `proxy` allows, with
+blanks between them, empty for no network. The kernel limits the data of each process and the size
+of each file at once. This program adds up what the processes use, every 50 ms: memory
 that is theirs alone or shared between them, and files in their temporary folders.
 
 This program ends the sandbox when its parent exits. When it is killed itself, the kernel does that,
@@ -37,12 +38,14 @@ _POLL_MS = 50
 _OPEN_FILES, _FILES = 256, 10_000
 _TEMPORARY = ("tmp", "dev/shm")
 _NICENESS = -10
+#: Where the proxy listens in the sandbox.
+PROXY_PORT = 3128
 _KILLED = 128 + signal.SIGKILL
 #: The words before the command: it ends if this program has exited.
 WAITING = ("sh", "-c", 'echo >&6 && read -r _ <&3 && exec "$@" 3<&- 6>&-', "sh")
 
 
-def main(memory: int, processes: int, rules: bytes, words: list[str]) -> int:
+def main(memory: int, processes: int, rules: bytes, hosts: list[str], words: list[str]) -> int:
     """Run bubblewrap until it exits or exceeds a limit; return the exit code."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_KILLED))
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # until it would end the sandbox
@@ -58,12 +61,14 @@ def main(memory: int, processes: int, rules: bytes, words: list[str]) -> int:
         os.close(each)
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
-        return _watch(sandbox, memory, processes, tells, asked)
+        return _watch(sandbox, memory, processes, hosts, tells, asked)
     finally:
         _end()
 
 
-def _watch(sandbox: int, memory: int, processes: int, tells: int, asked: int) -> int:
+def _watch(
+    sandbox: int, memory: int, processes: int, hosts: list[str], tells: int, asked: int
+) -> int:
     """Return the exit code of bubblewrap, or that of a limit that its processes exceed."""
     with contextlib.suppress(PermissionError):  # as root, it runs before a thousand processes
         os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
@@ -77,6 +82,8 @@ def _watch(sandbox: int, memory: int, processes: int, tells: int, asked: int) ->
     while ended not in (ready := dict(poll.poll(_POLL_MS))):
         if asked in ready:
             poll.unregister(asked)
+            if hosts and not _connect(sandbox, hosts):
+                return _KILLED
             with contextlib.suppress(BrokenPipeError):  # the command has just exited
                 os.write(tells, b"\n")
         if excess := _excess(sandbox, memory, processes):
@@ -84,6 +91,19 @@ def _watch(sandbox: int, memory: int, processes: int, tells: int, asked: int) ->
             return _KILLED
     code = os.waitstatus_to_exitcode(os.waitpid(sandbox, 0)[1])
     return code if code >= 0 else 128 - code
+
+
+def _connect(sandbox: int, hosts: list[str]) -> bool:
+    """Start the proxy in the network of a sandbox; return whether it listens."""
+    told, tells = os.pipe()
+    os.set_inheritable(tells, True)
+    inside = list(_tree(sandbox))[1]
+    proxy = os.path.join(os.path.dirname(__file__), "proxy.py")
+    numbers = map(str, (tells, inside, PROXY_PORT))
+    words = [sys.executable, "-I", "-S", proxy, *numbers, *hosts]
+    os.posix_spawn(words[0], words, {})
+    os.close(tells)
+    return os.read(told, 1) != b""
 
 
 def _become(words: list[str], rules: bytes, memory: int, watcher: int) -> None:
@@ -182,4 +202,5 @@ def _end() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), int(sys.argv[2]), base64.b64decode(sys.argv[3]), sys.argv[4:]))
+    numbers, rules = [int(each) for each in sys.argv[1:3]], base64.b64decode(sys.argv[3])
+    sys.exit(main(numbers[0], numbers[1], rules, sys.argv[4].split(), sys.argv[5:]))

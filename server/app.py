@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 from msgspec import DecodeError
@@ -201,6 +202,7 @@ class _Server:
             with doing("Loading the games of matches that continue"):
                 compiler.wait(found.games)
         self._administrator, self._token = administrator(found.accounts)
+        self._competitions: CompetitionProcess | None = None
         accounts = [*found.accounts, *([self._administrator] if settings.competition else [])]
         self._hub = Hub(
             policy, software=software, accounts=accounts, epoch=epoch, started_at=started_at
@@ -251,7 +253,7 @@ class _Server:
             reactor().addSystemEventTrigger("after", "shutdown", bots.close)
             carriers |= {StartBot: bots.start, EndBot: bots.end}
         if settings.competition:
-            self._start_competitions(driver)
+            self._prepare_competitions(driver)
         if policy.analyses:
             analysts = Analysts(reactor(), driver.caller(hub.analysis_reported))
             reactor().addSystemEventTrigger("after", "shutdown", analysts.close)
@@ -268,8 +270,8 @@ class _Server:
         ratings = RatingUpdates(settings.database, reactor(), driver.caller(hub.store))
         return EffectWorkers(carriers, ratings.matches_ended, self._compiler.progress)
 
-    def _start_competitions(self, driver: Driver) -> None:
-        """Start the process of the competitions. Raises CannotListenError."""
+    def _prepare_competitions(self, driver: Driver) -> None:
+        """Make the process of the competitions, which starts later. Raises CannotListenError."""
         settings = self._settings
         connections = TcpConnectionFactory(
             driver, self._scheduler, unread_bytes=settings.unread_bytes, proxied=False
@@ -282,10 +284,11 @@ class _Server:
             settings.competition_http,
             settings.database,
             self._hub.policy.token_days,
+            self._hub.policy.ladder_matches,
             settings.log_json,
         )
-        running = CompetitionProcess(reactor(), connections, orders)
-        reactor().addSystemEventTrigger("after", "shutdown", running.close)
+        self._competitions = CompetitionProcess(reactor(), connections, orders)
+        reactor().addSystemEventTrigger("after", "shutdown", self._competitions.close)
 
     async def _open(self) -> None:
         """Listen for players and for HTTP, then print the addresses."""
@@ -298,6 +301,9 @@ class _Server:
         _announce(f"listening on {where}")
         if page:
             _announce(f"page at {page}")
+        if self._competitions:
+            is_direct = page and not self._settings.http_proxied
+            self._competitions.start(f":{urlsplit(page).port}" if page and is_direct else "")
         if self._settings.open and page:
             process.show(page)
         elif self._settings.open:

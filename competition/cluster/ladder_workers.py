@@ -26,7 +26,12 @@ from playout.cluster.connection import DaskConnection, Message
 from playout.cluster.worker_checks import WorkerChecks
 from playout.commands.text import counted
 from playout.competition.cluster import pair_task
-from playout.competition.cluster.pair_process import PairOrder, PairReport, SubmittedBot
+from playout.competition.cluster.pair_process import (
+    LadderWorker,
+    PairOrder,
+    PairReport,
+    SubmittedBot,
+)
 from playout.competition.contestants import PAIR, AbortedSession, LadderBot, Operator, Show
 from playout.protocol.messages import SessionOpened
 from playout.protocol.tls import TlsSettings
@@ -116,6 +121,8 @@ class LadderWorkers:
         self._is_connected = True
         #: The cores of the workers without faults, by address.
         self._workers: dict[str, int] = {}
+        #: What is wrong with the others.
+        self._faults: dict[str, str] = {}
         #: Dask's futures of the packed files of bots, by their folders.
         self._files: dict[Path, Any] = {}
         self._pairs: dict[str, _Pair] = {}
@@ -132,6 +139,11 @@ class LadderWorkers:
         It is a house bot unless it is a submitted one.
         """
         return ClusterLadderBot(self, order, show, pause_s, submitted)
+
+    def known(self) -> list[LadderWorker]:
+        """Return the workers that were checked, first those that play."""
+        faulty = (LadderWorker(each, fault=text) for each, text in self._faults.items())
+        return [*(LadderWorker(*each) for each in self._workers.items()), *faulty]
 
     async def run(self) -> None:
         """Use the cluster, as long as this process runs."""
@@ -210,6 +222,7 @@ class LadderWorkers:
             self._say("the ladder waits for a connection to the scheduler of Dask at "
                       f"{self._connection.address}; trying again")  # fmt: skip
             self._workers.clear()
+            self._faults.clear()
             self._checks.clear()
             self._files.clear()
             for each in list(self._pairs.values()):
@@ -241,6 +254,9 @@ class LadderWorkers:
 
     def _joined(self, workers: Sequence[CheckedWorker]) -> None:
         for each in workers:
+            self._faults.pop(each.address, None)
+            if each.faults:
+                self._faults[each.address] = "; ".join(each.faults)
             for fault in each.faults:
                 self._say(f"worker {each.address} plays no matches: {fault}")
         if good := [each for each in workers if each.cores]:
@@ -256,6 +272,7 @@ class LadderWorkers:
 
     def _worker_lost(self, address: str) -> None:
         self._checks.worker_lost(address)
+        self._faults.pop(address, None)
         if address in self._workers:
             del self._workers[address]
             left = "" if self._workers else ": none is left, and the ladder waits for one"

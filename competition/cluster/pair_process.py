@@ -49,6 +49,17 @@ class PairOrder(msgspec.Struct, frozen=True):
     engines: str = ""
 
 
+class LadderWorker(msgspec.Struct, frozen=True):
+    """A machine that plays with so many cores, or what is wrong with it.
+
+    The address of the server's machine is empty.
+    """
+
+    address: str
+    cores: int = 0
+    fault: str = ""
+
+
 class SubmittedBot(NamedTuple):
     """How a submission is started, the folder with its files, and what gets its use."""
 

@@ -2,7 +2,7 @@
 // one account or that team, and those of all.
 
 import { dropped, packed } from "/folder.js";
-import { gettext, listText, numberText, pgettext, told } from "/texts.js";
+import { gettext, listText, ngettext, numberText, pgettext, told } from "/texts.js";
 
 const STATES = {
   queued: gettext("queued"),
@@ -22,6 +22,7 @@ const time = (seconds) => new Date(seconds * 1000).toLocaleString(document.docum
 let authorization = null;
 let you = null;
 let shown = null;
+let pages = "";
 
 async function answerTo(path, options = {}) {
   const headers = authorization ? { Authorization: authorization } : {};
@@ -42,7 +43,11 @@ function row(cells, kind) {
 }
 
 function left(seconds) {
-  const minutes = Math.max(0, Math.floor(seconds / 60));
+  if (seconds < 3600) {
+    const whole = Math.max(0, Math.floor(seconds));
+    return gettext("%(minutes)s min %(seconds)s s", { minutes: Math.floor(whole / 60), seconds: whole % 60 });
+  }
+  const minutes = Math.floor(seconds / 60);
   const hours = Math.floor(minutes / 60);
   return gettext("%(days)s d %(hours)s h %(minutes)s min", { days: Math.floor(hours / 24), hours: hours % 24, minutes: minutes % 60 });
 }
@@ -55,6 +60,9 @@ function showState(state) {
       "%(game)s, clock %(clock)s. Bots speak %(protocols)s; at most %(submission_mb)s MiB, %(submissions_per_day)s submissions a day. %(queued)s in the queue.",
       { ...state, protocols: listText(state.protocols) },
     );
+  at("hosts").textContent = state.build_hosts.length
+    ? gettext("Builds reach %(hosts)s by a proxy.", { hosts: listText(state.build_hosts) })
+    : "";
   at("deadline").textContent = state.refusal
     ? gettext("Nothing can be handed in: %(reason)s", { reason: state.refusal })
     : state.open
@@ -63,6 +71,7 @@ function showState(state) {
         ? gettext("Opens on %(time)s.", { time: time(state.opens) })
         : gettext("Closed: nothing more is accepted.");
   at("final").hidden = !state.final;
+  pages = state.pages.startsWith(":") ? `${location.protocol}//${location.hostname}${state.pages}` : state.pages;
   at("last-matches").replaceChildren(...matchRows(state.matches));
   at("standings").replaceChildren(
     ...state.standings.map((each, place) => row(
@@ -77,7 +86,7 @@ function showState(state) {
 
 function matchRows(matches) {
   return matches.map((each) => row([
-    each.match, ...each.players,
+    pages ? linkTo(`${pages}/matches/${each.match}`, each.match) : each.match, ...each.players,
     each.winner > 0 ? gettext("%(name)s won (%(reason)s)", { name: each.players[each.winner - 1], reason: told(each.reason) }) : told(each.reason),
     time(each.ended_at),
   ], ""));
@@ -85,9 +94,13 @@ function matchRows(matches) {
 
 function nameOf({ name }, house) {
   if (house.includes(name)) return name;
+  return linkTo(`#team=${encodeURIComponent(name)}`, name);
+}
+
+function linkTo(address, text) {
   const link = document.createElement("a");
-  link.href = `#team=${encodeURIComponent(name)}`;
-  link.textContent = name;
+  link.href = address;
+  link.textContent = text;
   return link;
 }
 
@@ -145,8 +158,15 @@ async function change(name, value) {
   }
 }
 
-function showAll({ submissions, banned }) {
+function showAll({ submissions, banned, workers, ladder_matches: matches }) {
   at("staff").hidden = false;
+  at("most").textContent = ngettext("The ladders play at most %(num)s match at once.", "The ladders play at most %(num)s matches at once.", matches);
+  at("workers").replaceChildren(
+    ...workers.map(({ address, cores, fault }) => row(
+      [address || gettext("this machine"), cores ? numberText(cores, 0) : "", fault ? told(fault) : gettext("plays")],
+      fault ? "failed" : "",
+    )),
+  );
   const waiting = submissions.filter((each) => each.waiting).length;
   const running = submissions.find((each) => each.state === "running");
   at("queue").textContent =

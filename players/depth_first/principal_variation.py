@@ -44,8 +44,8 @@ from playout.players.evaluations.tables import TABLES, Tables
 _EXACT, _LOWER, _UPPER = range(3)
 #: Moves from this place on are reduced, in searches of at least so many plies.
 _LATE, _REDUCED_FROM = 3, 3
-#: [whether the game names forcing moves, plies of a search, place of a move] the plies by which it is
-#: reduced, up to the last place. Where forcing moves come first, late moves are reduced more.
+#: [whether a game names forcing moves, plies of a search, place of a move] plies by which the move
+#: is reduced, up to the last place. Where forcing moves come first, late moves are reduced more.
 _LAST_PLACE = 63
 _REDUCTIONS = np.array(
     [

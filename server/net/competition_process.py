@@ -43,7 +43,8 @@ class CompetitionOrders(msgspec.Struct, frozen=True):
 
     `files` are those of the competitions. `port` is that of its own listener, `name` and `token`
     those of its account there. `http` is the address of its pages. `database` and `token_days` are
-    those of the server, and so is `log_json`.
+    those of the server, and so are `ladder_matches` and `log_json`. `pages` are the server's pages:
+    an address, a colon and the port on the host of the competitions' pages, or nothing.
     """
 
     files: tuple[str, ...]
@@ -53,7 +54,9 @@ class CompetitionOrders(msgspec.Struct, frozen=True):
     http: tuple[str, int]
     database: str
     token_days: float
+    ladder_matches: int
     log_json: bool
+    pages: str = ""
 
 
 def administrator(known: Sequence[Account]) -> tuple[Account, str]:
@@ -73,7 +76,7 @@ def administrator(known: Sequence[Account]) -> tuple[Account, str]:
 
 
 class CompetitionProcess:
-    """Keeps the process running until `close`."""
+    """Keeps the process running from `start` to `close`."""
 
     def __init__(self, reactor: Any, factory: Any, orders: CompetitionOrders) -> None:
         """`factory` makes its connections; the port of `orders` is set here.
@@ -87,7 +90,12 @@ class CompetitionProcess:
         self._process: Process | None = None
         self._restarts = Restarts(BACK_OFF)
         self._started_at = 0.0
-        reactor.callWhenRunning(self._poll)
+        self._next_poll: Any = None
+
+    def start(self, pages: str) -> None:
+        """Keep the process running; `pages` is that of its orders."""
+        self._orders = msgspec.structs.replace(self._orders, pages=pages)
+        self._poll()
 
     def _poll(self) -> None:
         """Start the process if it does not run."""
@@ -120,7 +128,7 @@ class CompetitionProcess:
 
     def close(self) -> None:
         """End the process, and wait until it has exited."""
-        if self._next_poll.active():
+        if self._next_poll and self._next_poll.active():
             self._next_poll.cancel()
         if self._process:
             stop([self._process], _STOP_S)

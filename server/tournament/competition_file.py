@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from ipaddress import ip_address
 from pathlib import Path
 
 from playout.commands import toml_table
@@ -22,6 +23,8 @@ BOT_PROTOCOLS = ("python", *PROGRAM_PROTOCOLS)
 #: The team of administrators: its bots are tested, and play on no ladder and in no final.
 STAFF = "Staff test"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+_HOST = re.compile(r"([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?")
+_SITE = re.compile(r"https?://[a-z0-9.-]+(:\d+)?")
 _SCHEDULER = re.compile(r"[a-z]+://\S+:\d+")
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -71,9 +74,11 @@ class Competition:
     """The content of a competition's file; `name` is that of the file.
 
     `opens` and `deadline` are in seconds since 1970. `roster` is by the skeleton of the account's
-    name; None if every account may hand in. `protocols` are those that are allowed. `folder` holds
-    everything that is handed in. `pause_s` is the longest wait of a bot between two pairs. A match
-    has so many processor `cores`, all with 0.
+    name; None if every account may hand in. `protocols` are those that are allowed. Builds reach
+    `build_hosts`, each as HOST or HOST:PORT. `pages` is the address of the server's pages, if that
+    does not follow from its options. `folder` holds everything that is handed in. `pause_s`
+    is the longest wait of a bot between two pairs. A match has so many processor `cores`, all with
+    0.
     """
 
     name: str
@@ -87,9 +92,11 @@ class Competition:
     roster: Mapping[str, Contestant] | None = None
     protocols: tuple[str, ...] = BOT_PROTOCOLS
     builds: bool = True
+    build_hosts: tuple[str, ...] = ()
     submission_mb: int = 16
     submissions_per_day: int = 20
     visible: bool = True
+    pages: str = ""
     pause_s: float = 60.0
     cores: int = 1
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
@@ -171,15 +178,21 @@ def _competition(table: TomlTable, path: Path) -> Competition:
         roster=_roster(table, path.parent),
         protocols=protocols,
         builds=table.take("builds", toml_table.truth, True),
+        build_hosts=tuple(
+            table.elements("build_hosts", _host, "") if "build_hosts" in table else ()
+        ),
         submission_mb=table.take("submission_mb", toml_table.whole(1, 1024), 16),
         submissions_per_day=table.take("submissions_per_day", toml_table.whole(1, 10_000), 20),
         pause_s=table.take("pause_s", toml_table.number(0, 86_400), 60.0),
         visible=table.take("visible", toml_table.truth, True),
+        pages=table.take("pages", _site, ""),
         cores=table.take("cores", toml_table.whole(0, 1024), 1),
         sandbox=_sandbox(table, path.parent),
         final=_final(table),
         cluster=_cluster(table, path.parent) if "cluster" in table else None,
     )
+    if competition.build_hosts and competition.sandbox.command:
+        table.fault("build_hosts needs bubblewrap: leave out the command of the sandbox", "sandbox")
     for each in (competition.roster or {}).values():
         if competition.is_house(each.team):
             table.fault(f"roster: {each.team!r} looks like a name of the house", "roster")
@@ -249,6 +262,26 @@ def _cluster(top: TomlTable, folder: Path) -> LadderCluster:
         ca=folder / ca if ca else None,
     )
     table.close()
+    return found
+
+
+def _host(value: object) -> str:
+    """Return a host, which may have a port and an address; raise ValueError for other values."""
+    found = toml_table.text(value).lower()
+    name, equals, address = found.partition("=")
+    parts = _HOST.fullmatch(name)
+    if not parts or not 0 < int(parts[2] or 443) <= 65535:
+        raise ValueError(f"must be a host, as in pypi.org or 10.0.0.1:3141, not {value!r}")
+    if equals:
+        ip_address(address)
+    return found
+
+
+def _site(value: object) -> str:
+    """Return the address of a site; raise ValueError for other values."""
+    found = toml_table.text(value)
+    if not _SITE.fullmatch(found):
+        raise ValueError(f"must be an address, as in https://play.example, not {found!r}")
     return found
 
 

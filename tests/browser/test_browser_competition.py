@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from playwright.sync_api import Browser, expect
@@ -26,7 +27,10 @@ document.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, cancelabl
 
 def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Path) -> None:
     require_sandbox()
-    cup = Cup(tmp_path, more='roster = "class.csv"')
+    soon = (datetime.now(UTC) + timedelta(minutes=50)).isoformat()
+    more = 'roster = "class.csv"\nbuild_hosts = ["pypi.org"]'
+    http = ("--http", "127.0.0.1:0")
+    cup = Cup(tmp_path, more=more, deadline=soon, options=http)
     cup.account("Ada")
     cup.account("Tea", administrator=True)
     (tmp_path / "class.csv").write_text("account\nAda\n")
@@ -34,11 +38,14 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
-    with cup.running():
+    with cup.running() as server:
         site = f"http://127.0.0.1:{cup.port}/"
         page.goto(site)
         page.get_by_role("link", name="The cup").click()
-        expect(page.get_by_role("status")).to_contain_text("Open until")
+        expect(page.get_by_role("status")).to_have_text(
+            re.compile(r"Open until.* \d+ min \d+ s left")
+        )
+        expect(page.locator("#hosts")).to_have_text("Builds reach pypi.org by a proxy.")
         assert page.evaluate("Boolean(document.querySelector('#upload').hidden)")
         page.get_by_label("Account").fill("Ada")
         page.get_by_label("Token").fill("wrong")
@@ -55,12 +62,18 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
             heading = page.get_by_role("heading", name=re.compile(rf"Submission \d: {state}"))
             expect(heading).to_be_visible(timeout=PATIENCE_S * 1000)
         expect(page.locator("#log")).to_contain_text("== accepted")
+        expect(page.locator("#log")).not_to_contain_text("Preparing")
         expect(page.locator("#uses")).to_contain_text("the end of the match")
         page.get_by_role("button", name="1", exact=True).click()
         expect(page.locator("#log")).to_contain_text("<img src=x")
         assert page.evaluate("typeof hacked") == "undefined"
         expect(page.locator("#standings")).to_contain_text("Ada")
         expect(page.locator("#last-matches")).to_contain_text("House")
+        link = page.locator("#last-matches a").first.get_attribute("href")
+        assert server.page
+        assert link
+        assert link.startswith(f"http://127.0.0.1:{server.page[1]}/matches/")
+        assert "House" in page.request.get(link).text()
         folder = tmp_path / "mine"
         (folder / "below").mkdir(parents=True)
         (folder / ".git").mkdir()
@@ -109,6 +122,8 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
         expect(page.get_by_role("button", name="unban")).to_have_count(4)
         page.get_by_role("button", name="2", exact=True).click()
         expect(page.locator("#log")).to_contain_text("== accepted")
+        expect(page.locator("#most")).to_have_text("The ladders play at most 16 matches at once.")
+        expect(page.locator("#workers")).to_have_text(re.compile("this machine[0-9]+plays"))
         page.get_by_label("New deadline").fill("2101-02-03T04:05")
         page.get_by_role("button", name="Extend").click()
         expect(page.get_by_role("status")).to_contain_text("2101")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from playout import games, players
 from playout.games import State
 from playout.players import Limit, Player, PlayResult, Resigned, SpecError
 from playout.ratings.evidence import elo
+from support import scale
 from testbed.bench import Column, ResultTable, output
 from testbed.local_matches import (
     LocalPairing,
@@ -33,6 +35,7 @@ from testbed.tuning import main
 
 pytestmark = pytest.mark.usefixtures("copied_processes")
 
+ROOT = Path(__file__).parents[2]
 PEER = "testbed.openspiel:MCTSBot"
 GAMES = ("tic_tac_toe", "connect_four", "othello", "mnk(m=8,n=8,k=5)", "gomoku")
 
@@ -278,6 +281,20 @@ def test_truth_counts_the_moves_that_preserve_the_value(tmp_path: Path) -> None:
     assert row["minimax"]["share"] == 1
     assert row["random"]["share"] < 1
     assert 0 < row["chance"] < 1
+
+
+if scale.slow:  # a quarter of an hour in all
+
+    @pytest.mark.timeout(900)
+    @pytest.mark.parametrize("name", bench_command.found())
+    def test_a_benchmark_measures_something(name: str, tmp_path: Path) -> None:
+        """Whether it meets its targets is not asked: other work disturbs it."""
+        file = tmp_path / "result.json"
+        command = [ROOT / "scripts" / "bench", name, "--quick", "--json", file]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert file.exists(), done.stderr
+        tables = json.loads(file.read_text())["benchmarks"][name]["tables"]
+        assert all(table["rows"] for table in tables)
 
 
 @pytest.mark.parametrize(

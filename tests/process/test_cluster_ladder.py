@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Container, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import trustme
@@ -129,12 +130,17 @@ def cluster(tmp_path: Path) -> Iterator[DaskCluster]:
 def test_workers_play_the_ladder_of_a_competition(cluster: DaskCluster, tmp_path: Path) -> None:
     cup = LadderCup(tmp_path, cluster)
     cup.account("Bob")
+    cup.account("Tea", administrator=True)
     ada, slow = cup.store("Ada", 0), cup.store("Bob", 0, wait_s=1000)
     with cup.running():
         cluster.start_scheduler()
         for _ in range(2):
             cluster.start_worker()
+        cluster.start_worker(env=os.environ | {"PATH": "/nowhere"})
         lost = until(cup, lambda row: slow in row.versions)
+        good, other, bad = wait_until(lambda: workers(cup, 3), "three workers")
+        assert (good["cores"], good["fault"], other["cores"], bad["cores"]) == (1, "", 1, 0)
+        assert "bwrap is not installed" in bad["fault"]
         wait_until(lambda: programs(cluster, tmp_path), "the program of a bot")
         for _ in range(2):
             cluster.kill_worker(0)
@@ -159,6 +165,12 @@ def test_workers_play_the_ladder_of_a_competition(cluster: DaskCluster, tmp_path
             for seat, version in enumerate(row.versions, 1):
                 if version in (ada, bob):
                     assert (0 if version == ada else -1) in cup.choices(row, seat)
+
+
+def workers(cup: LadderCup, number: int) -> list[dict[str, Any]]:
+    """Return the workers on the page of administrators, when there are that many."""
+    found: list[dict[str, Any]] = cup.ask("GET", "staff", "Tea")[1]["workers"]
+    return found if len(found) == number else []
 
 
 def until(cup: LadderCup, condition: Callable[[Row], bool]) -> Row:

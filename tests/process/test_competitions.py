@@ -10,7 +10,9 @@ import re
 import resource
 import select
 import socket
+import subprocess
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -23,6 +25,7 @@ from playout.sandbox import machine
 from playout.server.tournament.competition_file import read
 from support.commands import finish, run, start
 from support.competitions import KEPT, PAST, Cup, require_sandbox
+from support.file_server import files_served
 from support.raw_client import RawClient
 from support.requirements import skip_without
 from support.waiting import wait_until
@@ -38,8 +41,29 @@ def _sandbox() -> None:
 
 
 @pytest.fixture(scope="module")
-def cup(tmp_path_factory: pytest.TempPathFactory, _sandbox: None) -> Iterator[Cup]:
-    cup = Cup(tmp_path_factory.mktemp("competition"), more="submissions_per_day = 1000")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a package index, which has the package `tiny`."""
+    folder = tmp_path_factory.mktemp("index")
+    name = "tiny-1.0-py3-none-any.whl"
+    (folder / "tiny").mkdir()
+    (folder / "tiny" / "index.html").write_text(f'<a href="{name}">{name}</a>')
+    with zipfile.ZipFile(folder / "tiny" / name, "w") as wheel:
+        files = {
+            "tiny.py": "NUMBER = 7\n",
+            "tiny-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n",
+            "tiny-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\n"
+            "Tag: py3-none-any\n",
+        }
+        for path, text in {**files, "tiny-1.0.dist-info/RECORD": ""}.items():
+            wheel.writestr(path, text)
+    with files_served(folder) as port:
+        yield port
+
+
+@pytest.fixture(scope="module")
+def cup(tmp_path_factory: pytest.TempPathFactory, _sandbox: None, index: int) -> Iterator[Cup]:
+    more = f'submissions_per_day = 1000\nbuild_hosts = ["127.0.0.1:{index}"]'
+    cup = Cup(tmp_path_factory.mktemp("competition"), more=more)
     for name in ("Ada", "Bob"):
         cup.account(name)
     cup.account("Tea", administrator=True)
@@ -88,6 +112,18 @@ def test_a_command_builds_the_bot(cup: Cup) -> None:
     assert len(done["matches"]) == 2
     folder = cup.folder / "cup" / "submissions" / f"{done['id']:06}"
     assert {each.name for each in folder.iterdir()} | {"matches.jsonl"} == {*KEPT, "built"}
+
+
+def test_a_build_installs_a_package_from_the_index(cup: Cup, index: int) -> None:
+    """Its bot finds the package, and has no network, which other tests expect, too."""
+    if subprocess.run(["/usr/bin/python3", "-m", "pip", "--version"], check=False).returncode:
+        skip_without("pip of the system")
+    pip = f"python3 -m pip install --no-cache-dir --index-url http://127.0.0.1:{index} --target ."
+    program = (
+        f"import os, tiny\nassert tiny.NUMBER == 7 and 'http_proxy' not in os.environ\n{FIRST}"
+    )
+    done = cup.ended("Ada", cup.hand_in("Ada", bot(program, build=f"{pip} tiny")))
+    assert done["state"] == "accepted", done
 
 
 def test_a_bot_has_a_core_and_sees_nothing_of_the_server_and_of_others(cup: Cup) -> None:

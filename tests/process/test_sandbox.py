@@ -28,6 +28,7 @@ from playout.sandbox.machine import SandboxError
 from support.commands import RunningServer, run, start
 from support.engines import require_gone
 from support.escapes import ESCAPES, SMALL, Escape
+from support.file_server import files_served
 from support.organizer import database_option
 from support.requirements import skip_without
 from support.scale import repetitions
@@ -195,6 +196,67 @@ def test_nothing_is_left_when_the_parent_is_killed_at_the_start(number: int) -> 
     wait_until(lambda: not started(), "the end of the sandbox")
 
 
+# With a network.
+
+#: Prints what each attempt ends with.
+ATTEMPTS = """
+import json, socket, sys, urllib.request
+def outcome(attempt):
+    try:
+        return attempt()
+    except OSError as error:
+        return str(error)
+def page(url):
+    return outcome(lambda: urllib.request.urlopen(url).read().decode())
+port = int(sys.argv[1])
+print(json.dumps({
+    "allowed": page(f"http://127.0.0.1:{port}/file"),
+    "a name with its address": page(f"http://named.example:{port}/file"),
+    "another port": page(f"http://127.0.0.1:{port + 1}/"),
+    "another host": page("https://example.org/"),
+    "a private address of an allowed name": page(f"http://localhost:{port}/file"),
+    "without the proxy": outcome(lambda: str(socket.create_connection(("127.0.0.1", port)))),
+    "UDP": outcome(lambda: str(socket.socket(type=socket.SOCK_DGRAM))),
+    "DNS": outcome(lambda: str(socket.getaddrinfo("example.org", 443))),
+    "other TCP": outcome(lambda: str(socket.socket(proto=262))),
+    "IPv6": outcome(lambda: str(socket.socket(socket.AF_INET6))),
+}))
+"""
+
+
+def test_a_program_reaches_the_allowed_hosts_alone(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("content")
+    with files_served(tmp_path) as port:
+        hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
+        sandbox = Sandbox(SMALL, Path("/"), hosts=(*hosts, f"named.example:{port}=127.0.0.1"))
+        words = sandbox.words([sys.executable, "-I", "-S", "-c", ATTEMPTS, str(port)])
+        found = json.loads(subprocess.check_output(words))
+    refused = "HTTP Error 403: the operator does not allow"
+    assert found.pop("DNS").startswith("[Errno -")
+    assert found == {
+        "allowed": "content",
+        "a name with its address": "content",
+        "another port": f"{refused} 127.0.0.1:{port + 1}",
+        "another host": "<urlopen error Tunnel connection failed: 403 the operator does not allow "
+        "example.org:443>",
+        "a private address of an allowed name": "HTTP Error 502: localhost has no public address "
+        "that answers",
+        "without the proxy": "[Errno 111] Connection refused",
+        "UDP": "[Errno 1] Operation not permitted",
+        "other TCP": "[Errno 1] Operation not permitted",
+        "IPv6": "[Errno 1] Operation not permitted",
+    }
+
+
+def test_the_proxy_ends_with_the_sandbox() -> None:
+    words = Sandbox(SMALL, Path("/"), hosts=("example.org",)).words(["sleep", "600"])
+    with subprocess.Popen(words) as started:
+        all_ = processes(started.pid, 5)
+        assert any(b"proxy.py" in Path(f"/proc/{each}/cmdline").read_bytes() for each in all_)
+        started.kill()
+    require_gone(all_)
+
+
 # As an engine.
 
 
@@ -258,6 +320,44 @@ def test_what_cannot_be_enforced_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
             machine.require(SandboxSettings())
     finally:
         machine.missing.cache_clear()
+
+
+ISOLATES = (
+    "bwrap --unshare-all --die-with-parent --new-session --ro-bind /usr /usr --symlink usr/bin /bin"
+    " --symlink usr/lib /lib --symlink usr/lib64 /lib64 --proc /proc --dev /dev"
+    " --size {disk_bytes} --tmpfs /tmp '--ro-bind {read} {read}' --chdir {folder} --"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fault"),
+    [
+        (ISOLATES, "env", "reads files outside of its folder, .* reaches a network"),
+        (ISOLATES, "no-such-program", "cannot be run: no-such-program cannot be run"),
+        ("--unshare-all", "--unshare-user --unshare-pid", "connects to .*, reaches a network"),
+        ("--unshare-all", "--unshare-net", "sees processes outside"),
+        ("'--ro-bind {read}", "'--bind {read}", "changes files of its folder"),
+        ("--size {disk_bytes}", "", "fills /tmp beyond disk_mb"),
+        ("--die-with-parent", "", "goes on when its sandbox is killed"),
+    ],
+)
+def test_a_command_that_does_not_isolate_is_refused(
+    before: str, after: str, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("playout.sandbox.isolation._END_S", 1.0)
+    command = ISOLATES.replace(before, after)
+    with pytest.raises(SandboxError, match=f"does not isolate: a program .*{fault}"):
+        machine.require(replace(SMALL, command=command))
+
+
+def test_a_command_that_isolates_runs_a_program(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "bot.py").write_text("import os; print(os.getcwd(), os.listdir('..'))")
+    settings = replace(SMALL, command=ISOLATES)
+    machine.require(settings)
+    words = Sandbox(settings, tmp_path, own).words([sys.executable, "-I", "-S", "bot.py"])
+    assert subprocess.check_output(words).decode() == f"{own} ['own']\n"
 
 
 def test_a_sandbox_shows_the_system_and_its_folder(tmp_path: Path) -> None:
