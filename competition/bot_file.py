@@ -16,6 +16,7 @@ import playout
 from playout.commands import toml_table
 from playout.commands.subprocesses import python_path
 from playout.commands.toml_table import TomlTable
+from playout.games.core.compilation_cache import OTHER_CACHES, caches
 from playout.protocol.tournament_spec import Entrant, SandboxSettings
 from playout.server.tournament.competition_file import BOT_PROTOCOLS
 
@@ -50,15 +51,16 @@ class BotFile(msgspec.Struct, frozen=True):
         """Return the settings of its sandbox: a Python player also reads Python and Playout."""
         if self.protocol != "python":
             return given
-        folders = dict.fromkeys((*given.reads, *_playout_folders()))
+        caches().mkdir(parents=True, exist_ok=True)
+        folders = dict.fromkeys((*given.reads, *_playout_folders(), str(caches())))
         return replace(given, reads=tuple(folders))
 
 
-#: The command that plays a class of a Python file. Its rules are not compiled: to compile them
-#: takes seconds, and the sandbox shows no cache.
+#: The command that plays a class of a Python file. It copies the compiled rules from the cache of
+#: this user: the sandbox shows it, and lets nobody write to it.
 _PYTHON = (
-    *("env", "NUMBA_DISABLE_JIT=1", "OPENBLAS_NUM_THREADS=1", f"PYTHONPATH={python_path()}"),
-    *(sys.executable, "-P", "-m", "playout.competition.python_bot"),
+    *("env", f"{OTHER_CACHES}={caches()}", "OPENBLAS_NUM_THREADS=1"),
+    *(f"PYTHONPATH={python_path()}", sys.executable, "-P", "-m", "playout.competition.python_bot"),
 )
 
 

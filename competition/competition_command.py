@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import os
 import secrets
 import signal
@@ -68,7 +69,7 @@ Exit codes: 0 done, 1 something failed, 2 bad usage or a file with errors.
 _TEMPLATE = """\
 # A competition of Playout: see docs/competitions.md.
 title = "{title}"
-game = "{game}"
+{games}
 clock = "10+1"                        # 10 seconds for a match, and 1 for each move
 # opens = {now}        # otherwise at once
 deadline = {deadline}
@@ -114,21 +115,28 @@ _file = click.argument(
 
 @main.command()
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
-@click.option("--game", default="connect_four", show_default=True, help="The game.")
+@click.option(
+    "--game",
+    "named",
+    multiple=True,
+    default=("connect_four",),
+    show_default="connect_four",
+    help="A game; repeatable.",
+)
 @click.option(
     "--days", default=14, show_default=True, type=click.IntRange(1), help="Days to the deadline."
 )
-def new(file: Path, game: str, days: int) -> None:
+def new(file: Path, named: tuple[str, ...], days: int) -> None:
     """Write the FILE of a new competition, to be edited."""
     try:
-        game = str(games.load(game))
+        chosen = [f'"{games.load(each)}"' for each in named]
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
     now = datetime.now(UTC).replace(microsecond=0, second=0)
     lacking = machine.missing()
     text = _TEMPLATE.format(
         title=file.stem,
-        game=game,
+        games=f"games = [{', '.join(chosen)}]" if len(chosen) > 1 else f"game = {chosen[0]}",
         now=now.isoformat(),
         deadline=(now + timedelta(days=days)).isoformat(),
         without='without = ["cgroup"]                  # there is no systemd here\n'
@@ -153,10 +161,10 @@ def check(file: Path) -> None:
     if competition.cluster:
         require_dask()
     faults = []
-    for bot in competition.house:
+    for bot, game in itertools.product(competition.house, competition.games):
         try:
             with doing(f"Preparing {bot.name}"):
-                players.load(spec.parse(bot.player), games.load(competition.game)).close()
+                players.load(spec.parse(bot.player), games.load(game)).close()
         except games.SpecError as error:
             faults.append(f"{file}: {bot.name}: {error}")
     try:
@@ -167,7 +175,7 @@ def check(file: Path) -> None:
         raise SpecFileError("\n".join(faults))
     roster = competition.roster
     click.echo(
-        f"{competition.title}: {competition.game}, clock {competition.clock}, until "
+        f"{competition.title}: {', '.join(competition.games)}, clock {competition.clock}, until "
         f"{utc(competition.deadline):%Y-%m-%d %H:%M UTC}, "
         + (f"{len(roster)} accounts on the roster" if roster is not None else "for every account")
     )

@@ -20,13 +20,12 @@ import msgspec
 
 from playout.commands.text import plain
 from playout.competition.stages import tournament_spec
-from playout.competition.standings import standings
+from playout.competition.standings import OverallStanding, overall, standings
 from playout.competition.submissions import Submissions, read_uses
 from playout.players.engines.process import MatchUse
 from playout.protocol.messages import Fixture, Reason
 from playout.protocol.names import skeleton
 from playout.protocol.tournament_spec import Entrant
-from playout.server.ladder.standings import LadderStanding
 from playout.server.organizer.progress import (
     TournamentProgress,
     stored_progress,
@@ -67,7 +66,7 @@ def write_file(submissions: Submissions) -> Path:
     spec = tournament_spec(submissions, entered)
     top = {
         "name": f"{competition.title}: final",
-        "games": [competition.game],
+        "games": competition.games,
         "format": competition.final.format,
         "rounds": competition.final.rounds,
         "seed": competition.final.seed,
@@ -131,14 +130,14 @@ def grades_of_final(report: Report, competition: Competition) -> list[Grade]:
     return found
 
 
-def grades_of_ladder(rows: Sequence[LadderStanding], competition: Competition) -> list[Grade]:
-    """Return the ranking by the ladder: of the present versions, without house bots."""
+def grades_of_ladder(rows: Sequence[OverallStanding], competition: Competition) -> list[Grade]:
+    """Return the ranking by the ladders: of the present versions, without house bots."""
     house = {each.name for each in competition.house}
     return [
         Grade(
             each.name,
             each.version,
-            each.won + each.tied / 2,
+            each.points,
             each.matches,
             each.rating,
             each.error,
@@ -178,7 +177,7 @@ def grades_text(submissions: Submissions, database: str) -> str:
         grades = grades_of_final(progress.report(), competition)
         uses = uses_of_final(submissions, progress.fixtures)
     else:
-        grades = grades_of_ladder(standings(database, competition.game), competition)
+        grades = grades_of_ladder(overall(standings(database, competition.games)), competition)
         uses = uses_of_ladder(submissions)
     file = io.StringIO(newline="")
     write_grades(file, grades, submissions, uses)

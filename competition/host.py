@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import itertools
 import os
 import signal
 import sys
@@ -155,23 +156,23 @@ class CompetitionRun:
         self._stages = Stages(reactor, submissions, self._play_house, _fail)
         self._house = [(each, _house_player(each)) for each in self._competition.house]
         self._workers = None if is_refused else _workers(operator, self._competition)
-        #: The bot on the ladder of each team, and the number of its submission.
-        self._entered: dict[str, tuple[int, LadderBot]] = {}
+        #: The bots on the ladders of each team, and the number of their submission.
+        self._entered: dict[str, tuple[int, list[LadderBot]]] = {}
 
     def workers(self) -> Sequence[LadderWorker]:
         """Return the workers for the ladder, without a cluster this machine."""
         return self._workers.known() if self._workers else [LadderWorker("", usable_cores())]
 
     def begin(self) -> None:
-        """Let all bots enter the ladder, and handle the queue."""
+        """Let all bots enter the ladders, and handle the queue."""
         if self._is_refused:
             return
         if self._workers:
             _run(self._reactor, self._workers.run())
         for each, player_of in self._house:
-            version = each.player[:64]
-            order = PairOrder(each.name, self._competition.game, version, player=each.player)
-            self._enter(order, player_of, lambda text: None)
+            for game in self._competition.games:
+                order = PairOrder(each.name, game, each.player[:64], player=each.player)
+                self._enter(order, player_of, lambda text: None)
         _run(self._reactor, self._handle_queue())
         _run(self._reactor, self._keep_ladder())
 
@@ -191,18 +192,20 @@ class CompetitionRun:
                 await deferLater(self._reactor, _IDLE_S, lambda: None)
 
     def _update_ladder(self) -> None:
-        """Let the last accepted submissions play on the ladder, and no others."""
+        """Let the last accepted submissions play on the ladders, and no others."""
         accepted = self.submissions.accepted()
-        for team, (number, bot) in list(self._entered.items()):
+        for team, (number, bots) in list(self._entered.items()):
             if team not in accepted or accepted[team].id != number:
-                bot.leave()
+                for bot in bots:
+                    bot.leave()
                 del self._entered[team]
         for team in accepted.keys() - self._entered.keys():
             submission = accepted[team]
-            order = PairOrder(team, self._competition.game, submission.version)
+            orders = [PairOrder(team, game, submission.version) for game in self._competition.games]
             show = partial(self._log, submission)
-            bot = self._enter(order, self._player_of(submission), show, submission)
-            self._entered[team] = submission.id, bot
+            player_of = self._player_of(submission)
+            bots = [self._enter(order, player_of, show, submission) for order in orders]
+            self._entered[team] = submission.id, bots
 
     def _enter(
         self,
@@ -228,13 +231,13 @@ class CompetitionRun:
         return bot
 
     async def _play_house(self, submission: Submission) -> Submission:
-        """Play a match from each side against the first house bot. Raises StageFault."""
+        """Play each game from each side against the first house bot. Raises StageFault."""
         house, _ = self._house[0]
         player_of = self._player_of(submission)
         played: list[str] = []
-        for seat in (1, 2):
+        for game, seat in itertools.product(self._competition.games, (1, 2)):
             seek = Seek(
-                game=self._competition.game,
+                game=game,
                 clock=self._competition.clock,
                 opponent=house.name,
                 seat=1 if seat == 1 else 2,

@@ -188,7 +188,7 @@ class Pages:
             return self._described(request, submissions, CompetitionOverview())
         return self._overviews[competition.name].answer(
             request,
-            lambda: overview(self._database, competition.game),
+            lambda: overview(self._database, competition.games),
             lambda found: self._described(request, submissions, found),
         )
 
@@ -199,7 +199,7 @@ class Pages:
         told = {
             "name": competition.name,
             "title": competition.title,
-            "game": competition.game,
+            "games": competition.games,
             "clock": competition.clock,
             "opens": competition.opens,
             "deadline": submissions.deadline,
@@ -213,6 +213,7 @@ class Pages:
             "queued": submissions.unfinished(),
             "house": [each.name for each in competition.house],
             "standings": found.standings,
+            "of_games": found.games if len(competition.games) > 1 else {},
             "matches": found.matches,
             "pages": competition.pages or self._orders.pages,
             "final": competition.visible and (submissions.folder / REPORT).exists(),
@@ -247,7 +248,7 @@ class Pages:
         found = self._records.setdefault((competition.name, team), Recent(Record()))
         return found.answer(
             request,
-            lambda: record(self._database, competition.game, team),
+            lambda: record(self._database, competition.games, team),
             lambda its: _json(told | msgspec.to_builtins(its)),
         )
 

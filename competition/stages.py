@@ -38,7 +38,7 @@ from playout.competition.archive import Unpacked
 from playout.competition.submissions import STAGES, Stage, State, Submission, Submissions
 from playout.protocol.tournament_spec import TournamentSpec
 from playout.sandbox.bubblewrap import Sandbox
-from playout.server.organizer.supervisor import entrant_words
+from playout.server.organizer.supervisor import engine_table
 
 #: The longest time of each stage that a process of its own runs, in seconds.
 LONGEST_S: Mapping[Stage, float] = {"unpack": 60.0, "build": 300.0, "check": 120.0}
@@ -52,13 +52,13 @@ _MOST_REASON = 1000
 _MB = 2**20
 #: The file with the result of a build.
 _BUILT = "built.tar"
+#: Checks a program in the rows of `playout-bridge comply` for players.
+_CHECK = "playout.bridges.comply.player_checks:main"
 #: Copies the folder of the bot, builds it there, and writes the result to the standard output.
 _BUILD = (
     'cp -r . /tmp/build && cd /tmp/build && chmod -R u+w . && sh -c "$1" >&2 </dev/null '
     "&& exec tar -cf - ."
 )
-#: The beginning of lines about the progress of a check.
-_PREPARING = "Preparing the player"
 #: The place of a log on this machine, in an error of an engine.
 _LOG_PLACE = re.compile(r", in /\S+:")
 #: What a program was given, in an error of an engine; the log has it.
@@ -170,8 +170,16 @@ class Stages:
     async def _check(self, submission: Submission) -> Submission:
         spec = tournament_spec(self._submissions, [submission])
         engines = self._submissions.place(submission, "engines.toml")
-        options = ("--tournament", "any", "--check")
-        words = entrant_words(spec.entrants[0], spec, engines.parent, engines, *options)
+        assert spec.sandbox
+        table = engine_table(spec.entrants[0], spec.sandbox, engines.parent)
+        engines.write_text(table, encoding="utf-8")
+        for game in self._competition.games:
+            await self._check_game(submission, str(engines), game)
+        return submission
+
+    async def _check_game(self, submission: Submission, engines: str, game: str) -> None:
+        """Check a program by the table of `playout-bridge comply --player`. Raises StageFault."""
+        words = own(_CHECK, engines, self._competition.clock, game)
         output = self._submissions.place(submission, "check.txt")
         state = self._submissions.place(submission, "state")
         environment = own_environment() | {"XDG_STATE_HOME": str(state)}
@@ -182,13 +190,14 @@ class Stages:
             told = last_lines(files.enter_context(output.open("rb")), 20)
         shutil.rmtree(state, ignore_errors=True)
         output.unlink()
-        told = [each for each in told if not each.startswith(_PREPARING)]
-        lines = [for_author(each) for each in (*written, *told)]
-        self._submissions.log(submission, "\n".join(lines))
+        rows = [f"{game}, clock {self._competition.clock}:", *map(for_author, told)]
+        self._submissions.log(submission, "\n".join((*map(for_author, written), *rows)))
         if fault:
-            last = lines[-1].removeprefix("Error: ") if told else f"the check {fault}"
-            raise StageFault(_GIVEN.sub("", last).replace("the engine program ", "the program ", 1))
-        return submission
+            row, failed, reason = rows[-1].partition("FAILED: ")
+            reason = _GIVEN.sub("", reason).replace("the engine program ", "the program ", 1)
+            reason = reason if failed else f"the check {fault}"
+            where = (game, row.strip()) if len(self._competition.games) > 1 else (row.strip(),)
+            raise StageFault(f"{', '.join(where)}: {reason}")
 
     async def _unpacked(
         self, submission: Submission, archive: Path, name: str, target: str
@@ -262,7 +271,7 @@ def tournament_spec(
         sandbox = each.bot.sandbox(sandbox)
     return TournamentSpec(
         name=competition.title,
-        games=(competition.game,),
+        games=competition.games,
         format=competition.final.format,
         entrants=tuple(entrants),
         sandbox=sandbox,

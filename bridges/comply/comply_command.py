@@ -13,14 +13,16 @@ from pathlib import Path
 
 import click
 
-from playout import games
+from playout import games, players
+from playout.bridges.comply import player_checks
 from playout.bridges.comply.bot_process import BotCommand
 from playout.bridges.comply.private_server import PrivateServer
-from playout.bridges.comply.situations import OWN_ERRORS, SITUATIONS, Situation
+from playout.bridges.comply.situations import CLOCK, OWN_ERRORS, SITUATIONS, Situation
 from playout.bridges.comply.trial import ComplyTerms, Finding, SituationTrial
 from playout.commands import interrupts
 from playout.commands.options import FiniteRange
 from playout.commands.progress import doing
+from playout.games.core import spec
 
 #: The last lines of a transcript that are printed.
 _LINES = 14
@@ -79,6 +81,7 @@ Examples:
   playout-bridge comply connect_four "./my_bot --port {port}" --only ping --only "seat 2"
   playout-bridge comply tic_tac_toe "playout-player {game} random"
   playout-bridge comply nim "playout-player any random" --tournament
+  playout-bridge comply othello "engine(name=rhino)" --player
   playout-bridge comply --list          what happens in each situation
 
 In COMMAND, {host}, {port}, {game} and {name} are replaced; {name} is for a
@@ -99,6 +102,9 @@ def _list_situations(context: click.Context, _: click.Parameter, wanted: bool) -
         for each in SITUATIONS:
             click.echo(f"{each.name:{_WIDTH}}{each.about} The bot has to {each.duty}.")
         click.echo(f"{OWN_ERRORS:{_WIDTH}}In no situation the server refuses a message of the bot.")
+        click.echo("\nWith --player:")
+        for check in player_checks.CHECKS:
+            click.echo(f"{check.name:{_WIDTH}}{check.about} The player has to {check.duty}.")
         context.exit()
 
 
@@ -138,6 +144,12 @@ def _game(context: click.Context, _: click.Parameter, text: str) -> str:
     "--tournament", is_flag=True, help="Test the bot as an entrant of a tournament: it sends join."
 )
 @click.option(
+    "--player",
+    is_flag=True,
+    help="COMMAND is a player of playout-player, such as engine(name=NAME): test its matches only, "
+    "without a server.",
+)
+@click.option(
     "--patience-s",
     default=30.0,
     show_default=True,
@@ -158,6 +170,7 @@ def command(
     command: BotCommand,
     only: tuple[str, ...],
     tournament: bool,
+    player: bool,
     patience_s: float,
     transcripts: Path | None,
     seed: int,
@@ -167,12 +180,25 @@ def command(
     A proxy between the bot and a private server cuts the connection, repeats a move, or delays it.
     The referee plays the other side, at random.
     """
+    if player:
+        sys.exit(0 if _passes_as_player(" ".join(command.words), game) else 1)
     situations = [each for each in SITUATIONS if not only or each.name in only]
     terms = ComplyTerms(command, game, patience_s, tournament, seed)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with interrupts.with_text("Interrupted."):
         passed = asyncio.run(_test(terms, situations, transcripts))
     sys.exit(0 if passed else 1)
+
+
+def _passes_as_player(player: str, game: str) -> bool:
+    """Print the rows of a player; return whether it passes. Raises UsageError."""
+    try:
+        wanted = spec.parse(player)
+        players.find(wanted.name)
+    except games.SpecError as error:
+        raise click.UsageError(str(error)) from error
+    rules = games.load(game)
+    return player_checks.passes(lambda: players.load(wanted, rules), rules, CLOCK)
 
 
 async def _test(terms: ComplyTerms, situations: list[Situation], folder: Path | None) -> bool:

@@ -107,7 +107,7 @@ class LadderWorkers:
         any_bot = Entrant("bot", "", command="true", protocol="lines", sandbox=True)
         spec = TournamentSpec(
             name=competition.title,
-            games=(competition.game,),
+            games=competition.games,
             format=competition.final.format,
             entrants=(any_bot,),
             sandbox=competition.sandbox,

@@ -58,7 +58,7 @@ function showState(state) {
   at("rules").textContent =
     gettext(
       "%(game)s, clock %(clock)s. Bots speak %(protocols)s; at most %(submission_mb)s MiB, %(submissions_per_day)s submissions a day. %(queued)s in the queue.",
-      { ...state, protocols: listText(state.protocols) },
+      { ...state, game: listText(state.games), protocols: listText(state.protocols) },
     );
   at("hosts").textContent = state.build_hosts.length
     ? gettext("Builds reach %(hosts)s by a proxy.", { hosts: listText(state.build_hosts) })
@@ -73,20 +73,36 @@ function showState(state) {
   at("final").hidden = !state.final;
   pages = state.pages.startsWith(":") ? `${location.protocol}//${location.hostname}${state.pages}` : state.pages;
   at("last-matches").replaceChildren(...matchRows(state.matches));
-  at("standings").replaceChildren(
-    ...state.standings.map((each, place) => row(
+  showStandings(at("standings"), state.standings, state.house);
+  const games = Object.entries(state.of_games);
+  at("means").hidden = !games.length;
+  at("games").replaceChildren(...games.flatMap(([game, standings]) => {
+    const heading = document.createElement("h3");
+    heading.textContent = game;
+    const table = at("standings").closest("table").cloneNode(true);
+    table.tBodies[0].removeAttribute("id");
+    showStandings(table.tBodies[0], standings, state.house);
+    return [heading, table];
+  }));
+}
+
+function showStandings(body, standings, house) {
+  body.replaceChildren(
+    ...standings.map((each, place) => row(
       [
-        `${place + 1}`, nameOf(each, state.house), each.version, each.rating.toFixed(0),
-        each.error === null ? "" : each.error.toFixed(0), `${each.matches}`, `${each.won + each.tied / 2}`,
+        `${place + 1}`, nameOf(each, house), each.version, each.rating.toFixed(0),
+        each.error === null ? "" : each.error.toFixed(0), `${each.matches}`, `${each.points}`,
       ],
-      state.house.includes(each.name) ? "house" : each.retired ? "retired" : "",
+      house.includes(each.name) ? "house" : each.retired ? "retired" : "",
     )),
   );
 }
 
 function matchRows(matches) {
+  const games = new Set(matches.map((each) => each.game));
+  const named = ({ match, game }) => games.size > 1 ? `${match}, ${game}` : match;
   return matches.map((each) => row([
-    pages ? linkTo(`${pages}/matches/${each.match}`, each.match) : each.match, ...each.players,
+    pages ? linkTo(`${pages}/matches/${each.match}`, named(each)) : named(each), ...each.players,
     each.winner > 0 ? gettext("%(name)s won (%(reason)s)", { name: each.players[each.winner - 1], reason: told(each.reason) }) : told(each.reason),
     time(each.ended_at),
   ], ""));

@@ -12,6 +12,7 @@ import contextlib
 import functools
 import hashlib
 import importlib.util
+import os
 import re
 import shutil
 import sys
@@ -30,6 +31,8 @@ import platformdirs
 from numba.core.caching import UserProvidedCacheLocator
 
 _PACKAGE = __name__.partition(".")[0]
+#: The variable with another folder of all caches, from which this process copies what it needs.
+OTHER_CACHES = "PLAYOUT_COMPILED"
 #: Folders to which nothing was added for this long are removed.
 KEPT_S = 60 * 24 * 3600
 
@@ -56,6 +59,7 @@ def cached(function: FunctionType) -> Iterator[None]:
     folder = folder_of(function.__module__)
     config: Any = numba.config
     with _lock:
+        _fetch(folder)
         previous = config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES
         config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = str(folder), _LOCATORS
         try:
@@ -63,6 +67,14 @@ def cached(function: FunctionType) -> Iterator[None]:
                 yield
         finally:
             config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = previous
+
+
+def _fetch(folder: Path) -> None:
+    """Copy a folder that does not exist yet from OTHER_CACHES, if it is there."""
+    other = os.environ.get(OTHER_CACHES)
+    if other and not folder.exists():
+        with contextlib.suppress(OSError):
+            shutil.copytree(Path(other, folder.name), folder)
 
 
 def _announced(function: FunctionType, folder: Path) -> AbstractContextManager[object]:
@@ -95,7 +107,7 @@ _LOCATORS = f"{__name__}.FolderLocator,InTreeCacheLocator,UserWideCacheLocator"
 
 def folder_of(module: str) -> Path:
     """Return the folder of the compiled functions of a module, which need not exist yet."""
-    return _caches() / f"{module}-{_digest(module)}"
+    return caches() / f"{module}-{_digest(module)}"
 
 
 def platform() -> str:
@@ -105,7 +117,7 @@ def platform() -> str:
 
 
 @functools.cache
-def _caches() -> Path:
+def caches() -> Path:
     """Return the folder of all caches; removes those that were not used for KEPT_S."""
     caches = platformdirs.user_cache_path("playout") / "compiled"
     if caches.is_dir():

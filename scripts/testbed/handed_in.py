@@ -16,8 +16,11 @@ for line in sys.stdin:
     told = json.loads(line)
     print(told["legal_actions"][0], flush=True)
 """
-#: Answers the positions of the check, and then does this.
-LATER = FIRST.replace("    print(", '    if len(told["moves"]) > 1: {}\n    print(')
+#: Passes the check, whose moves have at most a second, and does this after its first move in a
+#: match with an increment of 2 s or more.
+LATER = FIRST.replace(
+    "    print(", '    if told["seconds"] > 1 and len(told["moves"]) > 1: {}\n    print('
+)
 PLAYER = '''\
 """Takes the first action."""
 from playout.players import Player, PlayResult
@@ -110,7 +113,8 @@ def bad() -> Iterator[tuple[str, HandedIn]]:
     for name, files, stage, reason in (
         ("no build", bot(**_BUILT) | {"bot.c": "int main(void) { retur"}, "build", "exit code 1"),
         ("crash at the start", bot("1 / 0"), "check", "division by zero"),
-        ("crash at move ten", bot(_MOVE_TEN), "matches", "code 7"),
+        ("crash at move ten", bot(_MOVE_TEN), "check", "^seat 1: .* code 7"),
+        ("crash in a match", bot(LATER.format("sys.exit(7)")), "matches", "code 7"),
         ("hangs", bot(LATER.format("import time; time.sleep(600)")), "matches", r"\(time\)"),
         ("output", bot(LATER.format("print('x' * 10**9)")), "matches", "resign|time"),
         ("path that leads out", {"../../x": "x"}, "unpack", "leads out of the folder"),

@@ -21,8 +21,8 @@ competition_options = combined(
         metavar="FILE",
         multiple=True,
         type=click.Path(path_type=Path, dir_okay=False),
-        help="A competition, as playout-competition new writes it; repeatable. The ladder of its "
-        "game is for its bots only, and other games have one only by --ladder.",
+        help="A competition, as playout-competition new writes it; repeatable. The ladders of "
+        "its games are for its bots only, and other games have one only by --ladder.",
     ),
     click.option(
         "--competition-http",
@@ -62,11 +62,12 @@ def with_competitions(
             competition = read(file)
         except CompetitionFileError as error:
             raise click.UsageError(str(error)) from error
-        if competition.game in clocks:
-            raise click.UsageError(f"{file}: another competition has the ladder of its game")
+        if taken := clocks.keys() & competition.games:
+            text = f"{file}: another competition has the ladder of {', '.join(sorted(taken))}"
+            raise click.UsageError(text)
         if competition.cluster:
             require_dask()
-        clocks[competition.game] = competition.clock
+        clocks |= dict.fromkeys(competition.games, competition.clock)
         reserved |= competition.names
     merged = {**(ladders or {}), **clocks}
     return {"ladders": merged, "closed_ladders": frozenset(clocks), "reserved": reserved}

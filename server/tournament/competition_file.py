@@ -1,4 +1,4 @@
-"""The file of a competition: its game, dates, limits and house bots, checked with line numbers."""
+"""The file of a competition: its games, dates, limits and house bots, checked with line numbers."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from playout.protocol.time_control import parse_time_control
 from playout.protocol.tournament_spec import PROGRAM_PROTOCOLS, SandboxSettings
 from playout.sandbox import settings
 from playout.server.tournament import formats
+from playout.server.tournament.spec_validation import MOST_GAMES
 
 #: What a bot speaks over its standard input and output; "python" is a class of Playout's `Player`.
 BOT_PROTOCOLS = ("python", *PROGRAM_PROTOCOLS)
@@ -83,7 +84,7 @@ class Competition:
 
     name: str
     title: str
-    game: str
+    games: tuple[str, ...]
     clock: str
     opens: float
     deadline: float
@@ -169,7 +170,7 @@ def _competition(table: TomlTable, path: Path) -> Competition:
     competition = Competition(
         name=path.stem,
         title=table.take("title", toml_table.visible(100), path.stem),
-        game=table.need("game", lambda value: str(toml_table.game(value)), ""),
+        games=_games(table),
         clock=table.take("clock", _clock, "10+1"),
         opens=opens.timestamp(),
         deadline=deadline.timestamp(),
@@ -197,6 +198,26 @@ def _competition(table: TomlTable, path: Path) -> Competition:
         if competition.is_house(each.team):
             table.fault(f"roster: {each.team!r} looks like a name of the house", "roster")
     return competition
+
+
+def _games(table: TomlTable) -> tuple[str, ...]:
+    """Return the games of `games`, or that of `game`."""
+    if "games" not in table:
+        return (table.need("game", _game, ""),)
+    if "game" in table:
+        table.fault("game: the games are in 'games': leave one of both out", "game")
+        table.take("game", _game, "")
+    found = tuple(table.elements("games", _game, ""))
+    if len(found) > MOST_GAMES:
+        table.fault(f"games: there may be at most {MOST_GAMES}", "games")
+    if twice := next((each for each in found if each and found.count(each) > 1), None):
+        table.fault(f"games: {twice} is listed twice", "games")
+    return found
+
+
+def _game(value: object) -> str:
+    """Return the canonical name of a game; raise ValueError for none."""
+    return str(toml_table.game(value))
 
 
 def _moment(value: object) -> datetime:

@@ -31,6 +31,7 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
     more = 'roster = "class.csv"\nbuild_hosts = ["pypi.org"]'
     http = ("--http", "127.0.0.1:0")
     cup = Cup(tmp_path, more=more, deadline=soon, options=http)
+    cup.with_games("nim", "tic_tac_toe")
     cup.account("Ada")
     cup.account("Tea", administrator=True)
     (tmp_path / "class.csv").write_text("account\nAda\n")
@@ -68,6 +69,11 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
         expect(page.locator("#log")).to_contain_text("<img src=x")
         assert page.evaluate("typeof hacked") == "undefined"
         expect(page.locator("#standings")).to_contain_text("Ada")
+        expect(page.get_by_text("The ratings are means")).to_be_visible()
+        for number, game in enumerate(("nim", "tic_tac_toe")):
+            expect(page.locator("#games h3").nth(number)).to_contain_text(game)
+            expect(page.locator("#games table").nth(number)).to_contain_text("Ada")
+        expect(page.locator("#rules")).to_contain_text("tic_tac_toe, clock 20+5")
         expect(page.locator("#last-matches")).to_contain_text("House")
         link = page.locator("#last-matches a").first.get_attribute("href")
         assert server.page
@@ -96,7 +102,7 @@ def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Pat
         stranger = chromium.new_page()
         stranger.goto(page.url)
         expect(stranger.locator("#versions tr")).to_have_count(2)
-        expect(stranger.locator("#plot > svg")).to_be_visible(timeout=PATIENCE_S * 1000)
+        expect(stranger.locator("#plot > svg").first).to_be_visible(timeout=PATIENCE_S * 1000)
         assert not stranger.get_by_role("heading", name="Submissions of Ada").is_visible()
         assert "onerror" not in stranger.content()
         stranger.close()

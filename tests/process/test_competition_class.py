@@ -17,7 +17,7 @@ from support.waiting import wait_until
 from testbed.handed_in import bad, good
 
 #: The bad bots of a class of ten; others are in the tests of competitions and of the sandbox.
-TEN = ("no build", "crash at the start", "crash at move ten", "hangs", "forks", "memory", "output")
+TEN = ("no build", "crash at the start", "crash in a match", "hangs", "forks", "memory", "output")
 
 
 def use_of(cup: Cup, number: int, match: str) -> MatchUse | None:
@@ -37,7 +37,7 @@ def test_a_class_hands_in_at_once(tmp_path: Path) -> None:
         tmp_path,
         more="cores = 0",  # a short clock, and programs that start at the same time
         game="connect_four",
-        clock="10+0.5",
+        clock="10+2",
         environment={"TMPDIR": str(temporary)},
     )
     works, fails = good(), {name: one for name, one in bad() if scale.slow or name in TEN}
@@ -69,8 +69,8 @@ def test_a_class_hands_in_at_once(tmp_path: Path) -> None:
             assert use.end == "the end of the match"
         shown = cup.ask("GET", f"submissions/{numbers['C']}", "C")[1]["uses"]
         assert shown[-1].keys() == {"match", "seat", "cpu_s", "memory_mb", "end"}
-        (match,) = set(re.findall("Match ([0-9a-f]+)", done["crash at move ten"]["log"]))
-        use = wait_until(lambda: use_of(cup, numbers["crash at move ten"], match))
+        (match,) = set(re.findall("Match ([0-9a-f]+)", done["crash in a match"]["log"]))
+        use = wait_until(lambda: use_of(cup, numbers["crash in a match"], match))
         assert use.cpu_s < 0.5
         assert "has exited with code 7" in use.end
 

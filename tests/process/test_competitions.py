@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import contextlib
 import http.client
+import json
 import os
 import re
 import resource
 import select
+import shlex
 import socket
 import subprocess
 import tempfile
@@ -17,10 +19,14 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from playout import games
+from playout.competition.bot_file import BotFile
 from playout.competition.submissions import Submissions
+from playout.games.core import compilation_cache
 from playout.sandbox import machine
 from playout.server.tournament.competition_file import read
 from support.commands import finish, run, start
@@ -105,6 +111,27 @@ def test_a_bot_is_accepted_and_plays_on_the_ladder(cup: Cup, tmp_path: Path) -> 
     assert versions[1] in output
 
 
+def test_a_class_has_the_compiled_rules_of_the_server(tmp_path: Path) -> None:
+    """It has a cache of its own, which is empty at first."""
+    game = games.load("othello")
+    legal = game.legal_actions(game.initial_state())
+    (tmp_path / "first.py").write_text(PLAYER)
+    command = BotFile("python", "first.py").entrant("Ada", "1", tmp_path).command
+    done = subprocess.run(
+        shlex.split(command or ""),
+        input=json.dumps({"game": "othello", "moves": [], "seconds": 1.0}),
+        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == f"{legal[0]}\n", done.stderr
+    theirs, own = compilation_cache.folder_of("playout.games.othello"), tmp_path / ".cache"
+    (copied,) = own.rglob(theirs.name)
+    assert {each.name for each in copied.iterdir()} <= {each.name for each in theirs.iterdir()}
+
+
 def test_a_command_builds_the_bot(cup: Cup) -> None:
     files = bot("", build="cp source.txt bot.py && chmod u+x bot.py") | {"source.txt": FIRST}
     done = cup.ended("Ada", cup.hand_in("Ada", files))
@@ -154,6 +181,7 @@ def test_a_bot_has_a_core_and_sees_nothing_of_the_server_and_of_others(cup: Cup)
         ({"a.py": PLAYER + PLAYER.replace("First", "Other")}, "check", "exactly one class"),
         ({"a.py": "print(3)"}, "check", "exactly one class of"),
         ({"a.py": "import this_is_missing"}, "check", "No module named 'this_is_missing'$"),
+        (bot(FIRST.replace("[0]", "[1 if told['player'] == 1 else 99]")), "check", "^seat 2: "),
         (bot(LATER.format("told['legal_actions'] = [-1]")), "matches", "resign"),
     ],
 )  # fmt: skip
@@ -201,22 +229,40 @@ def test_administrators_test_bots_which_play_nowhere(cup: Cup, tmp_path: Path) -
     assert len(cup.ask("GET", "teams/Staff%20test", "Tea")[1]["submissions"]) == 1
 
 
+def matches_of(name: str, standings: list[dict[str, Any]]) -> int:
+    """Return the matches of a name in some standings."""
+    return sum(int(each["matches"]) for each in standings if each["name"] == name)
+
+
 def test_only_members_and_staff_see_the_submissions_of_a_team(tmp_path: Path) -> None:
     (tmp_path / "class.csv").write_text("account,team\nAda,Reds\nBob,Reds\nCyd,\n")
-    cup = Cup(tmp_path, more='roster = "class.csv"')
+    both = ["nim", "tic_tac_toe"]
+    cup = Cup(tmp_path, more='roster = "class.csv"').with_games(*both)
     for name in ("Ada", "Bob", "Cyd"):
         cup.account(name)
     cup.account("Tea", administrator=True)
+    only_nim = FIRST.replace("[0]", "[0 if told['game'].startswith('nim') else 1 / 0]")
     with cup.running():
-        bad, good = (cup.hand_in("Ada", bot(*program)) for program in (("1 / 0",), ()))
+        bad, good = (cup.hand_in("Ada", bot(*program)) for program in ((only_nim,), ()))
         done = cup.ended("Bob", good)
-        wait_until(lambda: len(cup.ask("GET", "teams/Reds")[1]["matches"]) > 2, "rated matches")
+        assert len(done["matches"]) == 4
+        assert [done["log"].count(f"{game}, clock 20+5") for game in both] == [1, 1]
+        reason = cup.ask("GET", f"submissions/{bad}", "Ada")[1]["reason"]
+        assert re.match("tic_tac_toe, seat 1: .*division by zero", reason), reason
+
+        def rated() -> bool:
+            state = cup.ask("GET", "state")[1]
+            found = [matches_of("Reds", each) for each in state["of_games"].values()]
+            return len(found) == 2 and all(found) and matches_of("Reds", state["standings"]) >= 3
+
+        wait_until(rated, "rated matches of both games")
         for name, accounts in (("", None), ("Cyd", None), ("Bob", ["Ada", "Bob"]),
                                ("Tea", ["Ada", "Bob"])):  # fmt: skip
             status, told = cup.ask("GET", "teams/Reds", name)
             assert (status, told["accounts"]) == (200, accounts)
             assert [each["version"] for each in told["versions"]] == [done["version"]]
             assert "Reds" in told["matches"][0]["players"]
+            assert [f"<h3>{game}" in told["plot"] for game in both] == [True, True]
             if accounts:
                 assert [each["id"] for each in told["submissions"]] == [bad, good]
             else:
@@ -381,8 +427,7 @@ def test_the_operator_tries_a_submission_again_and_bans_a_team(cup: Cup) -> None
     wait_until(lambda: cup.ask("GET", f"submissions/{number}", "Ada")[1]["state"] == "accepted")
 
     def matches(name: str) -> int:
-        rows = cup.ask("GET", "state")[1]["standings"]
-        return sum(int(each["matches"]) for each in rows if each["name"] == name)
+        return matches_of(name, cup.ask("GET", "state")[1]["standings"])
 
     def wait_for_matches(name: str, count: int) -> int:
         """Wait for more matches of an account; return those that Ada has by then."""

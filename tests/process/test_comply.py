@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import itertools
 import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from playout import games
+from playout.bridges.comply import player_checks
 from playout.bridges.comply.bot_process import BotCommand
 from playout.bridges.comply.comply_command import BotReferee
 from playout.bridges.comply.private_server import PrivateServer
 from playout.bridges.comply.situations import OWN_ERRORS, SITUATIONS
 from playout.bridges.comply.trial import ComplyTerms, Finding
+from playout.games import State
+from playout.players.core.player import Limit, Player, PlayResult
 from support import scale
 from support.commands import finish, invoke, start
 from support.copying_popen import CopyingPopen
@@ -232,6 +239,65 @@ def test_garbage_and_talk_without_end_are_failures(
     assert told in finding.problem
 
 
+class FaultyPlayer(Player):
+    """Chooses the first legal action, or one that does not exist if it has a fault."""
+
+    def __init__(self, fault: str) -> None:
+        super().__init__(games.load("connect_four"))
+        self._fault = fault
+        self._first = -1
+
+    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
+        plies = len(states) - 1
+        self._first = plies if self._first < 0 else self._first
+        fails = {
+            "as first": states[-1][0] == 1,
+            "as second": states[-1][0] == 2,
+            "later": plies > 5,
+            "if it begins late": self._first > 1,
+        }
+        legal = self.game.legal_actions(states[-1])
+        return PlayResult(99 if fails.get(self._fault) else legal[0])
+
+
+@pytest.mark.parametrize(
+    ("fault", "passed", "told"),
+    [
+        ("none", 3, ""),
+        ("as first", 0, "seat 1 .*FAILED: its move 1, the action 99, is not legal"),
+        ("later", 0, "seat 1 .*FAILED: its move 4, the action 99"),
+        ("as second", 1, "seat 2 .*FAILED: its move 1, the action 99"),
+        ("if it begins late", 2, "resumed .*FAILED: its move 1"),
+    ],
+)
+def test_a_player_without_a_connection(
+    fault: str, passed: int, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rules = games.load("connect_four")
+    assert player_checks.passes(lambda: FaultyPlayer(fault), rules, "10+1") == (not told)
+    output = capsys.readouterr().out
+    assert (output.count("passed: "), output.count("FAILED: ")) == (passed, bool(told))
+    assert re.search(told, output)
+
+
+def test_a_player_loses_on_time(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each look at the clock takes a second, so that it has none left after its third move."""
+    slow = SimpleNamespace(monotonic=functools.partial(next, itertools.count()))
+    monkeypatch.setattr(player_checks, "time", slow)
+    rules = games.load("connect_four")
+    assert not player_checks.passes(lambda: FaultyPlayer("none"), rules, "2.5+0")
+    assert "its time was up at its move 3, after 1.0 s" in capsys.readouterr().out
+
+
+def test_a_player_by_name() -> None:
+    code, output = invoke("playout-bridge", "comply", "tic_tac_toe", "random", "--player")
+    assert (code, output.count("passed: ")) == (0, 3)
+    code, output = invoke("playout-bridge", "comply", "tic_tac_toe", "radnom", "--player")
+    assert (code, "did you mean 'random'" in output) == (2, True)
+
+
 def test_ctrl_c_ends_the_bot_and_the_server(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     program = (
@@ -265,6 +331,8 @@ def test_bad_usage_is_explained(arguments: list[str], told: str) -> None:
 
 
 def test_the_document_has_the_table_of_situations() -> None:
-    rows = [f"| `{each.name}` | {each.about} | {each.duty} |" for each in SITUATIONS]
-    assert "\n".join(rows) in DOCUMENT.read_text()
-    assert all(each.about in invoke("playout-bridge", "comply", "--list")[1] for each in SITUATIONS)
+    listed = invoke("playout-bridge", "comply", "--list")[1]
+    for table in (SITUATIONS, player_checks.CHECKS):
+        rows = [f"| `{each.name}` | {each.about} | {each.duty} |" for each in table]
+        assert "\n".join(rows) in DOCUMENT.read_text()
+        assert all(each.about in listed for each in table)

@@ -116,6 +116,12 @@ class Cup:
             self.file.write_text(text)
         self.database = f"sqlite:///{self.folder / 'playout.db'}"
 
+    def with_games(self, *games: str) -> Cup:
+        """Give it several games instead of its own, and return it."""
+        text = self.file.read_text().replace(f'game = "{self.game}"', f"games = {[*games]}")
+        self.file.write_text(text)
+        return self
+
     def account(self, name: str, *, administrator: bool = False) -> str:
         """Make an account, and return its token."""
         token = self.tokens[name] = secrets.token_hex(16)

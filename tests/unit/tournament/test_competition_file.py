@@ -34,6 +34,7 @@ def test_a_short_file(tmp_path: Path) -> None:
     assert found.deadline == datetime(2030, 1, 1, 10, tzinfo=UTC).timestamp()
     assert found.folder == tmp_path / "cup"
     assert found.final == Final()
+    assert [each.partition("(")[0] for each in found.games] == ["nim"]
     contestant = found.contestant("Ada")
     assert contestant
     assert contestant.team == "Ada"
@@ -75,6 +76,9 @@ def test_a_cluster(tmp_path: Path) -> None:
         ('"nim"', '"nimm"', "1: game: .*did you mean 'nim'"),
         ("2030-01-01T12:00:00+02:00", "2030-01-01", "2: deadline: must be a date and time with"),
         ("2030-01-01T12:00:00+02:00", '"soon"', "2: deadline: must be a date and time with"),
+        ('game = "nim"', "games = []", "1: games: must be a list of one or more"),
+        ('game = "nim"', 'games = ["nim", "nim"]', "1: games: nim.* is listed twice"),
+        ("game =", 'games = ["nim"]\ngame =', "2: game: the games are in 'games'"),
         ("deadline =", "opens = 2031-01-01T00:00:00Z\ndeadline =", "3: deadline must be after"),
         ("deadline =", 'clock = "none"\ndeadline =', "2: clock: must limit the time"),
         ("deadline =", "submission_mb = 0\ndeadline =", "2: submission_mb: must be a whole number"),

@@ -1,0 +1,142 @@
+"""Checks of a player without a connection: the rows of `comply --player`, and of competitions.
+
+    python -m playout.bridges.comply.player_checks ENGINES CLOCK GAME
+
+checks the program of a file `engines.toml`, in its sandbox if it has one. In the other situations
+of `comply`, a player behind `playout-player` cannot fail: they test the connection.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import click
+
+from playout import games, players
+from playout.commands.text import counted
+from playout.games import TIE, Game, SpecError, State
+from playout.games.core.spec import Spec
+from playout.players.core.player import Limit, Player, PlayerError, Resigned
+from playout.protocol.time_control import parse_time_control
+from playout.server.core.clock import Clock
+
+#: The limit of each move.
+_LIMIT_S = 1.0
+#: Seconds after which a match is not played to its end.
+_MATCH_S = 15.0
+
+
+@dataclass(frozen=True)
+class PlayerCheck:
+    """A match against random moves, with a new player, which is asked for at most `moves` moves.
+
+    It begins in the first position, or at this `share` of another match, and then with the player
+    to move.
+    """
+
+    name: str
+    about: str
+    duty: str
+    seat: int = 0
+    share: float = 0.0
+    moves: int = 10_000
+
+
+CHECKS = (
+    PlayerCheck("seat 1", "It moves first.", "play to the end, in time", seat=1),
+    PlayerCheck("seat 2", "It moves second.", "play to the end, in time", seat=2),
+    PlayerCheck(
+        "resumed",
+        "It is started when moves have been played, as after an opening or an interruption.",
+        "play two moves, in time",
+        share=0.7,
+        moves=2,
+    ),
+)
+_WIDTH = max(len(each.name) for each in CHECKS) + 2
+
+
+def main() -> int:
+    """Check a program; return the exit code."""
+    engines, clock, name = sys.argv[1:]
+    game, wanted = games.load(name), Spec("engine", {"name": "program", "file": engines})
+    return 0 if passes(lambda: players.load(wanted, game), game, clock) else 1
+
+
+def passes(make: Callable[[], Player], game: Game, clock: str) -> bool:
+    """Print a row for each check up to the first that fails; return whether none has failed."""
+    for check in CHECKS:
+        click.echo(f"{check.name:{_WIDTH}}", nl=False)
+        try:
+            click.echo(f"passed: {_seen(check, make, game, clock)}")
+        except (PlayerError, SpecError) as problem:
+            click.echo(f"FAILED: {problem}")
+            return False
+    return True
+
+
+def _seen(check: PlayerCheck, make: Callable[[], Player], game: Game, clock: str) -> str:
+    """Play the match of a check; return what was seen. Raises PlayerError, SpecError."""
+    player = make()
+    try:
+        return _played(check, player, game, clock)
+    finally:
+        player.close()
+
+
+def _played(check: PlayerCheck, player: Player, game: Game, clock: str) -> str:
+    chance = random.Random(1)
+    actions = _random_match(game, chance, check.share) if check.share else []
+    states = [game.initial_state()]
+    for action in actions:
+        states.append(game.next_state(states[-1], action))
+    seat = check.seat or game.current_player(states[-1])
+    control = parse_time_control(clock)
+    its_clock = Clock(control) if control else None
+    player.started(seat, "referee", states)
+    began, moves, longest_s = time.monotonic(), 0, 0.0
+    while not (winner := game.winner(states[-1])) and moves < check.moves:
+        asked = time.monotonic()
+        if game.current_player(states[-1]) != seat:
+            actions.append(_lasting(game, states[-1], chance))
+        elif asked - began > _MATCH_S:
+            break
+        else:
+            if its_clock:
+                its_clock.start(seat, asked)
+            try:
+                chosen = player.choose(tuple(states), Limit(_LIMIT_S, moves=tuple(actions)))
+            except Resigned:
+                return f"resigned after {moves} moves"
+            moves, now = moves + 1, time.monotonic()
+            longest_s = max(longest_s, now - asked)
+            if its_clock and not its_clock.stop(now):
+                raise PlayerError(f"its time was up at its move {moves}, after {now - asked:.1f} s")
+            if chosen.action not in game.legal_actions(states[-1]):
+                raise PlayerError(f"its move {moves}, the action {chosen.action}, is not legal")
+            actions.append(chosen.action)
+        states.append(game.next_state(states[-1], actions[-1]))
+    end = {0: "not played to the end", seat: "won", TIE: "tied"}.get(winner, "lost")
+    return f"{counted(moves, 'move')}, the longest {longest_s:.2f} s; {end}"
+
+
+def _random_match(game: Game, chance: random.Random, share: float) -> list[int]:
+    """Return the first moves of a random match: this share of it."""
+    actions: list[int] = []
+    state = game.initial_state()
+    while not game.winner(state):
+        actions.append(_lasting(game, state, chance))
+        state = game.next_state(state, actions[-1])
+    return actions[: round(share * len(actions))]
+
+
+def _lasting(game: Game, state: State, chance: random.Random) -> int:
+    """Return a random action, one after which the match goes on if there is one."""
+    actions = [*game.legal_actions(state)]
+    chance.shuffle(actions)
+    goes_on = (each for each in actions if not game.winner(game.next_state(state, each)))
+    return next(goes_on, actions[0])
