@@ -31,7 +31,7 @@ from playout.games.chessboard.squares import (
     source_of,
 )
 from playout.games.core.bits import count
-from playout.games.core.kernels import Board, Vector, helper, kernel
+from playout.games.core.kernels import Board, Vector, helper, insert, kernel
 from playout.games.core.random import Rng, draw
 
 #: Plies of a playout. From two on, a search does not take an evaluation for a proven win.
@@ -173,6 +173,7 @@ def heavy(board: Board, rng: Rng, trace: Vector) -> int:
 
 @kernel
 def forcing(board: Board, actions: Vector) -> int:
+    """Write captures and promotions to a queen that lose nothing, those that gain most first."""
     if board[1]:
         return 0
     moves = legal_moves(board)
@@ -181,7 +182,13 @@ def forcing(board: Board, actions: Vector) -> int:
     none = (NONE, NONE, NONE)
     rays, jumps = only(moves.rays, taken | promoted), only(moves.jumps, taken)
     found = Moves(rays, jumps, none, False, False, moves.in_check, moves.attacked)
-    n = how_many(found)
-    for pick in range(n):
-        actions[pick] = chosen(board, found, pick)
+    n = 0
+    for pick in range(how_many(found)):
+        action = chosen(board, found, pick)
+        gain = gain_of(board, moves, action)
+        if gain >= 0:
+            insert(actions, n, QUEEN_VALUE * 2 - gain << 16 | action)
+            n += 1
+    for place in range(n):
+        actions[place] &= 0xFFFF
     return n

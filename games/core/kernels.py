@@ -39,7 +39,7 @@ pieces are found by playing all moves.
 
 | kernel | does |
 | --- | --- |
-| `forcing(board, actions) -> n` | writes captures, promotions, threats to win, and few others |
+| `forcing(board, actions) -> n` | writes captures, promotions, threats to win, others; best first |
 
 What is learned of positions are weights for what is on the cells. A game whose cells say too little
 can add numbers of its own, such as the lead in space, from 0 to 63. They are LEVEL where no player

@@ -11,19 +11,21 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from playout.games.core.kernels import Board, compiled
+from playout.games.core.kernels import Board, compiled, inlined
 from playout.players.core.rules import board_key
 from playout.players.depth_first.quiescence import (
     CERTAIN,
     DEPTH,
     FORCES,
     KERNELS,
+    KILLERS,
     LAST,
     MARGIN,
     MOST,
     MOST_PLIES,
     NODES,
     NUMBER,
+    RANKS,
     ROOT,
     SEARCH,
     STOPPED,
@@ -42,23 +44,33 @@ from playout.players.evaluations.tables import TABLES, Tables
 _EXACT, _LOWER, _UPPER = range(3)
 #: Moves from this place on are reduced, in searches of at least so many plies.
 _LATE, _REDUCED_FROM = 3, 3
-#: [plies of a search, place of a move] the plies by which it is reduced, up to the last place.
+#: [whether a game names forcing moves, plies of a search, place of a move] plies by which the move
+#: is reduced, up to the last place. Where forcing moves come first, late moves are reduced more.
 _LAST_PLACE = 63
 _REDUCTIONS = np.array(
     [
         [
-            round(math.log(max(1, depth)) * math.log(1 + place) / 1.8)
-            if depth >= _REDUCED_FROM and place >= _LATE
-            else 0
-            for place in range(_LAST_PLACE + 1)
+            [
+                round(math.log(max(1, depth)) * math.log(1 + place) / divisor)
+                if depth >= _REDUCED_FROM and place >= _LATE
+                else 0
+                for place in range(_LAST_PLACE + 1)
+            ]
+            for depth in range(MOST_PLIES + 1)
         ]
-        for depth in range(MOST_PLIES + 1)
+        for divisor in (1.8, 1.2)
     ]
 )
-#: With at most so many plies left, a value above what is needed by a margin for each is enough.
-_JUDGED_TO = 6
+#: With at most so many plies left, a value above what is needed by a margin for each is enough, and
+#: late moves are left out of positions whose value is too low: with one ply left, from the fourth
+#: on.
+_JUDGED_TO, _LEFT_OUT = 6, 3
 #: A position with fewer actions is taken for one after a threat, such as a check.
 _FREE = 6
+#: Scores of forcing moves and of killers; those of others, by history, are lower.
+_FORCING, _KILLER = 1 << 26, 1 << 24
+#: The most that a cutoff adds to the history, and the share of the old that it then takes away.
+_MOST_ADDED, _SHARE = 400, 1024
 
 
 @compiled(types.int64(SEARCH, types.int64[::1]), allocates=False)
@@ -72,11 +84,51 @@ def reduction(
     search: PrincipalSearch, kernels: PrincipalKernels, ply: int, depth: int, place: int
 ) -> int:
     """Return the plies by which a move is reduced that was played: none if it is a threat."""
-    less = _REDUCTIONS[depth, min(place, _LAST_PLACE)]
+    less = _REDUCTIONS[search.state[FORCES], depth, min(place, _LAST_PLACE)]
     if less == 0 or search.state[FORCES] == 0:
         return less
     is_threat = kernels.legal(search.boards[ply + 1], search.actions[ply + 1]) < _FREE
     return 0 if is_threat else less
+
+
+@inlined
+def score_actions(
+    search: PrincipalSearch, kernels: PrincipalKernels, ply: int, n: int, move: int
+) -> None:
+    """Score actions: that of the table, forcing ones in their order, killers, others by history."""
+    board, ranks, scores = search.boards[ply], search.history[RANKS], search.scores[ply]
+    forcing, count = search.actions[ply + 1], 0
+    if search.state[FORCES] != 0:
+        count = kernels.forcing(board, forcing)
+    for rank in range(count):
+        ranks[forcing[rank]] = 2 * _FORCING - rank
+    for place in range(n):
+        action = search.actions[ply, place]
+        scores[place] = search.history[board[0], action]
+        if action == move:
+            scores[place] = MOST
+        elif ranks[action] != 0:
+            scores[place] = ranks[action]
+        elif action == search.history[KILLERS, ply]:
+            scores[place] = 2 * _KILLER
+        elif action == search.history[KILLERS + 1, ply]:
+            scores[place] = _KILLER
+    for rank in range(count):
+        ranks[forcing[rank]] = 0
+
+
+@inlined
+def record_cutoff(search: PrincipalSearch, ply: int, depth: int, place: int) -> None:
+    """Record that the action at a place was a cutoff, and those before it were not."""
+    actions, killers = search.actions[ply], search.history[KILLERS : KILLERS + 2, ply]
+    history = search.history[search.boards[ply, 0]]
+    more = min(depth * depth, _MOST_ADDED)
+    for each in range(place + 1):
+        old = history[actions[each]]
+        sign = 1 if each == place else -1
+        history[actions[each]] += sign * 16 * more - old * more // _SHARE
+    if actions[place] != killers[0]:
+        killers[0], killers[1] = actions[place], killers[0]
 
 
 @compiled(types.int64(SEARCH, KERNELS, TABLES, *[types.int64] * 4), allocates=False)
@@ -114,21 +166,25 @@ def value_of(
         )
         if ply > 0 and about >> 2 >= depth and holds:
             return value
-    n = kernels.legal(board, search.actions[ply])
-    if ply > 0 and depth <= _JUDGED_TO and n >= _FREE and beta - alpha == 1 and abs(beta) < CERTAIN:
+    n = late = kernels.legal(board, search.actions[ply])
+    is_judged = state[MARGIN] < MOST and ply > 0 and depth <= _JUDGED_TO and n >= _FREE
+    if is_judged and beta - alpha == 1 and abs(beta) < CERTAIN:
         # Reverse futility pruning: a few plies can hardly make it bad.
         still = evaluate(search, kernels, tables, ply)
         if still - depth * state[MARGIN] >= beta:
             return still
+        # Late move pruning: quiet moves that are good nowhere else can hardly raise a low value.
+        if still <= alpha and state[FORCES] != 0:
+            late = _LEFT_OUT + depth * depth
     further = depth - 1
     if n == 1 or (n < _FREE and state[FORCES] != 0 and depth > 2 and ply < 2 * state[DEPTH]):
         further = depth  # what answers a threat takes no depth
-    for place in range(n):
-        action = search.actions[ply, place]
-        search.scores[ply, place] = MOST if action == move else search.history[board[0], action]
+    score_actions(search, kernels, ply, n, move)
     lowest, best, best_action = alpha, -MOST, -1
     for place in range(n):
         bring_best_first(search, ply, place, n)
+        if place >= late and best > -CERTAIN and search.scores[ply, place] < _FORCING:
+            break  # the others are not forcing either
         action = search.actions[ply, place]
         play_on(search, kernels, ply, action)
         sign = 1 if search.boards[ply + 1, 0] == board[0] else -1
@@ -147,7 +203,7 @@ def value_of(
             best, best_action = value, action
         alpha = max(alpha, value)
         if alpha >= beta:
-            search.history[board[0], action] += depth * depth
+            record_cutoff(search, ply, depth, place)
             break
     kind = _UPPER if best <= lowest else _LOWER if best >= beta else _EXACT
     about = depth << 2 | kind
@@ -210,10 +266,11 @@ def search_root(
 
 
 def start(search: PrincipalSearch, board: Any, number: int) -> None:
-    """Set the root, and forget the history; the table keeps what has the same number."""
+    """Set the root, and forget history and killers; the table keeps what has the same number."""
     search.boards[0][:] = board
     search.line.phases[0] = -1
     search.history[:] = 0
+    search.history[KILLERS:] = -1
     search.state[:NUMBER] = 0
     search.state[LAST] = 1 << 62
     search.state[NUMBER] = number

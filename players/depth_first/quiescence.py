@@ -33,8 +33,8 @@ from playout.players.evaluations.tables import (
 SCALE, CERTAIN, WON = 5_000, 100_000, 1_000_000
 #: Beyond all values.
 MOST = 1 << 30
-#: The row of the history for the root.
-ROOT = 0
+#: Rows of the history: for the root, working memory, and the first of two by plies.
+ROOT, RANKS, KILLERS = 0, 3, 4
 #: Plies of the stack: of a search, and of the forcing moves after it. Where a player may do without
 #: them, their number grows with each ply, so that there are fewer plies.
 MOST_PLIES, _FORCED_PLIES, _FREE_PLIES = 80, 24, 8
@@ -72,7 +72,8 @@ class PrincipalSearch(NamedTuple):
     actions: Ints  # [ply, place] legal actions
     scores: Ints  # [ply, place] the greatest is searched next
     line: Line  # the evaluations of the boards
-    history: Ints  # [player, action] cutoffs, weighted by depth; [ROOT, action] nodes below it
+    history: Ints  # [player, action] how often it was a cutoff; [ROOT, action] nodes below it;
+    # [RANKS, action] working memory of zeros; [KILLERS + n, ply] actions that were cutoffs last
     table: Ints  # [row, field]: key, mixed with the others; depth * 4 + kind; value; action
     state: Ints  # [field], see above
 
@@ -99,7 +100,7 @@ def new_search(game: KernelGame, tables: Tables, table: Ints) -> PrincipalSearch
         np.zeros((plies, game.num_actions), dtype=np.int64),
         np.zeros((plies, game.num_actions), dtype=np.int64),
         new_line(tables, game.observed_words, plies),
-        np.zeros((3, game.num_actions), dtype=np.int64),
+        np.zeros((KILLERS + 2, max(plies, game.num_actions)), dtype=np.int64),
         table,
         state,
     )
@@ -210,10 +211,12 @@ def forced_value(
             else:
                 worth = evaluate(search, kernels, tables, ply + 1)
             same = search.boards[ply + 1, 0] == search.boards[ply, 0]
-            search.scores[ply, place] = worth if same else -worth
+            search.scores[ply, place] = MOST if same else -worth
     for place in range(n):
         if known:
             bring_best_first(search, ply, place, n)
+            if search.scores[ply, place] <= alpha and not forced:
+                return max(best, search.scores[ply, place])  # the opponent can stop after it
         play_on(search, kernels, ply, search.actions[ply, place])
         child = search.boards[ply + 1]
         if not known and child[1] == 0 and child[0] != search.boards[ply, 0]:

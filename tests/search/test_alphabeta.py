@@ -441,31 +441,44 @@ def test_groups_of_one_shape_share_their_weights_on_a_large_board() -> None:
     assert len({*map(int, tables.offsets)}) < len(tables.groups) / 10
 
 
-def test_forcing_moves_of_chess_are_captures_and_queens() -> None:
+def test_forcing_moves_of_chess_gain_or_preserve_material_the_best_first() -> None:
     game = games.load("chess")
     assert isinstance(game, KernelGame)
     assert game.kernels.forcing
-    actions = np.zeros(game.num_actions, dtype=np.int64)
-    wanted = others = 0
+    worths = {chess.PAWN: 1, chess.KING: 1, chess.ROOK: 5, chess.QUEEN: 9}
+    wanted = losing = 0
     draw, state, judge = random.Random(8), game.initial_state(), chess.Board()
+
+    def gain(move: chess.Move) -> int:
+        """Return the gain of a capture or promotion, if its piece is lost where it is attacked."""
+        captured, piece = judge.piece_type_at(move.to_square), judge.piece_type_at(move.from_square)
+        worth = worths.get(piece or chess.KING, 3)
+        more = worths.get(captured, 3) if captured else 0
+        if move.promotion:
+            worth = worths[chess.QUEEN]
+            more += worth - 1
+        return more - worth * judge.is_attacked_by(not judge.turn, move.to_square)
+
     for _ in range(400):
-        n = game.kernels.forcing(game.board(state), actions)
-        forcing, legal = set(actions[:n].tolist()), game.legal_actions(state)
-        assert forcing <= set(legal)
+        forcing, legal = written(game, game.kernels.forcing, state), game.legal_actions(state)
         moves = {each: chess.Move.from_uci(uci_name(state, each)) for each in legal}
-        for action, move in moves.items():
-            if judge.is_capture(move) if move.promotion is None else move.promotion == chess.QUEEN:
-                assert action in forcing
-                wanted += 1
-            else:
-                others += action in forcing
+        gains = {
+            action: gain(move)
+            for action, move in moves.items()
+            if move.promotion == chess.QUEEN or (judge.is_capture(move) and not move.promotion)
+        }
+        assert sorted(forcing) == [action for action in sorted(gains) if gains[action] >= 0]
+        found = [gains[action] for action in forcing]
+        assert found == sorted(found, reverse=True)
+        wanted += len(forcing)
+        losing += len(gains) - len(forcing)
         action = draw.choice(legal)
         judge.push(moves[action])
         state = game.next_state(state, action)
         if game.winner(state):
             state, judge = game.initial_state(), chess.Board()
     assert wanted > 100
-    assert others < wanted / 10
+    assert losing > 100
 
 
 def test_earlier_positions_do_not_count_in_the_table() -> None:
