@@ -14,6 +14,7 @@ from numba import types
 from playout.games.core.kernels import Board, compiled, inlined
 from playout.players.core.rules import board_key
 from playout.players.depth_first.quiescence import (
+    CAPTURES,
     CERTAIN,
     DEPTH,
     FORCES,
@@ -44,8 +45,8 @@ from playout.players.evaluations.tables import TABLES, Tables
 _EXACT, _LOWER, _UPPER = range(3)
 #: Moves from this place on are reduced, in searches of at least so many plies.
 _LATE, _REDUCED_FROM = 3, 3
-#: [whether a game names forcing moves, plies of a search, place of a move] plies by which the move
-#: is reduced, up to the last place. Where forcing moves come first, late moves are reduced more.
+#: [whether a game names captures as forcing, plies of a search, place of a move] plies by which the
+#: move is reduced, up to the last place. Where captures come first, late moves are reduced more.
 _LAST_PLACE = 63
 _REDUCTIONS = np.array(
     [
@@ -84,7 +85,7 @@ def reduction(
     search: PrincipalSearch, kernels: PrincipalKernels, ply: int, depth: int, place: int
 ) -> int:
     """Return the plies by which a move is reduced that was played: none if it is a threat."""
-    less = _REDUCTIONS[search.state[FORCES], depth, min(place, _LAST_PLACE)]
+    less = _REDUCTIONS[search.state[CAPTURES], depth, min(place, _LAST_PLACE)]
     if less == 0 or search.state[FORCES] == 0:
         return less
     is_threat = kernels.legal(search.boards[ply + 1], search.actions[ply + 1]) < _FREE
@@ -174,7 +175,7 @@ def value_of(
         if still - depth * state[MARGIN] >= beta:
             return still
         # Late move pruning: quiet moves that are good nowhere else can hardly raise a low value.
-        if still <= alpha and state[FORCES] != 0:
+        if still <= alpha and state[CAPTURES] != 0:
             late = _LEFT_OUT + depth * depth
     further = depth - 1
     if n == 1 or (n < _FREE and state[FORCES] != 0 and depth > 2 and ply < 2 * state[DEPTH]):

@@ -22,6 +22,7 @@ from playout.players.evaluations.lines import LINE, Line, new_line, set_first, s
 from playout.players.evaluations.tables import (
     ALWAYS,
     NEVER,
+    SOMETIMES,
     TABLES,
     Ints,
     Tables,
@@ -40,9 +41,9 @@ ROOT, RANKS, KILLERS = 0, 3, 4
 MOST_PLIES, _FORCED_PLIES, _FREE_PLIES = 80, 24, 8
 # The fields of the state: nodes so far, the number of nodes to stop at, whether it was stopped, the
 # greatest ply, the number of the search, the words of a board that are the position, whether the
-# game has a kernel `forcing`, how much a value may change with each ply, and the depth of the
-# search.
-NODES, LAST, STOPPED, DEEPEST, NUMBER, WORDS, FORCES, MARGIN, DEPTH = range(9)
+# game has a kernel `forcing`, whether that names captures, how much a value may change with each
+# ply, and the depth of the search.
+NODES, LAST, STOPPED, DEEPEST, NUMBER, WORDS, FORCES, CAPTURES, MARGIN, DEPTH = range(10)
 
 
 class PrincipalKernels(NamedTuple):
@@ -90,9 +91,10 @@ def new_table(rows: int) -> Ints:
 def new_search(game: KernelGame, tables: Tables, table: Ints) -> PrincipalSearch:
     """Return a search; several of them, each in a thread, can share a table."""
     plies = MOST_PLIES + _FORCED_PLIES + 2
-    state = np.zeros(9, dtype=np.int64)
+    state = np.zeros(10, dtype=np.int64)
     state[LAST] = 1 << 62
     state[WORDS], state[FORCES] = game.position_words, game.kernels.forcing is not None
+    state[CAPTURES] = state[FORCES] and tables.numbers[3] == SOMETIMES
     # Where moves must remove pieces, the value before them says little.
     state[MARGIN] = MOST if tables.numbers[3] == ALWAYS else SCALE // 5
     return PrincipalSearch(
