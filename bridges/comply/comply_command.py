@@ -12,6 +12,7 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from playout import games, players
 from playout.bridges.comply import player_checks
@@ -165,7 +166,10 @@ def _game(context: click.Context, _: click.Parameter, text: str) -> str:
 @click.option(
     "--seed", default=1, show_default=True, type=int, help="Seed of the referee's random moves."
 )
+@click.pass_context
 def command(
+    context: click.Context,
+    /,
     game: str,
     command: BotCommand,
     only: tuple[str, ...],
@@ -180,13 +184,17 @@ def command(
     A proxy between the bot and a private server cuts the connection, repeats a move, or delays it.
     The referee plays the other side, at random.
     """
-    if player:
-        sys.exit(0 if _passes_as_player(" ".join(command.words), game) else 1)
+    for option in ("only", "tournament", "patience_s", "transcripts", "seed"):
+        if player and context.get_parameter_source(option) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"--{option.replace('_', '-')} has no use with --player")
     situations = [each for each in SITUATIONS if not only or each.name in only]
     terms = ComplyTerms(command, game, patience_s, tournament, seed)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with interrupts.with_text("Interrupted."):
-        passed = asyncio.run(_test(terms, situations, transcripts))
+        if player:
+            passed = _passes_as_player(" ".join(command.words), game)
+        else:
+            passed = asyncio.run(_test(terms, situations, transcripts))
     sys.exit(0 if passed else 1)
 
 

@@ -90,10 +90,7 @@ def _seen(check: PlayerCheck, make: Callable[[], Player], game: Game, clock: str
 
 def _played(check: PlayerCheck, player: Player, game: Game, clock: str) -> str:
     chance = random.Random(1)
-    actions = _random_match(game, chance, check.share) if check.share else []
-    states = [game.initial_state()]
-    for action in actions:
-        states.append(game.next_state(states[-1], action))
+    states, actions = _random_match(game, chance, check.share)
     seat = check.seat or game.current_player(states[-1])
     control = parse_time_control(clock)
     its_clock = Clock(control) if control else None
@@ -124,14 +121,14 @@ def _played(check: PlayerCheck, player: Player, game: Game, clock: str) -> str:
     return f"{counted(moves, 'move')}, the longest {longest_s:.2f} s; {end}"
 
 
-def _random_match(game: Game, chance: random.Random, share: float) -> list[int]:
-    """Return the first moves of a random match: this share of it."""
-    actions: list[int] = []
-    state = game.initial_state()
-    while not game.winner(state):
-        actions.append(_lasting(game, state, chance))
-        state = game.next_state(state, actions[-1])
-    return actions[: round(share * len(actions))]
+def _random_match(game: Game, chance: random.Random, share: float) -> tuple[list[State], list[int]]:
+    """Return this share of a random match: its states, the first one included, and its moves."""
+    states, actions = [game.initial_state()], list[int]()
+    while share and not game.winner(states[-1]):
+        actions.append(_lasting(game, states[-1], chance))
+        states.append(game.next_state(states[-1], actions[-1]))
+    moves = round(share * len(actions))
+    return states[: moves + 1], actions[:moves]
 
 
 def _lasting(game: Game, state: State, chance: random.Random) -> int:

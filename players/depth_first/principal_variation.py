@@ -68,7 +68,8 @@ _REDUCTIONS = np.array(
 _JUDGED_TO, _LEFT_OUT = 6, 3
 #: A position with fewer actions is taken for one after a threat, such as a check.
 _FREE = 6
-#: Scores of forcing moves and of killers; those of others, by history, are lower.
+#: Forcing moves score more than the first number, killers at least the second; the history gives
+#: other moves less than that.
 _FORCING, _KILLER = 1 << 26, 1 << 24
 #: The most that a cutoff adds to the history, and the share of the old that it then takes away.
 _MOST_ADDED, _SHARE = 400, 1024

@@ -296,6 +296,9 @@ def test_a_player_by_name() -> None:
     assert (code, output.count("passed: ")) == (0, 3)
     code, output = invoke("playout-bridge", "comply", "tic_tac_toe", "radnom", "--player")
     assert (code, "did you mean 'random'" in output) == (2, True)
+    options = ("--player", "--only", "seat 1")
+    code, output = invoke("playout-bridge", "comply", "tic_tac_toe", "random", *options)
+    assert (code, "--only has no use with --player" in output) == (2, True)
 
 
 def test_ctrl_c_ends_the_bot_and_the_server(tmp_path: Path) -> None:
