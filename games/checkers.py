@@ -14,6 +14,7 @@ import numpy as np
 
 from playout.games import Board, BoardView, KernelGame, Kernels, State, Vector, helper, kernel
 from playout.games.core.bits import count, lowest, without_lowest, write_owners
+from playout.games.core.kernels import LEVEL, bounded
 from playout.games.core.random import GAMMA, Rng, below
 from playout.games.core.view import owners
 
@@ -163,6 +164,61 @@ def write(board: Board, state: Vector) -> None:
     state[3 + CELLS] = board[_QUIET]
 
 
+@helper
+def nearness(kings: int, pieces: int) -> int:
+    """Return how near kings are to some pieces: 6 for a king beside one, 5 for one step more."""
+    found, around = 0, pieces
+    for each in range(6, 0, -1):
+        around |= (around << 9 | around << 7 | around >> 9 | around >> 7) & _DARK
+        found += each * count(kings & around)
+        kings &= ~around
+    return found
+
+
+@helper
+def lead_in_moves(first: int, second: int, kings: int) -> int:
+    """Return by how many steps to empty cells player 1 is ahead."""
+    empty = _DARK & ~(first | second)
+    lead = count(first & empty << 9) + count(first & empty << 7)
+    lead += count(first & kings & empty >> 9) + count(first & kings & empty >> 7)
+    lead -= count(second & empty >> 9) + count(second & empty >> 7)
+    return lead - count(second & kings & empty << 9) - count(second & kings & empty << 7)
+
+
+@helper
+def lead_in_free_men(first: int, second: int, kings: int) -> int:
+    """Return the lead of player 1 in men that no piece can stop; they count more near the end."""
+    before, before_2 = second, first
+    for _ in range(SIDE - 1):
+        before |= (before << 9 | before << 7) & _DARK
+        before_2 |= (before_2 >> 9 | before_2 >> 7) & _DARK
+    men, men_2 = first & ~(kings | before), second & ~(kings | before_2)
+    lead = count(men) - count(men_2)
+    for cells in range(2 * SIDE, CELLS, 2 * SIDE):
+        lead += count(men & (1 << cells) - 1) - count(men_2 >> CELLS - cells)
+    return lead
+
+
+@kernel
+def observe(board: Board, observed: Vector) -> None:
+    """Write the state and numbers: in what player 1 is ahead.
+
+    A lead in pieces counts more if there are fewer of them, and less the nearer a tie is, which the
+    third number tells once more. The second is how near the leader's kings are to other pieces.
+    """
+    end, first, second, kings = len(observed) - 5, board[2], board[3], board[_KINGS]
+    write(board, observed[:end])
+    one, two = 2 * count(first) + count(first & kings), 2 * count(second) + count(second & kings)
+    leader, other, sign = (first, second, 1) if one > two else (second, first, -1)
+    lead, left = abs(one - two), QUIET_PLIES - board[_QUIET]
+    near = nearness(leader & kings, other) if lead else 0
+    observed[end] = bounded(sign * (lead * (LEVEL - 1) * left // ((one + two) * QUIET_PLIES)))
+    observed[end + 1] = bounded(sign * near)
+    observed[end + 2] = bounded(sign * (lead * board[_QUIET] // 16))
+    observed[end + 3] = bounded(lead_in_moves(first, second, kings))
+    observed[end + 4] = bounded(lead_in_free_men(first, second, kings))
+
+
 @kernel
 def read(state: Vector, board: Board) -> None:
     board[:2] = state[:2]
@@ -202,7 +258,15 @@ class Checkers(KernelGame):
 
     material: ClassVar = {"man": 1, "king": 1.5}
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(start, legal, play, playout, write, read, observe=observe)
+    features = (0.06, 0.01, -0.03, 0.01, 0.03)
+    shapes = (
+        ((0, 0), (1, 1), (2, 2), (3, 3), (4, 4)),
+        ((0, 4), (1, 3), (2, 2), (3, 1), (4, 0)),
+        tuple((0, column) for column in range(SIDE)),
+        tuple((row, column) for row in range(2) for column in range(5)),
+    )
+    exchange = "turned"
 
     def __init__(self) -> None:
         actions = CELLS * DIRECTIONS * 2

@@ -28,7 +28,7 @@ from playout.games.chessboard.squares import (
     STRAIGHT,
 )
 from playout.games.core.bits import count
-from playout.games.core.kernels import LEVEL, Board, Vector, helper, kernel
+from playout.games.core.kernels import Board, Vector, bounded, helper, kernel
 
 #: What a lead of one counts when learning begins, in round numbers that follow from a regression of
 #: values by another program; a pawn counts 0.15.
@@ -96,12 +96,6 @@ def progress(pawns: Squares, others: Squares) -> int:
     passed = pawns & ~(below(others | beside(others)) >> _8)
     far = count(passed) + count(passed & _FROM_4) + count(passed & _FROM_5)
     return far + 2 * count(passed & _FROM_6) + 3 * count(passed & _FROM_7)
-
-
-@helper
-def bounded(lead: int) -> int:
-    """Return the number for a lead."""
-    return LEVEL + min(max(-LEVEL + 1, lead), LEVEL - 1)
 
 
 @helper

@@ -191,6 +191,12 @@ def at(board: NDArray[Any], index: int) -> int:
 
 
 @helper
+def bounded(lead: int) -> int:
+    """Return the number that `observe` writes for a lead of player 1."""
+    return LEVEL + min(max(-LEVEL + 1, lead), LEVEL - 1)
+
+
+@helper
 def outcome_of(lead: int) -> int:
     """Return the outcome of a finished game in which player 1 is ahead by `lead`."""
     return -1 if lead == 0 else 1 if lead > 0 else 2

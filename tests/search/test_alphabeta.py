@@ -257,6 +257,9 @@ def require_opposite(game: KernelGame) -> None:
             castling, passed, *earlier = rest
             other_passed = passed ^ 56 if passed >= 0 else passed
             rest = (castling >> 2 | (castling & 3) << 2, other_passed, *earlier)
+        if str(game) == "checkers":  # the piece that must jump again
+            jumper, quiet = rest
+            rest = (63 - jumper if jumper >= 0 else jumper, quiet)
         cells = other[2 : len(tables.cells) + 2].tolist()
         return (int(other[0]), 3 - winner if winner > 0 else winner, *cells, *rest)
 

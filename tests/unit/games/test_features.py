@@ -1,15 +1,16 @@
-"""The numbers of a position of chess, counted piece by piece with python-chess."""
+"""The numbers of a position: of chess with python-chess, of checkers and kalah by their rules."""
 
 from __future__ import annotations
 
 import functools
 import operator
 import random
+from collections.abc import Iterator
 
 import chess
 
 from playout import games
-from playout.games import KernelGame
+from playout.games import KernelGame, State
 from playout.games.chessboard.features import WORTHS
 from playout.games.chessboard.notation import uci_name
 from playout.games.core.kernels import LEVEL
@@ -94,3 +95,91 @@ def counted(board: chess.Board, side: chess.Color) -> list[int]:
             for each in board.pieces(chess.ROOK, side)
         ),
     ]
+
+
+def test_numbers_of_checkers_are_leads_that_can_be_counted() -> None:
+    game, seen = kernel_game("checkers"), set()
+    for state in random_states(game, 600):
+        cells, quiet = state[2:66], state[67]
+        men = [[at for at, piece in enumerate(cells) if piece == side] for side in (1, 2)]
+        kings = [[at for at, piece in enumerate(cells) if piece == side] for side in (3, 4)]
+        one, two = (2 * len(men[side]) + 3 * len(kings[side]) for side in (0, 1))
+        sign, lead = (1 if one > two else -1), abs(one - two)
+        near = free = moves = 0
+        for side, worth, forward in ((0, 1, -1), (1, -1, 1)):
+            other = men[1 - side] + kings[1 - side]
+            if one != two and side == (one < two):
+                nearest = [min(distance(each, at) for at in other) for each in kings[side]]
+                near = sum(max(0, 7 - each) for each in nearest)
+            for each in men[side]:
+                row, column = divmod(each, 8)
+                if not any(
+                    (at // 8 - row) * forward >= abs(at % 8 - column) and at // 8 != row
+                    for at in other
+                ):
+                    to_go = row if side == 0 else 7 - row
+                    free += worth * (1 + (to_go < 6) + (to_go < 4) + (to_go < 2))
+            for each in men[side] + kings[side]:
+                ahead = (1, -1) if each in kings[side] else (forward,)
+                moves += worth * sum(
+                    0 <= each // 8 + down < 8
+                    and 0 <= each % 8 + across < 8
+                    and cells[each + 8 * down + across] == 0
+                    for down in ahead
+                    for across in (1, -1)
+                )
+        share = sign * (lead * 31 * (40 - quiet) // (40 * (one + two)))
+        wanted = [share, sign * min(near, 31), sign * min(lead * quiet // 16, 31), moves, free]
+        assert (game.observed(state)[-5:] - LEVEL).tolist() == wanted
+        seen |= set(enumerate(wanted))
+    assert len(seen) > 60
+
+
+def distance(one: int, other: int) -> int:
+    """Return the moves of a king between two cells, if no piece is in the way."""
+    return max(abs(one // 8 - other // 8), abs(one % 8 - other % 8))
+
+
+def test_numbers_of_kalah_are_leads_and_what_moves_reach() -> None:
+    game, seen = kernel_game("kalah"), set()
+    for state in random_states(game, 400):
+        mover, sign = state[0], 3 - 2 * state[0]
+        stores, pits = state[9] - state[2], sum(state[3:9]) - sum(state[10:16])
+        found = [reached(game, (player, *state[1:])) for player in (mover, 3 - mover)]
+        (again, most), (again_2, most_2) = found
+        wanted = [stores, pits, sign * again, -sign * again_2, sign * most, -sign * most_2]
+        bounds = [max(-31, min(31, each)) for each in wanted]
+        assert (game.observed(state)[-6:] - LEVEL).tolist() == bounds
+        seen |= set(enumerate(bounds))
+    assert len(seen) > 60
+
+
+def reached(game: KernelGame, state: State) -> tuple[int, int]:
+    """Return how many moves end in the store, and the most seeds that a move captures."""
+    own = 1 if state[0] == 1 else 8
+    again = most = 0
+    for action in game.legal_actions(state):
+        seeds = state[2 + action]
+        pit = action - own
+        last = (pit + seeds) % 13
+        again += last == 6
+        if last < 6 and (seeds == 13 or (seeds < 13 and state[2 + own + last] == 0)):
+            opposite = state[2 + 14 - own - last] + (pit + seeds >= 13)
+            most = max(most, opposite)
+    return again, most
+
+
+def kernel_game(name: str) -> KernelGame:
+    game = games.load(name)
+    assert isinstance(game, KernelGame)
+    return game
+
+
+def random_states(game: KernelGame, n: int) -> Iterator[State]:
+    """Yield positions of random matches, none of them finished."""
+    draw, state = random.Random(3), game.initial_state()
+    for _ in range(n):
+        yield state
+        state = game.next_state(state, draw.choice(game.legal_actions(state)))
+        if not game.legal_actions(state):
+            state = game.initial_state()
