@@ -6,14 +6,20 @@ imported when the first of these games is loaded.
 
 from __future__ import annotations
 
+import functools
+import random
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
 
 from playout.games.core import spec
 from playout.games.core.game import TIE, State, checked
 from playout.games.core.history_game import MOST_PLIES, HistoryGame
+from playout.games.core.kernels import Vector
 from playout.games.core.view import BoardView
 
 if TYPE_CHECKING:
@@ -106,6 +112,10 @@ class OpenSpiel(HistoryGame["pyspiel.State"]):
         self.defaults = self.peer.get_type().parameter_specification
         self._first_mover = self.peer.new_initial_state().current_player()
         actions, plies = self.peer.num_distinct_actions(), self.peer.max_game_length()
+        shape = self.peer.observation_tensor_shape()
+        #: [planes, rows, columns] of what OpenSpiel shows nets; other games have no board.
+        self._planes = shape if len(shape) == 3 else None
+        self.observed_board = (shape[1], shape[2]) if self._planes else None
         # OpenSpiel does not count the swap: hex on a full board has one ply more than cells.
         super().__init__(actions=actions, plies=plies + swap)
 
@@ -129,6 +139,33 @@ class OpenSpiel(HistoryGame["pyspiel.State"]):
         points = position.returns()
         first, second = points[self._first_mover], points[1 - self._first_mover]
         return TIE if first == second else 1 if first > second else 2
+
+    def observed(self, state: State) -> Vector:
+        """Return the player to move, the outcome, and for each cell the first plane that is set.
+
+        The plane of empty cells is 0. Raises SpecError if OpenSpiel shows nets no board.
+        """
+        cells = self._set_planes(self.position(state))
+        empty = self._empty_plane
+        swapped = np.where(cells == empty, 0, np.where(cells == 0, empty, cells))
+        return np.array([*state[:2], *swapped])
+
+    @functools.cached_property
+    def _empty_plane(self) -> int:
+        """The plane of most cells, in the first or the last position of a random match."""
+        position, draw = self.first_position(), random.Random(1)
+        counts = Counter(self._set_planes(position).tolist())
+        while not position.is_terminal():
+            position.apply_action(draw.choice(position.legal_actions()))
+        return (counts | Counter(self._set_planes(position).tolist())).most_common(1)[0][0]
+
+    def _set_planes(self, position: pyspiel.State) -> Vector:
+        """Return for each cell the number of the first plane that is set, from 1; 0 if none is."""
+        if self._planes is None:
+            raise spec.SpecError(f"OpenSpiel shows no board of {self}")
+        planes = np.array(position.observation_tensor(0)).reshape(self._planes[0], -1)
+        found: Vector = np.where(planes.any(axis=0), planes.argmax(axis=0) + 1, 0)
+        return found
 
     def action_name(self, state: State, action: int) -> str:
         position = self.position(state)

@@ -21,7 +21,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from playout.games import Game, KernelGame, SpecError, State
+from playout.games import Game, SpecError, State
 from playout.games.core.kernels import LEVEL, helper
 from playout.players.nets.planes import random_positions
 
@@ -130,11 +130,12 @@ def expected(tables: Tables, indices: Ints) -> float:
 
 def new_tables(game: Game, phases: int = 3) -> Tables:
     """Return the tables of a game before it is learned. Raises SpecError if it has no board."""
-    if not isinstance(game, KernelGame):
-        raise SpecError(f"no evaluation of {game} can be learned: its rules are not compiled")
     states = list(islice(random_positions(game), 0, _POSITIONS * _APART, _APART))
+    observed = [game.observed(state) for state in states]
+    if len({len(each) for each in observed}) > 1:
+        raise SpecError(f"no evaluation of {game} can be learned: its states differ in length")
+    seen = np.array(observed)
     cells = _cells_in_state(game, states)
-    seen = np.array([game.observed(state) for state in states])
     used = [cell for cell in cells if cell >= 0]
     values = sorted({0, *np.unique(seen[:, used]).tolist()})
     coded = [*values, *(sorted({*range(FEATURE_VALUES)} - {*values}) if game.features else ())]
@@ -210,12 +211,15 @@ def _removing(game: Game, cells: list[int], states: list[State]) -> int:
     """
 
     def occupied_cells(state: State) -> int:
-        return sum(state[cell] != 0 for cell in cells)
+        words = game.observed(state) if game.observed_board else state
+        return sum(words[cell] != 0 for cell in cells)
 
     found = set()
     for state in states:
+        before, mover = occupied_cells(state), game.current_player(state)
         after = (game.next_state(state, action) for action in game.legal_actions(state))
-        removing = {occupied_cells(each) < occupied_cells(state) for each in after}
+        # A step after which the same player moves again may only lift a piece.
+        removing = {occupied_cells(each) < before for each in after if each[0] != mover}
         if removing == {True, False}:
             return SOMETIMES
         found |= removing
@@ -224,6 +228,9 @@ def _removing(game: Game, cells: list[int], states: list[State]) -> int:
 
 def _cells_in_state(game: Game, states: list[State]) -> list[int]:
     """Return the index in a state of each cell of the view, -1 for cells that never change."""
+    if game.observed_board:
+        rows, columns = game.observed_board
+        return list(range(2, 2 + rows * columns))
     some = states[:_COMPARED]
     views = [game.view(state) for state in some]
     shown = [
@@ -278,7 +285,7 @@ def _determines(values: list[int], shown: list[int]) -> bool:
 
 
 def _shared(
-    game: KernelGame, used: set[int], values: int, most: int
+    game: Game, used: set[int], values: int, most: int
 ) -> tuple[list[tuple[int, ...]], list[int], int]:
     """Return the groups of cells of the view, the offset of each one's weights, and their number.
 
@@ -286,11 +293,12 @@ def _shared(
     its weights, and on a large board all groups of its shape.
     """
     view = game.view(game.initial_state())
-    symmetries = [each.cells for each in game.symmetries]
+    rows, columns = game.observed_board or (view.rows, view.columns)
+    symmetries = [each.cells for each in game.symmetries[1:]]  # the first one changes nothing
     groups, offsets, size = [], [], 0
     known: set[tuple[int, ...]] = set()
     begins: dict[tuple[int, ...], int] = {}  # of the weights of a shape, on a large board
-    for cells in _groups(game, view.rows, view.columns, values):
+    for cells in _groups(game, rows, columns, values):
         group = tuple(cell for cell in cells if cell in used)
         if not group or tuple(sorted(group)) in known or values ** len(group) > most:
             continue
@@ -312,7 +320,7 @@ def _shape(group: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(cell - group[0] for cell in group)
 
 
-def _groups(game: KernelGame, rows: int, columns: int, values: int) -> Iterator[tuple[int, ...]]:
+def _groups(game: Game, rows: int, columns: int, values: int) -> Iterator[tuple[int, ...]]:
     """Yield single cells, lines, rectangles, leaps and shapes of a game, as cells of the view."""
     length = next((length for most, length in _LINES if values <= most), 2)
     shapes: list[Sequence[tuple[int, int]]] = [[(0, 0)], *game.shapes]

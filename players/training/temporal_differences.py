@@ -11,16 +11,19 @@ players exchanged and the opposite value.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import islice
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from playout.games import Game, KernelGame, SpecError
-from playout.games.core.kernels import LEVEL, compiled, helper
+from playout.games import Game
+from playout.games.core.kernels import LEVEL, compiled, helper, in_python
 from playout.games.core.random import Rng, draw
+from playout.players.core.rules import rules_of
 from playout.players.depth_first import principal_variation as pv
 from playout.players.depth_first import quiescence as qs
 from playout.players.evaluations.tables import TABLES, Floats, Ints, Tables, expected, find_weights
@@ -34,8 +37,9 @@ _OPENING = 6
 _EXPLORATION = (120, 20)
 #: Moves of a game, at most; a longer one counts as a tie.
 _MOVES = 400
-#: Positions of the search for a move; one ply is always searched to its end.
-_SEARCHED = 100
+#: Positions of the search for a move, and at most those of the search of one ply: forced captures
+#: may have many sequels.
+_SEARCHED, _MOST_SEARCHED = 100, 5_000
 #: Rows of the table of these searches.
 _ROWS = 1 << 12
 #: Positions of random games from which the values of both players' pieces are known.
@@ -117,7 +121,7 @@ def search_move(
     """Search the first `n` actions of the root: the best one is then the first, with its score."""
     state = search.state
     state[qs.NODES] = state[qs.STOPPED] = 0
-    state[qs.LAST] = 1 << 62
+    state[qs.LAST] = _MOST_SEARCHED
     for place in range(n):
         search.scores[0, place] = 0
     for depth in range(1, qs.MOST_PLIES):
@@ -187,7 +191,13 @@ def play_game(
     return seen
 
 
-def exchange_of(game: KernelGame, tables: Tables) -> Exchange:
+def _interpreted_play_game() -> Callable[..., int]:
+    """Return `play_game` as plain Python, for games in plain Python."""
+    search = SimpleNamespace(**{**vars(pv), **pv.interpreted()})
+    return in_python(search_move, play_game, pv=search)["play_game"]
+
+
+def exchange_of(game: Game, tables: Tables) -> Exchange:
     """Return how the observed states of a game change if the players are exchanged."""
     words, values = np.arange(game.observed_words), np.zeros(len(tables.codes), dtype=np.int64)
     lowest = int(tables.numbers[0])
@@ -220,18 +230,18 @@ class EvaluationLearner:
         seed: int | None = None,
         shared: EvaluationLearner | None = None,
     ) -> None:
-        """Change the weights of `tables` in place. Raises SpecError for a game without kernels.
+        """Change the weights of `tables` in place.
 
         Several learners, each in a thread, may change the same tables; all but the first have the
         step sizes of the first, `shared`.
         """
-        if not isinstance(game, KernelGame):
-            raise SpecError(f"no evaluation of {game} can be learned: its rules are not compiled")
         self.tables = tables
-        self._kernels = qs.kernels_of(game)
-        self._search = qs.new_search(game, tables, qs.new_table(_ROWS))
+        rules = rules_of(game)
+        self._kernels = qs.kernels_of(rules)
+        self._search = qs.new_search(game, rules, tables, qs.new_table(_ROWS))
+        self._play_game = play_game if rules.compiled else _interpreted_play_game()
         self._exchange = exchange_of(game, tables)
-        self._start = game.board()
+        self._start = rules.board(game.initial_state())
         self.rng = np.array([np.random.default_rng(seed).integers(1 << 62)], dtype=np.uint64)
         own = np.zeros((2, len(tables.weights)), dtype=np.float32)
         errors, sizes = (shared.memory.errors, shared.memory.sizes) if shared else own
@@ -248,7 +258,7 @@ class EvaluationLearner:
         """Play a game and learn from it; `done` is the part that is over, from 0 to 1."""
         first, last = _EXPLORATION
         exploration = round(first + (last - first) * done)
-        self.positions += play_game(
+        self.positions += self._play_game(
             self._search,
             self._kernels,
             self.tables,

@@ -23,6 +23,7 @@ from playout.games import Game, KernelGame, SpecError, State
 from playout.games.chessboard.notation import uci_name
 from playout.games.core.kernels import LEVEL
 from playout.players import Cancelled, Limit
+from playout.players.core.rules import rules_of
 from playout.players.depth_first import principal_variation as pv
 from playout.players.depth_first import quiescence as qs
 from playout.players.evaluations import files
@@ -335,7 +336,9 @@ def test_the_search_finds_the_value_of_a_search_without_pruning(name: str) -> No
     assert isinstance(game, KernelGame)
     tables = new_tables(game, phases=2)
     tables.weights[:] = np.random.default_rng(2).normal(0, 0.02, len(tables.weights))
-    search, kernels = qs.new_search(game, tables, qs.new_table(rows=1 << 12)), qs.kernels_of(game)
+    rules = rules_of(game)
+    table = qs.new_table(rows=1 << 12)
+    search, kernels = qs.new_search(game, rules, tables, table), qs.kernels_of(rules)
     for state in positions(game, 5, 25):
         pv.start(search, game.board(state), next(NUMBERS))
         search.state[qs.LAST], search.state[qs.MARGIN] = 1 << 60, qs.MOST
@@ -348,7 +351,9 @@ def test_the_values_of_the_candidates_are_those_of_a_search_without_pruning() ->
     assert isinstance(game, KernelGame)
     tables = new_tables(game, phases=2)
     tables.weights[:] = np.random.default_rng(3).normal(0, 0.02, len(tables.weights))
-    search, kernels = qs.new_search(game, tables, qs.new_table(rows=1 << 12)), qs.kernels_of(game)
+    rules = rules_of(game)
+    table = qs.new_table(rows=1 << 12)
+    search, kernels = qs.new_search(game, rules, tables, table), qs.kernels_of(rules)
     search.state[qs.MARGIN] = qs.MOST
     seen = 0
     for state in positions(game, 5, 25):
@@ -485,7 +490,7 @@ def test_earlier_positions_do_not_count_in_the_table() -> None:
     game = games.load("chess")
     assert isinstance(game, KernelGame)
     tables = new_tables(game, phases=1)
-    search = qs.new_search(game, tables, qs.new_table(rows=4))
+    search = qs.new_search(game, rules_of(game), tables, qs.new_table(rows=4))
 
     def after(*moves: str) -> State:
         state = game.initial_state()
@@ -509,7 +514,9 @@ def test_moves_that_remove_pieces_are_searched_on_but_not_without_end(name: str)
     assert isinstance(game, KernelGame)
     tables = new_tables(game, phases=2)
     tables.weights[:] = np.random.default_rng(1).normal(0, 0.1, len(tables.weights))
-    search, kernels = qs.new_search(game, tables, qs.new_table(rows=1 << 12)), qs.kernels_of(game)
+    rules = rules_of(game)
+    table = qs.new_table(rows=1 << 12)
+    search, kernels = qs.new_search(game, rules, tables, table), qs.kernels_of(rules)
     deepest = 0
     for state in positions(game, 1, 200):
         pv.start(search, game.board(state), next(NUMBERS))
@@ -524,7 +531,9 @@ def test_a_search_of_moves_that_remove_pieces_stops_at_once(
     learned: tuple[KernelGame, Tables],
 ) -> None:
     game, tables = learned
-    search, kernels = qs.new_search(game, tables, qs.new_table(rows=4)), qs.kernels_of(game)
+    rules = rules_of(game)
+    search = qs.new_search(game, rules, tables, qs.new_table(rows=4))
+    kernels = qs.kernels_of(rules)
     pv.start(search, game.board(), next(NUMBERS))
     search.state[qs.LAST] = 3
     pv.value_of(search, kernels, tables, 0, 1, -(1 << 30), 1 << 30)
