@@ -146,26 +146,34 @@ class OpenSpiel(HistoryGame["pyspiel.State"]):
         The plane of empty cells is 0. Raises SpecError if OpenSpiel shows nets no board.
         """
         cells = self._set_planes(self.position(state))
-        empty = self._empty_plane
-        swapped = np.where(cells == empty, 0, np.where(cells == 0, empty, cells))
-        return np.array([*state[:2], *swapped])
+        found = np.empty(2 + len(cells), dtype=np.int64)
+        found[:2] = state[:2]
+        found[2:] = self._values[cells]
+        return found
 
     @functools.cached_property
-    def _empty_plane(self) -> int:
-        """The plane of most cells, in the first or the last position of a random match."""
+    def _values(self) -> Vector:
+        """The value of each plane: its number, but that of empty cells is exchanged with 0.
+
+        Empty are most cells, in the first or the last position of a random match.
+        """
         position, draw = self.first_position(), random.Random(1)
         counts = Counter(self._set_planes(position).tolist())
         while not position.is_terminal():
             position.apply_action(draw.choice(position.legal_actions()))
-        return (counts | Counter(self._set_planes(position).tolist())).most_common(1)[0][0]
+        counts |= Counter(self._set_planes(position).tolist())
+        empty = max(counts, key=counts.__getitem__)
+        values = np.arange(self.peer.observation_tensor_shape()[0] + 1)
+        values[[0, empty]] = empty, 0
+        return values
 
     def _set_planes(self, position: pyspiel.State) -> Vector:
         """Return for each cell the number of the first plane that is set, from 1; 0 if none is."""
         if self._planes is None:
             raise spec.SpecError(f"OpenSpiel shows no board of {self}")
         planes = np.array(position.observation_tensor(0)).reshape(self._planes[0], -1)
-        found: Vector = np.where(planes.any(axis=0), planes.argmax(axis=0) + 1, 0)
-        return found
+        first = planes.argmax(axis=0)
+        return (first + 1) * (planes[first, np.arange(len(first))] != 0)
 
     def action_name(self, state: State, action: int) -> str:
         position = self.position(state)

@@ -21,7 +21,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from playout.games import Game, SpecError, State
+from playout.games import Game, KernelGame, SpecError, State
 from playout.games.core.kernels import LEVEL, helper
 from playout.players.nets.planes import random_positions
 
@@ -32,9 +32,9 @@ Floats = NDArray[np.float32]
 NEVER, SOMETIMES, ALWAYS = range(3)
 #: The weight of a pawn, of which the game says that it is worth 1, when learning begins.
 _PAWN = 0.15
-#: Positions of random games from which the values of cells are known, the plies between two of
-#: them, and those whose moves are examined.
-_POSITIONS, _APART, _EXAMINED = 3000, 5, 100
+#: Positions of random games from which the values of cells are known, with compiled rules and with
+#: others; the plies between two of them; and those whose moves are examined.
+_POSITIONS, _FEWER_POSITIONS, _APART, _EXAMINED = 3000, 500, 5, 100
 #: The numbers that a game adds to a state are below this.
 FEATURE_VALUES = 2 * LEVEL
 #: Positions in which the state is compared with the view, and numbers before the board, at most.
@@ -43,8 +43,9 @@ _COMPARED, _BEFORE = 400, 16
 _LINES = ((2, 6), (4, 4), (6, 3))
 #: Rectangles of cells.
 _RECTANGLES = ((2, 3), (3, 2), (3, 3))
-#: Weights of a group, at most; the second number counts where there were too many for a file.
-_MOST_OF_GROUP, _MOST_WEIGHTS = (4**6, 4**5), 520_000
+#: Weights of a group, at most, and whether there is more than one phase; where there are too many
+#: weights for a file, the next ones.
+_SIZES, _MOST_WEIGHTS = ((4**6, True), (4**5, True), (4**5, False)), 520_000
 #: On a board with as many cells, groups of one shape share their weights wherever they stand.
 _LARGE = 100
 #: A pair of cells may be a knight's move apart where a cell has more values than this.
@@ -130,7 +131,8 @@ def expected(tables: Tables, indices: Ints) -> float:
 
 def new_tables(game: Game, phases: int = 3) -> Tables:
     """Return the tables of a game before it is learned. Raises SpecError if it has no board."""
-    states = list(islice(random_positions(game), 0, _POSITIONS * _APART, _APART))
+    count = _POSITIONS if isinstance(game, KernelGame) else _FEWER_POSITIONS
+    states = list(islice(random_positions(game), 0, count * _APART, _APART))
     observed = [game.observed(state) for state in states]
     if len({len(each) for each in observed}) > 1:
         raise SpecError(f"no evaluation of {game} can be learned: its states differ in length")
@@ -143,7 +145,8 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
     codes = np.zeros(max(coded) - low + 1, dtype=np.int64)
     codes[np.array(coded) - low] = np.arange(len(coded))
     changing = {at for at, cell in enumerate(cells) if cell >= 0 and np.ptp(seen[:, cell]) > 0}
-    for most in _MOST_OF_GROUP:
+    for most, has_phases in _SIZES:
+        phases = phases if has_phases else 1
         groups, offsets, size = _shared(game, changing, len(values), most)
         if 2 * phases * size <= _MOST_WEIGHTS:
             break
