@@ -5,7 +5,6 @@ Late moves are searched less deep at first. Forcing moves follow at the horizon,
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -289,12 +288,11 @@ class SearchFunctions(NamedTuple):
     search_root: Callable[..., int]
 
 
-@functools.cache
-def interpreted() -> dict[str, Callable[..., Any]]:
-    """Return the functions that access boards, by name, as plain Python."""
+def interpreted(**others: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    """Return the functions that access boards, by name, as plain Python; they call `others`."""
     in_board = set_line, evaluate, play_on, outcome_value, bring_best_first, forced_value
     in_tree = quiet_value, key_of, reduction, value_of, move_up, search_root
-    return in_python(*in_board, *in_tree, board_key=lambda board: hash(tuple(board)))
+    return in_python(*in_board, *in_tree, board_key=lambda board: hash(tuple(board)), **others)
 
 
 def functions_for(rules: Rules) -> SearchFunctions:

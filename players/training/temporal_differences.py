@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice
-from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -37,9 +36,8 @@ _OPENING = 6
 _EXPLORATION = (120, 20)
 #: Moves of a game, at most; a longer one counts as a tie.
 _MOVES = 400
-#: Positions of the search for a move, and at most those of the search of one ply: forced captures
-#: may have many sequels.
-_SEARCHED, _MOST_SEARCHED = 100, 5_000
+#: Positions of the search for a move; one ply is always searched to its end.
+_SEARCHED = 100
 #: Rows of the table of these searches.
 _ROWS = 1 << 12
 #: Positions of random games from which the values of both players' pieces are known.
@@ -121,7 +119,7 @@ def search_move(
     """Search the first `n` actions of the root: the best one is then the first, with its score."""
     state = search.state
     state[qs.NODES] = state[qs.STOPPED] = 0
-    state[qs.LAST] = _MOST_SEARCHED
+    state[qs.LAST] = 1 << 62
     for place in range(n):
         search.scores[0, place] = 0
     for depth in range(1, qs.MOST_PLIES):
@@ -192,9 +190,23 @@ def play_game(
 
 
 def _interpreted_play_game() -> Callable[..., int]:
-    """Return `play_game` as plain Python, for games in plain Python."""
-    search = SimpleNamespace(**{**vars(pv), **pv.interpreted()})
-    return in_python(search_move, play_game, pv=search)["play_game"]
+    """Return `play_game` for games in plain Python, which only looks one move ahead.
+
+    With forcing moves and 100 positions it would play an 18th to a 40th of the games.
+    """
+    evaluate = pv.interpreted()["evaluate"]
+
+    def value_at(search: qs.PrincipalSearch, *others: Any) -> int:
+        kernels, tables, ply, _, _ = others
+        value: int = evaluate(search, kernels, tables, ply)
+        return value
+
+    search_root = pv.interpreted(quiet_value=value_at)["search_root"]
+
+    def look_ahead(search: qs.PrincipalSearch, *others: Any) -> None:
+        search_root(search, *others, 1, 1)
+
+    return in_python(play_game, search_move=look_ahead)["play_game"]
 
 
 def exchange_of(game: Game, tables: Tables) -> Exchange:

@@ -10,6 +10,7 @@ import random
 import threading
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from playout.games import Game, KernelGame, SpecError, State
 from playout.games.chessboard.notation import uci_name
 from playout.games.core.kernels import LEVEL
 from playout.players import Cancelled, Limit
+from playout.players.alphabeta import AlphaBeta
 from playout.players.core.rules import rules_of
 from playout.players.depth_first import principal_variation as pv
 from playout.players.depth_first import quiescence as qs
@@ -41,6 +43,7 @@ from playout.players.training.temporal_differences import (
     exchange_players,
     learn,
 )
+from support.plain import Plain
 
 SMALL = "mnk(m=3,n=3,k=3)"
 #: The number of a search: what the table has of other numbers is not used.
@@ -569,6 +572,60 @@ def test_learning_is_the_same_for_a_seed() -> None:
             learner.play(0.0)
     assert np.array_equal(one.weights, same.weights)
     assert not np.array_equal(one.weights, other.weights)
+
+
+@pytest.mark.parametrize("name", ["othello(size=6)", "checkers"])
+def test_a_game_in_plain_python_is_searched_like_one_with_compiled_rules(
+    name: str, tmp_path: Path
+) -> None:
+    game, plain = kernel_game(name), Plain(games.load(name))
+    plain.spec = name
+    tables = new_tables(game)
+    tables.weights[:] = np.random.default_rng(5).normal(0, 0.05, len(tables.weights))
+    files.write(tmp_path / "some.npz", tables, files.Card(game=name))
+    compiled, interpreted = (
+        AlphaBeta(each, evaluation=str(tmp_path / "some.npz"), seed=3) for each in (game, plain)
+    )
+    for state in positions(game, 6, 12):
+        one, other = (
+            player.choose([state], Limit(simulations=400)) for player in (compiled, interpreted)
+        )
+        assert one.info
+        assert other.info
+        assert one.info.depth > 2
+        assert one.action == other.action
+        assert replace(one.info, seconds=0) == replace(other.info, seconds=0)
+
+
+@pytest.mark.parametrize("name", ["open_spiel(game=tic_tac_toe)", SMALL])
+def test_a_game_in_plain_python_learns_who_wins(name: str) -> None:
+    game = games.load(name) if "spiel" in name else Plain(games.load(name))
+
+    @functools.cache
+    def result(state: State) -> int:
+        """Return the result for player 1 with best play: 1, 0 or -1."""
+        if game.winner(state):
+            return {1: 1, 2: -1}.get(game.winner(state), 0)
+        results = [result(game.next_state(state, each)) for each in game.legal_actions(state)]
+        return max(results) if state[0] == 1 else min(results)
+
+    tables = new_tables(game)
+    learner = EvaluationLearner(game, tables, seed=1)
+    decided = [state for state in positions(game, 3, 300) if len(state) > 6 and result(state)]
+
+    def agreement() -> float:
+        found = [value(tables, game.observed(state)) * result(state) for state in decided]
+        return sum(found) / len(found)
+
+    assert agreement() == 0
+    for _ in range(300):
+        learner.play(0.3)
+    assert agreement() > 0.2
+
+
+def test_a_game_of_open_spiel_without_a_board_is_refused() -> None:
+    with pytest.raises(SpecError, match=r"OpenSpiel shows no board of open_spiel\(game=oware\)"):
+        new_tables(games.load("open_spiel(game=oware)"))
 
 
 # Files.
