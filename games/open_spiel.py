@@ -113,9 +113,9 @@ class OpenSpiel(HistoryGame["pyspiel.State"]):
         self._first_mover = self.peer.new_initial_state().current_player()
         actions, plies = self.peer.num_distinct_actions(), self.peer.max_game_length()
         shape = self.peer.observation_tensor_shape()
-        #: [planes, rows, columns] of what OpenSpiel shows nets; other games have no board.
-        self._planes = shape if len(shape) == 3 else None
-        self.observed_board = (shape[1], shape[2]) if self._planes else None
+        #: The rows and columns of what OpenSpiel shows nets: of planes, or the numbers in a row.
+        self.observed_board = (shape[1], shape[2]) if len(shape) == 3 else (1, shape[-1])
+        self._planes = shape[0] if len(shape) > 1 else 0
         # OpenSpiel does not count the swap: hex on a full board has one ply more than cells.
         super().__init__(actions=actions, plies=plies + swap)
 
@@ -143,12 +143,13 @@ class OpenSpiel(HistoryGame["pyspiel.State"]):
     def observed(self, state: State) -> Vector:
         """Return the player to move, the outcome, and for each cell the first plane that is set.
 
-        The plane of empty cells is 0. Raises SpecError if OpenSpiel shows nets no board.
+        The plane of empty cells is 0. Without planes, it has the numbers themselves. Raises
+        SpecError if they are not whole.
         """
         cells = self._set_planes(self.position(state))
         found = np.empty(2 + len(cells), dtype=np.int64)
         found[:2] = state[:2]
-        found[2:] = self._values[cells]
+        found[2:] = self._values[cells] if self._planes else cells
         return found
 
     @functools.cached_property
@@ -163,15 +164,17 @@ class OpenSpiel(HistoryGame["pyspiel.State"]):
             position.apply_action(draw.choice(position.legal_actions()))
         counts |= Counter(self._set_planes(position).tolist())
         empty = max(counts, key=counts.__getitem__)
-        values = np.arange(self.peer.observation_tensor_shape()[0] + 1)
+        values = np.arange(self._planes + 1)
         values[[0, empty]] = empty, 0
         return values
 
     def _set_planes(self, position: pyspiel.State) -> Vector:
         """Return for each cell the number of the first plane that is set, from 1; 0 if none is."""
-        if self._planes is None:
-            raise spec.SpecError(f"OpenSpiel shows no board of {self}")
-        planes = np.array(position.observation_tensor(0)).reshape(self._planes[0], -1)
+        planes = np.array(position.observation_tensor(0)).reshape(max(1, self._planes), -1)
+        if not self._planes:
+            if (planes % 1).any():
+                raise spec.SpecError(f"OpenSpiel describes {self} by fractions, not by cells")
+            return planes[0].astype(np.int64)
         first = planes.argmax(axis=0)
         return (first + 1) * (planes[first, np.arange(len(first))] != 0)
 

@@ -45,9 +45,11 @@ _LINES = ((2, 6), (4, 4), (6, 3))
 _RECTANGLES = ((2, 3), (3, 2), (3, 3))
 #: Weights of a group, at most, and whether there is more than one phase; where there are too many
 #: weights for a file, the next ones.
-_SIZES, _MOST_WEIGHTS = ((4**6, True), (4**5, True), (4**5, False)), 520_000
+_SIZES, _MOST_WEIGHTS = ((4**6, True), (4**5, True), (4**5, False), (4**4, False)), 520_000
 #: On a board with as many cells, groups of one shape share their weights wherever they stand.
 _LARGE = 100
+#: A number of a state that is no cell of its view is a cell if it is always below this.
+_MANY = 62
 #: A pair of cells may be a knight's move apart where a cell has more values than this.
 _LEAPS, _FEWEST_FOR_LEAPS = ((1, 2), (2, 1), (1, -2), (2, -1)), 7
 
@@ -137,7 +139,8 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
     if len({len(each) for each in observed}) > 1:
         raise SpecError(f"no evaluation of {game} can be learned: its states differ in length")
     seen = np.array(observed)
-    cells = _cells_in_state(game, states)
+    board = _board_of(game, states)
+    cells = board.words
     used = [cell for cell in cells if cell >= 0]
     values = sorted({0, *np.unique(seen[:, used]).tolist()})
     coded = [*values, *(sorted({*range(FEATURE_VALUES)} - {*values}) if game.features else ())]
@@ -147,7 +150,7 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
     changing = {at for at, cell in enumerate(cells) if cell >= 0 and np.ptp(seen[:, cell]) > 0}
     for most, has_phases in _SIZES:
         phases = phases if has_phases else 1
-        groups, offsets, size = _shared(game, changing, len(values), most)
+        groups, offsets, size = _shared(game, board, changing, len(values), most)
         if 2 * phases * size <= _MOST_WEIGHTS:
             break
     groups = [tuple(cells[cell] for cell in group) for group in groups]
@@ -162,7 +165,7 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
         padded[at, : len(group)] = group
     filled = (seen[:, used] != 0).sum(axis=1)
     weights = np.zeros((2 * phases, size), dtype=np.float32)
-    worths = _worths(game, states, seen, cells)
+    worths = _worths(game, states, seen, cells) if board.is_shown else {}
     for group, begin in zip(groups, offsets, strict=True):
         if len(group) == 1 and group[0] in used:
             for value, worth in worths.items():
@@ -229,21 +232,37 @@ def _removing(game: Game, cells: list[int], states: list[State]) -> int:
     return ALWAYS if found == {True, False} else NEVER
 
 
-def _cells_in_state(game: Game, states: list[State]) -> list[int]:
-    """Return the index in a state of each cell of the view, -1 for cells that never change."""
+class _Board(NamedTuple):
+    """The cells of which groups are made, row by row."""
+
+    rows: int
+    columns: int
+    words: list[int]  # [cell] its index in what is observed; -1 for cells that never change
+    is_shown: bool = False  # whether the cells are those of the view
+
+
+def _board_of(game: Game, states: list[State]) -> _Board:
+    """Return the board of a game: the cells of its view, or else the numbers of its state in a row.
+
+    Raises SpecError if these numbers are too great.
+    """
     if game.observed_board:
         rows, columns = game.observed_board
-        return list(range(2, 2 + rows * columns))
+        return _Board(rows, columns, list(range(2, 2 + rows * columns)))
     some = states[:_COMPARED]
     views = [game.view(state) for state in some]
     shown = [
         list(each) for each in zip(*(view.counts or view.cells for view in views), strict=True)
     ]
     words = [list(each) for each in zip(*some, strict=True)]
-    found = _board(shown, words, views[0].rows, views[0].columns) or _words(shown, words)
-    if all(word < 0 for word in found):
-        raise SpecError(f"no evaluation of {game} can be learned: its state has no board of cells")
-    return found
+    rows, columns = views[0].rows, views[0].columns
+    found = _board(shown, words, rows, columns) or _words(shown, words)
+    if any(word >= 0 for word in found):
+        return _Board(rows, columns, found, is_shown=True)
+    small = [at for at, each in enumerate(words) if at > 1 and -1 <= min(each) <= max(each) < _MANY]
+    if not small:
+        raise SpecError(f"no evaluation of {game} can be learned: its state has no small numbers")
+    return _Board(1, len(small), small)
 
 
 def _board(
@@ -288,20 +307,18 @@ def _determines(values: list[int], shown: list[int]) -> bool:
 
 
 def _shared(
-    game: Game, used: set[int], values: int, most: int
+    game: Game, board: _Board, used: set[int], values: int, most: int
 ) -> tuple[list[tuple[int, ...]], list[int], int]:
     """Return the groups of cells of the view, the offset of each one's weights, and their number.
 
     A group has at most `most` weights. The images of a group under the symmetries of the game have
     its weights, and on a large board all groups of its shape.
     """
-    view = game.view(game.initial_state())
-    rows, columns = game.observed_board or (view.rows, view.columns)
-    symmetries = [each.cells for each in game.symmetries[1:]]  # the first one changes nothing
+    symmetries = [each.cells for each in game.symmetries] if board.is_shown else []
     groups, offsets, size = [], [], 0
     known: set[tuple[int, ...]] = set()
     begins: dict[tuple[int, ...], int] = {}  # of the weights of a shape, on a large board
-    for cells in _groups(game, rows, columns, values):
+    for cells in _groups(game, board.rows, board.columns, values):
         group = tuple(cell for cell in cells if cell in used)
         if not group or tuple(sorted(group)) in known or values ** len(group) > most:
             continue

@@ -286,19 +286,13 @@ def test_captured_pieces_of_draughts_count_as_removed() -> None:
     assert captured > 3
 
 
-def test_every_built_in_game_with_a_board_can_be_learned() -> None:
-    without = set()
-    for name in games.names():
-        try:
-            tables = new_tables(games.load(name))
-            values = int(tables.numbers[1])
-            selected = ends_of(tables.lengths, tables.offsets, values, values).max()
-            parts = 2 * (len(tables.cuts) + 1)
-            assert 2 * parts * selected < files.MOST_BYTES  # also if nothing is compressed
-        except SpecError:
-            without.add(name)
-    # A pile of nim is one number, of which its view shows each chip.
-    assert without == {"nim", "open_spiel"}
+def test_every_built_in_game_can_be_learned() -> None:
+    for name in {*games.names()} - {"open_spiel"}:
+        tables = new_tables(games.load(name))
+        values = int(tables.numbers[1])
+        selected = ends_of(tables.lengths, tables.offsets, values, values).max()
+        parts = 2 * (len(tables.cuts) + 1)
+        assert 2 * parts * selected < files.MOST_BYTES  # also if nothing is compressed
 
 
 def written(game: KernelGame, kernel: Callable[..., int], state: State) -> list[int]:
@@ -623,8 +617,8 @@ def test_a_game_in_plain_python_learns_who_wins(name: str) -> None:
     assert agreement() > 0.2
 
 
-def test_a_game_of_open_spiel_without_a_board_is_refused() -> None:
-    with pytest.raises(SpecError, match=r"OpenSpiel shows no board of open_spiel\(game=oware\)"):
+def test_a_game_that_open_spiel_describes_by_fractions_is_refused() -> None:
+    with pytest.raises(SpecError, match=r"describes open_spiel\(game=oware\) by fractions"):
         new_tables(games.load("open_spiel(game=oware)"))
 
 
