@@ -178,6 +178,8 @@ class AlphaBeta(Player):
         It is 0 if not even the search of one ply has ended.
         """
         n, wanted = self._count, min(self._count, self._candidates)
+        if self._functions.first_look is not None:  # the next search might not end in time
+            self._functions.first_look(search, self._kernels, self._tables, n, 1, wanted)
         for depth in range(first, self._depth + 1):
             searched = self._functions.search_root(
                 search, self._kernels, self._tables, n, depth, wanted

@@ -286,6 +286,7 @@ class SearchFunctions(NamedTuple):
 
     key_of: Callable[[PrincipalSearch, Any], int]
     search_root: Callable[..., int]
+    first_look: Callable[..., int] | None  # see `look_ahead`
 
 
 def interpreted(**others: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
@@ -298,9 +299,24 @@ def interpreted(**others: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
 def functions_for(rules: Rules) -> SearchFunctions:
     """Return the functions for compiled rules, or for those of a game in plain Python."""
     if rules.compiled:
-        return SearchFunctions(key_of, search_root)
+        return SearchFunctions(key_of, search_root, None)
     found = interpreted()
-    return SearchFunctions(found["key_of"], found["search_root"])
+    return SearchFunctions(found["key_of"], found["search_root"], look_ahead())
+
+
+def look_ahead() -> Callable[..., int]:
+    """Return `search_root` in plain Python without forcing moves after its last ply.
+
+    With them, a search of one ply may take 40 times as long.
+    """
+    evaluated = interpreted()["evaluate"]
+
+    def value_at(search: PrincipalSearch, *others: Any) -> int:
+        kernels, tables, ply, _, _ = others
+        value: int = evaluated(search, kernels, tables, ply)
+        return value
+
+    return interpreted(quiet_value=value_at)["search_root"]
 
 
 def best_action(search: PrincipalSearch, key: int) -> int | None:

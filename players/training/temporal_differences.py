@@ -194,19 +194,12 @@ def _interpreted_play_game() -> Callable[..., int]:
 
     With forcing moves and 100 positions it would play an 18th to a 40th of the games.
     """
-    evaluate = pv.interpreted()["evaluate"]
+    search_root = pv.look_ahead()
 
-    def value_at(search: qs.PrincipalSearch, *others: Any) -> int:
-        kernels, tables, ply, _, _ = others
-        value: int = evaluate(search, kernels, tables, ply)
-        return value
-
-    search_root = pv.interpreted(quiet_value=value_at)["search_root"]
-
-    def look_ahead(search: qs.PrincipalSearch, *others: Any) -> None:
+    def search_one_ply(search: qs.PrincipalSearch, *others: Any) -> None:
         search_root(search, *others, 1, 1)
 
-    return in_python(play_game, search_move=look_ahead)["play_game"]
+    return in_python(play_game, search_move=search_one_ply)["play_game"]
 
 
 def exchange_of(game: Game, tables: Tables) -> Exchange:

@@ -580,6 +580,8 @@ def test_a_game_in_plain_python_is_searched_like_one_with_compiled_rules(
     compiled, interpreted = (
         AlphaBeta(each, evaluation=str(tmp_path / "some.npz"), seed=3) for each in (game, plain)
     )
+    hurried = AlphaBeta(plain, evaluation=str(tmp_path / "some.npz"), seed=3)
+    interpreted._functions = interpreted._functions._replace(first_look=None)
     for state in positions(game, 6, 12):
         one, other = (
             player.choose([state], Limit(simulations=400)) for player in (compiled, interpreted)
@@ -589,6 +591,13 @@ def test_a_game_in_plain_python_is_searched_like_one_with_compiled_rules(
         assert one.info.depth > 2
         assert one.action == other.action
         assert replace(one.info, seconds=0) == replace(other.info, seconds=0)
+        sign, after = 3 - 2 * state[0], functools.partial(game.next_state, state)
+        values = {
+            action: sign * value(tables, game.observed(after(action)))
+            for action in game.legal_actions(state)
+        }
+        first = hurried.choose([state], Limit(simulations=1)).action
+        assert values[first] == pytest.approx(max(values.values()), abs=0.001)
 
 
 @pytest.mark.parametrize("name", ["open_spiel(game=tic_tac_toe)", SMALL])
