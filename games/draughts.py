@@ -18,7 +18,7 @@ from numba import types
 
 from playout.games import Board, BoardView, KernelGame, Kernels, State, Vector, helper, kernel
 from playout.games.core.bits import count, lowest, nth, without_lowest
-from playout.games.core.kernels import compiled
+from playout.games.core.kernels import LEVEL, bounded, compiled
 from playout.games.core.random import GAMMA, Rng, below
 from playout.games.core.view import owners
 
@@ -333,9 +333,15 @@ def read(state: Vector, board: Board) -> None:
 
 @kernel
 def observe(board: Board, observed: Vector) -> None:
-    write(board, observed)
+    """Write the state and a number: the lead of player 1, which counts more if pieces are few."""
+    end = len(observed) - 1
+    write(board, observed[:end])
     for at in range(2, 2 + CELLS):  # captured pieces count as removed
         observed[at] *= observed[at] <= 4
+    first, second = board[2] & ~board[_CAPTURED], board[3] & ~board[_CAPTURED]
+    one = count(first) + 2 * count(first & board[_KINGS])
+    two = count(second) + 2 * count(second & board[_KINGS])
+    observed[end] = bounded((one - two) * (LEVEL - 1) * 4 // (3 * (one + two + 1)))
 
 
 class Draughts(KernelGame):
@@ -360,6 +366,8 @@ class Draughts(KernelGame):
 
     material: ClassVar = {"man": 1, "king": 3}
     kernels = Kernels(start, legal, play, playout, write, read, observe=observe)
+    features = (0.03,)
+    exchange = "turned"
 
     def __init__(self) -> None:
         super().__init__(board=8, state=4 + CELLS, actions=SQUARES * SQUARES, plies=PLIES)
