@@ -6,14 +6,20 @@ imported when the first of these games is loaded.
 
 from __future__ import annotations
 
+import functools
+import random
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
 
 from playout.games.core import spec
 from playout.games.core.game import TIE, State, checked
 from playout.games.core.history_game import MOST_PLIES, HistoryGame
+from playout.games.core.kernels import Vector
 from playout.games.core.view import BoardView
 
 if TYPE_CHECKING:
@@ -106,6 +112,10 @@ class OpenSpiel(HistoryGame["pyspiel.State"]):
         self.defaults = self.peer.get_type().parameter_specification
         self._first_mover = self.peer.new_initial_state().current_player()
         actions, plies = self.peer.num_distinct_actions(), self.peer.max_game_length()
+        shape = self.peer.observation_tensor_shape()
+        #: The rows and columns of what OpenSpiel shows nets: of planes, or the numbers in a row.
+        self.observed_board = (shape[1], shape[2]) if len(shape) == 3 else (1, shape[-1])
+        self._planes = shape[0] if len(shape) > 1 else 0
         # OpenSpiel does not count the swap: hex on a full board has one ply more than cells.
         super().__init__(actions=actions, plies=plies + swap)
 
@@ -129,6 +139,44 @@ class OpenSpiel(HistoryGame["pyspiel.State"]):
         points = position.returns()
         first, second = points[self._first_mover], points[1 - self._first_mover]
         return TIE if first == second else 1 if first > second else 2
+
+    def observed(self, state: State) -> Vector:
+        """Return the player to move, the outcome, and for each cell the first plane that is set.
+
+        The plane of empty cells is 0. Without planes, it has the numbers themselves. Raises
+        SpecError if they are not whole.
+        """
+        cells = self._set_planes(self.position(state))
+        found = np.empty(2 + len(cells), dtype=np.int64)
+        found[:2] = state[:2]
+        found[2:] = self._values[cells] if self._planes else cells
+        return found
+
+    @functools.cached_property
+    def _values(self) -> Vector:
+        """The value of each plane: its number, but that of empty cells is exchanged with 0.
+
+        Empty are most cells, in the first or the last position of a random match.
+        """
+        position, draw = self.first_position(), random.Random(1)
+        counts = Counter(self._set_planes(position).tolist())
+        while not position.is_terminal():
+            position.apply_action(draw.choice(position.legal_actions()))
+        counts |= Counter(self._set_planes(position).tolist())
+        empty = max(counts, key=counts.__getitem__)
+        values = np.arange(self._planes + 1)
+        values[[0, empty]] = empty, 0
+        return values
+
+    def _set_planes(self, position: pyspiel.State) -> Vector:
+        """Return for each cell the number of the first plane that is set, from 1; 0 if none is."""
+        planes = np.array(position.observation_tensor(0)).reshape(max(1, self._planes), -1)
+        if not self._planes:
+            if (planes % 1).any():
+                raise spec.SpecError(f"OpenSpiel describes {self} by fractions, not by cells")
+            return planes[0].astype(np.int64)
+        first = planes.argmax(axis=0)
+        return (first + 1) * (planes[first, np.arange(len(first))] != 0)
 
     def action_name(self, state: State, action: int) -> str:
         position = self.position(state)

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from playout.games import Game, KernelGame, SpecError, State
+from playout.games import Game, SpecError, State
 from playout.players.core.player import (
     ActionStats,
     Cancelled,
@@ -21,6 +21,7 @@ from playout.players.core.player import (
     PlayResult,
     tighter,
 )
+from playout.players.core.rules import rules_of
 from playout.players.depth_first import principal_variation as pv
 from playout.players.depth_first import quiescence as qs
 from playout.players.evaluations import files
@@ -74,17 +75,18 @@ class AlphaBeta(Player):
         )
         _require(candidates > 0, f"candidates must be 1 or more, not {candidates}")
         _require(0 < memory_mb <= 1 << 16, "memory_mb must be from 1 to 65536")
-        if not isinstance(game, KernelGame):
-            raise SpecError(f"alphabeta: {game} has no compiled rules, which it needs")
+        self._rules = rules_of(game)
+        self._functions = pv.functions_for(self._rules)
         try:
             self._tables = files.load(game, evaluation)
             rows = 1 << (memory_mb * 2**20 // 32).bit_length() - 1
             table = qs.new_table(rows)
-            self._searches = [qs.new_search(game, self._tables, table) for _ in range(threads)]
+            self._searches = [
+                qs.new_search(game, self._rules, self._tables, table) for _ in range(threads)
+            ]
         except (files.EvaluationError, MemoryError) as error:
             raise SpecError(f"alphabeta: {error}") from error
-        self._kernels = qs.kernels_of(game)
-        self._board = game.board
+        self._kernels = qs.kernels_of(self._rules)
         self._limit = Limit(time)
         self._depth = min(depth or qs.MOST_PLIES, qs.MOST_PLIES)
         self._random = np.random.default_rng(None if seed is None else seed % 2**64)
@@ -130,7 +132,7 @@ class AlphaBeta(Player):
         self._root = len(states) - 1, states[-1]
         legal = self.game.legal_actions(states[-1])
         for search in self._searches:
-            pv.start(search, self._board(states[-1]), self._number)
+            pv.start(search, self._rules.board(states[-1]), self._number)
             search.actions[0, : len(legal)] = self._random.permutation(legal)
             search.scores[0, : len(legal)] = 0
         self._count = len(legal)
@@ -176,8 +178,12 @@ class AlphaBeta(Player):
         It is 0 if not even the search of one ply has ended.
         """
         n, wanted = self._count, min(self._count, self._candidates)
+        if self._functions.first_look is not None:  # the next search might not end in time
+            self._functions.first_look(search, self._kernels, self._tables, n, 1, wanted)
         for depth in range(first, self._depth + 1):
-            searched = pv.search_root(search, self._kernels, self._tables, n, depth, wanted)
+            searched = self._functions.search_root(
+                search, self._kernels, self._tables, n, depth, wanted
+            )
             if searched < n:
                 return depth if searched and depth > 1 else depth - 1
             is_certain = abs(int(search.scores[0, 0])) > qs.CERTAIN
@@ -213,7 +219,8 @@ class AlphaBeta(Player):
                 return
             yield action
             state = self.game.next_state(state, action)
-            found = pv.best_action(self._first, self._board(state))
+            key = int(self._functions.key_of(self._first, self._rules.board(state)))
+            found = pv.best_action(self._first, key)
             if found is None:
                 return
             action = found

@@ -64,6 +64,21 @@ class Game(ABC):
     #: Values of parameters that have the same effect as none, besides the declared defaults.
     defaults: Mapping[str, object] = {}
 
+    #: For each number that `observed` has behind a state, what 1 more is worth in the sum of an
+    #: evaluation when learning begins.
+    features: ClassVar[tuple[float, ...]] = ()
+    #: Groups of cells that an evaluation has besides lines and rectangles, wherever they fit on the
+    #: board, each as the rows and the columns of its cells.
+    shapes: ClassVar[tuple[tuple[tuple[int, int], ...], ...]] = ()
+    #: What happens to the board if the players are exchanged: it stays the "same", it is "turned"
+    #: by half a turn, or "mirrored", so that the first row becomes the last; "" if they cannot be.
+    #: A position after that has the opposite value, and each of the `features` is as far from LEVEL
+    #: on its other side.
+    exchange: ClassVar[Literal["", "same", "turned", "mirrored"]] = ""
+    #: The rows and the columns of the board of which `observed` has the cells, row by row, behind
+    #: the first two numbers; None if they are those of the view.
+    observed_board: tuple[int, int] | None = None
+
     #: The name that games share if their positions are positions of each other, by other names or
     #: with other parameters; set by `games.load`, if it is empty, to the name of the game, or of
     #: that from which its class is derived.
@@ -77,6 +92,11 @@ class Game(ABC):
         """The symmetries with which the rules commute, the identity first; by default it alone."""
         cells = len(self.view(self.initial_state()).cells)
         return (identity(cells, self.num_actions),)
+
+    @functools.cached_property
+    def observed_words(self) -> int:
+        """The length of what `observed` returns."""
+        return len(self.observed(self.initial_state()))
 
     @abstractmethod
     def initial_state(self) -> State:
@@ -151,6 +171,10 @@ class Game(ABC):
         """Return the position as a drawing; by default the numbers of the state in one row."""
         return BoardView(1, len(state) - 2, cells=state[2:])
 
+    def observed(self, state: State) -> Vector:
+        """Return what an evaluation sees: the state, and behind it the numbers of `features`."""
+        return np.array(state, dtype=np.int64)
+
     def show(self, state: State) -> str:
         """Return the position as text, with coordinates."""
         return draw(self.view(state))
@@ -199,18 +223,6 @@ class KernelGame(Game):
     sorts_sensible: ClassVar[bool] = True
     #: The first words of a board: all but those of `earlier`, see below.
     position_words: int
-    #: For each number that the kernel `observe` writes behind a state, what 1 more is worth in the
-    #: sum of an evaluation when learning begins; and the length of both.
-    features: ClassVar[tuple[float, ...]] = ()
-    observed_words: int
-    #: Groups of cells that an evaluation has besides lines and rectangles, wherever they fit on the
-    #: board, each as the rows and the columns of its cells.
-    shapes: ClassVar[tuple[tuple[tuple[int, int], ...], ...]] = ()
-    #: What happens to the board if the players are exchanged: it stays the "same", it is "turned"
-    #: by half a turn, or "mirrored", so that the first row becomes the last; "" if they cannot be.
-    #: A position after that has the opposite value, and numbers of `observe` are as far from LEVEL
-    #: on its other side.
-    exchange: ClassVar[Literal["", "same", "turned", "mirrored"]] = ""
 
     def __init__(
         self,
@@ -232,7 +244,6 @@ class KernelGame(Game):
         self._numbers = struct.Struct(f"{state}q")
         self._state_size = state
         self.position_words = board - earlier
-        self.observed_words = state + len(self.features)
         self._origin = np.zeros(board, dtype=np.int64)
         self.kernels.start(self._origin, np.array(params, dtype=np.int64))
 
@@ -261,7 +272,7 @@ class KernelGame(Game):
 
     def observed(self, state: State) -> Vector:
         """Return a state as a vector, and behind it the numbers of the kernel `observe`."""
-        found = np.zeros(self.observed_words, dtype=np.int64)
+        found = np.zeros(self._state_size + len(self.features), dtype=np.int64)
         (self.kernels.observe or self.kernels.write)(self.board(state), found)
         return found
 

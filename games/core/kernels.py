@@ -243,5 +243,13 @@ def uncompiled(function: F) -> F:
     return cast(F, FunctionType(source.__code__, {**source.__globals__, **steps}))
 
 
+def in_python(*functions: Any, **others: Any) -> dict[str, Callable[..., Any]]:
+    """Return compiled functions as plain Python, by name: they call each other, and `others`."""
+    sources = {function.__name__: uncompiled(function) for function in functions}
+    for source in sources.values():
+        source.__globals__.update({**sources, **others})
+    return sources
+
+
 def _is_inlined(value: object) -> bool:
     return getattr(value, "targetoptions", {}).get("inline") == "always"

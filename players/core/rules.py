@@ -58,13 +58,14 @@ class Rules(NamedTuple):
     play: Callable[..., None]
     playout: Callable[..., int]
     write: Callable[..., None]
+    observe: Callable[..., None]
     key: Callable[..., int]  # a hash of the board
     compiled: bool
     decisive: Callable[..., int] | None = None
     sensible: Callable[..., int] | None = None
     heavy: Callable[..., int] | None = None
     prior: Callable[..., None] | None = None
-    observe: Callable[..., None] | None = None
+    forcing: Callable[..., int] | None = None
     sorts_sensible: bool = False
 
 
@@ -84,7 +85,8 @@ def rules_of(game: Game) -> Rules:
             sensible=kernels.sensible,
             heavy=kernels.heavy,
             prior=kernels.prior,
-            observe=kernels.observe,
+            observe=kernels.observe or kernels.write,
+            forcing=kernels.forcing,
             sorts_sensible=game.sorts_sensible and kernels.sensible is not None,
         )
     return interpreted_rules(game)
@@ -116,7 +118,10 @@ def interpreted_rules(game: Game) -> Rules:
     def write(board: list[Any], state: NDArray[np.int64]) -> None:
         state[:] = board[2]
 
+    def observe(board: list[Any], observed: NDArray[np.int64]) -> None:
+        observed[:] = game.observed(board[2])
+
     def key(board: list[Any]) -> int:
         return int(board_key(np.array(board[2], dtype=np.int64)))
 
-    return Rules(board, legal, play, playout, write, key, compiled=False)
+    return Rules(board, legal, play, playout, write, observe, key, compiled=False)

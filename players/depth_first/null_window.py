@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
-from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from playout.games import Game
-from playout.games.core.kernels import compiled, inlined, uncompiled
+from playout.games.core.kernels import compiled, in_python, inlined
 from playout.players.core.rules import Rules, type_of
 from playout.players.depth_first import transposition
 from playout.players.depth_first.transposition import NEVER, WIN, Rows, find, known_result, store
@@ -380,17 +379,5 @@ def advance(search: WindowSearch, depth: int, nodes: int, kernels: WindowKernels
 
 def interpreted() -> Callable[..., bool]:
     """Return `advance` as plain Python, with all the functions that access boards."""
-    names = dict(globals())
-    for function in (
-        copy,
-        open_node,
-        expand,
-        order_children,
-        safe_replies,
-        choose_child,
-        record_result,
-        advance,
-    ):
-        source = uncompiled(function)
-        names[source.__name__] = FunctionType(source.__code__, names)
-    return names["advance"]
+    functions = expand, order_children, safe_replies, open_node, choose_child, record_result
+    return in_python(*functions, advance)["advance"]

@@ -6,13 +6,14 @@ Late moves are searched less deep at first. Forcing moves follow at the horizon,
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
 
-from playout.games.core.kernels import Board, compiled, inlined
-from playout.players.core.rules import board_key
+from playout.games.core.kernels import Board, compiled, in_python, inlined
+from playout.players.core.rules import Rules, board_key
 from playout.players.depth_first.quiescence import (
     CAPTURES,
     CERTAIN,
@@ -35,9 +36,11 @@ from playout.players.depth_first.quiescence import (
     PrincipalSearch,
     bring_best_first,
     evaluate,
+    forced_value,
     outcome_value,
     play_on,
     quiet_value,
+    set_line,
 )
 from playout.players.evaluations.tables import TABLES, Tables
 
@@ -278,8 +281,45 @@ def start(search: PrincipalSearch, board: Any, number: int) -> None:
     search.state[NUMBER] = number
 
 
-def best_action(search: PrincipalSearch, board: Board) -> int | None:
-    """Return the best action of a position in the table, None if it is not there."""
-    key = int(key_of(search, board))
+class SearchFunctions(NamedTuple):
+    """The functions of this search that depend on how the rules are called."""
+
+    key_of: Callable[[PrincipalSearch, Any], int]
+    search_root: Callable[..., int]
+    first_look: Callable[..., int] | None  # see `look_ahead`
+
+
+def interpreted(**others: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    """Return the functions that access boards, by name, as plain Python; they call `others`."""
+    in_board = set_line, evaluate, play_on, outcome_value, bring_best_first, forced_value
+    in_tree = quiet_value, key_of, reduction, value_of, move_up, search_root
+    return in_python(*in_board, *in_tree, board_key=lambda board: hash(tuple(board)), **others)
+
+
+def functions_for(rules: Rules) -> SearchFunctions:
+    """Return the functions for compiled rules, or for those of a game in plain Python."""
+    if rules.compiled:
+        return SearchFunctions(key_of, search_root, None)
+    found = interpreted()
+    return SearchFunctions(found["key_of"], found["search_root"], look_ahead())
+
+
+def look_ahead() -> Callable[..., int]:
+    """Return `search_root` in plain Python without forcing moves after its last ply.
+
+    With them, a search of one ply may take 40 times as long.
+    """
+    evaluated = interpreted()["evaluate"]
+
+    def value_at(search: PrincipalSearch, *others: Any) -> int:
+        kernels, tables, ply, _, _ = others
+        value: int = evaluated(search, kernels, tables, ply)
+        return value
+
+    return interpreted(quiet_value=value_at)["search_root"]
+
+
+def best_action(search: PrincipalSearch, key: int) -> int | None:
+    """Return the best action of the position with a key in the table, None if it is not there."""
     mixed, about, value, action = search.table[key & (len(search.table) - 1)].tolist()
     return action if about and mixed ^ about ^ value ^ action == key else None

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
 
-from playout.games import KernelGame
+from playout.games import Game, KernelGame
 from playout.games.core.kernels import compiled
-from playout.players.core.rules import type_of
+from playout.players.core.rules import Rules, type_of
 from playout.players.evaluations.lines import LINE, Line, new_line, set_first, set_next, sum_at
 from playout.players.evaluations.tables import (
     ALWAYS,
@@ -58,18 +58,16 @@ class PrincipalKernels(NamedTuple):
 KERNELS = type_of(PrincipalKernels)
 
 
-def kernels_of(game: KernelGame) -> PrincipalKernels:
+def kernels_of(rules: Rules) -> PrincipalKernels:
     """Return the kernels of a game; only sensible actions are searched if the game names them."""
-    kernels = game.kernels
-    legal = kernels.sensible or kernels.legal
-    observe = kernels.observe or kernels.write
-    return PrincipalKernels(legal, kernels.play, observe, kernels.forcing or legal)
+    legal = rules.sensible or rules.legal
+    return PrincipalKernels(legal, rules.play, rules.observe, rules.forcing or legal)
 
 
 class PrincipalSearch(NamedTuple):
     """The memory of a search; `ply` counts from the root."""
 
-    boards: Ints  # [ply] board
+    boards: Any  # [ply] board
     actions: Ints  # [ply, place] legal actions
     scores: Ints  # [ply, place] the greatest is searched next
     line: Line  # the evaluations of the boards
@@ -88,17 +86,19 @@ def new_table(rows: int) -> Ints:
     return np.zeros((rows, 4), dtype=np.int64)
 
 
-def new_search(game: KernelGame, tables: Tables, table: Ints) -> PrincipalSearch:
+def new_search(game: Game, rules: Rules, tables: Tables, table: Ints) -> PrincipalSearch:
     """Return a search; several of them, each in a thread, can share a table."""
+    words = len(rules.board(game.initial_state()))
     plies = MOST_PLIES + _FORCED_PLIES + 2
     state = np.zeros(10, dtype=np.int64)
     state[LAST] = 1 << 62
-    state[WORDS], state[FORCES] = game.position_words, game.kernels.forcing is not None
+    state[WORDS] = game.position_words if isinstance(game, KernelGame) else words
+    state[FORCES] = rules.forcing is not None
     state[CAPTURES] = state[FORCES] and tables.numbers[3] == SOMETIMES
     # Where moves must remove pieces, the value before them says little.
     state[MARGIN] = MOST if tables.numbers[3] == ALWAYS else SCALE // 5
     return PrincipalSearch(
-        np.zeros((plies, len(game.board())), dtype=np.int64),
+        np.zeros((plies, words), dtype=np.int64 if rules.compiled else object),
         np.zeros((plies, game.num_actions), dtype=np.int64),
         np.zeros((plies, game.num_actions), dtype=np.int64),
         new_line(tables, game.observed_words, plies),

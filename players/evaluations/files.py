@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from playout.games import Game, KernelGame
+from playout.games import Game
 from playout.players.evaluations.tables import FEATURE_VALUES, Tables, ends_of
 from playout.players.nets.files import NetError, read_limited, write_atomically
 
@@ -76,8 +76,7 @@ def read(path: Path, game: Game) -> tuple[Tables, Card]:
         raise EvaluationError(f"{path} cannot be read ({error}); expected {_KIND}") from error
     if card.game != str(game):
         raise EvaluationError(f"{path} is for {card.game}, not for {game}")
-    words = game.observed_words if isinstance(game, KernelGame) else len(game.initial_state())
-    if (fault := _fault(fields, words)) is not None:
+    if (fault := _fault(fields, game.observed_words)) is not None:
         raise EvaluationError(f"{path}: {fault}; expected {_KIND}")
     weights = np.ascontiguousarray(fields.pop("weights"), dtype=np.float32)
     numbers = {name: np.ascontiguousarray(each) for name, each in fields.items()}
@@ -98,8 +97,6 @@ def load(game: Game, name: str) -> Tables:
             f"there is no evaluation of {game} yet; learn one: "
             f'playout-train new "{game}" DIR --evaluation, then run, export, and evaluation=FILE'
         )
-    if not isinstance(game, KernelGame):
-        raise EvaluationError(f"{game} has no compiled rules, which an evaluation needs")
     return read(path, game)[0]
 
 

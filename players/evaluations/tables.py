@@ -32,9 +32,9 @@ Floats = NDArray[np.float32]
 NEVER, SOMETIMES, ALWAYS = range(3)
 #: The weight of a pawn, of which the game says that it is worth 1, when learning begins.
 _PAWN = 0.15
-#: Positions of random games from which the values of cells are known, the plies between two of
-#: them, and those whose moves are examined.
-_POSITIONS, _APART, _EXAMINED = 3000, 5, 100
+#: Positions of random games from which the values of cells are known, with compiled rules and with
+#: others; the plies between two of them; and those whose moves are examined.
+_POSITIONS, _FEWER_POSITIONS, _APART, _EXAMINED = 3000, 500, 5, 100
 #: The numbers that a game adds to a state are below this.
 FEATURE_VALUES = 2 * LEVEL
 #: Positions in which the state is compared with the view, and numbers before the board, at most.
@@ -43,10 +43,13 @@ _COMPARED, _BEFORE = 400, 16
 _LINES = ((2, 6), (4, 4), (6, 3))
 #: Rectangles of cells.
 _RECTANGLES = ((2, 3), (3, 2), (3, 3))
-#: Weights of a group, at most; the second number counts where there were too many for a file.
-_MOST_OF_GROUP, _MOST_WEIGHTS = (4**6, 4**5), 520_000
+#: Weights of a group, at most, and whether there is more than one phase; where there are too many
+#: weights for a file, the next ones.
+_SIZES, _MOST_WEIGHTS = ((4**6, True), (4**5, True), (4**5, False), (4**4, False)), 520_000
 #: On a board with as many cells, groups of one shape share their weights wherever they stand.
 _LARGE = 100
+#: A number of a state that is no cell of its view is a cell if it is always below this.
+_MANY = 62
 #: A pair of cells may be a knight's move apart where a cell has more values than this.
 _LEAPS, _FEWEST_FOR_LEAPS = ((1, 2), (2, 1), (1, -2), (2, -1)), 7
 
@@ -130,11 +133,14 @@ def expected(tables: Tables, indices: Ints) -> float:
 
 def new_tables(game: Game, phases: int = 3) -> Tables:
     """Return the tables of a game before it is learned. Raises SpecError if it has no board."""
-    if not isinstance(game, KernelGame):
-        raise SpecError(f"no evaluation of {game} can be learned: its rules are not compiled")
-    states = list(islice(random_positions(game), 0, _POSITIONS * _APART, _APART))
-    cells = _cells_in_state(game, states)
-    seen = np.array([game.observed(state) for state in states])
+    count = _POSITIONS if isinstance(game, KernelGame) else _FEWER_POSITIONS
+    states = list(islice(random_positions(game), 0, count * _APART, _APART))
+    observed = [game.observed(state) for state in states]
+    if len({len(each) for each in observed}) > 1:
+        raise SpecError(f"no evaluation of {game} can be learned: its states differ in length")
+    seen = np.array(observed)
+    board = _board_of(game, states)
+    cells = board.words
     used = [cell for cell in cells if cell >= 0]
     values = sorted({0, *np.unique(seen[:, used]).tolist()})
     coded = [*values, *(sorted({*range(FEATURE_VALUES)} - {*values}) if game.features else ())]
@@ -142,8 +148,9 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
     codes = np.zeros(max(coded) - low + 1, dtype=np.int64)
     codes[np.array(coded) - low] = np.arange(len(coded))
     changing = {at for at, cell in enumerate(cells) if cell >= 0 and np.ptp(seen[:, cell]) > 0}
-    for most in _MOST_OF_GROUP:
-        groups, offsets, size = _shared(game, changing, len(values), most)
+    for most, has_phases in _SIZES:
+        phases = phases if has_phases else 1
+        groups, offsets, size = _shared(game, board, changing, len(values), most)
         if 2 * phases * size <= _MOST_WEIGHTS:
             break
     groups = [tuple(cells[cell] for cell in group) for group in groups]
@@ -158,7 +165,7 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
         padded[at, : len(group)] = group
     filled = (seen[:, used] != 0).sum(axis=1)
     weights = np.zeros((2 * phases, size), dtype=np.float32)
-    worths = _worths(game, states, seen, cells)
+    worths = _worths(game, states, seen, cells) if board.is_shown else {}
     for group, begin in zip(groups, offsets, strict=True):
         if len(group) == 1 and group[0] in used:
             for value, worth in worths.items():
@@ -210,30 +217,52 @@ def _removing(game: Game, cells: list[int], states: list[State]) -> int:
     """
 
     def occupied_cells(state: State) -> int:
-        return sum(state[cell] != 0 for cell in cells)
+        words = game.observed(state) if game.observed_board else state
+        return sum(words[cell] != 0 for cell in cells)
 
     found = set()
     for state in states:
+        before, mover = occupied_cells(state), game.current_player(state)
         after = (game.next_state(state, action) for action in game.legal_actions(state))
-        removing = {occupied_cells(each) < occupied_cells(state) for each in after}
+        # A step after which the same player moves again may only lift a piece.
+        removing = {occupied_cells(each) < before for each in after if each[0] != mover}
         if removing == {True, False}:
             return SOMETIMES
         found |= removing
     return ALWAYS if found == {True, False} else NEVER
 
 
-def _cells_in_state(game: Game, states: list[State]) -> list[int]:
-    """Return the index in a state of each cell of the view, -1 for cells that never change."""
+class _Board(NamedTuple):
+    """The cells of which groups are made, row by row."""
+
+    rows: int
+    columns: int
+    words: list[int]  # [cell] its index in what is observed; -1 for cells that never change
+    is_shown: bool = False  # whether the cells are those of the view
+
+
+def _board_of(game: Game, states: list[State]) -> _Board:
+    """Return the board of a game: the cells of its view, or else the numbers of its state in a row.
+
+    Raises SpecError if these numbers are too great.
+    """
+    if game.observed_board:
+        rows, columns = game.observed_board
+        return _Board(rows, columns, list(range(2, 2 + rows * columns)))
     some = states[:_COMPARED]
     views = [game.view(state) for state in some]
     shown = [
         list(each) for each in zip(*(view.counts or view.cells for view in views), strict=True)
     ]
     words = [list(each) for each in zip(*some, strict=True)]
-    found = _board(shown, words, views[0].rows, views[0].columns) or _words(shown, words)
-    if all(word < 0 for word in found):
-        raise SpecError(f"no evaluation of {game} can be learned: its state has no board of cells")
-    return found
+    rows, columns = views[0].rows, views[0].columns
+    found = _board(shown, words, rows, columns) or _words(shown, words)
+    if any(word >= 0 for word in found):
+        return _Board(rows, columns, found, is_shown=True)
+    small = [at for at, each in enumerate(words) if at > 1 and -1 <= min(each) <= max(each) < _MANY]
+    if not small:
+        raise SpecError(f"no evaluation of {game} can be learned: its state has no small numbers")
+    return _Board(1, len(small), small)
 
 
 def _board(
@@ -278,19 +307,18 @@ def _determines(values: list[int], shown: list[int]) -> bool:
 
 
 def _shared(
-    game: KernelGame, used: set[int], values: int, most: int
+    game: Game, board: _Board, used: set[int], values: int, most: int
 ) -> tuple[list[tuple[int, ...]], list[int], int]:
     """Return the groups of cells of the view, the offset of each one's weights, and their number.
 
     A group has at most `most` weights. The images of a group under the symmetries of the game have
     its weights, and on a large board all groups of its shape.
     """
-    view = game.view(game.initial_state())
-    symmetries = [each.cells for each in game.symmetries]
+    symmetries = [each.cells for each in game.symmetries] if board.is_shown else []
     groups, offsets, size = [], [], 0
     known: set[tuple[int, ...]] = set()
     begins: dict[tuple[int, ...], int] = {}  # of the weights of a shape, on a large board
-    for cells in _groups(game, view.rows, view.columns, values):
+    for cells in _groups(game, board.rows, board.columns, values):
         group = tuple(cell for cell in cells if cell in used)
         if not group or tuple(sorted(group)) in known or values ** len(group) > most:
             continue
@@ -312,7 +340,7 @@ def _shape(group: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(cell - group[0] for cell in group)
 
 
-def _groups(game: KernelGame, rows: int, columns: int, values: int) -> Iterator[tuple[int, ...]]:
+def _groups(game: Game, rows: int, columns: int, values: int) -> Iterator[tuple[int, ...]]:
     """Yield single cells, lines, rectangles, leaps and shapes of a game, as cells of the view."""
     length = next((length for most, length in _LINES if values <= most), 2)
     shapes: list[Sequence[tuple[int, int]]] = [[(0, 0)], *game.shapes]

@@ -69,7 +69,7 @@ def search_kernels(rules: Rules, playout: Callable[..., int] | None) -> SearchKe
         rules.prior or rules.write,  # the same type; without a prior, it is not called
         rules.write,
         rules.key,
-        rules.observe or rules.write,
+        rules.observe,
     )
 
 

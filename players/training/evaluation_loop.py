@@ -13,13 +13,13 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from playout.commands.subprocesses import usable_cores
-from playout.games import KernelGame, SpecError
+from playout.games import SpecError
 from playout.players.evaluations import files
 from playout.players.evaluations.lines import new_line, set_first, sum_at
 from playout.players.evaluations.tables import Tables, new_tables
@@ -179,7 +179,7 @@ class EvaluationLoop:
 
     def _value_of_start(self) -> float:
         """Return the evaluation of the first position for the player to move, from -1 to 1."""
-        game = cast(KernelGame, self._settings.game)
+        game = self._settings.game
         state = game.initial_state()
         line = new_line(self._tables, game.observed_words, plies=1)
         line.states[0] = game.observed(state)

@@ -17,6 +17,7 @@ from playout import games, players
 from playout.games import Board, KernelGame, State, Vector
 from playout.games.core.kernels import SIGNATURES, compiled
 from playout.players import Limit
+from playout.players.core.rules import rules_of
 from playout.players.depth_first import quiescence
 from playout.players.evaluations import files
 from playout.players.evaluations.tables import TABLES, Tables
@@ -96,8 +97,9 @@ def _position(game: KernelGame) -> State:
 
 
 def _evaluations(game: KernelGame, state: State, seconds: float) -> Callable[[], float]:
-    tables, kernels = files.load(game, files.SHIPPED), quiescence.kernels_of(game)
-    search = quiescence.new_search(game, tables, quiescence.new_table(_ROWS))
+    tables, rules = files.load(game, files.SHIPPED), rules_of(game)
+    kernels = quiescence.kernels_of(rules)
+    search = quiescence.new_search(game, rules, tables, quiescence.new_table(_ROWS))
     search.boards[0] = game.board(state)
     search.line.phases[0] = -1
     quiescence.play_on(search, kernels, 0, game.legal_actions(state)[0])

@@ -37,6 +37,8 @@ from playout.server.tournament.state import key_of
 
 #: Cores with less than this share of the median speed are reported as slow.
 SLOW = 0.7
+#: The share of matches that end by time from which a report has a note on them.
+_LATE = 0.05
 #: The points of the first player of a match, by its winner.
 _POINTS = {1: 1.0, -1: 0.5, 2: 0.0}
 
@@ -240,6 +242,7 @@ class Results:
                 *notes,
                 *self._unequal_clocks(),
                 *self._slow_cores(),
+                *self._late_moves(),
                 *self._repetitions(),
                 *self._winner(),
             ),
@@ -306,6 +309,19 @@ class Results:
         return [
             f"{slow} of {len(speeds)} matches were played on cores with less than {SLOW:.0%} of "
             "the median speed: players that think by the clock thought less there"
+        ]
+
+    def _late_moves(self) -> list[str]:
+        """Return a note on matches that were lost on time, if they are many."""
+        legs = [
+            fixture for pair, _ in self.played for fixture in self._attempts[pair.key].legs.values()
+        ]
+        late = sum(each.reason is Reason.TIME for each in legs)
+        if late <= 1 or late < _LATE * len(legs):
+            return []
+        return [
+            f"{late} of {len(legs)} matches ended by time: the clock is too short for a player, or "
+            "other programs kept the machine busy"
         ]
 
     def _crosstable(self) -> tuple[tuple[CrosstableCell, ...], ...]:

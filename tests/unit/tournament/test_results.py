@@ -122,6 +122,20 @@ def test_matches_on_slow_cores_are_reported() -> None:
     assert report_of(spec(rounds=6), (), [*fixtures[:2], *fixtures[6:8]]).notes == ()
 
 
+def test_many_matches_lost_on_time_are_reported() -> None:
+    def fixtures(late: int) -> list[Fixture]:
+        reasons = (Reason.TIME if round_ <= late else Reason.RULES for round_ in range(1, 41))
+        return [
+            each
+            for round_, reason in enumerate(reasons, 1)
+            for each in pair((round_, 1, 1), 1, 2, reason=reason)
+        ]
+
+    (note,) = report_of(spec(rounds=40), (), fixtures(late=2)).notes
+    assert note.startswith("4 of 80 matches ended by time: the clock is too short for a player")
+    assert report_of(spec(rounds=40), (), fixtures(late=1)).notes == ()
+
+
 def test_a_pair_with_one_new_match_is_evidence() -> None:
     fixtures = [fixture((1, 1, 1), 1, 1, repeated=True), fixture((1, 1, 1), 2, 2)]
     assert report_of(spec(), (), fixtures).repeated == 0
