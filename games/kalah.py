@@ -23,7 +23,7 @@ from playout.games import (
     kernel,
 )
 from playout.games.core.bits import write_bits
-from playout.games.core.kernels import bounded, outcome_of
+from playout.games.core.kernels import outcome_of
 from playout.games.core.pits import (
     MAX_HOUSES,
     MAX_SEEDS,
@@ -170,40 +170,6 @@ def write(board: Board, state: Vector) -> None:
     write_row(second, state[4 + houses :])
 
 
-@helper
-def prospects(own: int, other: int, houses: int) -> tuple[int, int]:
-    """Return the pits whose last seed falls into the store, and the most seeds of a capture."""
-    again = most = 0
-    for pit in range(houses):
-        if own >> 8 * pit & 0xFF:
-            after, facing, places = sow(own, other, houses, pit)
-            last = places >> 16 & 0xFF
-            again += last == STORE
-            most = max(most, captured(after, facing, houses, last))
-    return again, most
-
-
-@kernel
-def observe(board: Board, observed: Vector) -> None:
-    """Write the state and numbers: the leads of player 1 in stores and pits, and prospects.
-
-    These are further moves and captures, each of the player to move and of the other one.
-    """
-    end, houses = len(observed) - 6, board[_HOUSES]
-    write(board, observed[:end])
-    first, second = board[_ROWS], board[_ROWS + 1]
-    own, other, sign = (first, second, 1) if board[0] == 1 else (second, first, -1)
-    again, most = prospects(own, other, houses)
-    again_2, most_2 = prospects(other, own, houses)
-    stores = (first >> 8 * STORE) - (second >> 8 * STORE)
-    observed[end] = bounded(stores)
-    observed[end + 1] = bounded(total(first) - total(second) - stores)
-    observed[end + 2] = bounded(sign * again)
-    observed[end + 3] = bounded(-sign * again_2)
-    observed[end + 4] = bounded(sign * most)
-    observed[end + 5] = bounded(-sign * most_2)
-
-
 @kernel
 def read(state: Vector, board: Board) -> None:
     houses = board[_HOUSES]
@@ -238,9 +204,7 @@ class Kalah(KernelGame):
         "houses=4,seeds=3": "A short match.",
     }
 
-    kernels = Kernels(start, legal, play, playout, write, read, observe=observe)
-    features = (0.06, 0.02, 0.03, 0.02, 0.03, 0.02)
-    exchange = "turned"
+    kernels = Kernels(start, legal, play, playout, write, read)
 
     def __init__(self, houses: int = 6, seeds: int = 4) -> None:
         self.houses = checked("kalah", "houses", houses, 1, MAX_HOUSES)

@@ -204,24 +204,22 @@ def _interpreted_play_game() -> Callable[..., int]:
 
 def exchange_of(game: Game, tables: Tables) -> Exchange:
     """Return how the observed states of a game change if the players are exchanged."""
-    words, lowest = np.arange(game.observed_words), int(tables.numbers[0])
-    numbers, view = game.observed_words - len(game.features), game.view(game.initial_state())
+    words, values = np.arange(game.observed_words), np.zeros(len(tables.codes), dtype=np.int64)
+    lowest = int(tables.numbers[0])
     if game.exchange == "turned":
         words[tables.cells] = tables.cells[::-1]
     elif game.exchange == "mirrored":
-        words[tables.cells] = tables.cells.reshape(-1, view.columns)[::-1].ravel()
-    values = np.arange(lowest, lowest + len(tables.codes))
-    if view.counts or not game.exchange:  # seeds are nobody's
-        return Exchange(words, values, lowest, numbers)
+        columns = game.view(game.initial_state()).columns
+        words[tables.cells] = tables.cells.reshape(-1, columns)[::-1].ravel()
     known: dict[tuple[int, str], int] = {}  # the value of a piece
-    for state in islice(random_positions(game), _POSITIONS):
+    for state in islice(random_positions(game), _POSITIONS if game.exchange else 0):
         view, observed = game.view(state), game.observed(state)[tables.cells].tolist()
         kinds = view.kinds or [""] * len(observed)
         pieces = zip(view.cells, kinds, observed, strict=True)
         known |= {(owner, kind): value for owner, kind, value in pieces if value}
     for (owner, kind), value in known.items():
         values[value - lowest] = known[3 - owner, kind]
-    return Exchange(words, values, lowest, numbers)
+    return Exchange(words, values, lowest, game.observed_words - len(game.features))
 
 
 class EvaluationLearner:

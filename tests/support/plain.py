@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playout.games import BoardView, Game, State
+from playout.games import BoardView, Game, State, Vector
 
 
 class Plain(Game):
@@ -24,3 +24,6 @@ class Plain(Game):
 
     def view(self, state: State) -> BoardView:
         return self._game.view(state)
+
+    def observed(self, state: State) -> Vector:
+        return self._game.observed(state)

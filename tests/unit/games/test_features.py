@@ -1,4 +1,4 @@
-"""The numbers of a position: of chess with python-chess, of checkers and kalah by their rules."""
+"""The numbers of a position: of chess with python-chess, of checkers cell by cell."""
 
 from __future__ import annotations
 
@@ -138,35 +138,6 @@ def test_numbers_of_checkers_are_leads_that_can_be_counted() -> None:
 def distance(one: int, other: int) -> int:
     """Return the moves of a king between two cells, if no piece is in the way."""
     return max(abs(one // 8 - other // 8), abs(one % 8 - other % 8))
-
-
-def test_numbers_of_kalah_are_leads_and_what_moves_reach() -> None:
-    game, seen = kernel_game("kalah"), set()
-    for state in random_states(game, 400):
-        mover, sign = state[0], 3 - 2 * state[0]
-        stores, pits = state[9] - state[2], sum(state[3:9]) - sum(state[10:16])
-        found = [reached(game, (player, *state[1:])) for player in (mover, 3 - mover)]
-        (again, most), (again_2, most_2) = found
-        wanted = [stores, pits, sign * again, -sign * again_2, sign * most, -sign * most_2]
-        bounds = [max(-31, min(31, each)) for each in wanted]
-        assert (game.observed(state)[-6:] - LEVEL).tolist() == bounds
-        seen |= set(enumerate(bounds))
-    assert len(seen) > 60
-
-
-def reached(game: KernelGame, state: State) -> tuple[int, int]:
-    """Return how many moves end in the store, and the most seeds that a move captures."""
-    own = 1 if state[0] == 1 else 8
-    again = most = 0
-    for action in game.legal_actions(state):
-        seeds = state[2 + action]
-        pit = action - own
-        last = (pit + seeds) % 13
-        again += last == 6
-        if last < 6 and (seeds == 13 or (seeds < 13 and state[2 + own + last] == 0)):
-            opposite = state[2 + 14 - own - last] + (pit + seeds >= 13)
-            most = max(most, opposite)
-    return again, most
 
 
 def kernel_game(name: str) -> KernelGame:
