@@ -341,7 +341,8 @@ def observe(board: Board, observed: Vector) -> None:
     first, second = board[2] & ~board[_CAPTURED], board[3] & ~board[_CAPTURED]
     one = count(first) + 2 * count(first & board[_KINGS])
     two = count(second) + 2 * count(second & board[_KINGS])
-    observed[end] = bounded((one - two) * (LEVEL - 1) * 4 // (3 * (one + two + 1)))
+    lead = abs(one - two) * (LEVEL - 1) * 4 // (3 * (one + two + 1))
+    observed[end] = bounded(lead if one > two else -lead)
 
 
 class Draughts(KernelGame):

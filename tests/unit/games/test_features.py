@@ -135,6 +135,18 @@ def test_numbers_of_checkers_are_leads_that_can_be_counted() -> None:
     assert len(seen) > 60
 
 
+def test_the_number_of_draughts_is_the_lead_in_pieces() -> None:
+    game, seen, worths = kernel_game("draughts"), set(), (0, 1, -1, 3, -3)
+    for state in random_states(game, 600):
+        pieces = [worths[each] for each in state[2:102] if each <= 4]  # the others are captured
+        lead, total = sum(pieces), sum(map(abs, pieces))
+        share = abs(lead) * 31 * 4 // (3 * (total + 1))
+        wanted = min(share, 31) * (1 if lead > 0 else -1)
+        assert game.observed(state)[-1] - LEVEL == wanted
+        seen.add(wanted)
+    assert len(seen) > 10
+
+
 def distance(one: int, other: int) -> int:
     """Return the moves of a king between two cells, if no piece is in the way."""
     return max(abs(one // 8 - other // 8), abs(one % 8 - other % 8))
