@@ -47,7 +47,6 @@ _TOP, _BOTTOM = 0b11111, 0b11111 << 49
 # or NO_PIECE, and the plies in a row by kings and without a capture.
 NO_PIECE = -1
 
-
 #: The cell of each square, both counted from 0.
 _CELL_OF = np.array([2 * square + (square // ROW + 1) % 2 for square in range(SQUARES)])
 
@@ -61,8 +60,7 @@ def bit_of(square: int) -> int:
 @helper
 def square_of(bit: int) -> int:
     """Return the square of the lowest bit of a word."""
-    place = lowest(bit)
-    return place - place // (SIDE + 1)
+    return lowest(bit) - lowest(bit) // (SIDE + 1)
 
 
 @helper
@@ -148,12 +146,11 @@ def nth_quiet_move(board: Board, n: int) -> tuple[int, int, int]:
 
     The pieces move together, step by step in each direction.
     """
-    player = board[0]
-    own, empty = board[1 + player], _ALL & ~(board[2] | board[3])
+    own, empty = board[1 + board[0]], _ALL & ~(board[2] | board[3])
     kings = own & board[_KINGS]
     moves = 0
     for direction in range(DIRECTIONS):
-        pieces = own if direction // 2 == player - 1 else kings
+        pieces = own if direction // 2 == board[0] - 1 else kings
         targets = shifted(pieces, direction) & empty
         slid = shifted(kings, direction) & empty
         steps = 1
@@ -174,8 +171,7 @@ def nth_quiet_move(board: Board, n: int) -> tuple[int, int, int]:
 def captured_between(piece: int, target: int, prey: int) -> int:
     """Return the piece of `prey` between two squares of a diagonal, 0 for none."""
     low, high = min(piece, target), max(piece, target)
-    rows = square_of(high) // ROW - square_of(low) // ROW
-    step = (lowest(high) - lowest(low)) // rows
+    step = (lowest(high) - lowest(low)) // (square_of(high) // ROW - square_of(low) // ROW)
     over = low << step
     while over < high and over & prey == 0:
         over <<= step
@@ -186,17 +182,15 @@ def captured_between(piece: int, target: int, prey: int) -> int:
 def quiet_limit(board: Board) -> int:
     """Return after how many plies in a row by kings and without a capture it is a tie."""
     first, second = count(board[2]), count(board[3])
-    if min(first, second) != 1 or max(first, second) > 3:
-        return QUIET_PLIES
+    few = min(first, second) == 1 and max(first, second) <= 3
     both_have_kings = board[2] & board[_KINGS] != 0 and board[3] & board[_KINGS] != 0
-    return FEW_PLIES[max(first, second)] if both_have_kings else QUIET_PLIES
+    return FEW_PLIES[max(first, second)] if few and both_have_kings else QUIET_PLIES
 
 
 @helper
 def advance(board: Board, piece: int, target: int, over: int, goes_on: bool) -> None:
     """Move a piece, which captures the piece `over`. The caller finds out who cannot move."""
     player = board[0]
-    far_row = _TOP if player == 1 else _BOTTOM
     is_king = board[_KINGS] & piece != 0
     board[1 + player] ^= piece | target
     if is_king:
@@ -209,7 +203,7 @@ def advance(board: Board, piece: int, target: int, over: int, goes_on: bool) -> 
     board[_KINGS] &= ~board[_CAPTURED]
     board[_CAPTURED] = 0
     board[_QUIET] = board[_QUIET] + 1 if is_king and not over else 0
-    if not is_king and target & far_row:
+    if not is_king and target & (_TOP if player == 1 else _BOTTOM):
         board[_KINGS] |= target
     board[0] = 3 - player
     if board[_QUIET] >= min(FEW_PLIES) and board[_QUIET] >= quiet_limit(board):
@@ -219,8 +213,7 @@ def advance(board: Board, piece: int, target: int, over: int, goes_on: bool) -> 
 @helper
 def end_if_blocked(board: Board) -> None:
     """Set the outcome if the player to move has no move, even if it is a tie by the other rule."""
-    hunters, walkers = movers(board)
-    if hunters == walkers == 0:
+    if movers(board) == (0, 0):
         board[1] = 3 - board[0]
 
 
@@ -265,8 +258,7 @@ def play(board: Board, action: int) -> None:
 
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
-    ply = 0
-    state = rng[0]
+    ply, state = 0, rng[0]
     while board[1] == 0:
         pieces, _ = movers(board)
         n = most = over = chosen = target = 0
@@ -334,15 +326,14 @@ def read(state: Vector, board: Board) -> None:
 @kernel
 def observe(board: Board, observed: Vector) -> None:
     """Write the state and a number: the lead of player 1, which counts more if pieces are few."""
-    end = len(observed) - 1
-    write(board, observed[:end])
+    write(board, observed[:-1])
     for at in range(2, 2 + CELLS):  # captured pieces count as removed
         observed[at] *= observed[at] <= 4
     first, second = board[2] & ~board[_CAPTURED], board[3] & ~board[_CAPTURED]
     one = count(first) + 2 * count(first & board[_KINGS])
     two = count(second) + 2 * count(second & board[_KINGS])
     lead = abs(one - two) * (LEVEL - 1) * 4 // (3 * (one + two + 1))
-    observed[end] = bounded(lead if one > two else -lead)
+    observed[-1] = bounded(lead if one > two else -lead)
 
 
 class Draughts(KernelGame):
