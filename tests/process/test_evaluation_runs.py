@@ -141,7 +141,10 @@ def test_a_score_is_stored_and_the_report_has_its_elo(folder: RunFolder) -> None
         (("evaluate", "{run}"), "there is no evaluation yet"),
         (("run", "{run}", "--evaluations", "5"), "an evaluation has no limit of --evaluations"),
         (("run", "{run}", "--dask", "local"), "leave out --dask"),
-        (("new", "nim", "{run}2", "--evaluation"), "no evaluation of nim can be learned"),
+        (
+            ("new", "open_spiel(game=oware)", "{run}2", "--evaluation"),
+            "describes open_spiel(game=oware) by fractions",
+        ),
         (
             ("new", GAME, "{run}2", "--evaluation", "--set", "net.blocks=3"),
             "unknown key of the settings 'net'",
