@@ -635,6 +635,15 @@ def test_a_game_in_plain_python_learns_who_wins(name: str) -> None:
     assert agreement() > 0.2
 
 
+def test_a_game_whose_states_differ_in_length_is_refused() -> None:
+    class Growing(Plain):
+        def observed(self, state: State) -> NDArray[np.int64]:
+            return np.array(state[: 3 + sum(map(bool, state[2:]))])
+
+    with pytest.raises(SpecError, match="its states differ in length"):
+        new_tables(Growing(games.load(SMALL)))
+
+
 def test_a_game_that_open_spiel_describes_by_fractions_is_refused() -> None:
     with pytest.raises(SpecError, match=r"describes open_spiel\(game=oware\) by fractions"):
         new_tables(games.load("open_spiel(game=oware)"))
