@@ -171,6 +171,13 @@ def registered() -> Mapping[str, OwnGame]:
     return _parsed(os.environ.get(VARIABLE, ""))
 
 
+def as_argument(game: str) -> str:
+    """Return a specification as commands take it: with module:Class if the game is registered."""
+    name = spec.parse(game).name
+    own = registered().get(name)
+    return game.replace(name, own.target, 1) if own else game
+
+
 def environment() -> dict[str, str]:
     """Return the variables with which another process knows the same games."""
     return {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}

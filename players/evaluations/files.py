@@ -17,6 +17,7 @@ import numpy as np
 from msgspec import Struct
 
 from playout.games import Game
+from playout.games.core.plugins import as_argument
 from playout.players.evaluations.tables import FEATURE_VALUES, Tables, ends_of
 from playout.players.nets.files import NetError, read_limited, write_atomically
 
@@ -95,7 +96,8 @@ def load(game: Game, name: str) -> Tables:
     if path is None:
         raise EvaluationError(
             f"there is no evaluation of {game} yet; learn one: "
-            f'playout-train new "{game}" DIR --evaluation, then run, export, and evaluation=FILE'
+            f'playout-train new "{as_argument(str(game))}" DIR --evaluation, '
+            "then run, export, and evaluation=FILE"
         )
     return read(path, game)[0]
 

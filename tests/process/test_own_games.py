@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shlex
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -87,6 +88,21 @@ def test_training_knows_a_game_with_compiled_rules(folder: Path) -> None:
     assert "own_rules" in (folder / "made" / "settings.toml").read_text()
     status = ("--game", "compiled:OwnRules", "status", "made")
     code, output = run("playout-train", *status, cwd=folder)
+    assert code == 0, output
+
+
+def test_printed_commands_learn_an_evaluation_of_a_game_in_plain_python(folder: Path) -> None:
+    code, output = run(
+        "playout-train", "new", "my_game:Chomp(rows=3)", "made", "--evaluation", cwd=folder
+    )
+    for printed, more in (
+        ("Next: ", ("--games", "50")),
+        ("export it: ", ()),
+        ("play with it: ", ("--check",)),
+    ):
+        assert code == 0, output
+        command = shlex.split(output.partition(printed)[2].partition("\n")[0])
+        code, output = run(*command, *more, cwd=folder)
     assert code == 0, output
 
 

@@ -111,7 +111,7 @@ def new(game: str, path: Path | None, seed: int, changes: tuple[str, ...], kind:
     click.echo(
         f"{folder.path}: made, for {size}.\n"
         f"Settings: {folder.settings_file}\n"
-        f"Next: playout-train {_own_game(str(rules))}run {shlex.quote(str(folder.path))}"
+        f"Next: playout-train {own_game(str(rules))}run {shlex.quote(str(folder.path))}"
     )
 
 
@@ -130,7 +130,7 @@ def _evaluation_size(chosen: TrainingSettings) -> str:
         return str(evaluations.size(chosen))
 
 
-def _own_game(game: str) -> str:
+def own_game(game: str) -> str:
     """Return the option by which other commands load a game of a file; "" for other games."""
     own = plugins.registered().get(spec.parse(game).name)
     return f"--game {own.target} " if own else ""
@@ -235,7 +235,8 @@ def export(path: Path, output: Path, author: str | None, licence: str | None, ha
     else:
         record = folder.export_net(output, author, licence, half)
     player, option = PLAYERS[output.suffix]
-    play = ["playout-player", str(folder.settings.game), f"{player}({option}={output})"]
+    game = plugins.as_argument(str(folder.settings.game))
+    play = ["playout-player", game, f"{player}({option}={output})"]
     click.echo(
         f"{output}: {output.stat().st_size / 1000:,.0f} kB, the {folder.settings.kind} after round "
         f"{record.round} ({_work(record)}); play with it: {shlex.join(play)}"

@@ -17,7 +17,7 @@ from playout.cluster.cluster_options import dask_option, require_dask
 from playout.commands.options import FiniteRange
 from playout.commands.subprocesses import usable_cores
 from playout.players.training import TrainingError, record
-from playout.players.training.commands.folders import folder_argument
+from playout.players.training.commands.folders import folder_argument, own_game
 from playout.players.training.display import TrainingDisplay, showing
 from playout.players.training.record import NetRound, RoundRecord, duration
 from playout.players.training.run_folder import Checkpoint, RunFolder
@@ -113,15 +113,12 @@ def _train(path: Path, dask: str | None, options: dict[str, Any], is_new: bool) 
     settings = _changed(folder.settings, **options)
     if dask and settings.kind == EVALUATION:
         raise click.UsageError("an evaluation is learned on one machine; leave out --dask")
-    with (
-        folder.locked(),
-        showing(f"Continue: playout-train resume {shlex.quote(str(path))}") as shown,
-    ):
+    again = f"playout-train {own_game(str(settings.game))}resume {shlex.quote(str(path))}"
+    with folder.locked(), showing(f"Continue: {again}") as shown:
         found = folder.read_checkpoint()
         if is_new and found:
             raise TrainingError(
-                f"{path}: {found.record.round} rounds are complete; continue: "
-                f"playout-train resume {shlex.quote(str(path))}"
+                f"{path}: {found.record.round} rounds are complete; continue: {again}"
             )
         last = found.record if found else None
         if not is_new:
@@ -210,10 +207,10 @@ def _found(folder: RunFolder, last: RoundRecord | None) -> str:
 
 
 def _reached(folder: RunFolder) -> str:
-    kept = folder.kept
+    kept, own = folder.kept, own_game(str(folder.settings.game))
     return (
         f"A limit is reached. The newest {kept.kind} is in {kept.folder.name}/; "
-        f"export it: playout-train export {shlex.quote(str(folder.path))} OUT{kept.suffix}"
+        f"export it: playout-train {own}export {shlex.quote(str(folder.path))} OUT{kept.suffix}"
     )
 
 
