@@ -12,7 +12,7 @@ from typing import ClassVar
 from playout.games import Board, GridGame, Kernels, Vector, checked, helper, kernel
 from playout.games.core.bits import count, lowest, nth
 from playout.games.core.grid import cells_of_moves
-from playout.games.core.kernels import LEVEL
+from playout.games.core.kernels import LEVEL, bounded
 from playout.games.core.random import GAMMA, Rng, below
 
 # board: the header below, then two words for each player: the pieces of rows 0 to 4 and of rows 5
@@ -331,7 +331,7 @@ def observe(board: Board, observed: Vector) -> None:
     dropped, star, ups = cancelled(board)
     write_pieces(board, observed[:end], 0, dropped)
     lead = movable(board, 1, dropped) - movable(board, 2, dropped)
-    observed[end] = LEVEL + max(-LEVEL, min(LEVEL - 1, lead))
+    observed[end] = bounded(lead)
     observed[end + 1] = LEVEL + ups
     observed[end + 2] = LEVEL + star * (3 - 2 * board[0])
 

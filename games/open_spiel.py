@@ -169,7 +169,10 @@ class OpenSpiel(HistoryGame["pyspiel.State"]):
         return values
 
     def _set_planes(self, position: pyspiel.State) -> Vector:
-        """Return for each cell the number of the first plane that is set, from 1; 0 if none is."""
+        """Return for each cell the number of the first plane that is set, from 1; 0 if none is.
+
+        Without planes, these are the numbers that OpenSpiel shows. Raises SpecError for fractions.
+        """
         planes = np.array(position.observation_tensor(0)).reshape(max(1, self._planes), -1)
         if not self._planes:
             if (planes % 1).any():

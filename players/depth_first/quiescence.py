@@ -67,7 +67,7 @@ def kernels_of(rules: Rules) -> PrincipalKernels:
 class PrincipalSearch(NamedTuple):
     """The memory of a search; `ply` counts from the root."""
 
-    boards: Any  # [ply] board
+    boards: Any  # [ply] board: whole numbers, or objects if the rules are in plain Python
     actions: Ints  # [ply, place] legal actions
     scores: Ints  # [ply, place] the greatest is searched next
     line: Line  # the evaluations of the boards

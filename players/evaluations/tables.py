@@ -132,7 +132,10 @@ def expected(tables: Tables, indices: Ints) -> float:
 
 
 def new_tables(game: Game, phases: int = 3) -> Tables:
-    """Return the tables of a game before it is learned. Raises SpecError if it has no board."""
+    """Return the tables of a game before it is learned.
+
+    Raises SpecError if its states differ in length, or have no numbers that can be cells.
+    """
     count = _POSITIONS if isinstance(game, KernelGame) else _FEWER_POSITIONS
     states = list(islice(random_positions(game), 0, count * _APART, _APART))
     observed = [game.observed(state) for state in states]

@@ -242,7 +242,7 @@ class Results:
                 *notes,
                 *self._unequal_clocks(),
                 *self._slow_cores(),
-                *self._late_moves(),
+                *self._lost_on_time(),
                 *self._repetitions(),
                 *self._winner(),
             ),
@@ -296,12 +296,7 @@ class Results:
 
     def _slow_cores(self) -> list[str]:
         """Return a note on matches that were played on slow cores."""
-        speeds = [
-            fixture.core_speed
-            for pair, _ in self.played
-            for fixture in self._attempts[pair.key].legs.values()
-            if fixture.core_speed is not None
-        ]
+        speeds = [each.core_speed for each in self._fixtures if each.core_speed is not None]
         usual = statistics.median(speeds) if speeds else 0.0
         slow = sum(each < SLOW * usual for each in speeds)
         if not slow:
@@ -311,18 +306,21 @@ class Results:
             "the median speed: players that think by the clock thought less there"
         ]
 
-    def _late_moves(self) -> list[str]:
+    def _lost_on_time(self) -> list[str]:
         """Return a note on matches that were lost on time, if they are many."""
-        legs = [
-            fixture for pair, _ in self.played for fixture in self._attempts[pair.key].legs.values()
-        ]
-        late = sum(each.reason is Reason.TIME for each in legs)
-        if late <= 1 or late < _LATE * len(legs):
+        late = sum(each.reason is Reason.TIME for each in self._fixtures)
+        played = len(self._fixtures)
+        if late <= 1 or late < _LATE * played:
             return []
         return [
-            f"{late} of {len(legs)} matches ended by time: the clock is too short for a player, or "
+            f"{late} of {played} matches ended by time: the clock is too short for a player, or "
             "other programs kept the machine busy"
         ]
+
+    @property
+    def _fixtures(self) -> list[Fixture]:
+        """The matches of the complete pairs."""
+        return [each for pair, _ in self.played for each in self._attempts[pair.key].legs.values()]
 
     def _crosstable(self) -> tuple[tuple[CrosstableCell, ...], ...]:
         return tuple(map(tuple, crosstable(len(self.spec.entrants), self.played)))

@@ -1,4 +1,4 @@
-"""The numbers of a position: of chess with python-chess, of checkers cell by cell."""
+"""The numbers of a position: of chess with python-chess, of checkers and draughts by cells."""
 
 from __future__ import annotations
 
