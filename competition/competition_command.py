@@ -42,6 +42,7 @@ from playout.server.organizer.spec_file import SpecFileError
 from playout.server.storage import Database
 from playout.server.tournament.competition_file import Competition, CompetitionFileError, read
 from playout.server.tournament.report import writer
+from playout.server.tournament.results import Results
 
 #: Seconds between two looks at the queue.
 _LOOK_S = 0.5
@@ -318,7 +319,7 @@ def final(file: Path, here: bool, options: tuple[str, ...]) -> None:
         words += ["--dask", cluster.dask, "--host", cluster.server[0]]
     words += ["--database", finals.database_of(submissions), "--http", "none", *options]
     _run(own("playout.server.organizer.tournament_command:main", *words))
-    report = finals.progress_of(submissions).report()
+    report = Results(finals.ledger_of(submissions)).report()
     for format_ in ("csv", "html"):  # the page shows the latter
         path = path.with_suffix(f".{format_}")
         path.write_text(writer(format_)(report), encoding="utf-8")

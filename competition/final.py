@@ -23,14 +23,12 @@ from playout.players.engines.process import MatchUse
 from playout.protocol.messages import Fixture, Reason
 from playout.protocol.names import skeleton
 from playout.protocol.tournament_spec import Entrant
-from playout.server.organizer.progress import (
-    TournamentProgress,
-    stored_progress,
-    stored_tournament,
-)
+from playout.server.organizer.progress import stored_ledger, stored_tournament
 from playout.server.storage import Database
 from playout.server.tournament.competition_file import Competition
+from playout.server.tournament.ledger import Ledger
 from playout.server.tournament.report import Report
+from playout.server.tournament.results import Results
 
 #: The file in the folder of a competition with what bots have used in matches of the final.
 USES = "final.jsonl"
@@ -144,10 +142,10 @@ def has_begun(submissions: Submissions) -> bool:
         return bool(database.tournaments())
 
 
-def progress_of(submissions: Submissions) -> TournamentProgress:
-    """Return how far the final has come. Raises StorageError."""
+def ledger_of(submissions: Submissions) -> Ledger:
+    """Return the ledger of the final. Raises StorageError."""
     with closing(Database(database_of(submissions))) as database:
-        return stored_progress(stored_tournament(database, None))
+        return stored_ledger(stored_tournament(database, None))
 
 
 def grades_text(submissions: Submissions, database: str) -> str:
@@ -157,9 +155,9 @@ def grades_text(submissions: Submissions, database: str) -> str:
     """
     competition = submissions.competition
     if has_begun(submissions):
-        progress = progress_of(submissions)
-        grades = grades_of_final(progress.report(), competition)
-        uses = uses_of_final(submissions, progress.fixtures)
+        ledger = ledger_of(submissions)
+        grades = grades_of_final(Results(ledger).report(), competition)
+        uses = uses_of_final(submissions, ledger.fixtures.values())
     else:
         grades = grades_of_ladder(overall(standings(database, competition.games)), competition)
         uses = uses_of_ladder(submissions)
