@@ -10,6 +10,7 @@ import random
 import threading
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,7 @@ from playout.players.training.temporal_differences import (
     learn,
 )
 from support.plain import Plain
+from support.waiting import wait_until
 
 SMALL = "mnk(m=3,n=3,k=3)"
 #: The number of a search: what the table has of other numbers is not used.
@@ -767,7 +769,7 @@ def test_it_wins_at_once_and_says_that_it_is_proven(file: Path) -> None:
 def test_it_keeps_to_its_limits(file: Path) -> None:
     game = games.load(SMALL)
     state = game.initial_state()
-    for text, limit in (("depth=2", Limit()), ("time=0.01", Limit()), ("", Limit(simulations=50))):
+    for text, limit in (("depth=2", Limit()), ("", Limit(simulations=50))):
         player = players.load(f"alphabeta(evaluation={file}{',' * bool(text)}{text})", game)
         result = player.choose([state], limit)
         assert result.action in game.legal_actions(state)
@@ -776,6 +778,16 @@ def test_it_keeps_to_its_limits(file: Path) -> None:
             assert result.info.depth == 2
         if limit.simulations:
             assert result.info.simulations <= 60
+
+
+def test_its_own_time_ends_a_search_that_would_go_on() -> None:
+    game = games.load("breakthrough")
+    player = players.load("alphabeta(time=0.01)", game)
+    # Otherwise it would search so many nodes, in some seconds.
+    info = player.choose([game.initial_state()], Limit(simulations=5_000_000)).info
+    assert info
+    assert 0 < info.simulations < 1_000_000
+    player.close()
 
 
 @pytest.mark.parametrize("seconds", [math.inf, 1e12])
@@ -788,17 +800,22 @@ def test_a_limit_that_no_timer_can_keep_is_no_limit(file: Path, seconds: float) 
     assert result.info.depth == 2
 
 
-def test_a_search_that_is_cancelled_ends_soon(file: Path) -> None:
-    game = games.load("mnk(m=3,n=3,k=3)")
-    player = players.load(f"alphabeta(evaluation={file})", game)
-    timer = threading.Timer(0.05, player.cancel)
-    timer.start()
-    player.cancel()
-    with pytest.raises(Cancelled):
-        player.choose([game.initial_state()], Limit(seconds=100))
-    timer.join()
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_search_that_is_cancelled_ends_and_another_begins(threads: int) -> None:
+    game = games.load("breakthrough")
+    player = players.load(f"alphabeta(threads={threads})", game)
+    assert isinstance(player, AlphaBeta)
+    with ThreadPoolExecutor(1) as pool:
+        chosen = pool.submit(player.choose, [game.initial_state()], Limit(seconds=1000))
+        wait_until(lambda: player._first.state[qs.NODES] > 0, "the first node")
+        player.cancel()
+        assert isinstance(chosen.exception(), Cancelled)
+    with pytest.raises(Cancelled):  # before a search, too
+        player.choose([game.initial_state()], Limit(seconds=1000))
     player.ready()
-    assert player.choose([game.initial_state()], Limit(seconds=0.01)).action in range(9)
+    result = player.choose([game.initial_state()], Limit(seconds=0.01))
+    assert result.action in game.legal_actions(game.initial_state())
+    player.close()
 
 
 def test_the_table_is_kept_during_a_match_unless_told_otherwise() -> None:
