@@ -339,7 +339,7 @@ class Refereeing(RuleBasedStateMachine):
             assert self.match.mover(ply) == self.game.current_player(state)
             state = self.game.next_state(state, action)
             states.append(state)
-        assert self.match.position.states == states
+        assert self.match.position.states == tuple(states)
 
     @invariant()
     def life_goes_forward(self) -> None:
