@@ -242,8 +242,12 @@ class _Server:
     def _workers(self, driver: Driver) -> EffectWorkers:
         """The processes and threads that the settings ask for. Raises CannotListenError."""
         hub, policy, settings = self._hub, self._hub.policy, self._settings
+        analysts = Analysts(reactor(), driver.caller(hub.analysis_reported))
+        reactor().addSystemEventTrigger("after", "shutdown", analysts.close)
         carriers: dict[type[Effect], Callable[[Any], None]] = {
-            RateLadder: LadderRatings(reactor(), driver.caller(hub.ladder_rated)).start
+            RateLadder: LadderRatings(reactor(), driver.caller(hub.ladder_rated)).start,
+            StartAnalysis: analysts.start,
+            EndAnalysis: analysts.end,
         }
         if policy.bots:
             connections = TcpConnectionFactory(
@@ -254,10 +258,6 @@ class _Server:
             carriers |= {StartBot: bots.start, EndBot: bots.end}
         if settings.competition:
             self._prepare_competitions(driver)
-        if policy.analyses:
-            analysts = Analysts(reactor(), driver.caller(hub.analysis_reported))
-            reactor().addSystemEventTrigger("after", "shutdown", analysts.close)
-            carriers |= {StartAnalysis: analysts.start, EndAnalysis: analysts.end}
         if settings.push:
             contact = settings.push_contact or ""
             push = PushSender(reactor(), settings.push, contact, told_in)

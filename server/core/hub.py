@@ -30,6 +30,7 @@ from playout.server.core.handlers.hello import Greeting
 from playout.server.core.handlers.joined_sessions import JoinedSessions
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.play import Play
+from playout.server.core.handlers.proofs import Proofs
 from playout.server.core.handlers.push import PushNotices
 from playout.server.core.handlers.puzzles import Puzzles
 from playout.server.core.handlers.seeks import Lobby, Pairing, SeekClosed, Seeks
@@ -79,6 +80,7 @@ class Hub:
         tournament_feed = TournamentFeed(context, rooms, joined)
         director = TournamentDirector(context, rooms, sessions, joined, tournament_feed)
         self.clusters = director.clusters
+        self._proofs = proofs = Proofs(context, rooms, tournament_feed)
         self.ladders = ladders = Ladders(context, directory, sessions, rooms)
         self.ladder_feed = ladder_feed = LadderFeed(context, ladders)
         self.analyses = analyses = Analyses(context, rooms)
@@ -119,7 +121,7 @@ class Hub:
             ),
             SessionClosed: (seeks.session_closed, bots.session_closed, analyses.session_closed),
             SeekClosed: (bots.seek_closed,),
-            TurnBegan: (push.turn_began,),
+            TurnBegan: (push.turn_began, proofs.turn_began),
             GameFailed: (rooms.game_failed,),
             TournamentOver: (director.tournament_over,),
         }
@@ -290,6 +292,7 @@ class Hub:
     def analysis_reported(self, report: AnalysisReport, now: float) -> list[Effect]:
         """Pass on an analyst's report of a position."""
         self.analyses.reported(report, now)
+        self._proofs.reported(report, now)
         return self._finish_call(now)
 
     def store(self, records: Iterable[Record], now: float) -> list[Effect]:

@@ -66,7 +66,7 @@ class MatchOver(FeatureEvent):
 
 @dataclass(frozen=True)
 class TurnBegan(FeatureEvent):
-    """The clock of a player runs, in a match by correspondence."""
+    """The clock of a player runs, in a match by correspondence or with proofs."""
 
     room: MatchRoom
 
@@ -108,10 +108,12 @@ class MatchRoom:
         *,
         draws: bool,
         scores: AgreedScores | None = None,
+        proofs: bool = False,
     ) -> None:
         """`record` is that of the match's start; `draws`: whether players may offer draws.
 
-        `scores` has the win rates of the players, if these may end the match.
+        `scores` has the win rates of the players, if these may end the match; `proofs`: whether it
+        ends when its result is proven.
         """
         self.match = match
         self.seats = seats
@@ -127,6 +129,7 @@ class MatchRoom:
         self._context = context
         self._rooms = rooms
         self.scores = scores
+        self.proofs = proofs
         self._view = MatchView(match, _weakly(self._game_failed), _weakly(self._undrawn))
         #: Whether the game has failed, so that the match ends without result.
         self.game_failed = False
@@ -178,6 +181,8 @@ class MatchRoom:
             self.match.resume(moved_at - self._context.epoch, by=now + _LEFT_AFTER_RESTART_S)
         else:
             self.match.resume(now + self._context.policy.restart_grace_s)
+        if self.proofs:
+            self._context.queue(TurnBegan(self))
         self._log("match {match} continues at ply {plies}")
         self.settle(now)
 
@@ -311,7 +316,7 @@ class MatchRoom:
         if self._awaited == record and self.match.status is not Status.ENDED:
             self.match.resume(now)
             self._clock_timer.set(self.match.deadline())
-            if self.is_correspondence:
+            if self.is_correspondence or self.proofs:
                 self._context.queue(TurnBegan(self))
 
     # Faults of the game.

@@ -137,6 +137,7 @@ class Recovery:
             started,
             draws=director.allows_draws(tournament) if tournament else started.ladder is None,
             scores=director.scores_of(tournament),
+            proofs=director.wants_proofs(tournament),
         )
 
     def _session(self, started: MatchStarted, seat: Seat) -> Session:

@@ -241,6 +241,11 @@ class TournamentDirector:
         rules = tournament.spec.adjudication if tournament else None
         return AgreedScores(rules) if rules and decides(rules) else None
 
+    def wants_proofs(self, tournament_id: str | None) -> bool:
+        """Whether a match of a tournament ends when its result is proven."""
+        tournament = self._tournaments.get(tournament_id or "")
+        return tournament is not None and tournament.spec.adjudication.proofs
+
     def allows_draws(self, tournament_id: str) -> bool:
         """Return whether the players of a tournament's matches may offer draws."""
         tournament = self._tournaments.get(tournament_id)
@@ -411,9 +416,15 @@ class TournamentDirector:
             fixture=str(due.slot),
             core_speed=self._core_speed(tournament, sessions),
         )
-        scores = self.scores_of(tournament.id)
         room = MatchRoom(
-            context, self._rooms, match, sessions, record, draws=spec.draw_offers, scores=scores
+            context,
+            self._rooms,
+            match,
+            sessions,
+            record,
+            draws=spec.draw_offers,
+            scores=self.scores_of(tournament.id),
+            proofs=spec.adjudication.proofs,
         )
         fixture = due.slot.fixture(record)
         tournament.put(fixture)
