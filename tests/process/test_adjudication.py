@@ -21,8 +21,8 @@ from playout.protocol.messages import Reason
 from playout.protocol.tournament_spec import Adjudication, Openings
 from playout.server.model.records import StoredMatch
 from playout.server.net.analysts import PROVER_NICENESS
-from playout.server.organizer.tournament_accounts import prepare_accounts
 from support.commands import run, running_server
+from support.given_accounts import accounts_in
 from support.hub_harness import HubHarness, MemoryClient
 from support.raw_client import RawClient
 from support.tournaments import (
@@ -214,7 +214,7 @@ def test_a_server_has_its_analyst_prove_and_starts_another_when_it_is_killed(
     tmp_path: Path,
 ) -> None:
     url = f"sqlite:///{tmp_path}/its.db"
-    tokens = prepare_accounts(url, "Zoe", NAMES[:2])
+    tokens = accounts_in(url, "Zoe", NAMES[:2])
     spec = {
         "name": "proofs", "games": ["tic_tac_toe"], "format": "match", "rounds": 2, "clock": "none",
         "entrants": [{"name": name, "version": "1"} for name in NAMES[:2]],
