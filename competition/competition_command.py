@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import os
 import secrets
@@ -28,7 +27,7 @@ from playout import games, players
 from playout.cluster.cluster_options import require_dask
 from playout.commands.progress import doing
 from playout.commands.subprocesses import begin, own, own_environment
-from playout.commands.text import utc
+from playout.commands.text import csv_text, utc
 from playout.competition import final as finals
 from playout.competition.changes import CHANGES
 from playout.competition.submissions import REQUEST_S, FolderInUse, Submissions
@@ -198,8 +197,7 @@ def accounts(file: Path, site: str, database: str) -> None:
     roster = competition.roster
     if roster is None:
         raise click.UsageError(f'{file} has no roster: add roster = "class.csv"')
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(("account", "name", "token", "link"))
+    click.echo(csv_text([("account", "name", "token", "link")]), nl=False)
     with opened(database, create=True) as stored:
         known = Directory(stored.accounts()[0])
         for each in roster.values():
@@ -208,7 +206,7 @@ def accounts(file: Path, site: str, database: str) -> None:
                 _make_account(stored, known, each.account, digest(token))
                 query = urlencode({"account": each.account, "token": token})
                 link = f"{site.rstrip('/')}/{competition.name}/#{query}"
-                writer.writerow((each.account, each.name, token, link))
+                click.echo(csv_text([(each.account, each.name, token, link)]), nl=False)
         teams = [each.team for each in roster.values()]
         for name in (*teams, *competition.others):
             if known.like(name) is None:

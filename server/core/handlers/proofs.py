@@ -67,7 +67,7 @@ class Proofs:
             del self._waiting[match_id]
             if room := self._rooms.running.get(match_id):
                 match = room.match
-                moves = tuple(match.moves)
+                moves = match.position.moves
                 order = ProofOrder(self._context.new_id(), str(match.game), moves, SEARCH_S)
                 self._searched = room, order
                 self._context.do(StartAnalysis(order))
