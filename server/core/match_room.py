@@ -30,7 +30,8 @@ from playout.protocol.messages import (
     Summary,
 )
 from playout.protocol.time_control import is_correspondence
-from playout.server.core.agreements import AgreedScores, How, MatchOffers
+from playout.protocol.tournament_spec import Adjudication
+from playout.server.core.agreements import AgreedScores, How, MatchOffers, decides
 from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.guarded_game import GameFault
 from playout.server.core.match import Match, Refused, Status
@@ -107,13 +108,11 @@ class MatchRoom:
         record: MatchStarted,
         *,
         draws: bool,
-        scores: AgreedScores | None = None,
-        proofs: bool = False,
+        adjudication: Adjudication | None = None,
     ) -> None:
         """`record` is that of the match's start; `draws`: whether players may offer draws.
 
-        `scores` has the win rates of the players, if these may end the match; `proofs`: whether it
-        ends when its result is proven.
+        `adjudication`: when a match of a tournament ends early.
         """
         self.match = match
         self.seats = seats
@@ -128,8 +127,10 @@ class MatchRoom:
         self.offers = MatchOffers(match, draws=draws, takebacks=not self.is_assigned)
         self._context = context
         self._rooms = rooms
-        self.scores = scores
-        self.proofs = proofs
+        #: The win rates of the players, if these may end the match.
+        self.scores = AgreedScores(adjudication) if adjudication and decides(adjudication) else None
+        #: Whether the match ends when its result is proven.
+        self.proofs = adjudication is not None and adjudication.proofs
         self._view = MatchView(match, _weakly(self._game_failed), _weakly(self._undrawn))
         #: Whether the game has failed, so that the match ends without result.
         self.game_failed = False
@@ -426,7 +427,7 @@ class MatchRoom:
             time_controls=controls if controls and controls[0] != controls[1] else None,
             clocks=match.clock_states(now),
             rated=match.terms.rated,
-            moves=tuple(match.moves),
+            moves=match.position.moves,
             state=match.state,
             to_move=match.to_move,
             legal_actions=self._view.legal_actions() if hello.legal_actions else None,
@@ -483,7 +484,7 @@ class MatchRoom:
             match=match.id,
             ply=ply,
             seat=match.mover(ply),
-            action=match.moves[ply],
+            action=match.position.moves[ply],
             clocks=match.clock_states(now),
             info=info,
             at=now + self._context.epoch,

@@ -14,7 +14,7 @@ from playout.protocol.analyst import AnalysisReport, ProofOrder
 from playout.protocol.messages import Notice
 from playout.server.core.context import Context
 from playout.server.core.effects import StartAnalysis
-from playout.server.core.handlers.feeds import TournamentFeed
+from playout.server.core.handlers.tournaments import Tournaments
 from playout.server.core.match import Refused
 from playout.server.core.match_room import MatchRoom, TurnBegan
 from playout.server.core.rooms import Rooms
@@ -27,10 +27,10 @@ _BACK_OFF = BackOff(first_s=0.5, longest_s=30.0)
 class Proofs:
     """Passes positions of tournaments to an analyst, and ends the matches that are decided."""
 
-    def __init__(self, context: Context, rooms: Rooms, feed: TournamentFeed) -> None:
+    def __init__(self, context: Context, rooms: Rooms, tournaments: Tournaments) -> None:
         self._context = context
         self._rooms = rooms
-        self._feed = feed
+        self._tournaments = tournaments
         #: The ids of the matches whose position is to be searched, in the order of their moves.
         self._waiting: dict[str, None] = {}
         #: The match whose position is being searched, and the order.
@@ -67,7 +67,7 @@ class Proofs:
             del self._waiting[match_id]
             if room := self._rooms.running.get(match_id):
                 match = room.match
-                moves = tuple(match.moves)
+                moves = match.position.moves
                 order = ProofOrder(self._context.new_id(), str(match.game), moves, SEARCH_S)
                 self._searched = room, order
                 self._context.do(StartAnalysis(order))
@@ -81,4 +81,5 @@ class Proofs:
             text = f"the result of match {room.match.id} cannot be proven: {error}"
             self._context.log("{text}", {"text": text})
             if room.record.tournament:
-                self._feed.notify(room.record.tournament, Notice(code="proof_failed", text=text))
+                notice = Notice(code="proof_failed", text=text)
+                self._tournaments.notify(room.record.tournament, notice)

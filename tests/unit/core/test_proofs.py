@@ -51,7 +51,7 @@ def test_each_new_position_is_searched() -> None:
     match = harness.only_match()
     for ply in range(2, 5):
         (order,) = harness.proofs
-        assert order.moves == tuple(match.moves)
+        assert order.moves == match.position.moves
         assert match.ply == ply
         harness.proven(None)
         assert not harness.proofs
@@ -65,7 +65,7 @@ def test_a_proof_that_comes_after_the_next_move_is_dropped() -> None:
     bots.play(1)
     harness.proven(1)
     assert not match.result
-    assert harness.proofs[0].moves == tuple(match.moves), "the new position is searched next"
+    assert harness.proofs[0].moves == match.position.moves, "the new position is searched next"
 
 
 def test_only_the_latest_position_of_each_waiting_match_is_searched() -> None:
@@ -79,7 +79,7 @@ def test_only_the_latest_position_of_each_waiting_match_is_searched() -> None:
     while harness.proofs:
         searched.append(harness.proofs[0].moves)
         harness.proven(None)
-    assert sorted(searched) == sorted((tuple(first.moves), tuple(second.moves)))
+    assert sorted(searched) == sorted((first.position.moves, second.position.moves))
     assert first.ply + second.ply == 8
 
 
@@ -113,7 +113,7 @@ def test_after_an_error_the_next_search_waits_and_watchers_are_told_once() -> No
         harness.wait(wait_s - 0.1)
         assert not harness.proofs
         harness.wait(0.2)
-        assert [each.moves for each in harness.proofs] == [tuple(match.moves)]
+        assert [each.moves for each in harness.proofs] == [match.position.moves]
     (notice,) = zoe.heard(Notice)
     assert notice.code == "proof_failed"
     assert notice.text.endswith("cannot be proven: the process has exited")
