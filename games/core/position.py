@@ -87,7 +87,10 @@ class Position:
 
     def play(self, action: int) -> Position:
         """Return the position after `action`. Raises IllegalAction with the reason."""
-        state, legal = self.game.step(self.states[-1], action)
+        return self.after(action, *self.game.step(self.states[-1], action))
+
+    def after(self, action: int, state: State, legal: tuple[int, ...] | None = None) -> Position:
+        """Return the position after `action`, whose state and legal actions are known."""
         return _position(self.game, (*self.moves, action), (*self.states, state), legal)
 
     def at(self, ply: int) -> Position:
