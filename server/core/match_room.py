@@ -10,7 +10,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from msgspec import structs
 
@@ -39,12 +39,12 @@ from playout.server.core.match_storage import MatchStorage
 from playout.server.core.sessions import Session
 from playout.server.core.view import Audience, MatchView, ShownMove
 from playout.server.model.records import (
-    LadderMatch,
     MatchEnded,
     MatchStarted,
     MovePlayed,
     MovesTakenBack,
     SeatTakenOver,
+    flat,
 )
 
 T = TypeVar("T")
@@ -139,7 +139,7 @@ class MatchRoom:
     @property
     def is_assigned(self) -> bool:
         """Whether a tournament or a ladder has assigned the match to its players."""
-        return self.record.tournament is not None or self.record.ladder is not None
+        return self.record.tournament is not None or self.record.ladder_pair is not None
 
     def seat_of(self, session: Session) -> Seat | None:
         """The seat of a session; None if it does not play here."""
@@ -170,7 +170,7 @@ class MatchRoom:
         moved_at = self.record.at
         for move in moves:
             moved_at = move.at
-            self._count_score(move.seat, move.ply, move.info)
+            self._count_score(move.seat, move.ply, move.analysis)
             self._storage.restore(move.info)
             self.spectators.show_later(ShownMove(move.ply, move.clocks, move.info))
         self._open()
@@ -294,7 +294,7 @@ class MatchRoom:
             match=match.id,
             at=now + context.epoch,
             missing=match.missing,
-            **vars(match.result),
+            **flat(**vars(match.result)),
         )
         ended = self._ended()
         context.store(record)
@@ -472,16 +472,16 @@ class MatchRoom:
 
     # Records and log lines.
 
-    def _move_record(self, ply: int, now: float, info: Analysis | None) -> MovePlayed:
+    def _move_record(self, ply: int, now: float, info: str | None) -> MovePlayed:
         match = self.match
         return MovePlayed(
             match=match.id,
             ply=ply,
             seat=match.mover(ply),
             action=match.moves[ply],
-            clocks=match.clock_states(now),
             info=info,
             at=now + self._context.epoch,
+            **flat(clocks=match.clock_states(now)),
         )
 
     def _log(self, text: str, **more: object) -> None:
@@ -500,39 +500,33 @@ class MatchRoom:
 
 
 def started_record(
-    match: Match,
-    seats: tuple[Session, Session],
-    at: float,
-    *,
-    tournament: str | None = None,
-    fixture: str | None = None,
-    bots: tuple[str | None, str | None] = (None, None),
-    ladder: LadderMatch | None = None,
-    core_speed: float | None = None,
+    match: Match, seats: tuple[Session, Session], at: float, **fields: Any
 ) -> MatchStarted:
-    """The record of the start of a match, after its opening; `at` in seconds since 1970."""
+    """The record of the start of a match, after its opening; `at` in seconds since 1970.
+
+    `fields` are those of a match of a tournament or a ladder.
+    """
     first, second = seats
+    terms = match.terms
     return MatchStarted(
         match=match.id,
         game=str(match.game),
-        players=match.players,
-        accounts=(
-            first.account.id if first.account else None,
-            second.account.id if second.account else None,
-        ),
-        sessions=(first.key, second.key),
+        first=match.players[0],
+        second=match.players[1],
+        first_account=first.account.id if first.account else None,
+        second_account=second.account.id if second.account else None,
+        first_session=first.key,
+        second_session=second.key,
         clock=match.clock_name,
-        rated=match.terms.rated,
-        illegal_moves=match.terms.illegal_moves,
-        credit_cap_s=match.terms.credit_cap_s,
+        rated=terms.rated,
+        illegal_moves=terms.illegal_moves,
+        credit_cap_s=terms.credit_cap_s,
         opening=match.opening_plies,
-        max_plies=match.terms.max_plies,
-        tournament=tournament,
-        fixture=fixture,
-        bots=bots,
-        ladder=ladder,
-        core_speed=core_speed,
+        max_plies=terms.max_plies,
+        first_bot=first.bot_player,
+        second_bot=second.bot_player,
         at=at,
+        **fields,
     )
 
 

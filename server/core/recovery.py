@@ -138,7 +138,7 @@ class Recovery:
             _match_of(stored),
             (self._session(started, 1), self._session(started, 2)),
             started,
-            draws=director.allows_draws(tournament) if tournament else started.ladder is None,
+            draws=director.allows_draws(tournament) if tournament else started.ladder_pair is None,
             scores=director.scores_of(tournament),
         )
 

@@ -32,6 +32,7 @@ from playout.protocol.messages import (
 )
 from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.match import Match
+from playout.server.model.records import decoded_analysis
 
 #: Moves of a principal variation that are named, and candidates that are shown.
 NAMED = 20
@@ -57,14 +58,14 @@ class Audience(NamedTuple):
 
 
 class ShownMove(NamedTuple):
-    """A move to be sent, with the clocks at that ply.
+    """A move to be sent, with the clocks at that ply, and its analysis as JSON.
 
     `record` is the number of the record that must be stored before it is sent.
     """
 
     ply: int
     clocks: tuple[ClockState, ClockState] | None
-    info: Analysis | None = None
+    info: str | None = None
     record: int = 0
 
 
@@ -144,8 +145,9 @@ class MatchView:
 
     def analysis(self, move: ShownMove, audience: Audience) -> MoveAnalysis:
         """The message about the analysis that was sent with a move."""
-        match, ply, info = self._match, move.ply, move.info
-        assert info is not None
+        match, ply = self._match, move.ply
+        assert move.info is not None
+        info = decoded_analysis(move.info)
         info = structs.replace(info, pv=info.pv[:DELAY_PLIES])
         pv: tuple[str, ...] = ()
         candidates: tuple[Candidate, ...] = ()

@@ -107,7 +107,7 @@ class Administration:
         """Send the state of the server."""
         policy = self._context.policy
         limits = {each.name: getattr(policy, each.name) for each in dataclasses.fields(policy)}
-        ladder_matches = [each for each in self._rooms.running.values() if each.record.ladder]
+        ladder_matches = [each for each in self._rooms.running.values() if each.record.ladder_pair]
         jobs = {
             "bot": len(self._bots),
             "analysed position": len(self._analyses),

@@ -36,7 +36,7 @@ from playout.server.ladder.state import (
     StoredLadder,
     restore_ladder,
 )
-from playout.server.model.records import LadderMatch, LadderRating
+from playout.server.model.records import LadderRating
 
 #: The most ladders that a session is on at once.
 MOST_LADDERS = 10
@@ -185,7 +185,7 @@ class Ladders:
     def match_over(self, event: MatchOver, now: float) -> None:
         """Count the result of a ladder's match; the end of any match may make a player free."""
         room = event.room
-        ladder = self._ladders.get(str(room.match.game)) if room.record.ladder else None
+        ladder = self._ladders.get(str(room.match.game)) if room.record.ladder_pair else None
         if ladder and ladder.running.pop(room.match.id, None):
             self._count(ladder, event, now)
             self._send_away(ladder, event)
@@ -299,9 +299,17 @@ class Ladders:
         names = (sessions[0].name, sessions[1].name)
         match = Match(context.new_id(), game, names, terms)
         match.open(opening)
-        versions = tuple(ladder.state.entries[index].player.version for index in indices)
-        on_ladder = LadderMatch(pair or match.id, (versions[0], versions[1]))
-        record = started_record(match, sessions, now + context.epoch, ladder=on_ladder)
+        first_version, second_version = (
+            ladder.state.entries[index].player.version for index in indices
+        )
+        record = started_record(
+            match,
+            sessions,
+            now + context.epoch,
+            ladder_pair=pair or match.id,
+            first_version=first_version,
+            second_version=second_version,
+        )
         ladder.running[match.id] = indices
         ladder.excuse(match)
         MatchRoom(context, self._rooms, match, sessions, record, draws=False).begin(now)
@@ -383,12 +391,12 @@ class Ladders:
     # Results.
 
     def _count(self, ladder: Ladder, event: MatchOver, now: float) -> None:
-        match, on_ladder = event.room.match, event.room.record.ladder
+        match, pair = event.room.match, event.room.record.ladder_pair
         players = _players(event.room)
-        if players is None or on_ladder is None:
+        if players is None or pair is None:
             return
         self._count_absence(ladder, event, players, now)
-        is_first = on_ladder.pair == match.id
+        is_first = pair == match.id
         opening = tuple(match.moves[: match.opening_plies])
         if event.record.winner:
             ladder.state.count(players, event.record.winner, event.record.at)
@@ -396,7 +404,7 @@ class Ladders:
                 ladder.state.owe(OwedMatch(match.id, (players[1], players[0]), opening))
             self._rate(ladder)
         elif not is_first:
-            ladder.state.owe(OwedMatch(on_ladder.pair, players, opening))
+            ladder.state.owe(OwedMatch(pair, players, opening))
 
     def _count_absence(
         self,
@@ -501,8 +509,7 @@ def _alone_notice(game: str) -> Notice:
 def _players(room: MatchRoom) -> tuple[LadderPlayer, LadderPlayer] | None:
     """The players of a ladder's match; None for another match, or without the account of one."""
     first, second = (each.account for each in room.seats)
-    on_ladder = room.record.ladder
-    if on_ladder is None or first is None or second is None:
+    if room.record.ladder_pair is None or first is None or second is None:
         return None
-    versions = on_ladder.versions
+    versions = room.record.versions
     return LadderPlayer(first.id, versions[0]), LadderPlayer(second.id, versions[1])

@@ -195,8 +195,7 @@ class Pairing:
             return
         self._lobby.take(older)
         self._lobby.take(newer)
-        bots = sessions[0].bot_player, sessions[1].bot_player
-        record = started_record(match, sessions, now + context.epoch, bots=bots)
+        record = started_record(match, sessions, now + context.epoch)
         MatchRoom(context, self._rooms, match, sessions, record, draws=True).begin(now)
 
     def _fail(self, seeks: tuple[OpenSeek, OpenSeek], fault: GameFault) -> None:

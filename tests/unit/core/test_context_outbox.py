@@ -31,7 +31,12 @@ from playout.protocol.messages import (
     Welcome,
 )
 from playout.server.core.context import Outbox
-from playout.server.model.records import MatchEnded, MatchStarted, MovePlayed
+from playout.server.model.records import (
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
+    flat,
+)
 from support.hub_harness import (
     EPOCH,
     GAME,
@@ -70,13 +75,14 @@ def test_a_move_is_announced_when_it_is_stored_and_the_other_clock_runs_from_the
     harness.wait(1.0)
     assert ann.say(Move(match=match, ply=2, action=0)) == []
     assert harness.stored[-1] == MovePlayed(
-        match=match,
-        ply=2,
-        seat=1,
-        action=0,
-        clocks=(ClockState(9.0, 0), ClockState(10.0, 0)),
-        info=None,
-        at=EPOCH + 1.0,
+        **flat(
+            match=match,
+            ply=2,
+            seat=1,
+            action=0,
+            clocks=(ClockState(9.0, 0), ClockState(10.0, 0)),
+            at=EPOCH + 1.0,
+        )
     )
     harness.wait(100.0)
     harness.commit()
