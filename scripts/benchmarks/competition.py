@@ -30,12 +30,13 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import click
+import tomli_w
 
 from playout import games
 from playout.commands.subprocesses import own, own_environment
@@ -306,9 +307,8 @@ def _matches(bench: Bench) -> ResultTable:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "bot.py").write_text(_SCRIPT.format(seconds=MOVE_S))
-        without = ", ".join(f'"{each}"' for each in machine.missing())
-        inside = f"sandbox = {{ without = [{without}] }}"
-        files = {"outside": _engines(folder, ""), "inside": _engines(folder, inside)}
+        sandbox = {"sandbox": {"without": list(machine.missing())}}
+        files = {"outside": _engines(folder, {}), "inside": _engines(folder, sandbox)}
         taken = alternate(
             bench.pick(*ROUNDS),
             **{where: lambda file=file: _played_s(file) for where, file in files.items()},
@@ -327,13 +327,12 @@ def _matches(bench: Bench) -> ResultTable:
     return table
 
 
-def _engines(folder: Path, more: str) -> str:
+def _engines(folder: Path, more: Mapping[str, object]) -> str:
     """Write a file with an engine; return its path."""
     path = folder / f"engines{len(more)}.toml"
     # The python3 in the path outside may be that of a virtual environment, which starts slowly.
     table = {"command": "/usr/bin/python3 bot.py", "protocol": "lines", "folder": str(folder)}
-    lines = (f"{key} = {json.dumps(value)}" for key, value in table.items())
-    path.write_text("\n".join(["[program]", *lines, more]))
+    path.write_text(tomli_w.dumps({"program": {**table, **more}}))
     return str(path)
 
 

@@ -25,7 +25,7 @@ from playout.server.storage.results import (
     result_page,
 )
 from playout.server.storage.schema import tournaments
-from playout.server.tournament.state import StoredGame
+from playout.server.tournament.ledger import StoredGame
 
 T = TypeVar("T")
 
