@@ -15,7 +15,6 @@ from playout.protocol.messages import Code, EnterLadder, LeaveLadder, Notice, Ok
 from playout.protocol.names import invisible_in
 from playout.ratings.bradley_terry import AVERAGE, Ratings
 from playout.ratings.openings import Opening
-from playout.server.core.accounts import Directory
 from playout.server.core.context import Context
 from playout.server.core.effects import RateLadder
 from playout.server.core.guarded_game import GameFault, faults_of
@@ -24,7 +23,6 @@ from playout.server.core.ladder import Ladder, LadderSession
 from playout.server.core.match import Match, Refused
 from playout.server.core.match_room import MatchOver, MatchRoom, started_record
 from playout.server.core.rate_limits import DATABASE_FULL
-from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionDisconnected, SessionManager
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.ladder.pairing import LadderOpenings
@@ -53,13 +51,10 @@ _ROUNDING_S = 0.001
 class Ladders:
     """The ladders of a hub by game."""
 
-    def __init__(
-        self, context: Context, accounts: Directory, sessions: SessionManager, rooms: Rooms
-    ) -> None:
+    def __init__(self, context: Context, sessions: SessionManager) -> None:
         self._context = context
-        self._accounts = accounts
+        self._rooms = context.rooms
         self._sessions = sessions
-        self._rooms = rooms
         self._ladders: dict[str, Ladder] = {}
         self._beginning = False
         #: Due when a seat that its session has left may be given to another session.
@@ -312,7 +307,7 @@ class Ladders:
         )
         ladder.running[match.id] = indices
         ladder.excuse(match)
-        MatchRoom(context, self._rooms, match, sessions, record, draws=False).begin(now)
+        MatchRoom(context, match, sessions, record, draws=False).begin(now)
 
     def _fail(self, ladder: Ladder, fault: Exception) -> None:
         """Remove all sessions from the ladder of a game that has failed."""
@@ -490,7 +485,7 @@ class Ladders:
         )
 
     def _name_of(self, account_id: str) -> str:
-        account = self._accounts.get(account_id)
+        account = self._context.accounts.get(account_id)
         return account.name if account else account_id
 
     def _clock(self, game: str) -> str:

@@ -16,7 +16,7 @@ from playout.server.core.agreements import AgreedScores, decides
 from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.handlers.feeds import TournamentFeed, to_message
-from playout.server.core.handlers.joined_sessions import (
+from playout.server.core.joined_sessions import (
     ClusterReports,
     FreeSessions,
     JoinedSessions,
@@ -24,7 +24,6 @@ from playout.server.core.handlers.joined_sessions import (
 from playout.server.core.match import Match, Refused, Terms
 from playout.server.core.match_room import MatchOver, MatchRoom, started_record
 from playout.server.core.rate_limits import DATABASE_FULL
-from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionDisconnected, SessionManager
 from playout.server.core.sessions import Session
 from playout.server.model.records import (
@@ -63,13 +62,12 @@ class TournamentDirector:
     def __init__(
         self,
         context: Context,
-        rooms: Rooms,
         sessions: SessionManager,
         joined: JoinedSessions,
         feed: TournamentFeed,
     ) -> None:
         self._context = context
-        self._rooms = rooms
+        self._rooms = context.rooms
         self._sessions = sessions
         self._joined = joined
         self._feed = feed
@@ -412,9 +410,7 @@ class TournamentDirector:
             core_speed=self._core_speed(tournament, sessions),
         )
         scores = self.scores_of(tournament.id)
-        room = MatchRoom(
-            context, self._rooms, match, sessions, record, draws=spec.draw_offers, scores=scores
-        )
+        room = MatchRoom(context, match, sessions, record, draws=spec.draw_offers, scores=scores)
         fixture = due.slot.fixture(record)
         tournament.put(fixture)
         room.begin(now)
