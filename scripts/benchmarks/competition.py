@@ -41,7 +41,7 @@ import tomli_w
 from playout import games
 from playout.commands.subprocesses import own, own_environment
 from playout.competition.submit_command import Client, packed
-from playout.games import State
+from playout.games import Position
 from playout.players.core.player import Limit
 from playout.players.engine import Engine
 from playout.sandbox import machine
@@ -348,12 +348,10 @@ def _play(file: str) -> None:
     """Play a match between two programs, which are started for it."""
     game = games.load(GAME)
     seats = [Engine(game, "program", file) for _ in (1, 2)]
-    states: list[State] = [game.initial_state()]
-    moves: list[int] = []
-    while not game.winner(states[-1]):
-        mover = seats[game.current_player(states[-1]) - 1]
-        moves.append(mover.choose(states, Limit(seconds=10.0, moves=tuple(moves))).action)
-        states.append(game.next_state(states[-1], moves[-1]))
+    position = Position(game)
+    while not position.winner:
+        mover = seats[position.to_move - 1]
+        position = position.play(mover.choose(position, Limit(seconds=10.0)).action)
     for each in seats:
         each.close()
 
@@ -363,7 +361,7 @@ def _memory_mib(file: str) -> float:
     game = games.load(GAME)
     engine = Engine(game, "program", file)
     before = set(children(os.getpid()))
-    engine.choose([game.initial_state()], Limit(seconds=10.0, moves=()))
+    engine.choose(Position(game), Limit(seconds=10.0))
     found, kib = [each for each in before if _is_guard(each)], 0
     for process in found:
         found.extend(children(process))

@@ -276,7 +276,7 @@ class TournamentDirector:
         tournament = self._tournaments.get(event.room.record.tournament or "")
         if tournament is None or event.record.match not in tournament.running:
             return
-        fixture = tournament.match_ended(event.record, event.room.match.moves)
+        fixture = tournament.match_ended(event.record, event.room.match.position.moves)
         self._feed.announce(tournament, fixture)
         if event.room.game_failed and fixture.attempt >= MOST_ATTEMPTS:
             self.end_failed(tournament.id, event.record.text, now)
