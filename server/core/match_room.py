@@ -30,6 +30,7 @@ from playout.protocol.messages import (
 from playout.protocol.time_control import is_correspondence
 from playout.server.core.agreements import AgreedScores, How, MatchOffers
 from playout.server.core.context import Context, FeatureEvent
+from playout.server.core.effects import UpdateRatings
 from playout.server.core.guarded_game import GameFault
 from playout.server.core.match import Match, Refused, Status
 from playout.server.core.match_spectators import MatchSpectators
@@ -274,6 +275,7 @@ class MatchRoom:
         )
         ended = self._ended()
         context.store(record)
+        context.when_stored(lambda _: context.do(UpdateRatings()))
         self._keep_result(ended, now)
         context.send_to_all(self.seats, ended)
         self.spectators.show_all()

@@ -42,7 +42,16 @@ from playout.server.model.records import (
 )
 from playout.server.storage import Database, StorageError, engine
 from playout.server.storage.engine import UnstorableError, without_power_cuts
-from playout.server.storage.ipc import decode_records, encode_records
+from playout.server.storage.ipc import (
+    AccountChanged,
+    RecordRejected,
+    RecordsStored,
+    Report,
+    StorageChecked,
+    StorageFailed,
+    decode_records,
+    encode_records,
+)
 from playout.server.storage.schema import metadata, player_totals, rating_points
 from playout.server.storage.storage_process import Writer
 from support.match_records import GAME, match_records
@@ -507,22 +516,20 @@ class Told:
         self.changed: list[Account] = []
         self.failure = threading.Event()
 
-    def stored(self, number: int, records: int, seconds: float) -> None:
-        self.stored_up_to.append((number, records))
-
-    def rejected(self, number: int, reason: str) -> None:
-        self.rejections.append((number, reason))
-
-    def failed(self, reason: str) -> None:
-        self.failures.append(reason)
-        self.failure.set()
-
-    def checked(self, fault: str | None, size: int | None) -> None:
-        self.faults.append(fault)
-        self.sizes.append(size)
-
-    def account_changed(self, account: Account, revision: int) -> None:
-        self.changed.append(account)
+    def __call__(self, report: Report) -> None:
+        match report:
+            case RecordsStored(number=number, records=records):
+                self.stored_up_to.append((number, records))
+            case RecordRejected(number=number, reason=reason):
+                self.rejections.append((number, reason))
+            case StorageFailed(reason=reason):
+                self.failures.append(reason)
+                self.failure.set()
+            case StorageChecked(fault=fault, size=size):
+                self.faults.append(fault)
+                self.sizes.append(size)
+            case AccountChanged(account=account):
+                self.changed.append(account)
 
 
 def test_records_are_stored_in_order_and_those_that_come_together_at_once(tmp_path: Path) -> None:
