@@ -24,16 +24,15 @@ from playout.server.core.effects import Effect
 from playout.server.core.handlers.administration import Administration
 from playout.server.core.handlers.analyses import Analyses
 from playout.server.core.handlers.bots import BotManager
-from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed, TournamentFeed
+from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed
 from playout.server.core.handlers.hello import Greeting
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.play import Play
+from playout.server.core.handlers.proofs import Proofs
 from playout.server.core.handlers.push import PushNotices
 from playout.server.core.handlers.puzzles import Puzzles
 from playout.server.core.handlers.seeks import SeekClosed, Seeks
-from playout.server.core.handlers.tournament_director import TournamentDirector, TournamentOver
-from playout.server.core.handlers.tournaments import TournamentRequests
-from playout.server.core.joined_sessions import JoinedSessions
+from playout.server.core.handlers.tournaments import TournamentOver, Tournaments
 from playout.server.core.match import Refused
 from playout.server.core.match_room import MatchOver, MatchRoom, TurnBegan
 from playout.server.core.policy import Policy
@@ -71,19 +70,17 @@ class Hub:
         self._seeks = seeks = Seeks(context)
         self.bots = bots = BotManager(context, sessions, seeks)
         self.lobby_feed = feed = LobbyFeed(context)
-        joined = JoinedSessions()
-        tournament_feed = TournamentFeed(context, joined)
-        director = TournamentDirector(context, sessions, joined, tournament_feed)
-        self.clusters = director.clusters
+        tournaments = Tournaments(context, sessions)
+        self.clusters = tournaments.clusters
+        self._proofs = proofs = Proofs(context, tournaments)
         self.ladders = ladders = Ladders(context, sessions)
         self.ladder_feed = ladder_feed = LadderFeed(context, ladders)
         self.analyses = analyses = Analyses(context)
         push = PushNotices(context)
-        self._recovery = Recovery(context, sessions, bots, director, ladders)
+        self._recovery = Recovery(context, sessions, bots, tournaments, ladders)
         greeting = Greeting(context, sessions, bots, software)
-        administration = Administration(context, sessions, greeting, bots, analyses, director)
+        administration = Administration(context, sessions, greeting, bots, analyses, tournaments)
         play = Play(context, sessions)
-        tournaments = TournamentRequests(context, director, tournament_feed)
         subjects = (greeting, administration, seeks, bots, play, feed, tournaments, ladders)
         handlers = handlers_of((*subjects, ladder_feed, analyses, push, Puzzles(context)))
         self._handlers = {
@@ -95,14 +92,14 @@ class Hub:
                 seeks.match_over,
                 feed.match_over,
                 bots.match_over,
-                director.match_over,
+                tournaments.match_over,
                 ladders.match_over,
                 push.match_over,
                 self._stop_after_last_match,
             ),
             SessionDisconnected: (
                 seeks.session_disconnected,
-                director.session_disconnected,
+                tournaments.session_disconnected,
                 ladders.session_disconnected,
                 ladder_feed.session_disconnected,
                 feed.session_disconnected,
@@ -111,9 +108,9 @@ class Hub:
             ),
             SessionClosed: (seeks.session_closed, bots.session_closed, analyses.session_closed),
             SeekClosed: (bots.seek_closed,),
-            TurnBegan: (push.turn_began,),
+            TurnBegan: (push.turn_began, proofs.turn_began),
             GameFailed: (self._game_failed,),
-            TournamentOver: (director.tournament_over,),
+            TournamentOver: (tournaments.tournament_over,),
         }
         self._stopped = False
         self._stop_timer = context.timers.new(self._stop_now)
@@ -281,6 +278,7 @@ class Hub:
     def analysis_reported(self, report: AnalysisReport, now: float) -> list[Effect]:
         """Pass on an analyst's report of a position."""
         self.analyses.reported(report, now)
+        self._proofs.reported(report, now)
         return self._finish_call(now)
 
     def store(self, records: Iterable[Record], now: float) -> list[Effect]:
