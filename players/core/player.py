@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
 from playout.games import Game, State
+from playout.games.core.spec import HasOptions
 
 #: Depth of an exported tree, in plies below the root. Python and most JSON readers fail on much
 #: deeper nesting.
@@ -159,7 +160,7 @@ class PlayResult:
     info: Info | None = None
 
 
-class Player(ABC):
+class Player(HasOptions, ABC):
     """Plays one side of one game. The keyword parameters of `__init__` are its options.
 
     `choose`, `ponder` and `prepare` may be called in another thread than the other methods, but
@@ -172,9 +173,6 @@ class Player(ABC):
     ponders: bool = False
     #: Whether it needs time before a match, in `prepare`.
     prepares: bool = False
-    #: The meaning and range of each option in one line, for `playout-player --options`. The options
-    #: of base classes are described there.
-    about_options: ClassVar[Mapping[str, str]] = {}
     #: The name and version of the program that plays, if it is not Playout.
     version: str = ""
     #: The id of the present match on a server.
