@@ -91,8 +91,8 @@ def test_the_demo_compiles_only_its_game(tmp_path: Path) -> None:
     programs = tmp_path / ".venv" / "bin"
     programs.mkdir(parents=True)
     shutil.copytree("scripts", tmp_path / "scripts", ignore=shutil.ignore_patterns("*/"))
-    for copy in ("pyproject.toml", ".venv/installed-plain"):
-        shutil.copy("pyproject.toml", tmp_path / copy)
+    for copy in ("setup.cfg", ".venv/installed-plain"):
+        shutil.copy("setup.cfg", tmp_path / copy)
     (programs / "python").symlink_to(sys.executable)
     (programs / "playout-player").symlink_to(BIN / "playout-player")
     (programs / "playout-tournament").symlink_to("/bin/true")
