@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from playout.games import Game, IllegalAction, State
+from playout.games import Game, IllegalAction, Position, State
 from playout.players.core.player import ActionStats, Info
-from playout.players.engines.client import Position, legal_line
+from playout.players.engines.client import legal_line
 from playout.players.engines.gtp_games import GtpBoard
 from playout.players.engines.gtp_text import COLOURS, GtpError, seat_of, whole_number
 
@@ -37,7 +37,7 @@ def analysis(
     game: Game, board: GtpBoard, position: Position, reports: Sequence[str]
 ) -> Info | None:
     """Return the analysis of the last report; None if nothing in it can be read."""
-    state = position.states[-1]
+    state = position.state
     found: list[tuple[ActionStats, tuple[int, ...]]] = []
     for text in filter(None, _MOVE.split(reports[-1])):
         values = dict(_PAIR.findall(text))

@@ -10,10 +10,10 @@ import re
 import threading
 from collections.abc import Iterable
 
-from playout.games import Game
+from playout.games import Game, Position
 from playout.players.core.player import Limit, PlayResult, Resigned
 from playout.players.engines import gtp_clock
-from playout.players.engines.client import EngineClient, Position, clock_of, is_short, move_deadline
+from playout.players.engines.client import EngineClient, clock_of, is_short, move_deadline
 from playout.players.engines.config import EngineConfig
 from playout.players.engines.gtp_analysis import analysis
 from playout.players.engines.gtp_games import PASS, board_of
@@ -75,12 +75,12 @@ class GtpClient(EngineClient):
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
         self._tell_moves(position)
-        self._tell_time(self.time.left(limit), position.seat)
-        colour = _letter(position.seat)
+        self._tell_time(self.time.left(limit), position.to_move)
+        colour = _letter(position.to_move)
         report = next((each for each in ("kata-genmove_analyze", "lz-genmove_analyze")
                        if each in self._commands), None)  # fmt: skip
         command = f"{report} {colour} {_REPORT_CS}" if report else f"genmove {colour}"
-        answer = self._ask(command, move_deadline(limit, position.seat))
+        answer = self._ask(command, move_deadline(limit, position.to_move))
         reports, said = self._split(answer) if report else ([], answer)
         action = self._action(said, position)
         self._told = (*position.moves, action)
@@ -97,7 +97,7 @@ class GtpClient(EngineClient):
         """Return the action that an answer names. Raises Resigned, EngineError."""
         if said.strip().lower() == "resign":
             raise Resigned
-        action = self._board.action(position.states[-1], said.strip())
+        action = self._board.action(position.state, said.strip())
         return self.require_legal(action, position, said)
 
     # The position.

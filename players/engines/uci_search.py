@@ -187,7 +187,10 @@ class UciSearch:
             if self._abandoned or self._hurries or is_over:
                 raise Cancelled
             self._match.player.ready()
-        return self._match.choose(limit)
+        result = self._match.choose(limit)
+        if self._match.player.cancelled.is_set():
+            raise Cancelled
+        return result
 
     def _take(self, result: PlayResult, *, keeps: bool) -> None:
         """Take and report the result of a turn, unless an earlier one was deeper."""

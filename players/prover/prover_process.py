@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from playout import games
-from playout.games import TIE, Game
+from playout.games import TIE, Game, Position
 from playout.players.core.player import Limit
 from playout.players.minimax import Minimax
 from playout.protocol.proofs import ProofAnswer, ProofRequest
@@ -43,16 +43,13 @@ class Solver:
 
     def _winner(self, position: ProofRequest) -> int | None:
         game, search = self._search(position.game)
-        state = game.initial_state()
-        for action in position.actions:
-            state = game.next_state(state, action)
-        if over := game.winner(state):
-            return over
-        info = search.choose([state], self._limit).info
+        reached = Position(game, position.actions)
+        if reached.winner:
+            return reached.winner
+        info = search.choose(reached, self._limit).info
         if info is None or info.proven is None:
             return None
-        mover = game.current_player(state)
-        return {1: mover, 0: TIE, -1: 3 - mover}[info.proven]
+        return {1: reached.to_move, 0: TIE, -1: 3 - reached.to_move}[info.proven]
 
     def _search(self, spelled: str) -> tuple[Game, Minimax]:
         if spelled not in self._searches:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from playout import games, players
-from playout.games import KernelGame
+from playout.games import KernelGame, Position
 from playout.games.core.spec import Spec
 from playout.players import Limit
 from playout.players.nets import graph
@@ -119,7 +119,7 @@ def _measure_play(bench: Bench, table: ResultTable, setting: Setting, batch: int
     player = players.load(Spec("alphazero", options), game)
 
     def search() -> float:
-        info = player.choose([game.initial_state()], Limit(seconds=seconds)).info
+        info = player.choose(Position(game), Limit(seconds=seconds)).info
         assert info is not None
         return info.simulations / info.seconds
 

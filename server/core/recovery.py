@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msgspec import DecodeError, structs
+from msgspec import structs
 
 from playout import games
 from playout.protocol.messages import PROTOCOL, Ended, Event, Hello, Reason, Seat, TakenBack, Update
 from playout.protocol.time_control import parse_time_controls
-from playout.ratings.openings import OpeningError
 from playout.server.core.accounts import Directory
 from playout.server.core.context import Context
 from playout.server.core.guarded_game import GameFault, faults_of
@@ -43,10 +42,8 @@ from playout.server.model.records import (
     StoredTournament,
     TournamentCreated,
 )
-from playout.server.tournament.state import restore_tournament
-
-#: The errors of a stored tournament that this version cannot use.
-_UNUSABLE = (games.SpecError, OpeningError, DecodeError, ValueError)
+from playout.server.tournament.ledger import UNREADABLE
+from playout.server.tournament.state import TournamentState
 
 
 class Recovery:
@@ -78,9 +75,9 @@ class Recovery:
         """Add tournaments; their matches are restored after them."""
         for each in stored:
             try:
-                with faults_of("one of its games", "a function called for a check", but=_UNUSABLE):
-                    self._director.restore(restore_tournament(each))
-            except (*_UNUSABLE, GameFault) as error:
+                with faults_of("one of its games", "a function called for a check", but=UNREADABLE):
+                    self._director.restore(TournamentState.restored(each))
+            except (*UNREADABLE, GameFault) as error:
                 text = "tournament {tournament} cannot continue, and stays as it is: {why}"
                 self._context.log(
                     text, {"tournament": each.created.tournament, "why": _details(error)}

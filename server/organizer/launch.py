@@ -31,7 +31,7 @@ from playout.server.organizer.console import busy, display
 from playout.server.organizer.entrants import LocalEntrants, RunnerCalls
 from playout.server.organizer.local_server import LocalServer, LocalServerError
 from playout.server.organizer.match_files import FindMatch, MatchFile, MatchFiles
-from playout.server.organizer.progress import TournamentProgress, stored_progress, stored_tournament
+from playout.server.organizer.progress import stored_ledger, stored_tournament
 from playout.server.organizer.runner import Runner, RunRequest
 from playout.server.organizer.supervisor import NOTHING, starter
 from playout.server.organizer.tournament_accounts import (
@@ -41,6 +41,7 @@ from playout.server.organizer.tournament_accounts import (
     prepare_accounts,
 )
 from playout.server.storage import Database, StorageError
+from playout.server.tournament.ledger import Ledger
 from playout.server.tournament.report import writer
 from playout.server.tournament.spec_parser import ClusterSettings
 
@@ -154,13 +155,13 @@ def launch(
     connection = server.address.connection(reactor, runner, patience_s)
     runner.use(connection, organizer_hello(server.organizer, server.tokens[server.organizer]))
     runner.run()
-    for fixture in runner.progress.fixtures if runner.progress else ():
+    for fixture in runner.progress.ledger.fixtures.values() if runner.progress else ():
         written.match_ended(fixture)  # for a tournament that was over before
     if runner.code == 0 and runner.progress:
         click.echo()
         click.echo(writer("text")(runner.progress.report()), nl=False)
         if server.local and choice.stay:
-            _stay(server.local, runner.progress.id)
+            _stay(server.local, runner.progress.ledger.id)
     logs.wanted |= runner.code == 1
     if logs.close():
         click.echo(f"The output of the processes is in {logs.folder}", err=True)
@@ -272,9 +273,9 @@ def _with_database(request: RunRequest, url: str) -> RunRequest:
             new = (each for each in known if each.tournament not in before)
             return next((each.tournament for each in new if each.spec == text), None)
 
-    def stored(tournament: str) -> TournamentProgress:
+    def stored(tournament: str) -> Ledger:
         with opened(url) as database:
-            return stored_progress(stored_tournament(database, tournament))
+            return stored_ledger(stored_tournament(database, tournament))
 
     return replace(request, created=created, stored=stored, abandoned=abandoned)
 

@@ -16,6 +16,7 @@ import pytest
 
 from playout import games, players
 from playout.commands.subprocesses import LogFolder, own_environment
+from playout.games import Position
 from playout.players import Limit
 from playout.players.prover.prover_process import Solver
 from playout.protocol.messages import Adjudicate, Event, Fixture, Reason, Started, Update, Watch
@@ -123,13 +124,11 @@ def prover() -> Iterator[Prover]:
 def played_out(game_name: str, actions: Sequence[int]) -> int:
     """Who wins if minimax plays both sides to the end by the rules."""
     game = games.load(game_name)
-    state = game.initial_state()
-    for action in actions:
-        state = game.next_state(state, action)
+    position = Position(game, actions)
     player = players.load("minimax(seed=1,memory_mb=4)", game)
-    while not game.winner(state):
-        state = game.next_state(state, player.choose([state], Limit(seconds=SECONDS)).action)
-    return game.winner(state)
+    while not position.winner:
+        position = position.play(player.choose(position, Limit(seconds=SECONDS)).action)
+    return position.winner
 
 
 # The prover.

@@ -9,13 +9,13 @@ import shlex
 import shutil
 import signal
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from playout import games, players
-from playout.games import State
+from playout.games import Position
 from playout.players import Player
 from playout.players.engines.config import search_path
 from playout.protocol.messages import Reason
@@ -204,26 +204,26 @@ def test_an_engine_ponders_on_the_reply_that_it_expects(engines: Path, is_expect
     game = games.load("breakthrough")
     player = players.load(f"engine(name=pondering,file={engines})", game)
     assert player.ponders
-    states = [game.initial_state()]
-    chosen = player.choose(states, players.Limit(seconds=0.1))
+    first = Position(game)
+    chosen = player.choose(first, players.Limit(seconds=0.1))
     assert chosen.info
-    states.append(game.next_state(states[-1], chosen.action))
-    pondering = threading.Thread(target=ponder, args=(player, tuple(states)))
+    position = first.play(chosen.action)
+    pondering = threading.Thread(target=ponder, args=(player, position))
     pondering.start()
     player.cancel()
     pondering.join()
     player.ready()
-    legal = game.legal_actions(states[-1])
+    legal = position.legal_actions
     replies = chosen.info.pv[1:2] if is_expected else legal[:1]
-    states.append(game.next_state(states[-1], (*replies, legal[0])[0]))
-    again = player.choose(states, players.Limit(seconds=0.1))
-    assert again.action in game.legal_actions(states[-1])
+    position = position.play((*replies, legal[0])[0])
+    again = player.choose(position, players.Limit(seconds=0.1))
+    assert again.action in position.legal_actions
     player.close()
 
 
-def ponder(player: Player, states: Sequence[State]) -> None:
+def ponder(player: Player, position: Position) -> None:
     with contextlib.suppress(players.Cancelled):
-        player.ponder(states)
+        player.ponder(position)
 
 
 def in_home(folder: Path) -> Mapping[str, str]:

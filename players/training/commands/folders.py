@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import re
 import shlex
 import tomllib
@@ -15,6 +14,7 @@ import click
 import numpy as np
 
 from playout import games
+from playout.commands import toml_table
 from playout.games.core import plugins, spec
 from playout.players.nets import alphazero_gomoku
 from playout.players.training import TrainingError, settings, training_report
@@ -161,7 +161,7 @@ def _line(change: str) -> str:
     try:
         tomllib.loads(f"value = {value}")
     except tomllib.TOMLDecodeError:
-        value = json.dumps(value, ensure_ascii=False)
+        value = toml_table.notation(value)
     return f"{key} = {value}"
 
 

@@ -278,7 +278,7 @@ class TournamentDirector:
         tournament = self._tournaments.get(event.room.record.tournament or "")
         if tournament is None or event.record.match not in tournament.running:
             return
-        fixture = tournament.match_ended(event.record, event.room.match.moves)
+        fixture = tournament.match_ended(event.record, event.room.match.position.moves)
         self._feed.announce(tournament, fixture)
         if event.room.game_failed and fixture.attempt >= MOST_ATTEMPTS:
             self.end_failed(tournament.id, event.record.text, now)
@@ -293,12 +293,12 @@ class TournamentDirector:
     # The rest.
 
     def _continue(self, tournament: TournamentState, now: float) -> None:
-        if pointless := list(tournament.void_matches()):
+        if pointless := tournament.void_matches:
             # The event of each end calls this method again.
             self._abort(pointless, "the other match of the pair has no result", now)
         elif tournament.needs_pairs:
             self._prepare_pairs(tournament, now)
-        elif tournament.is_decided():
+        elif tournament.is_decided:
             self.end(tournament, now)
         elif not self._context.closing:
             self._hand_over_seats(tournament, now)
@@ -415,7 +415,8 @@ class TournamentDirector:
         room = MatchRoom(
             context, self._rooms, match, sessions, record, draws=spec.draw_offers, scores=scores
         )
-        fixture = tournament.match_started(record)
+        fixture = due.slot.fixture(record)
+        tournament.put(fixture)
         room.begin(now)
         self._feed.announce(tournament, fixture)
 
@@ -442,7 +443,7 @@ class TournamentDirector:
                 del self._away[key]
                 continue
             at = session.left_at + self._context.policy.take_over_after_s
-            for match_id in session.matches & tournament.running:
+            for match_id in session.matches & tournament.running.keys():
                 if now >= at:
                     yield self._rooms.running[match_id], session
                 elif at < self._timer.due_at:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from playout import games
-from playout.players.engines.client import Position
+from playout.games import Position
 from playout.players.engines.gtp_analysis import analysis
 from playout.players.engines.gtp_games import board_of
 
 GAME = games.load("gomoku(size=9)")
-POSITION = Position((GAME.initial_state(),), ())
+POSITION = Position(GAME)
 LEELA = (
     "info move E5 visits 100 winrate 4999 prior 27 lcb 4995 order 0 pv E5 D5 E5 "
     "info move A9 visits 50 winrate 2000 prior 27 lcb 1900 order 1 pv A9"

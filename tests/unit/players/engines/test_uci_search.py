@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
 
 from playout import games
-from playout.games import State
+from playout.games import Position
 from playout.games.core import spec
 from playout.players.core.player import (
     Cancelled,
@@ -17,6 +17,7 @@ from playout.players.core.player import (
     Player,
     PlayerError,
     PlayResult,
+    Report,
     Resigned,
 )
 from playout.players.engines import uci_search
@@ -38,7 +39,7 @@ class ScriptedPlayer(Player):
         self._turns = list(turns)
         self.limits: list[Limit] = []
 
-    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
+    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
         self.limits.append(limit)
         turn = self._turns.pop(0) if len(self._turns) > 1 else self._turns[0]
         return turn(limit)
@@ -176,10 +177,12 @@ def test_the_rounds_end_with_the_best_of_some_moves() -> None:
     rates = dict(zip(after.values(), (0.6, 0.2, 0.4, 0.9), strict=True))
 
     class JudgingPlayer(ScriptedPlayer):
-        def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
+        def choose(
+            self, position: Position, limit: Limit, report: Report | None = None
+        ) -> PlayResult:
             self.limits.append(limit)
-            legal = CHESS.legal_actions(states[-1])
-            info = Info(10, depth=2, win_rate=rates[states[-1]], pv=legal[:1])
+            legal = position.legal_actions
+            info = Info(10, depth=2, win_rate=rates[position.state], pv=legal[:1])
             return PlayResult(legal[0], info)
 
     player = JudgingPlayer(move("e2e4"))
