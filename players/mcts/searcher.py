@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import threading
 import time as clock
@@ -152,10 +153,12 @@ class TreeSearch(Player):
     def _prove(self, position: Position, limit: Limit) -> PlayResult | None:
         """Return the move of a proof that is found in its share of the time, or None.
 
-        There is no search for a proof if only one action is legal, and if the number of simulations
-        is limited: that makes a search repeatable.
+        There is no search for a proof if only one action is legal, if the time is infinite, and if
+        the number of simulations is limited: that makes a search repeatable.
         """
         if self._prover is None or limit.seconds is None or limit.simulations is not None:
+            return None
+        if math.isinf(limit.seconds):
             return None
         if len(position.legal_actions) == 1:
             return None
