@@ -13,7 +13,7 @@ from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 from wsproto.frame_protocol import Frame, FrameProtocol, Opcode
 
-from playout.server.core.effects import Effect, RateLadder
+from playout.server.core.effects import Effect, EndAnalysis, RateLadder, StartAnalysis
 from playout.server.core.hub import Hub
 from playout.server.core.policy import Policy
 from playout.server.net.driver import Driver, EffectWorkers
@@ -53,6 +53,10 @@ class Transport(StringTransport):
         return b""
 
 
+#: The effects that another process carries out.
+CARRIED: tuple[type[Effect], ...] = (RateLadder, StartAnalysis, EndAnalysis)
+
+
 def not_expected(effect: Effect) -> None:
     raise AssertionError(f"no test here leads to {effect}")
 
@@ -69,7 +73,7 @@ class WebSocketsInMemory:
             self.clock,
             scheduler,
             lambda: None,
-            lambda _: EffectWorkers({RateLadder: not_expected}),
+            lambda _: EffectWorkers(dict.fromkeys(CARRIED, not_expected)),
             None,
             LoopTime(self.clock.seconds),
         )
