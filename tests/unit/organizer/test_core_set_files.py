@@ -9,7 +9,7 @@ import pytest
 
 from playout.protocol.tournament_spec import Entrant
 from playout.server.organizer import spec_file
-from playout.server.organizer.cluster.job import travelling_files
+from playout.server.organizer.core_set import travelling_files
 from playout.server.tournament.spec_parser import ClusterSettings
 from support.organizer import invoke
 
