@@ -186,7 +186,7 @@ class Cluster:
     @property
     def cores(self) -> int:
         """The number of cores of the workers without faults."""
-        return sum(each.cores for each in self.workers.values())
+        return sum(each.cores for each in tuple(self.workers.values()))
 
     def threads(self) -> Mapping[str, int]:
         """Return the threads of all workers, checked or not, by address. Raises OSError."""

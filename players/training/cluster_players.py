@@ -17,12 +17,15 @@ import contextlib
 import functools
 import importlib.util
 import tempfile
+import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, as_completed
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
 
 import click
 
@@ -38,7 +41,6 @@ from playout.cluster.cluster import (
     Joined,
     Left,
     Lost,
-    Said,
     Task,
     clear_loss,
     connected,
@@ -54,10 +56,12 @@ from playout.players.training.evaluation import (
     openings,
     played_pair,
 )
-from playout.players.training.jobs import ATTEMPTS, Job, PlayedShard, ShardProcesses
+from playout.players.training.jobs import ATTEMPTS, Job, PlayedShard, ShardPlayers, ShardProcesses
 from playout.players.training.run_folder import read
 from playout.players.training.settings import ProcessSettings
 from playout.ratings.pairs import PairScore
+
+T = TypeVar("T")
 
 #: The resource of Dask that trainings ask for, and the extras of Playout on a worker.
 TRAINING_CORES, _EXTRAS = "playout-training-cores", "nets,cluster"
@@ -95,12 +99,7 @@ def play_shard(task: RunningTask, job: Job, net: bytes) -> PlayedShard | None:
         file.write(net)
         file.flush()
         job = replace(job, net=Path(file.name))
-        say = functools.partial(_say_evaluations, task)
-        return _processes_in(task.folder).play(job, say, task.is_wanted)
-
-
-def _say_evaluations(task: RunningTask, evaluations: int) -> None:
-    task.say(evaluations=evaluations)
+        return _processes_in(task.folder).play(job, is_wanted=task.is_wanted)
 
 
 @functools.cache
@@ -146,8 +145,8 @@ def _with_file(player: EvaluatedPlayer, content: bytes | None) -> Iterator[Evalu
 @contextlib.contextmanager
 def opened(
     address: str, settings: ProcessSettings, say: Callable[[str], None]
-) -> Iterator[ClusterTasks]:
-    """Yield the tasks of a cluster at an address, or of a new one on this machine.
+) -> Iterator[ClusterExecutor]:
+    """Yield the executor of a cluster at an address, or of a new one on this machine.
 
     Workers with faults are shown, and get no tasks. Raises ClickException if all have faults.
     """
@@ -159,73 +158,74 @@ def opened(
             say(f"These workers get no tasks:\n{table}")
         if not cluster.cores:
             raise click.ClickException("no worker of the cluster can play games with nets")
-        tasks = ClusterTasks(cluster, settings.workers, say)
-        say(f"Playing on {tasks.description}; {cluster.dashboard or cluster.address}")
-        yield tasks
+        with ClusterExecutor(cluster, say) as executor:
+            say(f"Playing on {executor.description}; {cluster.dashboard or cluster.address}")
+            yield executor
 
 
-class ClusterTasks:
-    """Tasks that have a result each, and the workers for them."""
+class ClusterExecutor(Executor):
+    """Calls functions as tasks on the workers of a cluster, which a thread polls."""
 
-    def __init__(self, cluster: Cluster, most_cores: int, say: Callable[[str], None]) -> None:
-        """`most_cores` is the maximum number of cores for tasks, 0: all; `say` prints a line."""
-        self._cluster = cluster
-        self._most_cores = most_cores
+    def __init__(self, cluster: Cluster, say: Callable[[str], None]) -> None:
+        """`say` prints a line, in any thread."""
+        self.cluster = cluster
         self._say = say
-        self._left: set[Task] = set()
-        #: The failures and the evaluations of tasks, as reported.
+        self._submitted = SimpleQueue[tuple[Task, Future[Any]]]()
+        self._futures: dict[Task, Future[Any]] = {}
         self._failures = Counter[Task]()
-        self._evaluations = Counter[Task]()
         self._again = 0
-
-    @property
-    def cores(self) -> int:
-        """The number of cores for tasks; 0 without workers."""
-        return min(self._most_cores or self._cluster.cores, self._cluster.cores)
-
-    @property
-    def evaluations(self) -> int:
-        """The number of evaluations for the tasks, as reported."""
-        return self._evaluations.total()
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether all tasks are done."""
-        return not self._left
+        self._is_over = False
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
 
     @property
     def description(self) -> str:
         """The numbers of workers, of their cores, and of tasks that were handed out again."""
-        if not self._cluster.is_connected:
+        if not self.cluster.is_connected:
             return "no worker: there is no connection to the scheduler"
-        good = sum(each.cores > 0 for each in self._cluster.workers.values())
+        good = sum(each.cores > 0 for each in tuple(self.cluster.workers.values()))
         again = [f"{counted(self._again, 'task')} handed out again"] if self._again else []
-        cores = counted(self._cluster.cores, "core")
-        return ", ".join((counted(good, "worker"), cores, *again))
+        return ", ".join((counted(good, "worker"), self._cores, *again))
 
-    def start(self, tasks: Sequence[Task]) -> None:
-        """Hand out tasks; all earlier ones are done."""
-        self._evaluations.clear()
-        self._failures.clear()
-        self._left = {self._cluster.submit(each) for each in tasks}
+    def submit(self, call: Callable[..., T], /, *arguments: Any, **_: Any) -> Future[T]:
+        """Call a function with a RunningTask and these arguments on a worker.
 
-    def poll(self, timeout_s: float) -> list[Any]:
-        """Wait for a change, and return the results that have arrived.
-
-        Raises TrainingError if a task fails repeatedly.
+        It is called again if it returns None, because its worker is about to leave. If it fails
+        repeatedly, the future has a TrainingError.
         """
-        self._cluster.wait(timeout_s)
-        results = []
-        for event in self._cluster.poll(time.monotonic()):
-            match event:
-                case Done(task, result) if result is None:  # its worker is about to leave
-                    self._repeat(task)
-                case Done(task, result):
-                    self._left.remove(task)
-                    results.append(result)
-                case _:
-                    self._handle(event)
-        return results
+        future: Future[T] = Future()
+        self._submitted.put((Task(call.__name__, call, arguments), future))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the thread, and have the scheduler cancel the tasks that are not done."""
+        del cancel_futures
+        self._is_over = True
+        if wait:
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while not self._is_over:
+                self._poll()
+        except Exception as error:  # or the caller would wait for ever
+            for future in self._futures.values():
+                future.set_exception(error)
+            raise
+        self.cluster.cancel(self._futures)
+
+    def _poll(self) -> None:
+        self.cluster.wait(_POLL_S)
+        with contextlib.suppress(Empty):
+            while True:
+                task, future = self._submitted.get_nowait()
+                self._futures[self.cluster.submit(task)] = future
+        for event in self.cluster.poll(time.monotonic()):
+            self._handle(event)
+
+    @property
+    def _cores(self) -> str:
+        return counted(self.cluster.cores, "core")
 
     def _handle(self, event: Event) -> None:
         match event:
@@ -237,33 +237,33 @@ class ClusterTasks:
                 for fault in worker.faults:
                     self._say(f"Worker {worker.address} gets no tasks: {fault}")
                 if worker.cores:
-                    cores = counted(self._cluster.cores, "core")
-                    self._say(f"Worker {worker.address} has joined: {cores}")
+                    self._say(f"Worker {worker.address} has joined: {self._cores}")
             case Left(worker):
                 if worker.cores:
-                    cores = counted(self._cluster.cores, "core")
-                    left = f"{cores} left" if self._cluster.cores else _NONE_LEFT
+                    left = f"{self._cores} left" if self.cluster.cores else _NONE_LEFT
                     self._say(f"Worker {worker.address} is gone: {left}")
-            case Lost(task):
+            case Lost():
                 self._again += 1
-                del self._evaluations[task]
-            case Said(task, {"evaluations": evaluations}):
-                self._evaluations[task] = evaluations
             case Failed(task, error):
                 self._failed(task, error)
+            case Done(task, result):
+                if result is None:
+                    self._repeat(task)
+                else:
+                    self._futures.pop(task).set_result(result)
 
     def _failed(self, task: Task, error: str) -> None:
-        """Count a failure. Raises TrainingError for the last allowed one."""
         self._failures[task] += 1
-        if self._failures[task] >= ATTEMPTS:
-            raise TrainingError(f"{task.worker or 'a worker'} cannot play {task.name}: {error}")
-        self._say(f"{task.name} has failed, and is played again: {error}")
-        self._repeat(task)
+        if self._failures[task] < ATTEMPTS:
+            self._say(f"A task has failed, and is handed out again: {error}")
+            self._repeat(task)
+            return
+        text = f"{task.worker or 'a worker'} has failed {ATTEMPTS} times: {error}"
+        self._futures.pop(task).set_exception(TrainingError(text))
 
     def _repeat(self, task: Task) -> None:
         self._again += 1
-        del self._evaluations[task]
-        self._cluster.submit(task)
+        self.cluster.submit(task)
 
 
 @contextlib.contextmanager
@@ -271,74 +271,58 @@ def opened_players(
     address: str, settings: ProcessSettings, say: Callable[[str], None]
 ) -> Iterator[ClusterPlayers]:
     """Yield the workers of a cluster for self-play, as `opened` does."""
-    with opened(address, settings, say) as tasks:
-        yield ClusterPlayers(tasks)
+    with opened(address, settings, say) as executor:
+        yield ClusterPlayers(executor, settings.workers)
 
 
-class ClusterPlayers:
-    """Plays the jobs of a round as tasks."""
+class ClusterPlayers(ShardPlayers):
+    """Plays the jobs of a round on the workers of a cluster."""
 
-    def __init__(self, tasks: ClusterTasks) -> None:
-        self._tasks = tasks
+    def __init__(self, executor: ClusterExecutor, most_cores: int) -> None:
+        """`most_cores` is the maximum number of cores for jobs; 0: all."""
+        super().__init__()
+        self._executor = executor
+        self._most_cores = most_cores
+        self._net: tuple[Path, Content] | None = None
         #: Files of games to continue, oldest first.
         self._games = deque[bytes]()
 
     @property
     def count(self) -> int:
-        """The number of cores, at least 1: workers may come back."""
-        return max(1, self._tasks.cores)
-
-    @property
-    def evaluations(self) -> int:
-        """The number of evaluations for the jobs since `start` was called, as reported."""
-        return self._tasks.evaluations
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether all jobs are done."""
-        return self._tasks.is_idle
+        """The number of cores for jobs, at least 1: workers may come back."""
+        cores = self._executor.cluster.cores
+        return max(1, min(self._most_cores or cores, cores))
 
     @property
     def description(self) -> str:
         """The numbers of workers, of their cores, and of shards that were handed out again."""
-        return self._tasks.description
+        return self._executor.description
 
-    def start(self, jobs: Sequence[Job]) -> None:
-        """Hand out these jobs; all earlier ones are done. Raises TrainingError."""
-        nets = {path: Content(read(path)) for path in {job.net for job in jobs}}
-        self._tasks.start([self._task(job, nets[job.net]) for job in jobs])
+    def submit(self, job: Job) -> Future[PlayedShard | None]:
+        """Have a job played. Raises TrainingError."""
+        if self._net is None or self._net[0] != job.net:
+            self._net = job.net, Content(read(job.net))
+        job = replace(job, games=self._games.popleft() if self._games else b"")
+        return self._executor.submit(play_shard, job, self._net[1])
 
     def poll(self, timeout_s: float) -> list[PlayedShard]:
-        """Return the shards that have arrived since the last call, and hand out lost ones again.
-
-        Raises TrainingError if a shard fails repeatedly.
-        """
-        played: list[PlayedShard] = self._tasks.poll(timeout_s)
-        self._games.extend(each.games for each in played if each.games is not None)
-        return played
-
-    def _task(self, job: Job, net: Content) -> Task:
-        job = replace(job, games=self._games.popleft() if self._games else b"")
-        return Task(str(job.shard), play_shard, (job, net))
+        """Return the shards that have arrived since the last call. Raises TrainingError."""
+        shards = super().poll(timeout_s)
+        self._games.extend(each.games for each in shards if each.games is not None)
+        return shards
 
 
 def played(
     address: str, terms: EvaluationTerms, pairs: int, say: Callable[[str], None]
 ) -> Iterator[PairScore]:
-    """Play pairs on a cluster; yield the points of the first player as pairs end.
+    """Play pairs on a cluster; yield the points of the first player in each.
 
     Raises OpeningError, TrainingError, and ClickException if all workers have faults.
     """
     given = openings(terms, pairs)
     files = [each.learned and Content(read(each.learned)) for each in terms.players]
-    with opened(address, ProcessSettings(), say) as tasks:
-        tasks.start([
-            Task(
-                f"pair-{number}",
-                play_pair,
-                (str(terms.game), terms.players, terms.limit, tuple(opening), *files),
-            )
-            for number, opening in enumerate(given, 1)
-        ])  # fmt: skip
-        while not tasks.is_idle:
-            yield from tasks.poll(_POLL_S)
+    with opened(address, ProcessSettings(), say) as executor:
+        terms_of_pair = str(terms.game), terms.players, terms.limit
+        playing = [executor.submit(play_pair, *terms_of_pair, each, *files) for each in given]
+        for each in as_completed(playing):
+            yield each.result()

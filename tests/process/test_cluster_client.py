@@ -17,10 +17,10 @@ from support.waiting import wait_until
 pytest.importorskip("distributed")
 
 from playout.cluster import cluster as client
-from playout.cluster.cluster import Cluster, Connected, Disconnected, Event, Joined, Left, Task
+from playout.cluster.cluster import Cluster, Connected, Disconnected, Event, Joined, Left
 from playout.cluster.workers import Need, fault_table
 from playout.players.training import TrainingError
-from playout.players.training.cluster_players import ClusterTasks, net_faults
+from playout.players.training.cluster_players import ClusterExecutor, net_faults
 
 need_packages("onnx", "onnxruntime")
 
@@ -121,9 +121,9 @@ def test_a_training_whose_results_never_come_ends(
     monkeypatch.setattr(client, "RESULT_S", 1e-9)
     cluster.check(NEED)
     said: list[str] = []
-    tasks = ClusterTasks(cluster, 0, said.append)
-    tasks.start([Task("one", return_done, ())])
-    with pytest.raises(TrainingError, match="cannot play one: its result is lost"):
-        wait_until(lambda: tasks.poll(0.02) or tasks.is_idle, "the end", PATIENCE_S)
+    with ClusterExecutor(cluster, said.append) as executor:
+        done = executor.submit(return_done)
+        with pytest.raises(TrainingError, match="has failed 3 times: its result is lost"):
+            done.result(PATIENCE_S)
     assert len(said) == 2
     assert {"it was not received within 1e-09 s" in line for line in said} == {True}
