@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
-import json
 import re
 import shlex
 import tomllib
@@ -20,6 +19,7 @@ import numpy as np
 
 from playout import games
 from playout.cluster import dask_option, require_dask
+from playout.commands import toml_table
 from playout.commands.options import FiniteRange, game_option
 from playout.commands.subprocesses import usable_cores
 from playout.games import SpecError
@@ -233,7 +233,7 @@ def _line(change: str) -> str:
     try:
         tomllib.loads(f"value = {value}")
     except tomllib.TOMLDecodeError:
-        value = json.dumps(value, ensure_ascii=False)
+        value = toml_table.notation(value)
     return f"{key} = {value}"
 
 

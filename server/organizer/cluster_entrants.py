@@ -298,7 +298,7 @@ class ClusterEntrants:
         if progress.is_caught_up:
             if not self._is_begun:
                 # Matches that another runner left have lost their players.
-                self._abort_later(progress.running)
+                self._abort_later(progress.ledger.running)
                 self._is_begun = True
             for each in self._core_sets:
                 if each.task is None and each.restarts.is_due(now):
@@ -335,7 +335,7 @@ class ClusterEntrants:
         parts = [
             f"cluster {cluster.address}: {counted(len(cluster.workers), 'worker')}",
             counted(cluster.cores, "core"),
-            f"{len(progress.running)} of {len(self._core_sets)} matches at once",
+            f"{len(progress.ledger.running)} of {len(self._core_sets)} matches at once",
             *([f"{waiting} wait for free cores"] if waiting else []),
             *([f"{per_hour:,.0f} matches an hour"] if per_hour else []),
             *([self._dashboard] if self._dashboard else []),
@@ -412,7 +412,7 @@ class ClusterEntrants:
     def _abort_void(self, progress: TournamentProgress, now: float) -> None:
         """Abort the matches without players, until the server confirms that."""
         for match, due_at in list(self._void.items()):
-            if match not in progress.running:
+            if match not in progress.ledger.running:
                 del self._void[match]
             elif now >= due_at:
                 self._void[match] = now + _ABORT_AGAIN_S
