@@ -10,9 +10,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import io
 import os
 import platform
 import socket
+import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -256,6 +258,30 @@ def execute(topic: str, call: Callable[..., Any], *arguments: object) -> Any:
         return call(task, *arguments)
     finally:
         task.say(ended=True)
+
+
+def packed(folder: Path, paths: Iterable[Path], *, without_content: bool = False) -> bytes:
+    """Return files and folders in a folder as an archive, for `unpack` on a worker.
+
+    Raises OSError.
+    """
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as packing:
+        for path in paths:
+            name = path.relative_to(folder)
+            if without_content:
+                member = packing.gettarinfo(path, str(name))
+                member.size = 0
+                packing.addfile(member)
+            else:
+                packing.add(path, str(name))
+    return archive.getvalue()
+
+
+def unpack(archive: bytes, folder: Path) -> None:
+    """Write the files of an archive into a folder. Raises OSError."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as unpacking:
+        unpacking.extractall(folder, filter="data")
 
 
 @contextlib.contextmanager

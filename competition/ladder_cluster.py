@@ -9,17 +9,14 @@ workers.
 
 from __future__ import annotations
 
-import io
 import os
 import secrets
 import signal
 import socket
-import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -43,7 +40,7 @@ from playout.cluster.cluster import (
     Said,
     Task,
 )
-from playout.cluster.workers import CheckedWorker, Need, RunningTask, kept_to_cores
+from playout.cluster.workers import CheckedWorker, RunningTask, kept_to_cores, packed, unpack
 from playout.commands.subprocesses import (
     PLAYER_NICENESS,
     Process,
@@ -58,12 +55,8 @@ from playout.competition.pair_process import LadderWorker, PairOrder, PairReport
 from playout.protocol.messages import SessionOpened
 from playout.protocol.tls import TlsSettings
 from playout.protocol.tournament_spec import Entrant, TournamentSpec
-from playout.server.organizer.core_set import (
-    ENTRANT_CORES,
-    ClusterJob,
-    entrant_faults,
-    tls_variables,
-)
+from playout.server.organizer.cluster_entrants import need_of
+from playout.server.organizer.core_set import ClusterJob, tls_variables
 from playout.server.organizer.supervisor import engine_table
 from playout.server.tournament.competition_file import Competition
 
@@ -129,7 +122,7 @@ class LadderWorkers:
         self.operator = operator
         self._say = say
         tls = TlsSettings(settings.server[0], settings.ca) if settings.tls else None
-        variables, files = tls_variables(tls)
+        variables, authority = tls_variables(tls)
         any_bot = Entrant("bot", "", command="true", protocol="lines", sandbox=True)
         spec = TournamentSpec(
             name=competition.title,
@@ -139,9 +132,9 @@ class LadderWorkers:
             sandbox=competition.sandbox,
         )
         run = f"ladder-{secrets.token_hex(8)}"
-        self._job = ClusterJob(spec, settings.server, {}, variables, files, run)
+        self._job = ClusterJob(spec, settings.server, {}, variables, authority, run)
         self._cluster = Cluster(settings.dask, at_once=False)
-        self._cluster.need(Need(ENTRANT_CORES, partial(entrant_faults, self._job)))
+        self._cluster.need(need_of(self._job, packed(Path(), ())))
         #: The packed files of bots, by their folders.
         self._files: dict[Path, Content] = {}
         self._pairs: dict[Task, _Pair] = {}
@@ -172,7 +165,7 @@ class LadderWorkers:
         files = None
         if bot.submitted:
             folder = bot.submitted.folder
-            files = self._files.get(folder) or Content(await deferToThread(packed, folder))
+            files = self._files.get(folder) or Content(await deferToThread(_packed, folder))
             if bot.has_left:
                 return 0
             self._files[folder] = files
@@ -289,7 +282,6 @@ def play_pair(
         kept_to_cores(job.cores, task.threads),
     ):
         folder = Path(name)
-        job.write_files(folder)
         if bot and files:
             order = _unpacked(order, bot, files, job, folder)
         log = folder / "reports"
@@ -313,8 +305,7 @@ def _unpacked(
 ) -> PairOrder:
     """Unpack the files of a bot, and return the order with the file that describes it."""
     code, engines = folder / "bot", folder / "engines.toml"
-    with tarfile.open(fileobj=io.BytesIO(files)) as packed:
-        packed.extractall(code, filter="data")
+    unpack(files, code)
     assert job.spec.sandbox
     entrant = bot.entrant(order.name, order.version, code)
     engines.write_text(engine_table(entrant, bot.sandbox(job.spec.sandbox), folder))
@@ -359,9 +350,5 @@ def interrupt(key: str) -> None:
         _here[key][0].send_signal(signal.SIGINT)
 
 
-def packed(folder: Path) -> bytes:
-    """Return the files in a folder as an archive."""
-    archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w") as packing:
-        packing.add(folder, arcname="")
-    return archive.getvalue()
+def _packed(folder: Path) -> bytes:
+    return packed(folder, folder.iterdir())

@@ -29,6 +29,7 @@ from playout.cluster.cluster import (
     Begun,
     Cluster,
     Connected,
+    Content,
     Disconnected,
     Done,
     Event,
@@ -41,7 +42,7 @@ from playout.cluster.cluster import (
     clear_loss,
     connected,
 )
-from playout.cluster.workers import CheckedWorker, Need, fault_table
+from playout.cluster.workers import CheckedWorker, Need, fault_table, packed
 from playout.commands.restarts import Restarts
 from playout.commands.text import counted, plain
 from playout.protocol.endpoints import BACKLOG
@@ -53,8 +54,8 @@ from playout.server.organizer.core_set import (
     ENTRANT_CORES,
     ClusterJob,
     entrant_faults,
+    named_files,
     tls_variables,
-    travelling_files,
 )
 from playout.server.organizer.entrants import RunnerCalls, may_have_crashed, remaining
 from playout.server.organizer.progress import TournamentProgress
@@ -95,8 +96,9 @@ class TournamentCluster:
     def __init__(self, cluster: Cluster, files: tuple[str, ...], number: int) -> None:
         """`number` is that of the threads of all workers."""
         self._cluster = cluster
-        self._files = files
+        self._named = files
         self._job: ClusterJob | None = None
+        self._files = Content(b"")
         #: The number of threads of all workers, each for one core.
         self.cores = number
 
@@ -119,16 +121,18 @@ class TournamentCluster:
         entrants = tuple(each for each in entrants if each.player or each.command)
         try:
             variables, authority = tls_variables(tls)
-            files = travelling_files(entrants, folder, self._files) | authority
+            files = named_files(entrants, folder, self._named)
+            self._files = Content(packed(folder, files))
+            outline = packed(folder, files, without_content=True)
         except OSError as error:
             raise click.ClickException(f"{error.filename}: {error.strerror}") from error
         names = {each.name for each in entrants}
         mine = {name: token for name, token in tokens.items() if name in names}
         spec = replace(spec, entrants=entrants)
-        self._job = ClusterJob(spec, address, mine, variables, files)
+        self._job = ClusterJob(spec, address, mine, variables, authority)
         placeholder = contextlib.nullcontext() if is_running else listening(address)
         with placeholder, clear_loss(self._cluster):
-            workers = self._cluster.check(need_of(self._job))
+            workers = self._cluster.check(need_of(self._job, outline))
         if table := fault_table(workers):
             click.echo(f"These workers get no entrants:\n{table}", err=True)
         for line in slow_workers(workers):
@@ -150,12 +154,12 @@ class TournamentCluster:
     def entrants(self, event: Tournament, runner: RunnerCalls) -> ClusterEntrants:
         """Return the entrants, after `check`."""
         assert self._job
-        return ClusterEntrants(event, self._job, self._cluster, runner)
+        return ClusterEntrants(event, self._job, self._files, self._cluster, runner)
 
 
-def need_of(job: ClusterJob) -> Need:
-    """Return what workers need for a core set."""
-    return Need(ENTRANT_CORES, partial(entrant_faults, job.outline))
+def need_of(job: ClusterJob, files: bytes) -> Need:
+    """Return the requirements of entrants, whose files may be empty in the archive `files`."""
+    return Need(ENTRANT_CORES, partial(entrant_faults, job.outline, files))
 
 
 def slow_workers(workers: Sequence[CheckedWorker]) -> list[str]:
@@ -253,15 +257,24 @@ class ClusterEntrants:
     """The entrants of a tournament, on as many core sets as it has matches at once."""
 
     def __init__(
-        self, event: Tournament, job: ClusterJob, cluster: Cluster, runner: RunnerCalls
+        self,
+        event: Tournament,
+        job: ClusterJob,
+        files: Content,
+        cluster: Cluster,
+        runner: RunnerCalls,
     ) -> None:
-        """`job` has the entrants with their programs; the workers of `cluster` were checked."""
+        """`job` has the entrants with their programs, `files` the archive of their files.
+
+        The workers of `cluster` were checked.
+        """
         names = {each.name for each in remaining(event)}
         entrants = tuple(each for each in job.spec.entrants if each.name in names)
         # Workers need no openings, of which there may be thousands.
         spec = replace(job.spec, entrants=entrants, openings=Openings())
         cores = estimate.match_cores(event.spec)
         self._job = replace(job, tournament=event.tournament, spec=spec, cores=cores)
+        self._files = files
         self._cluster = cluster
         self._runner = runner
         self._core_sets = [_CoreSet(number) for number in range(1, event.spec.concurrency + 1)]
@@ -308,8 +321,8 @@ class ClusterEntrants:
             self._reporter.poll(self._report(progress, now), now)
 
     def _submit(self, each: _CoreSet) -> None:
-        name, arguments = f"core-set-{each.number}", (self._job, each.number)
-        task = Task(name, core_set.run_core_set, arguments, self._job.cores)
+        arguments = (self._job, each.number, self._files)
+        task = Task(f"core-set-{each.number}", core_set.run_core_set, arguments, self._job.cores)
         each.task = self._cluster.submit(task)
 
     def remove(self, name: str) -> None:
@@ -318,7 +331,7 @@ class ClusterEntrants:
         self._job = replace(self._job, spec=replace(self._job.spec, entrants=entrants))
         for each in self._core_sets:
             if each.task:  # it may be handed out again
-                each.task.arguments = (self._job, each.number)
+                each.task.arguments = (self._job, each.number, self._files)
         self._cluster.tell(core_set.remove_entrant, self._job.tournament, name)
 
     def stop(self) -> None:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from playout.cluster.workers import RunningTask, kept_to_cores
+from playout.cluster.workers import RunningTask, kept_to_cores, unpack
 from playout.commands.subprocesses import LogFolder
 from playout.games.core import spec as notation
 from playout.protocol.tls import TlsSettings
@@ -48,80 +48,54 @@ _here: set[CoreSet] = set()
 
 
 @dataclass(frozen=True)
-class TravellingFile:
-    """A file that entrants need: its content, and whether it can be executed."""
-
-    content: bytes
-    executable: bool
-
-
-@dataclass(frozen=True)
 class ClusterJob:
     """The order for all core sets of a tournament.
 
-    `tokens` are by the names of the entrants, `files` by their paths relative to the folder in
-    which entrants are started. `variables` are further environment variables of the processes.
-    `tournament` is its id, empty before it is created. A match needs `cores` cores.
+    `tokens` are by the names of the entrants. `variables` are further environment variables of the
+    processes, `authority` is the certificate of a private authority for TLS. `tournament` is its
+    id, empty before it is created. A match needs `cores` cores.
     """
 
     spec: TournamentSpec
     address: tuple[str, int]
     tokens: Mapping[str, str]
     variables: Mapping[str, str]
-    files: Mapping[str, TravellingFile]
+    authority: bytes = b""
     tournament: str = ""
     cores: int = 1
 
     @property
     def outline(self) -> ClusterJob:
-        """The order without the content of files and without openings, for a check."""
-        files = {path: replace(file, content=b"") for path, file in self.files.items()}
-        return replace(self, files=files, spec=replace(self.spec, openings=Openings()))
+        """The order without openings, of which there may be thousands, for a check."""
+        return replace(self, spec=replace(self.spec, openings=Openings()))
 
     def variables_in(self, folder: Path) -> dict[str, str]:
-        """Return the variables for processes, after `write_files` has written into a folder."""
-        variables = dict(self.variables)
-        if authority := variables.get("PLAYOUT_CA"):
-            variables["PLAYOUT_CA"] = str(folder / authority)
-        return variables
-
-    def write_files(self, folder: Path) -> None:
-        """Write the files into a folder. Raises OSError."""
-        for path, file in self.files.items():
-            target = folder / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(file.content)
-            target.chmod(0o700 if file.executable else 0o600)
+        """Write the certificate into a folder, and return the variables. Raises OSError."""
+        if not self.authority:
+            return dict(self.variables)
+        path = folder / _CA_FILE
+        path.write_bytes(self.authority)
+        return {**self.variables, "PLAYOUT_CA": str(path)}
 
 
-def tls_variables(tls: TlsSettings | None) -> tuple[dict[str, str], dict[str, TravellingFile]]:
-    """Return the environment variables about TLS, and the file of a private authority.
+def tls_variables(tls: TlsSettings | None) -> tuple[dict[str, str], bytes]:
+    """Return the environment variables about TLS, and the certificate of a private authority.
 
     Raises OSError if that cannot be read.
     """
     variables = dict(tls.environment) if tls else {}
-    if authority := variables.get("PLAYOUT_CA"):
-        variables["PLAYOUT_CA"] = _CA_FILE
-        return variables, {_CA_FILE: TravellingFile(Path(authority).read_bytes(), False)}
-    return variables, {}
+    authority = variables.get("PLAYOUT_CA")
+    return variables, Path(authority).read_bytes() if authority else b""
 
 
-def travelling_files(
-    entrants: Iterable[Entrant], folder: Path, more: Iterable[str] = ()
-) -> dict[str, TravellingFile]:
+def named_files(entrants: Iterable[Entrant], folder: Path, more: Iterable[str] = ()) -> list[Path]:
     """Return the files in the folder that entrants name, and `more` files and folders.
 
     Entrants name them as words of a command, as the module of a `module:Class`, and as options of a
-    player. Raises OSError.
+    player.
     """
     named = [*more, *(path for each in entrants for path in _named(each))]
-    found = {path for name in named for path in _files_below(folder, name)}
-    return {
-        str(path.relative_to(folder)): TravellingFile(
-            path.read_bytes(), bool(path.stat().st_mode & 0o100)
-        )
-        for path in sorted(found)
-    }
+    return sorted({path for name in named for path in _files_below(folder, name)})
 
 
 def _named(entrant: Entrant) -> Iterator[str]:
@@ -149,18 +123,19 @@ def _files_below(folder: Path, name: str) -> Iterator[Path]:
         yield from (each for each in path.rglob("*") if each.is_file())
 
 
-def entrant_faults(job: ClusterJob, time_s: float) -> list[str]:
+def entrant_faults(job: ClusterJob, files: bytes, time_s: float) -> list[str]:
     """Return the reasons why this worker cannot run the entrants; called on the worker.
 
-    The order may be an `outline`. `time_s` is the clock of the runner, in seconds since 1970.
+    `files` are those of the entrants, which may be empty, in an archive. `time_s` is the clock of
+    the runner, in seconds since 1970.
     """
-    return [*_missing(job), *_sandbox(job), *_unreached(job), *_clock(time_s)]
+    return [*_missing(job, files), *_sandbox(job), *_unreached(job), *_clock(time_s)]
 
 
-def _missing(job: ClusterJob) -> Iterator[str]:
-    """Yield a fault for each program that does not exist here, also not in the job's files."""
+def _missing(job: ClusterJob, files: bytes) -> Iterator[str]:
+    """Yield a fault for each program that does not exist here, also not in the files."""
     with tempfile.TemporaryDirectory(prefix="playout-check-") as folder:
-        job.write_files(Path(folder))
+        unpack(files, Path(folder))
         commands = [each for each in job.spec.entrants if each.command]
         found = dict.fromkeys(missing_program(each, Path(folder)) for each in commands)
     for program in filter(None, found):
@@ -191,13 +166,16 @@ def _clock(time_s: float) -> Iterator[str]:
         yield f"its clock is {abs(ahead_s) / 60:.0f} minutes {how}: set it, for example with NTP"
 
 
-def run_core_set(task: RunningTask, job: ClusterJob, number: int) -> None:
-    """Keep the entrants' processes running as long as they are wanted; called as a task."""
+def run_core_set(task: RunningTask, job: ClusterJob, number: int, files: bytes) -> None:
+    """Keep the entrants' processes running as long as they are wanted; called as a task.
+
+    `files` are those of the entrants, in an archive.
+    """
     with (
         tempfile.TemporaryDirectory(dir=task.folder) as folder,
         kept_to_cores(job.cores, task.threads),
     ):
-        job.write_files(Path(folder))
+        unpack(files, Path(folder))
         core_set = CoreSet(job, number, Path(folder), task)
         _here.add(core_set)
         try:
