@@ -53,10 +53,6 @@ class Transport(StringTransport):
         return b""
 
 
-#: The effects that another process carries out.
-CARRIED: tuple[type[Effect], ...] = (RateLadder, StartAnalysis, EndAnalysis)
-
-
 def not_expected(effect: Effect) -> None:
     raise AssertionError(f"no test here leads to {effect}")
 
@@ -73,7 +69,9 @@ class WebSocketsInMemory:
             self.clock,
             scheduler,
             lambda: None,
-            lambda _: EffectWorkers(dict.fromkeys(CARRIED, not_expected)),
+            lambda _: EffectWorkers(
+                dict.fromkeys((RateLadder, StartAnalysis, EndAnalysis), not_expected)
+            ),
             None,
             LoopTime(self.clock.seconds),
         )
