@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from playout.games import Game, Position
+from playout.games import Game
 from playout.players.core.player import Info
-from playout.players.mcts.puct_worker import NetWorker, add_noise
+from playout.players.mcts.guided import NetWorker, add_noise
+from playout.players.mcts.search import Worker
 from playout.players.mcts.searcher import TreeSearch
 from playout.players.mcts.selection import PUCT, Selection
-from playout.players.mcts.uct_simulation import SearchConfig
-from playout.players.mcts.uct_worker import Worker
+from playout.players.mcts.simulation import SearchConfig
 
 MAX_BATCH = 1024
 #: The concentration of the noise at the root: with n legal actions, alpha is 10 / n.
@@ -82,10 +82,6 @@ class AlphaZero(TreeSearch):
         if self._noise > 0:
             worker.at_root = self._add_noise
         return worker
-
-    def _reset(self, worker: Worker, position: Position) -> None:
-        last = -1 if position.last_move is None else position.last_move
-        worker.reset(position.state, last)  # type: ignore[call-arg]
 
     def _add_noise(self, legal: NDArray[np.int64], logits: NDArray[np.float32]) -> None:
         add_noise(logits, legal, self._noise, _CONCENTRATION, self._draw)
