@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from typing import ClassVar
+from dataclasses import replace
+from typing import Annotated
 
 import msgspec
 
-from playout.games import Game, Position, SpecError
-from playout.players.core.player import Cancelled, Limit, Player, PlayResult, Report
+from playout.games import Game, Option, Position, SpecError
+from playout.players.core.player import Cancelled, Limit, Player, PlayResult, Report, Reporter
 from playout.players.engines import config
-from playout.players.engines.client import EngineClient, is_short
+from playout.players.engines.client import UNLIMITED_S, EngineClient, is_short
 from playout.players.engines.gomocup_client import GomocupClient
 from playout.players.engines.gtp_client import GtpClient
 from playout.players.engines.lines_client import LinesClient
@@ -39,18 +41,22 @@ _STOP_S = 5.0
 
 
 class Engine(Player):
-    """Plays the moves of an engine, whose table in `engines.toml` is `name`.
-
-    The file is in the current folder or the user's configuration folder, unless `file` names one.
-    """
+    """Plays the moves of an engine that `engines.toml` describes."""
 
     prepares = True
-    about_options: ClassVar = {
-        "name": "name of the engine's table in engines.toml",
-        "file": "file with the table; by default engines.toml in the current or the user's folder",
-    }
 
-    def __init__(self, game: Game, name: str, file: str = "") -> None:
+    def __init__(
+        self,
+        game: Game,
+        name: Annotated[str, Option("name of the engine's table in `engines.toml`")],
+        file: Annotated[
+            str,
+            Option(
+                "file with the table",
+                default="engines.toml in the current folder or the user's configuration folder",
+            ),
+        ] = "",
+    ) -> None:
         super().__init__(game)
         self._config = config.find(name, file)
         self._config.require_game(game)
@@ -77,21 +83,26 @@ class Engine(Player):
 
     def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
         began = time.monotonic()
+        if limit.seconds == math.inf:
+            limit = replace(limit, seconds=UNLIMITED_S)
         legal = position.legal_actions
         if len(legal) == 1:  # GRhino has no move to pass with
             return PlayResult(legal[0])
         self._warn_of_short_moves(limit)
         try:
             with self._in_use, self._search_ended():
-                return self._chosen(position, limit, began)
+                return self._chosen(position, limit, Reporter(report), began)
         finally:
             self._tell_result()
 
-    def _chosen(self, position: Position, limit: Limit, began: float) -> PlayResult:
+    def _chosen(
+        self, position: Position, limit: Limit, reporter: Reporter, began: float
+    ) -> PlayResult:
         """Return the engine's choice; `began` is the time at which its clock began."""
         client = self._ready_for_match() if self._is_new_match else self._ready()
         self._is_new_match = self._is_prepared = False
         client.time.begin(began)
+        client.reporter = reporter
         try:
             return client.choose(position, limit)
         except EngineError as error:

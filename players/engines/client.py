@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from playout.games import Game, Position, State
 from playout.games.core import spec
-from playout.players.core.player import Limit, MatchClock, PlayResult, TimeLeft
+from playout.players.core.player import Info, Limit, MatchClock, PlayResult, Reporter, TimeLeft
 from playout.players.engines.config import EngineConfig
 from playout.players.engines.move_time import MoveTime
 from playout.players.engines.process import PING_S, EngineError, EngineProcess
@@ -38,6 +38,8 @@ class EngineClient(ABC):
         self.game = game
         self.cancelled = cancelled
         self.time = MoveTime(config.margin_s)
+        #: Receives the analyses of the engine while it searches.
+        self.reporter = Reporter(None)
         #: The name and version that the engine reports.
         self.title = config.name
         deadline = self.start_deadline()
@@ -69,6 +71,10 @@ class EngineClient(ABC):
     @abstractmethod
     def choose(self, position: Position, limit: Limit) -> PlayResult:
         """Let the engine choose a legal action. Also raises Resigned."""
+
+    def report(self, info: Info) -> None:
+        """Report an analysis of the search that is running."""
+        self.reporter(lambda: info)
 
     @property
     def ponders(self) -> bool:

@@ -9,7 +9,7 @@ KataGo, in ten-thousandths in Leela Zero and here. Sabaki and Lizzie read them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from playout.games import Game, IllegalAction, Position, State
@@ -33,13 +33,11 @@ _PAIR = re.compile(r"(move|visits|winrate)\s+(\S+)")
 _VARIATION = re.compile(r"\bpv((?:\s+(?:pass|[A-Za-z]\d+))+)", re.IGNORECASE)
 
 
-def analysis(
-    game: Game, board: GtpBoard, position: Position, reports: Sequence[str]
-) -> Info | None:
-    """Return the analysis of the last report; None if nothing in it can be read."""
+def analysis(game: Game, board: GtpBoard, position: Position, report: str) -> Info | None:
+    """Return the analysis of a report; None if nothing in it can be read."""
     state = position.state
     found: list[tuple[ActionStats, tuple[int, ...]]] = []
-    for text in filter(None, _MOVE.split(reports[-1])):
+    for text in filter(None, _MOVE.split(report)):
         values = dict(_PAIR.findall(text))
         action = board.action(state, values.get("move", ""))
         try:

@@ -138,7 +138,7 @@ class UciClient(EngineClient):
             command = go(given, position.to_move, self.config)
             self._search(position, f"{command}{self._restriction(position)}")
         self._pondered = None
-        line, info = self._answer(move_deadline(limit, position.to_move))
+        line, info = self._answer(position, move_deadline(limit, position.to_move))
         self.time.answered(_movetime(given, position.to_move, self.config))
         return self._result(position, given, line, info)
 
@@ -173,20 +173,22 @@ class UciClient(EngineClient):
         first = position.states[-1 - len(begun)]
         return " ".join([" searchmoves", *self._moves.moves(first, begun)])
 
-    def _answer(self, deadline: float) -> tuple[str, str]:
-        """Wait for the move; return its line, and the last line about it."""
-        info = ""
+    def _answer(self, position: Position, deadline: float) -> tuple[str, Info | None]:
+        """Wait for the move; return its line, and the last analysis of it."""
+        info: Info | None = None
         try:
             while not (line := self.process.line(deadline).strip()).startswith("bestmove"):
                 if line.startswith("info ") and _SCORE.search(line) and " pv " in line:
-                    info = line
+                    before, info = info, self._info(position, line)
+                    if self.reporter.is_due or before is None or info.depth > before.depth:
+                        self.report(info)
         except Cancelled:
             self.process.send("stop")
             raise
         self._is_searching = False
         return line, info
 
-    def _result(self, position: Position, limit: Limit, line: str, info: str) -> PlayResult:
+    def _result(self, position: Position, limit: Limit, line: str, info: Info | None) -> PlayResult:
         """Return the move of an answer; `limit` is that of the search."""
         words = line.split()
         named = words[1] if len(words) > 1 else ""
@@ -198,7 +200,7 @@ class UciClient(EngineClient):
             (*position.moves, *actions[:done]): actions[done] for done in range(1, len(actions))
         }
         self._expect(position, limit, actions, words[3] if len(words) > 3 else "")
-        return PlayResult(action, self._info(position, info) if info else None)
+        return PlayResult(action, info)
 
     def _expect(
         self, position: Position, limit: Limit, actions: tuple[int, ...], reply: str
@@ -217,7 +219,7 @@ class UciClient(EngineClient):
         return position
 
     def _info(self, position: Position, line: str) -> Info:
-        """Return the analysis in the last line about the best move."""
+        """Return the analysis in a line about the best move."""
         counts = {key: int(value) for key, value in _COUNTS.findall(line)}
         found = _SCORE.search(line)
         score = int(found[2]) if found else 0

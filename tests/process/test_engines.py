@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import shlex
@@ -224,6 +225,25 @@ def test_an_engine_ponders_on_the_reply_that_it_expects(engines: Path, is_expect
 def ponder(player: Player, position: Position) -> None:
     with contextlib.suppress(players.Cancelled):
         player.ponder(position)
+
+
+def test_an_engine_reports_while_it_searches_until_it_is_cancelled(tmp_path: Path) -> None:
+    engine = TinyEngine(tmp_path, "uci", "late 1")
+    player = players.load(f"engine(name=tiny,file={engine.file})", games.load("breakthrough"))
+    found: list[players.Info] = []
+
+    def report(info: players.Info) -> None:
+        found.append(info)
+        player.cancel()
+
+    with pytest.raises(players.Cancelled):
+        player.choose(Position(player.game), players.Limit(seconds=math.inf), report)
+    (info,) = found
+    assert (info.depth, info.simulations, len(info.pv)) == (2, 900, 1)
+    player.ready()
+    assert player.choose(Position(player.game), players.Limit(seconds=1)).info
+    player.close()
+    engine.require_gone()
 
 
 def in_home(folder: Path) -> Mapping[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Sequence
 
@@ -261,6 +262,16 @@ def test_a_number_of_simulations_is_searched_without_a_proof_first() -> None:
     plain, first = (players.load(f"uct(seed=1{each})", GAME) for each in ("", ",proof=0.5"))
     expected = told(plain.choose(Position(GAME, WON), limit))
     assert told(first.choose(Position(GAME, WON), limit)).actions == expected.actions
+
+
+def test_an_endless_search_does_not_begin_with_a_proof() -> None:
+    searcher = players.load("uct(proof=0.9,seed=1)", GAME)
+
+    def cancel(info: Info) -> None:
+        assert visits(info) > 0
+        searcher.cancel()
+
+    assert searcher.choose(Position(GAME), Limit(seconds=math.inf), cancel).info
 
 
 def test_a_search_for_a_proof_can_be_cancelled() -> None:
