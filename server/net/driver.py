@@ -99,14 +99,16 @@ class Driver:
         """
         self.fault: str | None = None
         self.metrics = Metrics(
-            connections=lambda: hub.registry.open_connections,
-            sessions=lambda: len(hub.registry.sessions),
-            matches=lambda: len(hub.rooms),
-            accounts=lambda: len(hub.accounts),
-            bots=lambda: len(hub.bots),
-            storage_up=lambda: self.fault is None,
-            database_bytes=lambda: self._database_bytes,
-            database_limit_bytes=lambda: hub.policy.database_mb * 1e6,
+            {
+                "connections": lambda: hub.registry.open_connections,
+                "sessions": lambda: len(hub.registry.sessions),
+                "matches": lambda: len(hub.rooms),
+                "accounts": lambda: len(hub.accounts),
+                "bots": lambda: len(hub.bots),
+                "storage_up": lambda: self.fault is None,
+                "database_bytes": lambda: self._database_bytes,
+                "database_limit_bytes": lambda: hub.policy.database_mb * 1e6,
+            },
             analyses_dropped=lambda: hub.analyses_dropped,
         )
         #: The size of the database; 0 while it is unknown.
