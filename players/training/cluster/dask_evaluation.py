@@ -12,6 +12,7 @@ from distributed import Worker, get_worker
 
 from playout import games
 from playout.players import Limit
+from playout.players.comparison.pairs import openings
 from playout.players.nets.files import write_atomically
 from playout.players.training.cluster import cluster_tasks
 from playout.players.training.cluster.cluster_tasks import (
@@ -23,7 +24,6 @@ from playout.players.training.cluster.cluster_tasks import (
 from playout.players.training.evaluation import (
     EvaluatedPlayer,
     EvaluationTerms,
-    openings,
     played_pair,
 )
 from playout.players.training.run_folder import read
@@ -84,7 +84,7 @@ def played(
     Raises OpeningError, TrainingError, and ClickException if all workers have faults.
     """
     found: list[PairScore] = []
-    given = openings(terms, pairs)
+    given = openings(terms.game, terms.plies, terms.seed, pairs)
     with cluster_tasks.opened(address, ProcessSettings(), say) as tasks:
         learned = [each.learned for each in terms.players if each.learned]
         contents = {str(each): read(each) for each in learned}
