@@ -37,6 +37,11 @@ class ImportedCommand(click.Command):
         super().__init__(name, short_help=text)
         self._module = module
 
+    def imported(self) -> click.Command:
+        """Import the module, and return its command."""
+        command: click.Command = importlib.import_module(self._module).main
+        return command
+
     def make_context(
         self,
         info_name: str | None,
@@ -45,8 +50,7 @@ class ImportedCommand(click.Command):
         **more: Any,
     ) -> click.Context:
         """Return the context of the imported command, which is invoked then."""
-        command: click.Command = importlib.import_module(self._module).main
-        return command.make_context(info_name, args, parent, **more)
+        return self.imported().make_context(info_name, args, parent, **more)
 
 
 class FiniteRange(click.FloatRange):
