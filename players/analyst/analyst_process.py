@@ -1,4 +1,7 @@
-"""The analyst as a process: a thread reads orders, the main thread works on them."""
+"""The analyst as a process: a thread reads orders, the main thread works on them.
+
+An order asks for an analysis of a position, or for a proof of the result of a match.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from queue import SimpleQueue
+from typing import Literal
 
 import msgspec
 from msgspec import structs
@@ -28,13 +32,21 @@ from playout.players.core.player import (
     Resigned,
     paced,
 )
-from playout.protocol.analyst import AnalysisOrder, AnalysisReport, AnalystOrder, StopOrder
+from playout.protocol.analyst import (
+    AnalysisOrder,
+    AnalysisReport,
+    AnalystOrder,
+    ProofOrder,
+    StopOrder,
+)
 from playout.protocol.messages import Analysis
 
 #: Shortest time between two reports to the server.
 REPORT_S = 0.2
 #: Moves whose values are found by a player that finds one only, without the option `candidates`.
 CANDIDATES = "3"
+#: The player that searches proofs; a short search cannot fill a larger table of positions.
+PROVER = "minimax(memory_mb=16)"
 
 
 class CannotAnalyse(Exception):
@@ -123,6 +135,34 @@ def analysis_of(info: Info, played: int | None) -> Analysis:
     return structs.replace(analysis, actions=(*analysis.actions, stats))
 
 
+class Prover:
+    """Proves results of positions; keeps a player for each game."""
+
+    def __init__(self) -> None:
+        self._players: dict[str, tuple[Game, Player]] = {}
+
+    def prove(self, order: ProofOrder) -> AnalysisReport:
+        """Return the report with the proven winner of a position, or with an error."""
+        try:
+            return AnalysisReport(order.analysis, over=True, winner=self._winner(order))
+        except Exception as error:  # the game may be a plugin
+            return AnalysisReport(order.analysis, over=True, error=str(error) or repr(error))
+
+    def _winner(self, order: ProofOrder) -> Literal[1, 2, -1] | None:
+        if order.game not in self._players:
+            game = games.load(order.game)
+            self._players[order.game] = game, players.load(PROVER, game)
+        game, player = self._players[order.game]
+        position = position_after(game, order.moves)
+        info = player.choose(position, Limit(seconds=order.seconds)).info
+        if info is None or info.proven is None:
+            return None
+        return _WINNERS[info.proven if position.to_move == 1 else -info.proven]
+
+
+#: The winner of a match by its proven outcome for player 1.
+_WINNERS: Mapping[int, Literal[1, 2, -1]] = {1: 1, 0: -1, -1: 2}
+
 _decode = msgspec.json.Decoder(AnalystOrder).decode
 
 
@@ -137,10 +177,10 @@ class _Orders:
         self._current: str | None = None
         #: The last analysis that was to be stopped.
         self._stopped: str | None = None
-        self._queue: SimpleQueue[AnalysisOrder | None] = SimpleQueue()
+        self._queue: SimpleQueue[AnalysisOrder | ProofOrder | None] = SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()
 
-    def next(self) -> AnalysisOrder | None:
+    def next(self) -> AnalysisOrder | ProofOrder | None:
         """Wait for the next order; None at the end of the input."""
         order = self._queue.get()
         if order:
@@ -157,7 +197,7 @@ class _Orders:
                 match _decode(line):
                     case StopOrder(analysis):
                         self._stop(analysis)
-                    case AnalysisOrder() as order:
+                    case AnalysisOrder() | ProofOrder() as order:
                         self._queue.put(order)
         self._queue.put(None)
         self._analyst.cancel()
@@ -173,7 +213,7 @@ def main() -> None:
     """Carry out the orders of standard input, a socket, which also gets the reports."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
     connection = socket.socket(fileno=sys.stdin.fileno())
-    analyst = Analyst()
+    analyst, prover = Analyst(), Prover()
     orders = _Orders(connection, analyst)
 
     def send(report: AnalysisReport) -> None:
@@ -181,7 +221,10 @@ def main() -> None:
 
     with contextlib.suppress(OSError):  # the server has ended
         while order := orders.next():
-            _analyse(order, analyst, send)
+            if isinstance(order, ProofOrder):
+                send(prover.prove(order))
+            else:
+                _analyse(order, analyst, send)
 
 
 def _analyse(

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from playout.protocol.messages import OfferedBot
 from playout.protocol.names import LONGEST, skeleton
@@ -19,6 +19,14 @@ if TYPE_CHECKING:  # it imports compiled functions, which the commands that use 
     from playout.server.core.context import Context
 
 DAY_S = 86_400.0
+
+
+class GivenAccount(Struct, frozen=True):
+    """An account that a server has at its start, with the digest of its token."""
+
+    name: str
+    digest: str
+    administrator: bool = False
 
 
 def digest(token: str) -> str:
@@ -66,6 +74,25 @@ class Directory:
         self._by_skeleton[skeleton(account.name)] = account
         return before
 
+    def given(self, wanted: GivenAccount, new_id: str, at: float) -> Account:
+        """Return the account that a server is given at a time, in seconds since 1970.
+
+        It replaces the account whose name looks like this one, and keeps its id; otherwise it has
+        the new id.
+        """
+        account = self.like(wanted.name) or Account(
+            id=new_id, name=wanted.name, digest="", created_at=at
+        )
+        return structs.replace(
+            account,
+            name=wanted.name,
+            digest=wanted.digest,
+            token_at=at,
+            renewal="",
+            administrator=wanted.administrator,
+            revoked=False,
+        )
+
     def remove(self, account: Account) -> None:
         """Remove an account; its name is free again. Raises KeyError for an unknown account."""
         del self._by_id[account.id]
@@ -98,9 +125,9 @@ class Directory:
 class BotAccounts:
     """The bots that can be challenged, and their accounts."""
 
-    def __init__(self, context: Context, accounts: Directory) -> None:
+    def __init__(self, context: Context) -> None:
         self._context = context
-        self._accounts = accounts
+        self._accounts = context.accounts
         offered = context.policy.offered if context.policy.bots else ()
         #: Each bot as it is offered, by the id of its account.
         self._offered = {_account_id(each.name): each for each in offered}

@@ -15,15 +15,13 @@ from msgspec import structs
 from playout import games
 from playout.protocol.messages import PROTOCOL, Ended, Event, Hello, Reason, Seat, TakenBack, Update
 from playout.protocol.time_control import parse_time_controls
-from playout.server.core.accounts import Directory
 from playout.server.core.context import Context
 from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.ladders import Ladders
-from playout.server.core.handlers.tournament_director import MOST_ATTEMPTS, TournamentDirector
+from playout.server.core.handlers.tournaments import MOST_ATTEMPTS, Tournaments
 from playout.server.core.match import Match, Result, Terms
 from playout.server.core.match_room import MatchRoom
-from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionManager
 from playout.server.core.sessions import Session
 from playout.server.ladder.state import StoredLadder
@@ -52,19 +50,16 @@ class Recovery:
     def __init__(
         self,
         context: Context,
-        accounts: Directory,
         sessions: SessionManager,
-        rooms: Rooms,
         bots: BotManager,
-        director: TournamentDirector,
+        tournaments: Tournaments,
         ladders: Ladders,
     ) -> None:
         self._context = context
-        self._accounts = accounts
+        self._accounts = context.accounts
         self._sessions = sessions
-        self._rooms = rooms
         self._bots = bots
-        self._director = director
+        self._tournaments = tournaments
         self._ladders = ladders
         #: The ids of stored tournaments that cannot continue; their matches do.
         self._unrestored: set[str] = set()
@@ -76,7 +71,7 @@ class Recovery:
         for each in stored:
             try:
                 with faults_of("one of its games", "a function called for a check", but=UNREADABLE):
-                    self._director.restore(TournamentState.restored(each))
+                    self._tournaments.restore(TournamentState.restored(each))
             except (*UNREADABLE, GameFault) as error:
                 text = "tournament {tournament} cannot continue, and stays as it is: {why}"
                 self._context.log(
@@ -100,7 +95,7 @@ class Recovery:
             except (games.SpecError, games.IllegalAction, GameFault) as error:
                 text = "match {match} cannot continue, and stays as it is: {why}"
                 self._context.log(text, {"match": match_id, "why": _details(error)})
-                self._director.match_lost(match_id, each.started.tournament, now)
+                self._tournaments.match_lost(match_id, each.started.tournament, now)
                 continue
             for session in room.seats:
                 self._sessions.expect(session, now)
@@ -109,17 +104,17 @@ class Recovery:
             else:
                 self._ladders.restore_match(room)
                 room.restore(each.moves[each.started.opening :], now)
-                self._director.restore_match(room)
+                self._tournaments.restore_match(room)
                 self._bots.restore(room, now)
                 self._abort_if_over(room, now)
-        self._director.start_due_matches(now)
+        self._tournaments.start_due_matches(now)
 
     def _abort_if_over(self, room: MatchRoom, now: float) -> None:
         """Abort a match whose tournament has ended, which is stored before its matches end."""
         tournament = room.record.tournament
         if tournament is None or tournament in self._unrestored:
             return
-        if not self._director.is_running(tournament):
+        if not self._tournaments.is_running(tournament):
             room.abort("the tournament is over", now)
 
     def _room_of(self, stored: StoredMatch) -> MatchRoom:
@@ -127,23 +122,22 @@ class Recovery:
 
         Raises games.SpecError or games.IllegalAction if the rules have changed since; GameFault.
         """
-        started, director = stored.started, self._director
-        tournament = started.tournament
+        started = stored.started
+        spec = self._tournaments.spec_of(started.tournament)
         return MatchRoom(
             self._context,
-            self._rooms,
             _match_of(stored),
             (self._session(started, 1), self._session(started, 2)),
             started,
-            draws=director.allows_draws(tournament) if tournament else started.ladder is None,
-            scores=director.scores_of(tournament),
+            draws=spec.draw_offers if spec else not (started.tournament or started.ladder_pair),
+            adjudication=spec.adjudication if spec else None,
         )
 
     def _session(self, started: MatchStarted, seat: Seat) -> Session:
         key, name = started.sessions[seat - 1], started.players[seat - 1]
         hello = Hello(protocol_min=PROTOCOL, protocol_max=PROTOCOL, name=name)
         account = self._accounts.get(started.accounts[seat - 1])
-        return self._sessions.registry.sessions.get(key) or Session(key, name, hello, account)
+        return self._context.registry.sessions.get(key) or Session(key, name, hello, account)
 
     # Records that the database rejects.
 
@@ -157,14 +151,14 @@ class Recovery:
                     before = structs.replace(account, name=record.before)
                     self._sessions.account_changed(self._accounts.put(before), before, now)
             case TournamentCreated() | EntrantWithdrawn():
-                self._director.end_failed(record.tournament, NOT_STORED, now)
+                self._tournaments.end_failed(record.tournament, NOT_STORED, now)
             case MatchStarted() | MovePlayed() | MovesTakenBack() | SeatTakenOver() | MatchEnded():
                 self._end_match(record, now)
 
     def _forget(self, account: Account, now: float) -> None:
         if self._accounts.get(account.id):
             self._accounts.remove(account)
-        for session in list(self._sessions.registry.sessions.values()):
+        for session in list(self._context.registry.sessions.values()):
             if session.is_of(account):
                 self._sessions.kick(session, f"your account cannot be used: {NOT_STORED}", now)
 
@@ -187,12 +181,12 @@ class Recovery:
             return message
 
         self._context.revise(corrected)
-        fixture = self._director.fixture_of(match_id)
-        room = self._rooms.running.get(match_id)
+        fixture = self._tournaments.fixture_of(match_id)
+        room = self._context.rooms.running.get(match_id)
         # Another attempt is useless if the result counts already, or if the start cannot be stored.
         hopeless = room is None or isinstance(record, MatchStarted)
         if fixture and (hopeless or fixture.attempt >= MOST_ATTEMPTS):
-            self._director.end_failed(fixture.tournament, NOT_STORED, now)
+            self._tournaments.end_failed(fixture.tournament, NOT_STORED, now)
         elif room:
             if ply is not None:
                 room.spectators.drop_moves(ply)

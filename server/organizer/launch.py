@@ -11,6 +11,7 @@ import math
 import os
 import re
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from sqlalchemy.exc import SQLAlchemyError
 
-from playout.cluster.cluster_options import require_dask
+from playout.cluster import require_dask
 from playout.commands.connect_options import ServerAddress
 from playout.commands.subprocesses import LogFolder
 from playout.protocol.messages import Tournament
@@ -35,21 +36,24 @@ from playout.server.organizer.progress import stored_ledger, stored_tournament
 from playout.server.organizer.runner import Runner, RunRequest
 from playout.server.organizer.supervisor import NOTHING, starter
 from playout.server.organizer.tournament_accounts import (
+    new_tokens,
     organizer_hello,
     organizer_name,
     organizers_token,
-    prepare_accounts,
 )
 from playout.server.storage import Database, StorageError
+from playout.server.storage.engine import InUse
 from playout.server.tournament.ledger import Ledger
 from playout.server.tournament.report import writer
 from playout.server.tournament.spec_parser import ClusterSettings
 
 if TYPE_CHECKING:  # it imports Dask, which is optional
-    from playout.server.organizer.cluster.cluster import Cluster
+    from playout.server.organizer.cluster_entrants import TournamentCluster
 
 #: Seconds to keep trying to reach a server that is not local.
 _PATIENCE_S = 60.0
+#: Seconds to wait until another server releases the database.
+_PATIENCE_FOR_DATABASE_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,9 @@ class ServerChoice:
 
 
 @contextlib.contextmanager
-def chosen_cluster(address: str | None, settings: ClusterSettings) -> Iterator[Cluster | None]:
+def chosen_cluster(
+    address: str | None, settings: ClusterSettings
+) -> Iterator[TournamentCluster | None]:
     """Open the cluster at an address, or that of the settings; yield None if neither has one.
 
     It is closed at the end of the block. Raises ClickException.
@@ -85,7 +91,7 @@ def chosen_cluster(address: str | None, settings: ClusterSettings) -> Iterator[C
         yield None
         return
     require_dask()
-    module = importlib.import_module("playout.server.organizer.cluster.cluster")
+    module = importlib.import_module("playout.server.organizer.cluster_entrants")
     with module.opened(address, settings.files) as cluster:
         yield cluster
 
@@ -104,7 +110,7 @@ def launch(
     choice: ServerChoice,
     folder: Path,
     entrants: Iterable[Entrant],
-    cluster: Cluster | None = None,
+    cluster: TournamentCluster | None = None,
 ) -> None:
     """Play a tournament with these `entrants`, started in the folder; then exit.
 
@@ -116,7 +122,7 @@ def launch(
     files = _match_files(choice)
     logs = LogFolder()
     try:
-        with busy("Preparing the accounts"):
+        with busy("Preparing the server"):
             server = _server(request.spec, choice, logs)
     except (StorageError, LocalServerError) as error:
         raise click.ClickException(str(error)) from error
@@ -168,7 +174,7 @@ def launch(
     sys.exit(runner.code)
 
 
-def notes(spec: TournamentSpec, cluster: Cluster | None = None) -> tuple[str, ...]:
+def notes(spec: TournamentSpec, cluster: TournamentCluster | None = None) -> tuple[str, ...]:
     """Return the notes for the report: a warning if this machine has too few cores.
 
     With a cluster there is no warning: a match waits until it has cores.
@@ -212,17 +218,38 @@ def _server(spec: TournamentSpec, choice: ServerChoice, logs: LogFolder) -> _Ser
     local = [each.name for each in spec.entrants if each.player or each.command]
     registration = _registration(choice, all_local=len(local) == len(spec.entrants))
     organizer = organizer_name(each.name for each in spec.entrants)
-    tokens = prepare_accounts(choice.database, organizer, local)
+    tokens, accounts = new_tokens(organizer, local)
+    prepare_database(choice.database)
     server = LocalServer(
         choice.database,
         choice.port,
         logs,
         games=spec.games,
+        accounts=accounts,
         registration=registration,
         http=choice.http,
         host=choice.host,
     )
     return _Server(server, ServerAddress(*server.address, server.tls), organizer, tokens)
+
+
+def prepare_database(url: str) -> None:
+    """Upgrade a database when no server uses it. Raises StorageError.
+
+    The server of a tournament that was just killed may take a moment to end.
+    """
+    until = time.monotonic() + _PATIENCE_FOR_DATABASE_S
+    with contextlib.closing(Database(url)) as database:
+        while True:
+            try:
+                database.lock()
+                break
+            except InUse as error:
+                if time.monotonic() > until:
+                    text = f"{error}: stop it, or use another database: --database URL"
+                    raise InUse(text) from error
+                time.sleep(0.1)
+        database.migrate()
 
 
 def _running_server(spec: TournamentSpec, address: ServerAddress, name: str) -> _Server:

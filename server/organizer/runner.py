@@ -35,7 +35,6 @@ from playout.protocol.messages import (
     Withdraw,
 )
 from playout.protocol.tournament_spec import TournamentSpec
-from playout.server.organizer.adjudicator import Adjudicator
 from playout.server.organizer.console import TournamentDisplay
 from playout.server.organizer.entrants import Entrants, EntrantsFactory, RunnerCalls
 from playout.server.organizer.local_server import LocalServer, LocalServerError
@@ -106,7 +105,6 @@ class Runner:
         self._tournament = request.tournament
         self._is_creating = False
         self._entrants: Entrants | None = None
-        self._adjudicator: Adjudicator | None = None
         self._crashing: set[str] = set()
         self._is_ending = False
         self._frame_bytes = MAX_FRAME
@@ -159,8 +157,6 @@ class Runner:
 
     def received(self, event: Event) -> None:
         """React to an event of the server."""
-        if self._adjudicator:
-            self._adjudicator.received(event)
         match event:
             case Welcome():
                 self._welcomed(event)
@@ -226,7 +222,7 @@ class Runner:
         self._connection.send(Ping(id=_PING))
 
     def _start(self, event: Tournament) -> None:
-        """Start the entrants and the adjudicator of a tournament that was created or resumed."""
+        """Start the entrants of a tournament that was created or resumed."""
         # The event's own specification comes without given openings.
         spec = replace(event.spec, openings=self._request.spec.openings)
         event = structs.replace(event, spec=spec)
@@ -239,9 +235,6 @@ class Runner:
             show(f"Watch it at {page}")
         calls = RunnerCalls(show, self._withdraw, self._abort, self._connection.send)
         self._entrants = self._entrants_of(event, calls)
-        if event.spec.adjudication.proofs:
-            send = self._connection.send
-            self._adjudicator = Adjudicator(self._reactor, send, show, self._logs)
 
     def _progress_of(self, ledger: Ledger) -> TournamentProgress:
         return TournamentProgress(ledger, self._reactor.seconds(), self._request.notes)
@@ -339,8 +332,6 @@ class Runner:
             return
         if self._entrants and self.progress:
             self._entrants.poll(self.progress, now, reachable=self._connection.is_open)
-        if self._adjudicator:
-            self._adjudicator.poll(now)
         if self.progress:
             place = self._entrants.description(self.progress, now) if self._entrants else ""
             self._display.refresh(self.progress, now, place)
@@ -392,8 +383,6 @@ class Runner:
         if self._loop.running:
             self._loop.stop()
         self._connection.close()
-        if self._adjudicator:
-            self._adjudicator.stop()
         self._reactor.callLater(0.05, self._reactor.stop)
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from playout.players.training.record import EvaluationRecord
+from playout.players.training.record import ScoreRecord
 from playout.players.training.run_folder import RunFolder
 from support.commands import PATIENCE_S, Command, finish, run
 from support.dask_cluster import (
     DaskCluster,
     answer_later,
     play_for_ever,
-    shards_started,
+    tasks_started,
     wait_for_workers,
 )
 from support.requirements import need_packages
@@ -26,12 +26,12 @@ from testbed.machine import children, runs
 
 need_packages("jax", "optax", "onnx", "onnxruntime", "distributed")
 
-SELF_PLAY = "playout.players.training.selfplay_process"
+SELF_PLAY = "playout.players.training.jobs"
 #: Processes that wait for a job end soon when their learner was killed.
-IMPATIENT = {"playout.players.training.cluster.dask_selfplay._IDLE_S": 0.5}
+IMPATIENT = {"playout.players.training.cluster_players._IDLE_S": 0.5}
 
 #: A worker that begins shards, and completes none.
-STUCK = {"playout.players.training.cluster.dask_selfplay._play": play_for_ever}
+STUCK = {"playout.players.training.jobs._reply": play_for_ever}
 #: A worker that answers no question.
 SILENT = {"platform.python_version": play_for_ever}
 OUTDATED = {"platform.python_version": partial(str, "3.9.1")}
@@ -109,12 +109,12 @@ def playing(cluster: DaskCluster) -> list[int]:
     return [each for each in found if runs(each, SELF_PLAY)]
 
 
-def evaluated(folder: RunFolder, *more: str) -> EvaluationRecord:
+def evaluated(folder: RunFolder, *more: str) -> ScoreRecord:
     """An evaluation in which nothing is left to chance."""
     words = ("--pairs", "3", "--simulations", "8", "--options", "seed=1,backend=onnxruntime")
     code, output = run("playout-train", "evaluate", str(folder.path), *words, *more)
     assert code == 0, output
-    return folder.evaluations()[-1]
+    return folder.scores()[-1]
 
 
 def test_a_training_survives_the_loss_of_workers_and_scheduler_and_is_evaluated_as_on_one_machine(
@@ -131,7 +131,7 @@ def test_a_training_survives_the_loss_of_workers_and_scheduler_and_is_evaluated_
     learner.until_said("has joined: 2 cores")
     cluster.kill_worker(0)
     stuck = learner.worker_that("has joined: 2 cores")
-    learner.until(lambda: shards_started(cluster, stuck) > 0, "a shard on the worker that is left")
+    learner.until(lambda: tasks_started(cluster, stuck) > 0, "a shard on the worker that is left")
     cluster.kill_worker(-1)
     learner.until_said("is gone: none is left; waiting for one to join")
     cluster.start_worker(changed=IMPATIENT)
@@ -166,7 +166,7 @@ def test_a_training_survives_the_loss_of_workers_and_scheduler_and_is_evaluated_
 )
 def test_dask_without_a_scheduler_is_one_line(tmp_path: Path, address: str, fault: str) -> None:
     folder = new_run(tmp_path / "run")
-    impatient = {"playout.cluster.connection.CONNECT_S": 0.5}
+    impatient = {"playout.cluster.cluster.CONNECT_S": 0.5}
     code, output = run(
         "playout-train", "run", str(folder.path), "--dask", address, changed=impatient
     )
@@ -179,7 +179,7 @@ def test_a_worker_that_does_not_answer_gets_no_tasks(tmp_path: Path, empty: Dask
     empty.start_worker(changed=SILENT)
     wait_for_workers(empty, 1)
     folder = new_run(tmp_path / "run")
-    impatient = {"playout.cluster.connection.ANSWER_S": 0.5}
+    impatient = {"playout.cluster.cluster.ANSWER_S": 0.5}
     words = ("run", str(folder.path), "--dask", empty.address)
     code, output = run("playout-train", *words, changed=impatient)
     assert code == 1

@@ -20,6 +20,7 @@ from playout.server.core.policy import Policy
 from playout.server.net.driver import Driver, EffectWorkers
 from playout.server.runtime.reactor import LoopTime
 from playout.server.runtime.scheduler import LoopScheduler
+from playout.server.storage.client import DatabaseMeasured
 
 ALL: tuple[type[Effect], ...] = (RateLadder, StartBot, EndBot, StartAnalysis, EndAnalysis)
 
@@ -51,7 +52,7 @@ def test_an_effect_that_nothing_carries_out_is_an_error_at_the_start(
 
 
 def test_effects_that_the_policy_excludes_need_no_worker() -> None:
-    make_driver(Policy(bots=0, analyses=0), [RateLadder])
+    make_driver(Policy(bots=0, analyses=0), set(ALL) - {StartBot, EndBot})
 
 
 def test_the_operator_is_warned_of_a_full_database_and_of_games_that_are_not_ready() -> None:
@@ -59,5 +60,5 @@ def test_the_operator_is_warned_of_a_full_database_and_of_games_that_are_not_rea
     assert driver.warning() is None
     driver = make_driver(Policy(database_mb=10), ALL, "3 of 24 games are ready")
     assert driver.warning() == "3 of 24 games are ready"
-    driver.measured(9_500_000)
+    driver.storage_told(DatabaseMeasured(9_500_000))
     assert "the database has 10 of 10 MB" in (driver.warning() or "")
