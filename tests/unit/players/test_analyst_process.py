@@ -42,7 +42,8 @@ def test_an_analysis_is_one_search_whose_reports_grow() -> None:
 
 
 def test_each_new_depth_is_shown() -> None:
-    reports = shown(Analyst(ticking(1.0)), order("alphabeta(seed=1,depth=4)", game="breakthrough"))
+    wanted = order("alphabeta(seed=1,depth=4)", seconds=1000, game="breakthrough")
+    reports = shown(Analyst(ticking(1.0)), wanted)
     assert [each.depth for each in reports] == [1, 2, 3, 4, 4]  # the last one is the result
 
 
