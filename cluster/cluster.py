@@ -37,6 +37,7 @@ from playout.cluster import workers
 from playout.cluster.workers import CheckedWorker, Need, NoAnswerError
 from playout.commands.restarts import BackOff, Restarts
 from playout.commands.subprocesses import usable_cores
+from playout.commands.text import counted
 
 #: The address that stands for a new cluster on this machine.
 LOCAL = "local"
@@ -56,6 +57,7 @@ _PAUSE_S = 0.05
 _BACK_OFF = BackOff(first_s=0.2, longest_s=10.0)
 #: The loggers of Dask that write to the terminal, each with a level of its own.
 _LOGGERS = ("distributed", "distributed.client")
+_NONE_LEFT = "none is left; waiting for one to join"
 _HELP = "--dask needs the address that dask scheduler prints, as in tcp://10.0.0.1:8786"
 
 
@@ -88,7 +90,7 @@ class Task:
 
 
 class Connected(NamedTuple):
-    """The connection to the scheduler is back."""
+    """The scheduler has been connected to, for the first time or again."""
 
 
 class Disconnected(NamedTuple):
@@ -256,6 +258,23 @@ class Cluster:
         good = [each.address for each in self.workers.values() if each.cores]
         for each in good if worker is None else [worker]:
             self._questions.submit(self.ask, each, call, *arguments)
+
+    def news(self, event: Event, users: str) -> list[str]:
+        """Return lines for people about an event; faulty workers get no `users` of the cores."""
+        scheduler = f"to the scheduler of Dask at {self.address}"
+        match event:
+            case Disconnected():
+                return [f"No connection {scheduler}; trying again ..."]
+            case Connected():
+                return [f"Connected {scheduler}"]
+            case Joined(worker) if worker.faults:
+                return [f"Worker {worker.address} gets no {users}: {it}" for it in worker.faults]
+            case Joined(worker):
+                return [f"Worker {worker.address} has joined: {counted(self.cores, 'core')}"]
+            case Left(worker) if worker.cores:
+                left = f"{counted(self.cores, 'core')} left" if self.cores else _NONE_LEFT
+                return [f"Worker {worker.address} is gone: {left}"]
+        return []
 
     def wait(self, timeout_s: float) -> None:
         """Wait for a change that `poll` would return, at most some seconds."""
@@ -568,6 +587,22 @@ def connected(address: str, workers: int = 0) -> Iterator[Cluster]:
                 f"the cluster at {address} has no workers: start some with dask worker"
             )
         yield cluster
+
+
+def require_workers(
+    cluster: Cluster, need: Need, users: str, show: Callable[[str], object]
+) -> list[CheckedWorker]:
+    """Check all workers, show a table of those with faults, and return all.
+
+    Faulty workers get no `users` of the cores. Raises ClickException if all have faults.
+    """
+    with clear_loss(cluster):
+        checked = cluster.check(need)
+    if table := workers.fault_table(checked):
+        show(f"These workers get no {users}:\n{table}")
+    if not cluster.cores:
+        raise click.ClickException(f"no worker of the cluster can run the {users}")
+    return checked
 
 
 @contextlib.contextmanager

@@ -28,19 +28,16 @@ from twisted.internet.threads import deferToThread
 
 from playout.cluster.cluster import (
     Cluster,
-    Connected,
     Content,
-    Disconnected,
     Done,
     Event,
     Failed,
     Joined,
-    Left,
     Lost,
     Said,
     Task,
 )
-from playout.cluster.workers import CheckedWorker, RunningTask, kept_to_cores, packed, unpack
+from playout.cluster.workers import RunningTask, kept_to_cores, packed, unpack
 from playout.commands.subprocesses import (
     PLAYER_NICENESS,
     Process,
@@ -48,7 +45,6 @@ from playout.commands.subprocesses import (
     start_own,
     stop,
 )
-from playout.commands.text import counted
 from playout.competition.bot_file import BotFile
 from playout.competition.contestants import PAIR, AbortedSession, LadderBot, Operator, Show
 from playout.competition.pair_process import LadderWorker, PairOrder, PairReport, SubmittedBot
@@ -192,19 +188,11 @@ class LadderWorkers:
     def _handle(self, event: Event) -> None:
         if isinstance(event, Lost | Said | Failed | Done) and event.task not in self._pairs:
             return  # its session was refused
+        for line in self._cluster.news(event, "matches"):
+            self._say(line)
         match event:
-            case Disconnected():
-                self._say("the ladder waits for a connection to the scheduler of Dask at "
-                          f"{self._cluster.address}; trying again")  # fmt: skip
-            case Connected():
-                self._say(f"connected to the scheduler of Dask at {self._cluster.address}")
-            case Joined(worker):
-                self._joined(worker)
-            case Left(worker):
-                if worker.cores:
-                    none_left = ": none is left, and the ladder waits for one"
-                    left = "" if self._cluster.cores else none_left
-                    self._say(f"worker {worker.address} is gone{left}")
+            case Joined() if self._cluster.cores < 2 * self._job.cores:
+                self._say("the ladder waits for another worker: a match needs two cores")
             case Lost(task):
                 self._lost(self._pairs[task])
             case Said(task, {"line": line}):
@@ -215,14 +203,6 @@ class LadderWorkers:
                 self._over(task)
             case Done(task):
                 self._over(task)
-
-    def _joined(self, worker: CheckedWorker) -> None:
-        for fault in worker.faults:
-            self._say(f"worker {worker.address} plays no matches: {fault}")
-        if worker.cores:
-            self._say(f"worker {worker.address} plays, with {counted(worker.cores, 'core')}")
-            if self._cluster.cores < 2 * self._job.cores:
-                self._say("the ladder waits for another worker: a match needs two cores")
 
     def _lost(self, pair: _Pair) -> None:
         """End the matches of a task without result: its process has ended."""

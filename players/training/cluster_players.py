@@ -27,25 +27,19 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-import click
-
 from playout import games
 from playout.cluster.cluster import (
     Cluster,
-    Connected,
     Content,
-    Disconnected,
     Done,
     Event,
     Failed,
-    Joined,
-    Left,
     Lost,
     Task,
-    clear_loss,
     connected,
+    require_workers,
 )
-from playout.cluster.workers import Need, RunningTask, fault_table
+from playout.cluster.workers import Need, RunningTask
 from playout.commands.text import counted
 from playout.players import Limit
 from playout.players.nets.net import EXTRAS, installed
@@ -71,7 +65,6 @@ _IDLE_S = 30.0
 _POLL_S = 0.1
 #: The log of the processes, in the folder of a worker.
 _LOG = "playout-train.log"
-_NONE_LEFT = "none is left; waiting for one to join"
 
 
 # On a worker.
@@ -151,13 +144,8 @@ def opened(
     Workers with faults are shown, and get no tasks. Raises ClickException if all have faults.
     """
     with connected(address, settings.workers) as cluster:
-        with clear_loss(cluster):
-            need = Need(TRAINING_CORES, functools.partial(net_faults, settings.backend), _EXTRAS)
-            checked = cluster.check(need)
-        if table := fault_table(checked):
-            say(f"These workers get no tasks:\n{table}")
-        if not cluster.cores:
-            raise click.ClickException("no worker of the cluster can play games with nets")
+        need = Need(TRAINING_CORES, functools.partial(net_faults, settings.backend), _EXTRAS)
+        require_workers(cluster, need, "tasks", say)
         with ClusterExecutor(cluster, say) as executor:
             say(f"Playing on {executor.description}; {cluster.dashboard or cluster.address}")
             yield executor
@@ -185,7 +173,8 @@ class ClusterExecutor(Executor):
             return "no worker: there is no connection to the scheduler"
         good = sum(each.cores > 0 for each in tuple(self.cluster.workers.values()))
         again = [f"{counted(self._again, 'task')} handed out again"] if self._again else []
-        return ", ".join((counted(good, "worker"), self._cores, *again))
+        cores = counted(self.cluster.cores, "core")
+        return ", ".join((counted(good, "worker"), cores, *again))
 
     def submit(self, call: Callable[..., T], /, *arguments: Any, **_: Any) -> Future[T]:
         """Call a function with a RunningTask and these arguments on a worker.
@@ -223,25 +212,10 @@ class ClusterExecutor(Executor):
         for event in self.cluster.poll(time.monotonic()):
             self._handle(event)
 
-    @property
-    def _cores(self) -> str:
-        return counted(self.cluster.cores, "core")
-
     def _handle(self, event: Event) -> None:
+        for line in self.cluster.news(event, "tasks"):
+            self._say(line)
         match event:
-            case Disconnected():
-                self._say("The connection to the scheduler of Dask is lost; trying again ...")
-            case Connected():
-                self._say("The scheduler of Dask is back")
-            case Joined(worker):
-                for fault in worker.faults:
-                    self._say(f"Worker {worker.address} gets no tasks: {fault}")
-                if worker.cores:
-                    self._say(f"Worker {worker.address} has joined: {self._cores}")
-            case Left(worker):
-                if worker.cores:
-                    left = f"{self._cores} left" if self.cluster.cores else _NONE_LEFT
-                    self._say(f"Worker {worker.address} is gone: {left}")
             case Lost():
                 self._again += 1
             case Failed(task, error):

@@ -28,21 +28,18 @@ from playout.cluster.cluster import (
     LOCAL,
     Begun,
     Cluster,
-    Connected,
     Content,
-    Disconnected,
     Done,
     Event,
     Failed,
-    Joined,
-    Left,
     Lost,
     Said,
     Task,
     clear_loss,
     connected,
+    require_workers,
 )
-from playout.cluster.workers import CheckedWorker, Need, fault_table, packed
+from playout.cluster.workers import CheckedWorker, Need, packed
 from playout.commands.restarts import Restarts
 from playout.commands.text import counted, plain
 from playout.protocol.endpoints import BACKLOG
@@ -131,14 +128,11 @@ class TournamentCluster:
         spec = replace(spec, entrants=entrants)
         self._job = ClusterJob(spec, address, mine, variables, authority)
         placeholder = contextlib.nullcontext() if is_running else listening(address)
-        with placeholder, clear_loss(self._cluster):
-            workers = self._cluster.check(need_of(self._job, outline))
-        if table := fault_table(workers):
-            click.echo(f"These workers get no entrants:\n{table}", err=True)
+        need, show = need_of(self._job, outline), partial(click.echo, err=True)
+        with placeholder:
+            workers = require_workers(self._cluster, need, "entrants", show)
         for line in slow_workers(workers):
             click.echo(line)
-        if not self._cluster.cores:
-            raise click.ClickException("no worker of the cluster can run the entrants")
 
     @property
     def description(self) -> str:
@@ -379,16 +373,9 @@ class ClusterEntrants:
 
     def _handle(self, event: Event, now: float) -> None:
         show = self._runner.show
+        for line in self._cluster.news(event, "entrants"):
+            show(line)
         match event:
-            case Disconnected():
-                show("The connection to the scheduler of Dask is lost; trying again ...")
-            case Connected():
-                show("The scheduler of Dask is back")
-            case Joined(worker):
-                for fault in worker.faults:
-                    show(f"Worker {worker.address} gets no entrants: {fault}")
-            case Left(worker):
-                show(f"Worker {worker.address} is gone")
             case Begun(task):
                 self._of(task).restarts.succeeded()
             case Lost(task):

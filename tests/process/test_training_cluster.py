@@ -138,10 +138,10 @@ def test_a_training_survives_the_loss_of_workers_and_scheduler_and_is_evaluated_
     learner.until_said("has joined: 1 core")
     learner.until_rounds(1)
     cluster.kill_scheduler()
-    learner.until_said("The connection to the scheduler of Dask is lost; trying again")
+    learner.until_said("No connection to the scheduler of Dask at")
     cluster.start_scheduler()
     cluster.start_worker(changed=IMPATIENT)
-    learner.until_said("The scheduler of Dask is back")
+    learner.until_said("Connected to the scheduler of Dask at")
     learner.until_rounds(2)  # all shards of one round may have been back before
     assert "Traceback" not in learner.log
     learner.kill()
@@ -184,7 +184,7 @@ def test_a_worker_that_does_not_answer_gets_no_tasks(tmp_path: Path, empty: Dask
     code, output = run("playout-train", *words, changed=impatient)
     assert code == 1
     assert "it cannot be checked: it has not answered for 0.5 s" in output
-    assert "no worker of the cluster can play games with nets" in output
+    assert "no worker of the cluster can run the tasks" in output
     assert "Traceback" not in output
 
 

@@ -303,3 +303,23 @@ def test_tasks_that_end_before_the_time_is_over_are_not_waited_for(
     setting.client.put((0.0, {"task": task.key, "worker": "a", "ended": True}))
     setting.cluster.stop(1e9)
     wait_until(lambda: len(setting.client.cancelled) == 1, "the cancellation")
+
+
+def test_events_are_told_in_lines(setting: Setting, task: Task) -> None:
+    faulty = CheckedWorker("c", ("it is old", "it has no program"))
+    good = CheckedWorker("d", cores=1)
+    scheduler = "to the scheduler of Dask at tcp://127.0.0.1:1"
+    told: list[tuple[Event, list[str]]] = [
+        (Disconnected(), [f"No connection {scheduler}; trying again ..."]),
+        (Connected(), [f"Connected {scheduler}"]),
+        (Joined(faulty), [f"Worker c gets no tasks: {each}" for each in faulty.faults]),
+        (Joined(good), ["Worker d has joined: 2 cores"]),
+        (Left(faulty), []),
+        (Left(good), ["Worker d is gone: 2 cores left"]),
+        (Lost(task), []),
+    ]
+    for event, lines in told:
+        assert setting.cluster.news(event, "tasks") == lines
+    setting.cluster.workers.clear()
+    (line,) = setting.cluster.news(Left(good), "tasks")
+    assert line == "Worker d is gone: none is left; waiting for one to join"
