@@ -534,9 +534,13 @@ def _moves_of(
         read = [sa.null().label(each.name) if each is moves.c.info else each for each in moves.c]
     chosen = sa.select(*read).where(moves.c.match.in_(ids)).order_by(moves.c.match, moves.c.ply)
     played: dict[str, list[MovePlayed]] = {}
+    names = MovePlayed.__struct_fields__
     for row in connection.execute(chosen):
-        info = read_analysis(row.info, row.action) if read_analysis and row.info else None
-        played.setdefault(row.match, []).append(record_of(MovePlayed, row, info=info))
+        fields = dict(zip(names, row, strict=True))  # the columns have their order
+        if fields["info"] and read_analysis:
+            fields["info"] = read_analysis(fields["info"], fields["action"])
+        move = MovePlayed(**fields)
+        played.setdefault(move.match, []).append(move)
     return played
 
 
