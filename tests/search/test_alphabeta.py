@@ -499,9 +499,7 @@ def test_earlier_positions_do_not_count_in_the_table() -> None:
     search = qs.new_search(game, rules_of(game), tables, qs.new_table(rows=4))
 
     def after(*moves: str) -> State:
-        state = game.initial_state()
-        for move in moves:
-            state = game.next_state(state, game.parse_action(state, move))
+        state = Position.from_names(game, moves).state
         return state
 
     one, same, other = (

@@ -13,7 +13,7 @@ from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 from wsproto.frame_protocol import Frame, FrameProtocol, Opcode
 
-from playout.server.core.effects import Effect, RateLadder
+from playout.server.core.effects import Effect, EndAnalysis, RateLadder, StartAnalysis
 from playout.server.core.hub import Hub
 from playout.server.core.policy import Policy
 from playout.server.net.driver import Driver, EffectWorkers
@@ -67,7 +67,9 @@ class WebSocketsInMemory:
             self.clock,
             scheduler,
             lambda: None,
-            lambda _: EffectWorkers({RateLadder: not_expected}),
+            lambda _: EffectWorkers(
+                dict.fromkeys((RateLadder, StartAnalysis, EndAnalysis), not_expected)
+            ),
             None,
             LoopTime(self.clock.seconds),
         )

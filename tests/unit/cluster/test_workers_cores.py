@@ -1,26 +1,19 @@
-"""server.organizer.cluster.core_set: core sets have cores of their own where there are some."""
+"""Tasks on a worker have cores of their own where there are some."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
-from typing import cast
 
 import pytest
 
 pytest.importorskip("distributed")
 
-from distributed import Worker
-
-from playout.server.organizer.cluster.core_set import keep_to_one, kept_to_cores
-from playout.server.organizer.cores import assign
-from support.waiting import wait_until
+from playout.cluster.workers import kept_to_cores
 
 CORES = os.sched_getaffinity(0)
 needs_two_cores = pytest.mark.skipif(len(CORES) < 2, reason="it needs two cores")
@@ -75,34 +68,3 @@ def test_cores_that_others_may_use_are_left_to_the_system(
     threads: list[ThreadPoolExecutor],
 ) -> None:
     assert threads[0].submit(cores_in, 1, len(CORES) + 1).result() == CORES
-
-
-@needs_two_cores
-def test_a_worker_on_this_machine_is_kept_to_the_core_of_its_number(
-    threads: list[ThreadPoolExecutor],
-) -> None:
-    assert threads[0].submit(os.sched_getaffinity, 0).result() == CORES
-    try:
-        asyncio.run(keep_to_one(cast(Worker, SimpleNamespace(name=str(len(CORES) + 1)))))
-        assert os.sched_getaffinity(0) == {sorted(CORES)[1]}
-        assert threads[0].submit(os.sched_getaffinity, 0).result() == {sorted(CORES)[1]}
-    finally:
-        assign(os.getpid(), CORES)
-
-
-@needs_two_cores
-def test_a_thread_that_ends_meanwhile_keeps_no_other_from_being_moved(
-    threads: list[ThreadPoolExecutor], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    threads[0].submit(os.sched_getaffinity, 0).result()  # it has begun
-    ended = threading.Thread(target=lambda: None)
-    ended.start()
-    ended.join()
-    listed = os.listdir
-    wait_until(lambda: str(ended.native_id) not in listed("/proc/self/task"))
-    monkeypatch.setattr(os, "listdir", lambda path: [str(ended.native_id), *listed(path)])
-    try:
-        assign(os.getpid(), {sorted(CORES)[1]})
-        assert threads[0].submit(os.sched_getaffinity, 0).result() == {sorted(CORES)[1]}
-    finally:
-        assign(os.getpid(), CORES)

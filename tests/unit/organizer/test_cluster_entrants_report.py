@@ -6,14 +6,14 @@ import pytest
 
 pytest.importorskip("distributed")
 
+from playout.cluster.workers import CheckedWorker
 from playout.protocol.messages import ClusterWorker, ReportCluster
-from playout.server.organizer.cluster.dask_entrants import ClusterReporter, cluster_report
-from playout.server.organizer.cluster.preflight import CheckedWorker, WorkerAnswer
+from playout.server.organizer.cluster_entrants import ClusterReporter, cluster_report
 
 
 def report_of(waiting: int = 0, rate: float | None = None) -> ReportCluster:
-    good = CheckedWorker("tcp://1", WorkerAnswer("lab1", "x", 0.0, (), "", 800.0, 4), ())
-    faulty = CheckedWorker("tcp://2", None, ("it has no Playout",))
+    good = CheckedWorker("tcp://1", (), "lab1", 4, 800.0)
+    faulty = CheckedWorker("tcp://2", ("it has no Playout",))
     workers = [(good, (1, 2)), (faulty, ())]
     return cluster_report("t", workers, waiting=waiting, matches_per_hour=rate, dashboard=None)
 

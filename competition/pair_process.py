@@ -1,7 +1,7 @@
 """The process of a bot on a worker of a cluster, for a pair of matches on the ladder.
 
 On its standard input it reads the order, and when it has written that it is ready, the session that
-the server has prepared. It writes reports, each as a line of JSON. `pair_task` starts it.
+the server has prepared. It writes reports, each as a line of JSON. `ladder_cluster` starts it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The files of entrants that travel to the workers, and the cluster of a file."""
+"""The cluster of a tournament file and of the command line."""
 
 from __future__ import annotations
 
@@ -7,28 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from playout.protocol.tournament_spec import Entrant
 from playout.server.organizer import spec_file
-from playout.server.organizer.cluster.job import travelling_files
 from playout.server.tournament.spec_parser import ClusterSettings
 from support.organizer import invoke
-
-MINE = Entrant("Ann", "1", command="python bots/ann.py --book ../secret.txt")
-OTHER = Entrant("Bob", "1", player="bob:Bob(net=nets/b.onnx,depth=3)")
-
-
-def test_the_files_that_entrants_name_travel_with_them(tmp_path: Path) -> None:
-    folder = tmp_path / "tournament"
-    names = ["bots/ann.py", "bob.py", "nets/b.onnx", "more/deep/x.bin", "unused.txt", "run.sh"]
-    for name in names:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(name)
-    (folder / "run.sh").chmod(0o755)
-    (tmp_path / "secret.txt").write_text("outside")
-    files = travelling_files((MINE, OTHER), folder, ("more", "run.sh"))
-    assert sorted(files) == sorted(set(names) - {"unused.txt"})
-    assert files["nets/b.onnx"].content == b"nets/b.onnx"
-    assert [path for path, file in files.items() if file.executable] == ["run.sh"]
 
 
 def test_a_file_names_its_cluster(tmp_path: Path) -> None:
