@@ -158,7 +158,8 @@ class MatchRoom:
         moved_at = self.record.at
         for move in moves:
             moved_at = move.at
-            self._count_score(move.seat, move.ply, move.analysis)
+            if self.scores:  # otherwise no analysis is decoded
+                self._count_score(move.seat, move.ply, move.analysis)
             self._storage.restore(move.info)
             self.spectators.show_later(move)
         self._open()
