@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from playout.players.mcts.puct_worker import add_noise
+from playout.players.mcts.guided import add_noise
 
 LEGAL = np.array([0, 2, 3])
 

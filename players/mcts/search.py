@@ -1,8 +1,14 @@
-"""One search tree with its working memory, used by one thread at a time.
+"""The tree search: one loop for all players, and for each of their threads a tree.
 
-When a match continues or the tree is full, the tree is compacted in place: the subtree of the
-played moves is kept, or the most visited nodes. Rows move to the front, so that no second tree is
-needed.
+A simulation goes from the root to a leaf: it *selects* a child of each node that it can *expand*,
+*evaluates* the leaf, and backs the result up. The loop is given these functions by a policy:
+`playout.players.mcts.playouts` or `playout.players.mcts.guided`, whose leaves wait for a net. It is
+compiled once for each policy and all games, whose rules are function pointers; the same source runs
+uncompiled over a game in plain Python.
+
+The loop searches several trees side by side, so that a net evaluates leaves of all at once. Where
+a search has ended, the loop asks for the next one; self-play (`playout.players.training.self_play`)
+then plays a move.
 """
 
 from __future__ import annotations
@@ -16,26 +22,116 @@ from numba import types
 from numpy.typing import NDArray
 
 from playout.games import Game, State
-from playout.games.core.kernels import compiled, uncompiled
+from playout.games.core.kernels import compiled, given, inlined, uncompiled
 from playout.players.core.rules import rules_of
-from playout.players.evaluations.placements import Placements, no_placements, with_own_memory
+from playout.players.evaluations.placements import Placements
+from playout.players.mcts.playouts import evaluate_leaf, expand, select_child
 from playout.players.mcts.selection import FLAT, PUCT, RAVE
+from playout.players.mcts.simulation import (
+    DEPTH,
+    SEARCH,
+    TAKEN,
+    WAITING,
+    Callback,
+    Search,
+    SearchConfig,
+    new_memory,
+    new_positions,
+    search_kernels,
+)
 from playout.players.mcts.tree import (
     MAX_SIMULATIONS,
     ROOT,
     TREE,
     UNKNOWN,
     Tree,
-    apart,
+    at,
     clear,
+    compact,
     interpreted,
     new_tree,
+    root_of,
 )
-from playout.players.mcts.uct_simulation import (
-    SearchConfig,
-    new_buffers,
-    run_simulations,
-    search_kernels,
+
+
+@inlined
+def goes_on(client: Any) -> bool:
+    """Return whether the loop begins another round."""
+    return True
+
+
+@inlined
+def next_search(tree: Tree, search: Search, client: Any, number: int) -> bool:
+    """Prepare the next search in a tree whose search has ended; return whether there is one."""
+    return False
+
+
+@inlined
+def absorb(tree: Tree, search: Search, n: int) -> bool:
+    """Take the results of `n` leaves that waited: none, after playouts."""
+    return True
+
+
+def search_trees(tree: Tree, search: Search, client: Any) -> int:
+    """Run the simulations that are left for each tree, unless its root is proven before.
+
+    `evaluate(n)` has the net evaluate the first `n` leaves of the memory, and sets their logits and
+    values; the search ends if it returns 0. Each tree has the same share of the leaves. Returns the
+    number of simulations.
+    """
+    kernels, positions, memory = search.kernels, search.positions, search.memory
+    board, path, movers = positions.board, memory.path, memory.movers
+    trees = len(tree.used)
+    share, done = max(1, len(memory.leaves.values) // trees), 0
+    while goes_on(client):
+        waiting, before = 0, done
+        for number in range(trees):
+            end = waiting + share
+            while waiting < end:
+                root = root_of(tree, number)
+                ended = positions.left[number] <= 0 or at(tree, root).proof != UNKNOWN
+                if ended and not next_search(tree, search, client, number):
+                    break
+
+                for i in range(len(board)):
+                    board[i] = positions.roots[number][i]
+                node, depth = root, 0
+                path[0] = node
+                movers[0] = 3 - board[0]
+                while (
+                    board[1] == 0
+                    and at(tree, node).proof == UNKNOWN
+                    and expand(tree, search, node, depth)
+                ):
+                    node = select_child(tree, search, node, movers[depth] == board[0])
+                    depth += 1
+                    path[depth] = node
+                    movers[depth] = board[0]
+                    kernels.play(board, np.int64(at(tree, node).action))
+                memory.counters[DEPTH] = max(memory.counters[DEPTH], depth)
+
+                result = evaluate_leaf(tree, search, number, waiting, depth)
+                if result == TAKEN:
+                    break
+                positions.left[number] -= 1
+                done += 1
+                if result == WAITING:
+                    waiting += 1
+        if waiting > 0:
+            if not absorb(tree, search, waiting):
+                return before
+        elif done == before:
+            break
+    return done
+
+
+def signature_for(client: Any) -> Any:
+    """Return the signature of `search_trees` for the type of a client."""
+    return types.int64(TREE, SEARCH, client)
+
+
+search_with_playouts = compiled(signature_for(types.int64), allocates=False)(
+    given(search_trees, "search_with_playouts", __name__)
 )
 
 #: Seconds that the compiled search runs before it reads the clock again: least, most, and the
@@ -51,66 +147,6 @@ COMPACTING_SHARE = 0.1
 ROWS_PER_SECOND = 3e7
 
 
-@compiled(types.int64(TREE, types.int64, types.int64, types.int64[::1]), allocates=False)
-def compact(tree: Tree, root: int, least: int, stack: NDArray[np.int64]) -> int:
-    """Make `root` the root, and remove the children of other nodes with fewer than `least` visits.
-
-    A node without its children is expanded again at its next visit; proofs stay. `stack` has room
-    for all nodes of a path and their siblings. Returns the number of rows that are left.
-    """
-    nodes, owner = tree.nodes, tree.owner
-    for row in range(tree.used[0]):
-        owner[row] = -1
-
-    # Mark: `owner` of a first child is its parent, if the parent keeps its children.
-    stack[0] = root
-    n = 1
-    while n > 0:
-        n -= 1
-        node = stack[n]
-        if nodes[node].width > 0 and (nodes[node].visits >= least or node == root):
-            first = nodes[node].first_child
-            owner[first] = node
-            for child in range(first, first + nodes[node].tried):
-                if nodes[child].width > 0:
-                    stack[n] = child
-                    n += 1
-        elif nodes[node].width > 0:
-            nodes[node].width = 0
-            nodes[node].tried = 0
-            nodes[node].children = 0
-
-    # Move: blocks of siblings move to the front in their order. `owner` of a block is the row of
-    # the parent: the new row as soon as the parent has moved.
-    used = tree.used[0]
-    nodes[ROOT] = nodes[root]
-    if len(tree.amaf) > 0:
-        tree.amaf[ROOT] = tree.amaf[root]
-    if nodes[ROOT].width > 0:
-        owner[nodes[ROOT].first_child] = ROOT
-    to = 1
-    row = 1
-    while row < used:
-        if owner[row] < 0:
-            row += 1
-            continue
-        parent = owner[row]
-        width = nodes[parent].width
-        nodes[parent].first_child = to
-        for i in range(width):
-            nodes[to + i] = nodes[row + i]
-            if len(tree.amaf) > 0:
-                tree.amaf[to + i] = tree.amaf[row + i]
-            if len(tree.guide) > 0:
-                tree.guide[to + i] = tree.guide[row + i]
-            if nodes[to + i].width > 0 and nodes[to + i].first_child > row:
-                owner[nodes[to + i].first_child] = to + i
-        to += width
-        row += width
-    tree.used[0] = to
-    return to
-
-
 class Worker:
     """Runs simulations on a tree, and keeps its useful part when the match continues."""
 
@@ -120,12 +156,20 @@ class Worker:
         config: SearchConfig,
         seed: int,
         megabytes: float,
-        neighbours: NDArray[np.int64],
+        neighbours: NDArray[np.int64] | None = None,
         placements: Placements | None = None,
+        *,
+        batch: int = 0,
+        loop: Callable[..., int] = search_with_playouts,
     ) -> None:
-        """Allocate the tree. Raises OSError, OverflowError or ValueError if that fails."""
+        """Allocate the tree; `loop` is `search_trees`, compiled for a policy.
+
+        Raises OSError, OverflowError or ValueError if the memory cannot be allocated.
+        """
         self._rules = rules = rules_of(game)
-        self._run_simulations = run_simulations if rules.compiled else uncompiled(run_simulations)
+        guided = config.selection.rule == PUCT
+        self._loop = loop if rules.compiled else uncompiled(loop)
+        self._evaluate = Callback(self._evaluate_leaves)
         heavy = rules.heavy if config.heavy else None
         decisive = rules.decisive if config.decisive and not heavy else None
         selection = config.selection
@@ -140,25 +184,38 @@ class Worker:
             heavy=heavy is not None,
             decisive=decisive is not None,
         )
-        self._kernels = search_kernels(rules, heavy or decisive)
         #: Whether the selection visits all actions equally often, so that their means rank them.
         self.visits_evenly = selection.rule == FLAT
-        words = len(rules.board(game.initial_state()))
-        own = with_own_memory(placements or no_placements())
-        self._buffers = new_buffers(game, neighbours, words, seed, own)
-        self.tree = new_tree(megabytes, amaf=selection.rule == RAVE, guide=selection.rule == PUCT)
+        board = rules.board(game.initial_state())
+        self.memory = new_memory(
+            game,
+            len(board),
+            seed,
+            batch=batch,
+            neighbours=neighbours,
+            placements=placements,
+            proofs=not guided,
+        )
+        self._positions = new_positions(board)
+        self._search = Search(
+            search_kernels(rules, heavy or decisive),
+            self._positions,
+            self.memory,
+            self.config,
+            self._evaluate,
+        )
+        self.tree = new_tree(megabytes, amaf=selection.rule == RAVE, guide=guided)
         self._compiled_tree = self.tree if rules.compiled else interpreted(self.tree)
         #: Most nodes on a path with their siblings: a simulation adds no more rows.
         self._rows_per_simulation = (game.max_plies + 1) * game.num_actions
         self._stack = np.empty(min(len(self.tree.nodes), self._rows_per_simulation), dtype=np.int64)
         self._min_visits = 2  # visits of a node that keeps its children when the tree is full
-        self._root: Any = None
-        self._board: Any = None
 
-    def reset(self, state: State) -> None:
-        """Start a new tree with `state` as its root."""
+    def reset(self, state: State, last: int = -1) -> None:
+        """Start a new tree with `state` as its root, to which the action `last` led."""
         clear(self.tree)
-        self._buffers.proofs[:] = 0
+        self.memory.proofs[:] = 0
+        self._positions.last[0] = last
         self._min_visits = 2
         self._set(state)
 
@@ -173,14 +230,15 @@ class Worker:
         root = self.tree.nodes[ROOT]
         root["proof"] = UNKNOWN  # its children prove it again, so that one of them can be played
         root["visits"] = max(1, root["visits"])
+        root["average"] = root["value"] / 2 / root["visits"]  # a proof had replaced it
+        if actions:
+            self._positions.last[0] = actions[-1]
         self._set(state)
         return True
 
     def _set(self, state: State) -> None:
-        self._root, self._board = self._rules.board(state), self._rules.board(state)
-        if self._rules.compiled:
-            self._board = apart(self._board)
-        self._buffers.counters[1] = 0
+        self._positions.roots[0][:] = self._rules.board(state)
+        self.memory.counters[DEPTH] = 0
 
     def find(self, actions: Sequence[int], row: int = ROOT) -> int | None:
         """Return the row after `actions` from `row`, or None."""
@@ -207,7 +265,7 @@ class Worker:
     @property
     def depth(self) -> int:
         """The greatest depth below the root, in plies."""
-        return int(self._buffers.counters[1])
+        return int(self.memory.counters[DEPTH])
 
     @property
     def proven(self) -> bool:
@@ -246,19 +304,15 @@ class Worker:
         return done
 
     def _simulate(self, count: int) -> int:
-        return self._run_simulations(
-            self._compiled_tree,
-            self._root,
-            self._board,
-            self._kernels,
-            self._buffers,
-            self.config,
-            count,
-        )
+        self._positions.left[0] = count
+        return self._loop(self._compiled_tree, self._search, 0)
+
+    def _evaluate_leaves(self, n: int) -> None:
+        """Evaluate the first `n` leaves: there are none after playouts."""
 
     @property
     def _full(self) -> bool:
-        return bool(self.tree.used[0] + len(self._buffers.actions) > len(self.tree.nodes))
+        return bool(self.tree.used[0] + len(self.memory.actions) > len(self.tree.nodes))
 
     def _prune(self, seconds: float) -> None:
         """Free rows if there is time: remove the children of nodes with few visits."""

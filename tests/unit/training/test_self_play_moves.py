@@ -9,8 +9,8 @@ import numpy as np
 
 from playout import games
 from playout.games import KernelGame, State
-from playout.players.mcts.puct_simulation import new_net_buffers
-from playout.players.mcts.selfplay_search import evaluate_by_playouts
+from playout.players.mcts.simulation import new_memory
+from playout.players.training.self_play_moves import evaluate_by_playouts
 
 GAME = games.load("tic_tac_toe")
 PLAYOUTS = 2000
@@ -36,13 +36,13 @@ def test_the_value_is_the_mean_result_of_random_play_for_the_player_to_move() ->
         if GAME.legal_actions(state):
             states.append(state)
     rules, board = GAME.kernels, GAME.board()
-    buffers = new_net_buffers(GAME, board, len(states), seed=1)
-    leaves, sums = buffers.leaves, np.zeros(len(states))
+    memory = new_memory(GAME, len(board), seed=1, batch=len(states))
+    leaves, sums = memory.leaves, np.zeros(len(states))
     leaves.states[:] = states
     leaves.player[:] = leaves.states[:, 0]
     leaves.values[:] = np.nan
     for _ in range(PLAYOUTS):
-        evaluate_by_playouts(buffers, 39, board, rules.read, rules.playout)
+        evaluate_by_playouts(memory, board.copy(), 39, board, rules.read, rules.playout)
         assert set(leaves.values[:39]) <= {-1.0, 0.0, 1.0}
         sums += leaves.values
     expected = [mean_result(state) * (1 if state[0] == 1 else -1) for state in states]
