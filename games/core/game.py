@@ -6,7 +6,7 @@ import functools
 import string
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -86,6 +86,8 @@ class Game(spec.HasOptions, ABC):
 
     #: The canonical spelling of the game and its parameters, set by `games.load`.
     spec: str = ""
+    #: The function that returns the game for its `spec`: `games.load`, which sets it.
+    loaded_by: Callable[[str], Game] | None = None
 
     @functools.cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
@@ -199,11 +201,9 @@ class Game(spec.HasOptions, ABC):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle a game of `games.load` as its specification."""
-        if not self.spec:
+        if self.loaded_by is None:
             return super().__reduce__()  # type: ignore[return-value]
-        from playout import games
-
-        return games.load, (self.spec,)
+        return self.loaded_by, (self.spec,)
 
     def __str__(self) -> str:
         return self.spec or type(self).__name__

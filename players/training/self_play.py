@@ -211,7 +211,7 @@ class SelfPlay:
         self._positions.roots[:], self._positions.last[:] = unfinished.boards, unfinished.last
         for name in moves.MATCH.names or ():
             self._games.matches[name] = getattr(unfinished, name)
-        for name, room in zip(moves.Record._fields, self._by_game(), strict=True):
+        for name, room in zip(moves.PositionRows._fields, self._by_game(), strict=True):
             samples = getattr(unfinished, name)
             room[:, : samples.shape[1]] = samples
 

@@ -57,7 +57,7 @@ class Schedule(NamedTuple):
     handicap_share: int  # of the games in which one player has a handicap, in 1/65536
 
 
-class Record(NamedTuple):
+class PositionRows(NamedTuple):
     """Positions to learn from; a row each."""
 
     states: NDArray[np.int64]  # [row, word]
@@ -73,8 +73,8 @@ class Games(NamedTuple):
     schedule: Schedule
     origin: NDArray[np.int64]  # [word] board of the first position
     matches: Any  # [game] of MATCH
-    record: Record  # [game * plies + sample]
-    ended: Record  # [row]
+    record: PositionRows  # [game * plies + sample]
+    ended: PositionRows  # [row]
     outcomes: NDArray[np.float32]  # [row] of the ended games: 1, 0 or -1 for the player to move
     counters: NDArray[np.int64]  # see SAMPLES and the following
     weights: NDArray[np.float32]  # [child] working memory
@@ -84,7 +84,7 @@ class Games(NamedTuple):
 _READ, _PLAYOUT = (types.FunctionType(SIGNATURES[name]) for name in ("read", "playout"))
 _FLOATS, _FLOAT_ROWS = types.float32[::1], types.float32[:, ::1]
 _RECORD = types.NamedTuple(
-    [TABLE, types.int16[::1], types.int16[::1], _FLOAT_ROWS, _FLOATS], Record
+    [TABLE, types.int16[::1], types.int16[::1], _FLOAT_ROWS, _FLOATS], PositionRows
 )
 _GAMES = types.NamedTuple(
     [
@@ -101,9 +101,9 @@ def share(part: float) -> int:
     return round(part * _WHOLE)
 
 
-def new_record(game: KernelGame, rows: int) -> Record:
+def new_record(game: KernelGame, rows: int) -> PositionRows:
     """Return an empty record of `rows` positions."""
-    return Record(
+    return PositionRows(
         states=np.zeros((rows, len(game.initial_state())), dtype=np.int64),
         actions=np.zeros(rows, dtype=np.int16),
         players=np.zeros(rows, dtype=np.int16),
