@@ -37,8 +37,10 @@ class Transport(StringTransport):
     def setTcpNoDelay(self, on: bool) -> None:
         """Do nothing: no delay."""
 
+    kept_alive = False
+
     def setTcpKeepAlive(self, on: bool) -> None:
-        """Do nothing: the test closes it."""
+        self.kept_alive = on
 
     @property
     def socket(self) -> Any:
@@ -198,6 +200,10 @@ def test_the_hub_is_told_whether_the_page_was_closed(
         line.send(Opcode.CLOSE)
     line.protocol.connectionLost(Failure(reason))
     assert told == [left]
+
+
+def test_the_system_notices_a_peer_whose_machine_is_gone() -> None:
+    assert WebSocketsInMemory().line().transport.kept_alive
 
 
 def test_a_closed_connection_gets_no_pings() -> None:
