@@ -25,6 +25,7 @@ from playout.commands.subprocesses import usable_cores
 from playout.games import SpecError
 from playout.games.core import plugins, spec
 from playout.players import Limit, PlayerError
+from playout.players.comparison.pairs import score
 from playout.players.nets import alphazero_gomoku
 from playout.players.nets.files import NetError
 from playout.players.training import TrainingError, record, settings, training_report
@@ -34,7 +35,6 @@ from playout.players.training.evaluation import (
     EvaluatedPlayer,
     EvaluationTerms,
     played,
-    score,
 )
 from playout.players.training.jobs import LocalPlayers, ShardPlayers
 from playout.players.training.record import NetRound, RoundRecord, ScoreRecord, duration
