@@ -14,7 +14,7 @@ from playout import games
 from playout.commands import toml_table
 from playout.commands.toml_table import (
     Check,
-    TomlSyntaxError,
+    TomlError,
     TomlTable,
     number,
     one_of,
@@ -258,7 +258,7 @@ def parse(text: str, where: str) -> TrainingSettings:
     """
     try:
         values, faults = toml_table.load(text, where)
-    except TomlSyntaxError as error:
+    except TomlError as error:
         raise TrainingError(str(error)) from None
     top = TomlTable(values, (), "the settings", faults)
     game = top.need("game", toml_table.game, games.load("tic_tac_toe"))

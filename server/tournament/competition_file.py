@@ -11,7 +11,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from playout.commands import toml_table
-from playout.commands.toml_table import TomlSyntaxError, TomlTable
+from playout.commands.toml_table import TomlError, TomlTable
 from playout.protocol.names import BadName, normalised, skeleton
 from playout.protocol.time_control import parse_time_control
 from playout.protocol.tournament_spec import PROGRAM_PROTOCOLS, SandboxSettings
@@ -136,12 +136,8 @@ class CompetitionFileError(ValueError):
 def read(path: Path) -> Competition:
     """Return the competition that a file describes. Raises CompetitionFileError with all faults."""
     try:
-        values, faults = toml_table.load(path.read_bytes().decode(), str(path))
-    except OSError as error:
-        raise CompetitionFileError(f"{path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise CompetitionFileError(f"{path}: is not encoded in UTF-8") from error
-    except TomlSyntaxError as error:
+        values, faults = toml_table.load(toml_table.text_of(path), str(path))
+    except TomlError as error:
         raise CompetitionFileError(str(error)) from error
     table = TomlTable(values, (), "a competition", faults)
     competition = _competition(table, path.absolute())
