@@ -261,7 +261,7 @@ def _is_digest(given: str) -> bool:
 
 
 def _version(entrant: Entrant, files: versions.Files) -> str:
-    """Return the present version; of an entrant that is not started here, the given one."""
+    """Return the current version; of an entrant that is not started here, the given one."""
     if entrant.player:
         return versions.of_player(entrant.player, files, installed())
     if entrant.command:

@@ -78,8 +78,8 @@ class Competition:
     name; None if every account may hand in. `protocols` are those that are allowed. Builds reach
     `build_hosts`, each as HOST or HOST:PORT. `pages` is the address of the server's pages, if that
     does not follow from its options. `folder` holds everything that is handed in. `pause_s`
-    is the longest wait of a bot between two pairs. A match has so many processor `cores`, all with
-    0.
+    is the maximum wait of a bot between two pairs, in seconds. `cores` is the number of processor
+    cores of a match, 0 for all.
     """
 
     name: str
