@@ -244,9 +244,15 @@ class UciSearch:
             self._match.player.cancel()
 
     def _report(self, lines: list[MoveLine], nodes: int) -> None:
-        """Take these lines as the best, and write them."""
-        self._lines, self._budget.has_move = lines, True
-        for number, each in enumerate(lines[: self._settings.lines_shown], 1):
+        """Take these lines as the best, and write them.
+
+        A search that was stopped may have lost the reply to its best move, which is kept.
+        """
+        best, known = lines[0], self._lines[0] if self._lines else None
+        if best.info and known and known.info and known.actions == best.actions == best.info.pv:
+            best = replace(best, info=replace(best.info, pv=known.info.pv))
+        self._lines, self._budget.has_move = [best, *lines[1:]], True
+        for number, each in enumerate(self._lines[: self._settings.lines_shown], 1):
             if each.info:
                 self._server.write(
                     self._info.line(number, each.info, nodes, self._budget.elapsed_s)

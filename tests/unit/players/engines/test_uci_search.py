@@ -166,6 +166,19 @@ def test_stop_plays_the_move_that_was_reported_last() -> None:
     assert searched.lines[-1] == "bestmove e2e4"
 
 
+def test_a_reply_that_a_stopped_search_has_lost_is_kept() -> None:
+    line = uci_game(CHESS).line(START, ["e2e4", "e7e5"])
+    cut = PlayResult(line[0], Info(simulations=9, depth=5, pv=line[:1]))
+
+    def choice(limit: Limit, report: Report) -> PlayResult:
+        report(Info(simulations=5, depth=5, pv=line))
+        return cut
+
+    lines = Searched(ScriptedPlayer(choice), "nodes 9").end()
+    assert lines[-1] == "bestmove e2e4 ponder e7e5"
+    assert lines[-2].endswith(" pv e2e4 e7e5")
+
+
 def test_a_search_ends_at_the_depth_that_was_asked_for() -> None:
     player = ScriptedPlayer()
     first = move("e2e4", depth=4)(Limit(), lambda info: None)
