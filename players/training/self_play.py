@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +25,7 @@ from playout.players.mcts.tree import new_forest
 from playout.players.nets.encoding import Encoding
 from playout.players.training import self_play_moves as moves
 from playout.players.training.samples import Played, Samples
+from playout.players.training.settings import SelfPlaySettings
 
 
 class Unfinished(NamedTuple):
@@ -49,28 +49,6 @@ class Unfinished(NamedTuple):
 
 #: The net: planes [n, plane, row, column] to logits [n, action] and values [n].
 Evaluate = Callable[[NDArray[np.float32]], tuple[NDArray[np.float32], NDArray[np.float32]]]
-
-
-@dataclass(frozen=True)
-class SelfPlaySettings:
-    """How games are played; with the defaults, a net learned mnk(m=6,n=6,k=4) in minutes."""
-
-    games: int = 128  # at a time, which is the batch of the net
-    simulations: int = 128  # of a full search; only the moves of full searches are samples
-    quick_simulations: int = 24  # of the other searches
-    full_share: float = 0.25  # of the moves
-    c_puct: float = 1.5
-    fpu_reduction: float = 0.25  # an unvisited move has its parent's value less this, in -1 to 1
-    dirichlet_alpha: float = 10.0  # of the noise at the root, divided by the number of actions
-    noise: float = 0.25  # weight of that noise
-    temperature_plies: int = 6  # moves before this ply are drawn in proportion to their visits
-    random_openings: float = 0.5  # share of games that begin with random moves
-    opening_plies: int = 4  # maximum number of random moves
-    handicap_games: float = 0.0  # share of games in which one player moves by the policy alone
-    solver: bool = True  # backpropagate proofs
-    decisive: bool = True  # decisive playouts find wins and losses within two plies
-    playout_rounds: int = 0  # first rounds, in which playouts evaluate instead of the net
-    playout_simulations: int = 1000  # of a full search in these rounds; quick ones in proportion
 
 
 class SelfPlayResult(NamedTuple):
