@@ -15,8 +15,8 @@ from playout.players.mcts.guided import add_noise, policy_of
 from playout.players.mcts.selection import PUCT, Selection
 from playout.players.mcts.simulation import (
     Callback,
-    Search,
     SearchConfig,
+    SearchContext,
     new_memory,
     new_positions,
     search_kernels,
@@ -36,13 +36,11 @@ class Unfinished(NamedTuple):
 
     boards: NDArray[np.int64]  # [game, word]
     last: NDArray[np.int64]  # [game] the action that led to the position, or -1
-    ply: NDArray[
-        np.int64
-    ]  # [game], and so on: see `playout.players.training.self_play_moves.MATCH`
+    ply: NDArray[np.int64]  # [game]; these are described at `MATCH`
     full: NDArray[np.int64]
     length: NDArray[np.int64]
     handicapped: NDArray[np.int64]
-    states: NDArray[np.int64]  # [game, sample, word]; this and the next are described at `Record`
+    states: NDArray[np.int64]  # [game, sample, word]; these are described at `SampleRecord`
     actions: NDArray[np.int16]
     players: NDArray[np.int16]
     policies: NDArray[np.float32]
@@ -143,7 +141,7 @@ class SelfPlay:
         callback = Callback(lambda n: self._evaluate(evaluate, n, evaluated))
         simulations = moves.play_games(
             self._tree,
-            Search(self._kernels, self._positions, self._memory, self._config, callback),
+            SearchContext(self._kernels, self._positions, self._memory, self._config, callback),
             games,
         )
         callback.raise_error()
@@ -189,7 +187,7 @@ class SelfPlay:
         self._positions.roots[:], self._positions.last[:] = unfinished.boards, unfinished.last
         for name in moves.MATCH.names or ():
             self._games.matches[name] = getattr(unfinished, name)
-        for name, room in zip(moves.Record._fields, self._by_game(), strict=True):
+        for name, room in zip(moves.SampleRecord._fields, self._by_game(), strict=True):
             samples = getattr(unfinished, name)
             room[:, : samples.shape[1]] = samples
 
