@@ -368,6 +368,7 @@ class Amazons(GridGame):
     variants: ClassVar = {"size=6": "A short match, to learn the game."}
 
     look: ClassVar = {"piece": "figure", "surface": "checkered"}
+    pieces = ((0, ""), (1, "queen"), (2, "queen"), (3, "arrow"))
     upward = True
     kernels = Kernels(start, legal, play, playout, write, read, observe=observe)
     features = (0.04, 0.02, 0.0)
@@ -394,7 +395,7 @@ class Amazons(GridGame):
 
     def view(self, state: State) -> BoardView:
         view = super().view(state)
-        kinds = [("", "queen", "queen", "arrow")[each] for each in view.cells]
+        kinds = list(view.kinds)
         for action in view.clicks:
             kinds[action] = "arrow" if state[-2] == SHOOT else "queen"
         return dataclasses.replace(view, kinds=tuple(kinds))

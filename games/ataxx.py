@@ -208,6 +208,7 @@ class Ataxx(GridGame):
     look: ClassVar = {"piece": "disc"}
     upward = True
     pass_name = "pass"
+    puts_stones = True
 
     kernels = Kernels(start, legal, play, playout, write, read)
 

@@ -6,11 +6,12 @@ how the legal moves are found.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Mapping
 from typing import ClassVar
 
-from playout.games import BoardView, IllegalAction, KernelGame, Kernels, SpecError, State
+from playout.games import BoardView, GridGame, IllegalAction, Kernels, SpecError, State
 from playout.games.chessboard.features import WORTHS, observe
 from playout.games.chessboard.heavy import forcing, heavy
 from playout.games.chessboard.notation import (
@@ -33,15 +34,14 @@ from playout.games.chessboard.squares import (
     STATE_QUIET,
     STATE_WORDS,
 )
-from playout.games.core.view import owners
 
 #: OpenSpiel's bound; each move of a pawn and each capture begins another QUIET_PLIES.
 PLIES = 17695
 
-KINDS = {"p": "pawn", "n": "knight", "b": "bishop", "r": "rook", "q": "queen", "k": "king", ".": ""}
+KINDS = ("pawn", "knight", "bishop", "rook", "queen", "king")
 
 
-class Chess(KernelGame):
+class Chess(GridGame):
     """Checkmate the opponent's king: the game of chess, in which ties need no claim."""
 
     about = (
@@ -69,6 +69,11 @@ class Chess(KernelGame):
         "fen": "the first position as chess programs write it; the usual one if it is left out",
     }
 
+    rows = columns = SIDE
+    upward = True
+    pieces = ((0, ""), *((player, kind) for kind in KINDS for player in (1, 2)))
+    action_cells = ()
+    look: ClassVar = {"piece": "figure", "surface": "checkered"}
     exchange = "mirrored"
     material: ClassVar = {"pawn": 1, "knight": 3, "bishop": 3, "rook": 5, "queen": 9}
 
@@ -114,23 +119,15 @@ class Chess(KernelGame):
         """Return a move as UCI writes it, from and to, as in `e2e4` and `e7e8q`."""
         return uci_name(state, action)
 
-    def view(self, state: State) -> BoardView:
-        pieces = state[CELLS : CELLS + SQUARES]
-        king = LETTERS.index(".Kk"[state[0]])
-        return BoardView(
-            SIDE,
-            SIDE,
-            owners(pieces),
-            {action: cells_of(action, state[0]) for action in self.legal_actions(state)},
-            piece="figure",
-            kinds=tuple(KINDS[LETTERS[piece].lower()] for piece in pieces),
-            surface="checkered",
-            checked=(pieces.index(king),) if in_check(self.board(state)) else (),
-            note=self._note(state),
-            row_names=tuple(str(row) for row in range(SIDE, 0, -1)),
-        )
+    def clicked(self, state: State, action: int) -> tuple[int, ...]:
+        return cells_of(action, state[0])
 
-    def _note(self, state: State) -> str:
+    def view(self, state: State) -> BoardView:
+        king = self.numbers(state).index(LETTERS.index(".Kk"[state[0]]))
+        checked = (king,) if in_check(self.board(state)) else ()
+        return dataclasses.replace(super().view(state), checked=checked)
+
+    def note(self, state: State) -> str:
         """Return the reason for the end of the match, or what a player has to know before it."""
         quiet = state[STATE_QUIET]
         if state[1] > 0:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import functools
 import string
+from typing import ClassVar
 
 import numpy as np
 
 from playout.games import (
     Board,
-    BoardView,
-    KernelGame,
+    GridGame,
     Kernels,
     State,
     Symmetry,
@@ -27,7 +27,6 @@ from playout.games.core.bits import count, lowest, nth, without_lowest, write_bi
 from playout.games.core.random import GAMMA, Rng, below
 from playout.games.core.repetition import count_again, forget, remember, visits
 from playout.games.core.symmetries import identity
-from playout.games.core.view import owners
 
 SIDE = 8
 CELLS = SIDE * SIDE
@@ -257,7 +256,7 @@ def read(state: Vector, board: Board) -> None:
     count_again(board, _EARLIER, _HISTORY, most)
 
 
-class Chong(KernelGame):
+class Chong(GridGame):
     """Bring your pawn to the far row; it can jump over your stones."""
 
     about = (
@@ -275,6 +274,13 @@ class Chong(KernelGame):
         "goes. You win when your pawn reaches the opposite row. Use stones to block the other "
         "pawn, and place some so that your own pawn can jump over them."
     )
+
+    rows = columns = SIDE
+    row_names = tuple("01234567")
+    look: ClassVar = {"piece": "disc"}
+    pieces = ((0, ""), (1, "stone"), (2, "stone"), (1, "pawn"), (2, "pawn"))
+    action_cells = ()
+    stone_cells: ClassVar = {CELLS + cell: cell for cell in range(SIDE, CELLS - SIDE)}
 
     kernels = Kernels(start, legal, play, playout, write, read)
 
@@ -297,25 +303,10 @@ class Chong(KernelGame):
         row, column = divmod(action % CELLS, SIDE)
         return f"{'P' if action < CELLS else ''}{string.ascii_lowercase[column]}{row}"
 
-    def view(self, state: State) -> BoardView:
-        pieces = state[2 : 2 + CELLS]
-        pawn = pieces.index(2 + state[0])
-        clicks = {
-            action: (pawn, action) if action < CELLS else (action - CELLS,)
-            for action in self.legal_actions(state)
-        }
-        left = [all_ - pieces.count(player) for player, all_ in enumerate(STONES, 1)]
-        return BoardView(
-            SIDE,
-            SIDE,
-            owners(pieces),
-            clicks,
-            piece="disc",
-            kinds=tuple(KINDS[piece] for piece in pieces),
-            row_names=ROWS,
-            note=f"stones left {left[0]}-{left[1]}",
-        )
+    def clicked(self, state: State, action: int) -> tuple[int, ...]:
+        pawn = self.numbers(state).index(2 + state[0])
+        return (pawn, action) if action < CELLS else (action - CELLS,)
 
-
-ROWS = tuple("01234567")
-KINDS = ("", "stone", "stone", "pawn", "pawn")
+    def note(self, state: State) -> str:
+        first, second = (self.numbers(state).count(player) for player in (1, 2))
+        return f"stones left {STONES[0] - first}-{STONES[1] - second}"

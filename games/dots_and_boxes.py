@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -169,6 +170,7 @@ class DotsAndBoxes(GridGame):
     variants: ClassVar = {"rows=3,columns=3": "A short match, to learn the game."}
 
     look: ClassVar = {"surface": "blank"}
+    pieces = ()
 
     kernels = Kernels(start, legal, play, playout, write, read)
 
@@ -202,6 +204,14 @@ class DotsAndBoxes(GridGame):
 
     def lead(self, state: State) -> float:
         return float(self._boxes(state).count(1) - self._boxes(state).count(2))
+
+    @functools.cached_property
+    def cell_words(self) -> tuple[int, ...]:
+        words = [-1] * (self.rows * self.columns)
+        used = itertools.chain(*self.action_cells, self._cells(1, 1))
+        for word, cell in enumerate(used, start=2):
+            words[cell] = word
+        return tuple(words)
 
     def cells(self, state: State) -> tuple[int, ...]:
         cells = [0] * (self.rows * self.columns)

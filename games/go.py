@@ -59,6 +59,7 @@ class Go(GridGame):
     look: ClassVar = {"piece": "stone", "surface": "wood"}
     upward = True
     pass_name = "pass"
+    puts_stones = True
     sgf_number = 1
 
     kernels = Kernels(start, legal, play, playout, write, read, heavy=heavy, prior=prior)
@@ -86,8 +87,9 @@ class Go(GridGame):
     def cell_name(self, cell: int) -> str:
         return f"{LETTERS[cell % self.size]}{self.size - cell // self.size}"
 
-    def cells(self, state: State) -> tuple[int, ...]:
-        return tuple(state[5 + self._cell(cell)] for cell in range(self.size**2))
+    @functools.cached_property
+    def cell_words(self) -> tuple[int, ...]:
+        return tuple(5 + self._cell(cell) for cell in range(self.size**2))
 
     def view(self, state: State) -> BoardView:
         names = tuple(LETTERS[: self.size])

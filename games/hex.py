@@ -209,6 +209,7 @@ class Hex(GridGame):
 
     look: ClassVar = {"geometry": "hex", "piece": "stone", "edges": (1, 2, 1, 2)}
     pass_name = "swap"
+    legal_if_empty = puts_stones = True
 
     kernels = Kernels(start, legal, play, playout, write, read)
 

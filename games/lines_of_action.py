@@ -187,6 +187,10 @@ def read(state: Vector, board: Board) -> None:
     count_again(board, _EARLIER, _HISTORY, QUIET_PLIES - 1)
 
 
+#: The cell of the view for each cell, whose rows are counted from the bottom, and the reverse.
+_DRAWN = tuple(cell ^ (CELLS - SIDE) for cell in range(CELLS))
+
+
 class LinesOfAction(GridGame):
     """Bring all your pieces together; a piece moves as many cells as its line has pieces."""
 
@@ -205,6 +209,7 @@ class LinesOfAction(GridGame):
     )
 
     rows = columns = SIDE
+    cell_words = tuple(2 + cell for cell in _DRAWN)
     look: ClassVar = {"piece": "disc", "surface": "checkered"}
     upward = True
 
@@ -222,8 +227,7 @@ class LinesOfAction(GridGame):
     @functools.cached_property
     def action_cells(self) -> tuple[tuple[int, ...], ...]:
         """For each action, the cells of the view from which and to which it moves a piece."""
-        drawn = [_drawn(cell) for cell in range(CELLS)]
-        return tuple((begin, end) for begin in drawn for end in drawn for _ in range(2))
+        return tuple((begin, end) for begin in _DRAWN for end in _DRAWN for _ in range(2))
 
     @functools.cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
@@ -232,11 +236,3 @@ class LinesOfAction(GridGame):
 
     def action_name(self, state: State, action: int) -> str:
         return ("x" if action % 2 else "").join(map(self.cell_name, self.action_cells[action]))
-
-    def cells(self, state: State) -> tuple[int, ...]:
-        return tuple(state[2 + _drawn(cell)] for cell in range(CELLS))
-
-
-def _drawn(cell: int) -> int:
-    """Return the cell of the view, whose rows are counted from the top, and the reverse."""
-    return cell ^ (CELLS - SIDE)

@@ -355,6 +355,7 @@ class MNK(GridGame):
 
     look: ClassVar = {"piece": "stone", "surface": "wood"}
     sgf_number = 4  # that of gomoku
+    legal_if_empty = puts_stones = True
 
     kernels = Kernels(start, legal, play, playout, write, read, decisive, sensible, forcing=forcing)
     sorts_sensible = False

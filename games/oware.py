@@ -14,8 +14,6 @@ import numpy as np
 
 from playout.games import (
     Board,
-    BoardView,
-    KernelGame,
     Kernels,
     State,
     Vector,
@@ -32,10 +30,9 @@ from playout.games.core.pits import (
     PARAMETERS,
     PITS,
     STORE,
+    PitsGame,
     every_pit,
     filled,
-    pit_name,
-    pits_view,
     read_counts,
     row_of,
     sowing_of,
@@ -272,7 +269,7 @@ def read(state: Vector, board: Board) -> None:
     count_again(board, _EARLIER, _HISTORY, QUIET_PLIES - 1)
 
 
-class Oware(KernelGame):
+class Oware(PitsGame):
     """Sow seeds around the board, and capture pits of two or three; the player with more wins."""
 
     about = (
@@ -296,11 +293,16 @@ class Oware(KernelGame):
         "houses=4,seeds=3": "A short match.",
     }
 
+    action_cells = ()
+
     kernels = Kernels(start, legal, play, playout, write, read)
 
     def __init__(self, houses: int = 6, seeds: int = 4) -> None:
         self.houses = checked("oware", "houses", houses, 1, MAX_HOUSES)
         checked("oware", "seeds", seeds, 1, MAX_SEEDS)
+        self.columns = houses + 2
+        self.pits = range(2, 2 + houses), range(2 + houses, 2 + 2 * houses)
+        self.stores = 2 + 2 * houses, 3 + 2 * houses
         # A capture takes two seeds or more.
         super().__init__(
             (houses, seeds),
@@ -311,10 +313,5 @@ class Oware(KernelGame):
             earlier=QUIET_PLIES,
         )
 
-    def action_name(self, state: State, action: int) -> str:
-        return pit_name(state[0], action)
-
-    def view(self, state: State) -> BoardView:
-        first, second = 2 + self.houses, 2 + 2 * self.houses
-        actions = {action: (state[0], action) for action in self.legal_actions(state)}
-        return pits_view((state[2:first], state[first:second]), state[second : second + 2], actions)
+    def clicked(self, state: State, action: int) -> tuple[int, ...]:
+        return (self.cell_words.index(self.pits[state[0] - 1][action]),)

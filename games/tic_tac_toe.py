@@ -104,6 +104,7 @@ class TicTacToe(GridGame):
 
     family = "mnk"
     rows = columns = 3
+    legal_if_empty = puts_stones = True
     sgf_number = 4  # that of gomoku
 
     kernels = Kernels(start, legal, play, playout, write, read)

@@ -216,11 +216,13 @@ class Y(Havannah):
     }
     about_parameters: ClassVar = {"size": f"cells of a side of the board, 1 to {MAX_SIZE}"}
     family = "y"
+    upward = False
+    legal_if_empty = True
 
     kernels = Kernels(start, legal, play, playout, write, read)
 
     def __init__(self, size: int = 11) -> None:
-        self.size = self.rows = checked("y", "size", size, 1, MAX_SIZE)
+        self.size = self.rows = self.columns = checked("y", "size", size, 1, MAX_SIZE)
         cells = size * size
         KernelGame.__init__(
             self,

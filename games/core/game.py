@@ -6,7 +6,7 @@ import functools
 import string
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -64,8 +64,14 @@ class Game(ABC):
     #: Values of parameters that have the same effect as none, besides the declared defaults.
     defaults: Mapping[str, object] = {}
 
-    #: For each number that `observed` has behind a state, what 1 more is worth in the sum of an
-    #: evaluation when learning begins.
+    #: For each number of a cell in a state, the player (3 for a piece of no player) and the kind of
+    #: the piece in the view; () if the numbers are no pieces, such as those of seeds.
+    pieces: Sequence[tuple[int, str]] = ((0, ""), (1, ""), (2, ""))
+    #: Whether the piece of an action falls to the lowest empty cell of its column.
+    falls: bool = False
+
+    #: For each number that `observed` appends to a state, the initial weight of 1 more in an
+    #: evaluation.
     features: ClassVar[tuple[float, ...]] = ()
     #: Groups of cells that an evaluation has besides lines and rectangles, wherever they fit on the
     #: board, each as the rows and the columns of its cells.
@@ -86,6 +92,23 @@ class Game(ABC):
 
     #: The canonical spelling of the game and its parameters, set by `games.load`.
     spec: str = ""
+
+    @functools.cached_property
+    def cell_words(self) -> tuple[int, ...]:
+        """For each cell of the view, row by row, the index of its number in a state.
+
+        It is -1 for a cell that never changes. () if the cells are not declared.
+        """
+        return ()
+
+    @functools.cached_property
+    def action_cells(self) -> tuple[tuple[int, ...], ...]:
+        """For each action, the cells of the view that are clicked for it, in order.
+
+        They are () for a pass and for numbers that are never legal. If pieces fall, it is the top
+        cell of the column. () if the cells are not declared, or depend on the position.
+        """
+        return ()
 
     @functools.cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
