@@ -99,14 +99,6 @@ def advance(board: Board, cell: int, direction: int, capture: int) -> None:
 
 
 @kernel
-def start(board: Board, params: Vector) -> None:
-    board[:] = 0
-    board[0] = 1
-    board[2] = _DARK & ~((1 << 5 * SIDE) - 1)
-    board[3] = _DARK & (1 << 3 * SIDE) - 1
-
-
-@kernel
 def legal(board: Board, actions: Vector) -> int:
     if board[1]:
         return 0
@@ -271,7 +263,7 @@ class Checkers(GridGame):
     look: ClassVar = {"piece": "disc", "surface": "checkered", "cell_labels": LABELS}
     row_names = ()
 
-    kernels = Kernels(start, legal, play, playout, write, read, observe=observe)
+    kernels = Kernels(legal, play, playout, write, read, observe=observe)
     features = (0.06, 0.01, -0.03, 0.01, 0.03)
     shapes = (
         ((0, 0), (1, 1), (2, 2), (3, 3), (4, 4)),
@@ -282,7 +274,12 @@ class Checkers(GridGame):
     exchange = "turned"
 
     def __init__(self) -> None:
-        super().__init__(board=7, state=4 + CELLS, actions=ACTIONS, plies=PLIES)
+        first = [0] * CELLS + [NO_PIECE]
+        for cell in (cell for cell in range(CELLS) if _DARK >> cell & 1):
+            first[cell] = 2 if cell < 3 * SIDE else 1 if cell >= 5 * SIDE else 0
+        super().__init__(
+            first=(1, 0, *first), board=7, state=4 + CELLS, actions=ACTIONS, plies=PLIES
+        )
 
     def action_name(self, state: State, action: int) -> str:
         return "-x"[action & 1].join(map(self.cell_name, self.action_cells[action]))

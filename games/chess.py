@@ -23,7 +23,7 @@ from playout.games.chessboard.notation import (
     position,
     uci_name,
 )
-from playout.games.chessboard.position import legal, play, playout, read, start, write
+from playout.games.chessboard.position import legal, play, playout, read, write
 from playout.games.chessboard.squares import (
     ACTIONS,
     BOARD_WORDS,
@@ -78,13 +78,13 @@ class Chess(GridGame):
     material: ClassVar = {"pawn": 1, "knight": 3, "bishop": 3, "rook": 5, "queen": 9}
 
     kernels = Kernels(
-        start, legal, play, playout, write, read, heavy=heavy, forcing=forcing, observe=observe
+        legal, play, playout, write, read, heavy=heavy, forcing=forcing, observe=observe
     )
     features = WORTHS
 
     def __init__(self, fen: str | None = None) -> None:
         super().__init__(
-            position(FIRST if fen is None else fen),
+            first=position(FIRST if fen is None else fen),
             board=BOARD_WORDS,
             state=STATE_WORDS,
             actions=ACTIONS,
@@ -92,8 +92,10 @@ class Chess(GridGame):
             earlier=QUIET_PLIES,
         )
         first = self.initial_state()
-        if first[1] or in_check(self.board((3 - first[0], *first[1:]))):
-            reason = "the match is over there" if first[1] else "the king could be captured"
+        is_over = first[STATE_QUIET] >= QUIET_PLIES or _is_bare(first)
+        is_over |= not self.legal_actions(first)
+        if is_over or in_check(self.board((3 - first[0], *first[1:]))):
+            reason = "the match is over there" if is_over else "the king could be captured"
             raise SpecError(f"chess: no match begins with the position {fen!r}: {reason}")
 
     def action_name(self, state: State, action: int) -> str:

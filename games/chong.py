@@ -24,8 +24,8 @@ from playout.games import (
     kernel,
 )
 from playout.games.core.bits import count, lowest, nth, without_lowest, write_bits
+from playout.games.core.kernels import count_again, forget, remember, visits
 from playout.games.core.random import GAMMA, Rng, below
-from playout.games.core.repetition import count_again, forget, remember, visits
 from playout.games.core.symmetries import identity
 
 SIDE = 8
@@ -129,13 +129,6 @@ def advance(board: Board, action: int) -> None:
         board[1] = player + 1
     elif board[_EARLIER] >= QUIET_PLIES or earlier + 1 >= VISITS:
         board[1] = -1
-
-
-@kernel
-def start(board: Board, params: Vector) -> None:
-    board[:] = 0
-    board[0] = 1
-    board[_PAWN], board[_PAWN + 1] = _STARTS
 
 
 @kernel
@@ -282,10 +275,13 @@ class Chong(GridGame):
     action_cells = ()
     stone_cells: ClassVar = {CELLS + cell: cell for cell in range(SIDE, CELLS - SIDE)}
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(legal, play, playout, write, read)
 
     def __init__(self) -> None:
+        first = [0] * CELLS
+        first[_STARTS[0]], first[_STARTS[1]] = 3, 4
         super().__init__(
+            first=(1, 0, *first),
             board=_HISTORY + QUIET_PLIES,
             state=2 + CELLS + QUIET_PLIES,
             actions=2 * CELLS,

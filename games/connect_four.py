@@ -6,9 +6,9 @@ import functools
 from typing import ClassVar
 
 from playout.games import Board, GridGame, Kernels, State, Vector, helper, kernel
-from playout.games.core.bits import count, lowest, nth
+from playout.games.core.bits import count, lowest, nth, owners_codec
+from playout.games.core.grid import rows_of_pieces
 from playout.games.core.kernels import insert
-from playout.games.core.lines import rows_of_pieces
 from playout.games.core.random import GAMMA, Rng, below
 
 ROWS, COLUMNS = 6, 7
@@ -17,6 +17,7 @@ ROWS, COLUMNS = 6, 7
 # row first; the seventh stays empty, so that no line of four continues from the top of one column
 # to the bottom of the next. The whole board has 49 bits.
 _STRIDE = 7
+_BITS = [column * _STRIDE + ROWS - 1 - row for row in range(ROWS) for column in range(COLUMNS)]
 _COLUMN = (1 << ROWS) - 1
 _TOPS = sum(1 << (column * _STRIDE + ROWS - 1) for column in range(COLUMNS))
 _FEET = sum(1 << column * _STRIDE for column in range(COLUMNS))
@@ -68,12 +69,6 @@ def worth_playing(own: int, other: int, room: int) -> int:
         room &= threats
     safe = room & ~(threats >> 1)  # not below a cell where the opponent would win
     return safe if safe else room
-
-
-@kernel
-def start(board: Board, params: Vector) -> None:
-    board[:] = 0
-    board[0] = 1
 
 
 @kernel
@@ -189,27 +184,6 @@ def sensible(board: Board, actions: Vector) -> int:
     return n
 
 
-@kernel
-def write(board: Board, state: Vector) -> None:
-    state[:2] = board[:2]
-    for row in range(ROWS):
-        for column in range(COLUMNS):
-            bit = column * _STRIDE + ROWS - 1 - row
-            cell = (board[2] >> bit & 1) + 2 * (board[3] >> bit & 1)
-            state[2 + row * COLUMNS + column] = cell
-
-
-@kernel
-def read(state: Vector, board: Board) -> None:
-    board[:2] = state[:2]
-    board[2] = board[3] = 0
-    for row in range(ROWS):
-        for column in range(COLUMNS):
-            cell = state[2 + row * COLUMNS + column]
-            if cell == 1 or cell == 2:
-                board[1 + cell] |= 1 << (column * _STRIDE + ROWS - 1 - row)
-
-
 class ConnectFour(GridGame):
     """Discs fall down one of seven columns; four in a row win."""
 
@@ -229,7 +203,7 @@ class ConnectFour(GridGame):
     row_names = ()
     falls = legal_if_empty = True
 
-    kernels = Kernels(start, legal, play, playout, write, read, decisive, sensible)
+    kernels = Kernels(legal, play, playout, *owners_codec(_BITS), decisive, sensible)
 
     def __init__(self) -> None:
         cells = ROWS * COLUMNS

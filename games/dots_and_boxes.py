@@ -23,7 +23,7 @@ from playout.games import (
     kernel,
 )
 from playout.games.core.kernels import outcome_of
-from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.random import GAMMA, Rng, below, exchange
 
 MAX_SIDE = 7
 BOXES = MAX_SIDE * MAX_SIDE
@@ -77,14 +77,6 @@ def draw_line(board: Board, line: int) -> None:
 
 
 @kernel
-def start(board: Board, params: Vector) -> None:
-    board[:] = 0
-    board[0] = 1
-    board[_ROWS], board[_COLUMNS] = params
-    board[_FREE] = lines_of(board)
-
-
-@kernel
 def legal(board: Board, actions: Vector) -> int:
     n = 0
     for line in range(lines_of(board)):
@@ -111,9 +103,7 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
     state = rng[0]
     for ply in range(left):
         state += GAMMA
-        pick = ply + below(state, left - ply)
-        trace[ply], trace[pick] = trace[pick], trace[ply]
-        draw_line(board, trace[ply])
+        draw_line(board, exchange(trace, ply, ply + below(state, left - ply)))
     rng[0] = state
     return left
 
@@ -172,14 +162,14 @@ class DotsAndBoxes(GridGame):
     look: ClassVar = {"surface": "blank"}
     pieces = ()
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(legal, play, playout, write, read)
 
     def __init__(self, rows: int = 5, columns: int = 5) -> None:
         checked("dots_and_boxes", "rows", rows, 1, MAX_SIDE)
         checked("dots_and_boxes", "columns", columns, 1, MAX_SIDE)
         lines = rows * (columns + 1) + (rows + 1) * columns
         super().__init__(
-            (rows, columns),
+            {_ROWS: rows, _COLUMNS: columns},
             board=_OWNERS + BOXES,
             state=2 + lines + rows * columns,
             actions=lines,

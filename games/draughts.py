@@ -220,14 +220,6 @@ def end_if_blocked(board: Board) -> None:
 
 
 @kernel
-def start(board: Board, params: Vector) -> None:
-    board[:] = 0
-    board[0] = 1
-    board[2] = _ALL & ~(bit_of(30) - 1)
-    board[3] = _ALL & (bit_of(20) - 1)
-
-
-@kernel
 def legal(board: Board, actions: Vector) -> int:
     if board[1]:
         return 0
@@ -367,12 +359,17 @@ class Draughts(GridGame):
     material: ClassVar = {"man": 1, "king": 3}
     look: ClassVar = {"piece": "disc", "surface": "checkered", "cell_labels": LABELS}
     row_names = ()
-    kernels = Kernels(start, legal, play, playout, write, read, observe=observe)
+    kernels = Kernels(legal, play, playout, write, read, observe=observe)
     features = (0.03,)
     exchange = "turned"
 
     def __init__(self) -> None:
-        super().__init__(board=8, state=4 + CELLS, actions=SQUARES * SQUARES, plies=PLIES)
+        first = [0] * CELLS + [NO_PIECE]
+        for square, cell in enumerate(_CELL_OF.tolist()):
+            first[cell] = 2 if square < 20 else 1 if square >= 30 else 0
+        super().__init__(
+            first=(1, 0, *first), board=8, state=4 + CELLS, actions=SQUARES * SQUARES, plies=PLIES
+        )
 
     def action_name(self, state: State, action: int) -> str:
         here, there = (square + 1 for square in divmod(action, SQUARES))

@@ -31,8 +31,7 @@ from playout.games import (
 )
 from playout.games.core.bits import write_bits
 from playout.games.core.kernels import at, insert
-from playout.games.core.playouts import shuffled_playout
-from playout.games.core.random import Rng, draw
+from playout.games.core.random import Rng, draw, shuffled_playout
 from playout.games.core.symmetries import Triple, of_triples
 
 # board: the header below, the empty cells as bits, then marks, which are numbers of 16 bits. The
@@ -160,18 +159,6 @@ def can_swap(board: Board) -> bool:
 
 
 @kernel
-def start(board: Board, params: Vector) -> None:
-    rows = params[0]
-    board[0] = 1
-    board[1] = 0
-    board[_ROWS], board[_SWAP] = rows, params[1]
-    board[_SPAN] = rows * rows + 2 * rows + 2
-    board[_EDGES] = 4 * (_EMPTY + (rows * rows + 63) // 64)
-    board[_FIRST] = board[_EDGES] + rows * rows + rows + 2
-    clear(board)
-
-
-@kernel
 def legal(board: Board, actions: Vector) -> int:
     if board[1]:
         return 0
@@ -262,7 +249,7 @@ class Havannah(GridGame):
     upward = True
     puts_stones = True
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(legal, play, playout, write, read)
 
     def __init__(self, size: int = 6, swap: bool = False) -> None:
         self.size = checked("havannah", "size", size, 2, MAX_SIZE)
@@ -270,8 +257,16 @@ class Havannah(GridGame):
         self.legal_if_empty = not swap
         cells = rows * rows
         marks = 3 * (cells + rows) + 4 + _BLOCK
+        edges = 4 * (_EMPTY + (cells + 63) // 64)
+        header = {
+            _ROWS: rows,
+            _SWAP: int(swap),
+            _SPAN: cells + 2 * rows + 2,
+            _EDGES: edges,
+            _FIRST: edges + cells + rows + 2,
+        }
         super().__init__(
-            (rows, int(swap)),
+            header,
             board=_EMPTY + (cells + 63) // 64 + (marks + 3) // 4,
             state=2 + cells,
             actions=cells,

@@ -89,16 +89,6 @@ def finish(board: Board) -> None:
 
 
 @kernel
-def start(board: Board, params: Vector) -> None:
-    houses, seeds = params
-    board[0] = 1
-    board[1] = 0
-    board[_HOUSES] = houses
-    board[_TOTAL] = 2 * houses * seeds
-    board[_ROWS] = board[_ROWS + 1] = seeds * every_pit(houses)
-
-
-@kernel
 def legal(board: Board, actions: Vector) -> int:
     if board[1]:
         return 0
@@ -201,7 +191,7 @@ class Kalah(PitsGame):
         "houses=4,seeds=3": "A short match.",
     }
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(legal, play, playout, write, read)
 
     def __init__(self, houses: int = 6, seeds: int = 4) -> None:
         self.houses = checked("kalah", "houses", houses, 1, MAX_HOUSES)
@@ -215,7 +205,8 @@ class Kalah(PitsGame):
         # from the last pit always enters the store.
         moves_of_both = 2 * (2 ** (houses - 1) - 1) + 1
         super().__init__(
-            (houses, seeds),
+            {_HOUSES: houses, _TOTAL: 2 * houses * seeds},
+            (1, 0, *[0, *[seeds] * houses] * 2),
             board=_ROWS + 2,
             state=2 + places,
             actions=places,

@@ -14,9 +14,8 @@ import numpy as np
 
 from playout.games import Board, GridGame, Kernels, State, Symmetry, Vector, helper, kernel
 from playout.games.core.bits import count, nth, read_owners, spread, write_owners
-from playout.games.core.kernels import insert
+from playout.games.core.kernels import count_again, forget, insert, remember, visits
 from playout.games.core.random import GAMMA, Rng, below
-from playout.games.core.repetition import count_again, forget, remember, visits
 
 SIDE = 8
 CELLS = SIDE * SIDE
@@ -124,15 +123,6 @@ def advance(board: Board, cell: int, target: int) -> None:
 
 
 @kernel
-def start(board: Board, params: Vector) -> None:
-    board[:] = 0
-    board[0] = 1
-    for n in range(1, SIDE - 1):
-        board[2] |= 1 << n | 1 << CELLS - 1 - n
-        board[3] |= 1 << n * SIDE | 1 << n * SIDE + SIDE - 1
-
-
-@kernel
 def legal(board: Board, actions: Vector) -> int:
     n = 0
     own, other = np.uint64(board[1 + board[0]]), np.uint64(board[4 - board[0]])
@@ -213,10 +203,15 @@ class LinesOfAction(GridGame):
     look: ClassVar = {"piece": "disc", "surface": "checkered"}
     upward = True
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(legal, play, playout, write, read)
 
     def __init__(self) -> None:
+        first = [0] * CELLS
+        for n in range(1, SIDE - 1):
+            first[n] = first[CELLS - 1 - n] = 1
+            first[n * SIDE] = first[n * SIDE + SIDE - 1] = 2
         super().__init__(
+            first=(1, 0, *first),
             board=_HISTORY + QUIET_PLIES,
             state=2 + CELLS + QUIET_PLIES,
             actions=2 * CELLS * CELLS,

@@ -22,7 +22,14 @@ from playout.games import (
     kernel,
 )
 from playout.games.core.bits import write_bits
-from playout.games.core.kernels import inlined_helper, outcome_of
+from playout.games.core.kernels import (
+    count_again,
+    forget,
+    inlined_helper,
+    outcome_of,
+    remember,
+    visits,
+)
 from playout.games.core.pits import (
     MAX_HOUSES,
     MAX_SEEDS,
@@ -42,7 +49,6 @@ from playout.games.core.pits import (
     write_row,
 )
 from playout.games.core.random import DRAWN, GAMMA, Rng, below, one_of
-from playout.games.core.repetition import count_again, forget, remember, visits
 
 #: Moves in a row without a capture that end the game.
 QUIET_PLIES = 300
@@ -140,17 +146,6 @@ def finish(board: Board) -> None:
     board[_NUMBER] = 1
     forget(board, _EARLIER, _HISTORY)
     board[1] = outcome_of(first - second)
-
-
-@kernel
-def start(board: Board, params: Vector) -> None:
-    houses, seeds = params
-    board[:] = 0
-    board[0] = 1
-    board[_HOUSES] = houses
-    board[_TOTAL] = 2 * houses * seeds
-    board[_ROWS] = board[_ROWS + 1] = seeds * every_pit(houses)
-    board[_NUMBER] = number(board[_ROWS], board[_ROWS + 1], houses)
 
 
 @kernel
@@ -295,7 +290,7 @@ class Oware(PitsGame):
 
     action_cells = ()
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(legal, play, playout, write, read)
 
     def __init__(self, houses: int = 6, seeds: int = 4) -> None:
         self.houses = checked("oware", "houses", houses, 1, MAX_HOUSES)
@@ -305,7 +300,8 @@ class Oware(PitsGame):
         self.stores = 2 + 2 * houses, 3 + 2 * houses
         # A capture takes two seeds or more.
         super().__init__(
-            (houses, seeds),
+            {_HOUSES: houses, _TOTAL: 2 * houses * seeds},
+            (1, 0, *[seeds] * 2 * houses),
             board=_HISTORY + QUIET_PLIES,
             state=2 + 2 * houses + 2 + QUIET_PLIES,
             actions=houses,

@@ -72,13 +72,6 @@ def advance(board: Board, action: int) -> None:
 
 
 @kernel
-def start(board: Board, params: Vector) -> None:
-    board[:] = 0
-    board[0] = 1
-    board[_FORCED] = ANYWHERE
-
-
-@kernel
 def legal(board: Board, actions: Vector) -> int:
     if board[1]:
         return 0
@@ -228,10 +221,12 @@ class UltimateTicTacToe(GridGame):
     cell_words = tuple(2 + action for action in _ACTIONS)
     action_cells = tuple((_ACTIONS.index(action),) for action in range(81))
 
-    kernels = Kernels(start, legal, play, playout, write, read, blocks=blocks)
+    kernels = Kernels(legal, play, playout, write, read, blocks=blocks)
 
     def __init__(self) -> None:
-        super().__init__(board=24, state=84, actions=81, plies=81)
+        super().__init__(
+            first=(1, 0, *[0] * 81, ANYWHERE), board=24, state=84, actions=81, plies=81
+        )
 
     def note(self, state: State) -> str:
         where = "anywhere" if state[83] == ANYWHERE else f"on board {_BOARDS[state[83]]}"

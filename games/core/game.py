@@ -249,7 +249,8 @@ class KernelGame(Game):
 
     def __init__(
         self,
-        params: tuple[int, ...] = (),
+        header: Mapping[int, int] | None = None,
+        first: Sequence[int] = (1,),
         *,
         board: int,
         state: int,
@@ -259,8 +260,9 @@ class KernelGame(Game):
     ) -> None:
         """Take the lengths of a board and of a state, and the bounds of actions and plies.
 
-        The last `earlier` words of a board are about positions before the present one, or do not
-        matter for the rest of the match.
+        `header` has the words of a board that are the same in all positions, by their indices.
+        `first` is the first state; zeros follow if it is shorter. The last `earlier` words of a
+        board are about positions before the current one, or do not affect the rest of the match.
         """
         self.num_actions = actions
         self.max_plies = plies
@@ -268,7 +270,10 @@ class KernelGame(Game):
         self._state_size = state
         self.position_words = board - earlier
         self._origin = np.zeros(board, dtype=np.int64)
-        self.kernels.start(self._origin, np.array(params, dtype=np.int64))
+        self._origin[list(header or {})] = list((header or {}).values())
+        begin = np.zeros(state, dtype=np.int64)
+        begin[: len(first)] = first
+        self.kernels.read(begin, self._origin)
 
     def board(self, state: State | None = None) -> Board:
         """Return a new board with that position, by default the first one.
