@@ -1,7 +1,9 @@
-"""Text for people: without control characters, in lines, with numbers and dates."""
+"""Text for people and for spreadsheets: without control characters, in lines, with numbers."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
@@ -11,12 +13,34 @@ COLUMNS = 80
 #: The text for an unknown number.
 UNKNOWN = "\N{EN DASH}"
 
+#: The first characters with which spreadsheets take a text for a formula, also the wide ones.
+_FORMULA = (*"=+-@", *"\uff1d\uff0b\uff0d\uff20", "'")
 _CONTROL = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
 
 
 def plain(text: str) -> str:
     """Return the text with a space in place of each control character, such as a line break."""
     return text.translate(_CONTROL)
+
+
+def csv_text(rows: Iterable[Iterable[str | float | None]]) -> str:
+    """Return rows as CSV after RFC 4180, except that lines end with a line feed.
+
+    A text is on one line; one that a spreadsheet would compute gets an apostrophe, after OWASP,
+    "CSV Injection". An apostrophe at the start is doubled, so that the original text can be
+    recovered. Numbers stay as they are, and None is an empty cell.
+    """
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    return file.getvalue()
+
+
+def _cell(value: str | float | None) -> str | float | None:
+    if not isinstance(value, str):
+        return value
+    text = plain(value)
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
 
 
 def filled(pieces: Iterable[str], between: str = "") -> str:

@@ -12,6 +12,8 @@ import tomllib
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+import tomli_w
+
 from playout import games
 from playout.commands.toml_lines import Path, lines_of
 from playout.games import Game
@@ -323,6 +325,11 @@ def load(text: str, where: str) -> tuple[dict[str, Any], Faults]:
         raise TomlSyntaxError(
             f"{where}:1: a number with thousands of digits, or text that is not UTF-8"
         ) from None
+
+
+def notation(value: str | float | bool) -> str:
+    """Return the TOML notation of a value."""
+    return tomli_w.dumps({"value": value}).removeprefix("value = ").rstrip("\n")
 
 
 def _located(error: str, text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import os
 import secrets
@@ -28,7 +27,7 @@ from playout import games, players
 from playout.cluster.cluster_options import require_dask
 from playout.commands.progress import doing
 from playout.commands.subprocesses import begin, own, own_environment
-from playout.commands.text import utc
+from playout.commands.text import csv_text, utc
 from playout.competition import final as finals
 from playout.competition.changes import CHANGES
 from playout.competition.submissions import REQUEST_S, FolderInUse, Submissions
@@ -43,6 +42,7 @@ from playout.server.organizer.spec_file import SpecFileError
 from playout.server.storage import Database
 from playout.server.tournament.competition_file import Competition, CompetitionFileError, read
 from playout.server.tournament.report import writer
+from playout.server.tournament.results import Results
 
 #: Seconds between two looks at the queue.
 _LOOK_S = 0.5
@@ -197,8 +197,7 @@ def accounts(file: Path, site: str, database: str) -> None:
     roster = competition.roster
     if roster is None:
         raise click.UsageError(f'{file} has no roster: add roster = "class.csv"')
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(("account", "name", "token", "link"))
+    click.echo(csv_text([("account", "name", "token", "link")]), nl=False)
     with opened(database, create=True) as stored:
         known = Directory(stored.accounts()[0])
         for each in roster.values():
@@ -207,7 +206,7 @@ def accounts(file: Path, site: str, database: str) -> None:
                 _make_account(stored, known, each.account, digest(token))
                 query = urlencode({"account": each.account, "token": token})
                 link = f"{site.rstrip('/')}/{competition.name}/#{query}"
-                writer.writerow((each.account, each.name, token, link))
+                click.echo(csv_text([(each.account, each.name, token, link)]), nl=False)
         teams = [each.team for each in roster.values()]
         for name in (*teams, *competition.others):
             if known.like(name) is None:
@@ -320,7 +319,7 @@ def final(file: Path, here: bool, options: tuple[str, ...]) -> None:
         words += ["--dask", cluster.dask, "--host", cluster.server[0]]
     words += ["--database", finals.database_of(submissions), "--http", "none", *options]
     _run(own("playout.server.organizer.tournament_command:main", *words))
-    report = finals.progress_of(submissions).report()
+    report = Results(finals.ledger_of(submissions)).report()
     for format_ in ("csv", "html"):  # the page shows the latter
         path = path.with_suffix(f".{format_}")
         path.write_text(writer(format_)(report), encoding="utf-8")

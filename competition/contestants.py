@@ -23,11 +23,18 @@ from playout.commands.connect_options import ServerAddress
 from playout.commands.identity import Identity, hello, software
 from playout.commands.restarts import BackOff, Restarts
 from playout.competition.match_cores import MatchCores, kept_to
-from playout.games import Game, SpecError, State
+from playout.games import Game, Position, SpecError
 from playout.players.client.agent import Agent
 from playout.players.client.play_request import PlayRequest
 from playout.players.client.player_console import PlayerConsole
-from playout.players.core.player import Cancelled, Limit, Player, PlayerError, PlayResult
+from playout.players.core.player import (
+    Cancelled,
+    Limit,
+    Player,
+    PlayerError,
+    PlayResult,
+    Report,
+)
 from playout.players.engine import Engine
 from playout.players.engines.process import MATCH_OVER, MatchUse
 from playout.protocol.messages import (
@@ -85,7 +92,7 @@ class MatchPlayer(Player):
         self._fault = ""
         self._engine: Future[Engine] | None = None
 
-    def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
+    def started(self, seat: int, opponent: str, position: Position) -> None:
         self._seat = seat
         self._engine = _pool.submit(self._start, _cores.take(self.match, self._cores))
 
@@ -93,7 +100,7 @@ class MatchPlayer(Player):
         with kept_to(cores):
             return Engine(self.game, "program", self._engines)
 
-    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
+    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
         assert self._engine
         try:
             engine = self._engine.result()
@@ -102,7 +109,7 @@ class MatchPlayer(Player):
         if self.cancelled.is_set():
             raise Cancelled
         try:
-            return engine.choose(states, limit)
+            return engine.choose(position, limit, report)
         except PlayerError as error:
             self._fault = str(error)
             raise

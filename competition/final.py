@@ -6,19 +6,16 @@ holds for it: its report, its resumption, and that the same seed gives the same 
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import IO
 
 import msgspec
+import tomli_w
 
-from playout.commands.text import plain
+from playout.commands.text import csv_text
 from playout.competition.stages import tournament_spec
 from playout.competition.standings import OverallStanding, overall, standings
 from playout.competition.submissions import Submissions, read_uses
@@ -26,14 +23,12 @@ from playout.players.engines.process import MatchUse
 from playout.protocol.messages import Fixture, Reason
 from playout.protocol.names import skeleton
 from playout.protocol.tournament_spec import Entrant
-from playout.server.organizer.progress import (
-    TournamentProgress,
-    stored_progress,
-    stored_tournament,
-)
+from playout.server.organizer.progress import stored_ledger, stored_tournament
 from playout.server.storage import Database
 from playout.server.tournament.competition_file import Competition
+from playout.server.tournament.ledger import Ledger
 from playout.server.tournament.report import Report
+from playout.server.tournament.results import Results
 
 #: The file in the folder of a competition with what bots have used in matches of the final.
 USES = "final.jsonl"
@@ -79,10 +74,7 @@ def write_file(submissions: Submissions) -> Path:
     assert spec.sandbox
     sandbox = asdict(replace(spec.sandbox, uses=USES))
     shown = {key: value for key, value in sandbox.items() if value}
-    lines = [*_lines(top), "", "[sandbox]", *_lines(shown)]
-    for table in tables:
-        lines += ["", "[[entrants]]", *_lines(table)]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path.write_text(tomli_w.dumps({**top, "sandbox": shown, "entrants": tables}), encoding="utf-8")
     return path
 
 
@@ -93,16 +85,6 @@ def _entrant(entrant: Entrant, folder: Path) -> dict[str, object]:
     if entrant.folder:
         table["folder"] = str(Path(entrant.folder).relative_to(folder))
     return table
-
-
-def _lines(table: Mapping[str, object]) -> Iterator[str]:
-    """Yield the lines of a table of TOML; its texts and lists are those of JSON."""
-    for key, value in table.items():
-        if isinstance(value, dict):
-            inner = ", ".join(_lines(value))
-            yield f"{key} = {{ {inner} }}"
-        else:
-            yield f"{key} = {json.dumps(value, ensure_ascii=False)}"
 
 
 def grades_of_final(report: Report, competition: Competition) -> list[Grade]:
@@ -160,10 +142,10 @@ def has_begun(submissions: Submissions) -> bool:
         return bool(database.tournaments())
 
 
-def progress_of(submissions: Submissions) -> TournamentProgress:
-    """Return how far the final has come. Raises StorageError."""
+def ledger_of(submissions: Submissions) -> Ledger:
+    """Return the ledger of the final. Raises StorageError."""
     with closing(Database(database_of(submissions))) as database:
-        return stored_progress(stored_tournament(database, None))
+        return stored_ledger(stored_tournament(database, None))
 
 
 def grades_text(submissions: Submissions, database: str) -> str:
@@ -173,15 +155,13 @@ def grades_text(submissions: Submissions, database: str) -> str:
     """
     competition = submissions.competition
     if has_begun(submissions):
-        progress = progress_of(submissions)
-        grades = grades_of_final(progress.report(), competition)
-        uses = uses_of_final(submissions, progress.fixtures)
+        ledger = ledger_of(submissions)
+        grades = grades_of_final(Results(ledger).report(), competition)
+        uses = uses_of_final(submissions, ledger.fixtures.values())
     else:
         grades = grades_of_ladder(overall(standings(database, competition.games)), competition)
         uses = uses_of_ladder(submissions)
-    file = io.StringIO(newline="")
-    write_grades(file, grades, submissions, uses)
-    return file.getvalue()
+    return grades_as_csv(grades, submissions, uses)
 
 
 def uses_of_ladder(submissions: Submissions) -> Mapping[str, Sequence[MatchUse]]:
@@ -201,52 +181,38 @@ def uses_of_final(
     return found
 
 
-def write_grades(
-    file: IO[str],
-    grades: Sequence[Grade],
-    submissions: Submissions,
-    uses: Mapping[str, Sequence[MatchUse]],
-) -> None:
-    """Write the ranking as CSV, with the names of the roster; also teams without a bot.
+def grades_as_csv(
+    grades: Sequence[Grade], submissions: Submissions, uses: Mapping[str, Sequence[MatchUse]]
+) -> str:
+    """Return the ranking as CSV, with the names of the roster; also teams without a bot.
 
-    Of `uses`, `cpu_s` is the mean of the processor time in a match, `memory_mb` the most.
+    Of `uses`, `cpu_s` is the mean of the processor time in a match, `memory_mb` the maximum.
     """
     competition = submissions.competition
     people = competition.roster.values() if competition.roster else ()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    rows: list[Sequence[str | float | None]] = [_COLUMNS]
     for place, each in enumerate(grades, start=1):
         mine = [one for one in people if skeleton(one.team) == skeleton(each.team)]
         accounts = "; ".join(one.account for one in mine) or each.team
         names = "; ".join(one.name for one in mine) or each.team
-        numbers = (_number(each.rating), _number(each.error), _number(each.failures))
+        numbers = (_rounded(each.rating), _rounded(each.error), each.failures)
         row = (place, each.team, accounts, names, each.version, each.points, each.matches)
-        writer.writerow([_safe(value) for value in (*row, *numbers, *_used(uses.get(each.team)))])
+        rows.append((*row, *numbers, *_used(uses.get(each.team))))
     graded = {skeleton(each.team) for each in grades}
     for one in people:
         if skeleton(one.team) not in graded:
-            none = ("", one.team, one.account, one.name, "", 0, 0, "", "", "", "", "")
-            writer.writerow([_safe(value) for value in none])
+            unknown = (None,) * 5
+            rows.append(("", one.team, one.account, one.name, "", 0, 0, *unknown))
+    return csv_text(rows)
 
 
 def _used(uses: Sequence[MatchUse] | None) -> tuple[str, str]:
-    """Return the mean of the processor time, and the most memory, in some matches."""
+    """Return the mean processor time and the maximum memory of some matches."""
     if not uses:
         return "", ""
     mean_s = sum(each.cpu_s for each in uses) / len(uses)
     return f"{mean_s:.2f}", f"{max(each.memory_mb for each in uses)}"
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.0f}"
-
-
-def _safe(value: object) -> object:
-    """Return a value of a CSV file, in which no spreadsheet finds a formula."""
-    if isinstance(value, str) and value.startswith(("=", "+", "-", "@")) and not _is_number(value):
-        return f"'{value}"
-    return plain(value) if isinstance(value, str) else value
-
-
-def _is_number(value: str) -> bool:
-    return value.lstrip("-").isdecimal()
+def _rounded(value: float | None) -> int | None:
+    return None if value is None else round(value)

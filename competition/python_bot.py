@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from playout import games
+from playout.games import Position
 from playout.games.core.plugins import classes_of
 from playout.players.core.player import Limit, Player
 
@@ -36,11 +37,8 @@ def main() -> int:
 
 def _answer(player: Player, told: dict[str, Any]) -> int:
     """Return the action of a player in the position that a line describes."""
-    moves = tuple(told["moves"])
-    states = [player.game.initial_state()]
-    for action in moves:
-        states.append(player.game.next_state(states[-1], action))
-    return int(player.choose(tuple(states), Limit(seconds=told["seconds"], moves=moves)).action)
+    position = Position(player.game, told["moves"])
+    return int(player.choose(position, Limit(seconds=told["seconds"])).action)
 
 
 def _class_of(file: Path) -> type[Player]:

@@ -204,7 +204,7 @@ def _loaded(game: str, options: Mapping[str, float]) -> pyspiel.Game:
     try:
         import pyspiel
     except ImportError as error:
-        install = 'pip install ".[open_spiel]" in a checkout of Playout'
+        install = 'pip install ".[open-spiel]" in a checkout of Playout'
         text = f"open_spiel: its games need OpenSpiel ({error}): {install}"
         raise spec.SpecError(text) from error
     players = {"players": 2} if game == "chinese_checkers" else {}

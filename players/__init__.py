@@ -3,7 +3,7 @@
     from playout import games, players
     game = games.load("connect_four")
     player = players.load("uct(c=1.2,seed=7)", game)
-    choice = player.choose([game.initial_state()], players.Limit(seconds=0.1))
+    choice = player.choose(games.Position(game), players.Limit(seconds=0.1))
 
 Each plain module of this package is a player. `playout.players.core` defines the interface of a
 player, `playout.players.mcts` and `playout.players.depth_first` are the searches,
@@ -30,6 +30,8 @@ from playout.players.core.player import (
     Player,
     PlayerError,
     PlayResult,
+    Report,
+    Reporter,
     Resigned,
     TimeLeft,
 )
@@ -47,6 +49,8 @@ __all__ = [
     "PlayResult",
     "Player",
     "PlayerError",
+    "Report",
+    "Reporter",
     "Resigned",
     "SpecError",
     "TimeLeft",

@@ -5,20 +5,21 @@ from __future__ import annotations
 import contextlib
 import threading
 import time as clock
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import ClassVar
 
 import numpy as np
 
-from playout.games import Game, SpecError, State
+from playout.games import Game, Position, SpecError, State
 from playout.players.core.player import (
     ActionStats,
-    Cancelled,
     Info,
     Limit,
     Player,
     PlayResult,
+    Report,
+    Reporter,
     tighter,
 )
 from playout.players.core.rules import rules_of
@@ -95,44 +96,46 @@ class AlphaBeta(Player):
         self._pool = ThreadPoolExecutor(max(1, threads - 1), "search")
         self._number, self._count = 0, 0
         self._report_s = 0.0  # seconds of the last report, after its search
-        self._root: tuple[int, State] = 0, ()
+        self._root: Position | None = None
 
     def cancel(self) -> None:
         super().cancel()
         self._stop()
 
-    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
-        if self.game.winner(states[-1]):
+    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
+        if position.winner:
             raise ValueError("there is nothing to choose: the game is over")
         limit = tighter(limit, self._limit)
         started = clock.perf_counter()
-        self._set_root(states)
+        self._set_root(position)
         if limit.simulations is not None:
             self._first.state[qs.LAST] = limit.simulations
+        if self.cancelled.is_set():  # before the root was set, which lets the searches run
+            self._stop()
         with self._stopped_after(limit.seconds):
-            reached = self._search(started, limit)
+            reached = self._search(position, started, limit, Reporter(report))
         searched = clock.perf_counter()
-        info = self._info(states[-1], reached, searched - started)
+        info = self._info(position.state, reached, searched - started)
         self._report_s = clock.perf_counter() - searched
         return PlayResult(int(self._first.actions[0, 0]), info)
 
-    def ponder(self, states: Sequence[State]) -> None:
-        if not self.game.winner(states[-1]):
-            self._set_root(states)
-            self._search(clock.perf_counter(), Limit())
+    def ponder(self, position: Position) -> None:
+        if not position.winner:
+            self._set_root(position)
+            self._search(position, clock.perf_counter(), Limit(), Reporter(None))
 
     def close(self) -> None:
         self._pool.shutdown()
 
-    def _set_root(self, states: Sequence[State]) -> None:
+    def _set_root(self, position: Position) -> None:
         """Set the root of each search; the table is kept while the match goes on."""
-        ply, state = self._root
-        if not self._reuse or ply >= len(states) or states[ply] != state:
+        root = self._root
+        if not self._reuse or root is None or root != position.at(min(root.ply, position.ply)):
             self._number += 1
-        self._root = len(states) - 1, states[-1]
-        legal = self.game.legal_actions(states[-1])
+        self._root = position
+        legal = position.legal_actions
         for search in self._searches:
-            pv.start(search, self._rules.board(states[-1]), self._number)
+            pv.start(search, self._rules.board(position.state), self._number)
             search.actions[0, : len(legal)] = self._random.permutation(legal)
             search.scores[0, : len(legal)] = 0
         self._count = len(legal)
@@ -155,27 +158,38 @@ class AlphaBeta(Player):
         for search in self._searches:
             search.state[qs.LAST] = -1  # a running search stops at its next node
 
-    def _search(self, started: float, limit: Limit) -> int:
-        """Search in all threads until the first one ends; return its depth. Raises Cancelled."""
-        if self.cancelled.is_set():
-            raise Cancelled
+    def _search(self, position: Position, started: float, limit: Limit, reporter: Reporter) -> int:
+        """Search in all threads until the first one ends; return its depth."""
         others = [
             self._pool.submit(self._deepen, search, 1 + number % 2, started, Limit())
             for number, search in enumerate(self._searches[1:], start=1)
         ]
         try:
-            reached = self._deepen(self._first, 1, started, limit)
+            return self._deepen(
+                self._first,
+                1,
+                started,
+                limit,
+                lambda depth: reporter(
+                    lambda: self._info(position.state, depth, clock.perf_counter() - started)
+                ),
+            )
         finally:
             self._stop()
             wait(others)
-        if self.cancelled.is_set():
-            raise Cancelled
-        return reached
 
-    def _deepen(self, search: qs.PrincipalSearch, first: int, started: float, limit: Limit) -> int:
+    def _deepen(
+        self,
+        search: qs.PrincipalSearch,
+        first: int,
+        started: float,
+        limit: Limit,
+        reached: Callable[[int], None] = lambda depth: None,
+    ) -> int:
         """Search the root deeper and deeper, from a first depth on; return the depth reached.
 
-        It is 0 if not even the search of one ply has ended.
+        It is 0 if not even the search of one ply has ended. `reached` is called with each depth
+        whose search has ended.
         """
         n, wanted = self._count, min(self._count, self._candidates)
         if self._functions.first_look is not None:  # the next search might not end in time
@@ -186,6 +200,7 @@ class AlphaBeta(Player):
             )
             if searched < n:
                 return depth if searched and depth > 1 else depth - 1
+            reached(depth)
             is_certain = abs(int(search.scores[0, 0])) > qs.CERTAIN
             used = (clock.perf_counter() - started) / (limit.seconds or float("inf"))
             if is_certain or (limit.time_carries_over and (n == 1 or used > _MOST_USED)):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from playout.games import Game, State
-from playout.players.core.player import Info, action_between
+from playout.games import Game, Position
+from playout.players.core.player import Info
 from playout.players.mcts.puct_worker import NetWorker, add_noise
 from playout.players.mcts.searcher import TreeSearch
 from playout.players.mcts.selection import PUCT, Selection
@@ -84,9 +83,9 @@ class AlphaZero(TreeSearch):
             worker.at_root = self._add_noise
         return worker
 
-    def _reset(self, worker: Worker, states: Sequence[State]) -> None:
-        last = action_between(self.game, *states[-2:]) if len(states) > 1 else -1
-        worker.reset(states[-1], last)  # type: ignore[call-arg]
+    def _reset(self, worker: Worker, position: Position) -> None:
+        last = -1 if position.last_move is None else position.last_move
+        worker.reset(position.state, last)  # type: ignore[call-arg]
 
     def _add_noise(self, legal: NDArray[np.int64], logits: NDArray[np.float32]) -> None:
         add_noise(logits, legal, self._noise, _CONCENTRATION, self._draw)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import ClassVar
 
@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Struct
 
 from playout import players
-from playout.games import Game, SpecError, State
+from playout.games import Game, Position, SpecError
 from playout.games.core import spec
-from playout.players.core.player import Limit, Node, Player, PlayResult, tighter
+from playout.players.core.player import Limit, Node, Player, PlayResult, Report, tighter
 
 #: For each game the strongest player, then those for parameters of the game that it cannot play.
 #: It follows "Which player for which game" in docs/players.md.
@@ -103,10 +103,10 @@ class Best(Player):
         self._player = _strongest(game, seed, candidates)
         self._player.cancelled = self.cancelled
 
-    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
+    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
         if self._mistakes and self._draw.random() < self._mistakes:
-            return PlayResult(self._draw.choice(self.game.legal_actions(states[-1])))
-        return self._player.choose(states, tighter(limit, self._limit))
+            return PlayResult(self._draw.choice(position.legal_actions))
+        return self._player.choose(position, tighter(limit, self._limit), report)
 
     def longest_s(self, limit: Limit) -> float | None:
         return self._player.longest_s(tighter(limit, self._limit))

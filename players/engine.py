@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import ClassVar
 
 import msgspec
 
-from playout.games import Game, SpecError, State
-from playout.players.core.player import Cancelled, Limit, Player, PlayResult, actions_between
+from playout.games import Game, Position, SpecError
+from playout.players.core.player import Cancelled, Limit, Player, PlayResult, Report, Reporter
 from playout.players.engines import config
-from playout.players.engines.client import EngineClient, Position, is_short
+from playout.players.engines.client import UNLIMITED_S, EngineClient, is_short
 from playout.players.engines.gomocup_client import GomocupClient
 from playout.players.engines.gtp_client import GtpClient
 from playout.players.engines.lines_client import LinesClient
@@ -63,8 +65,8 @@ class Engine(Player):
         self._has_warned = False
         #: The match whose use is not stored yet, the seat in it, and the fault of the program.
         self._unstored, self._seat, self._fault = "", 0, ""
-        #: The positions of the match, and its winner once it is over.
-        self._states: Sequence[State] = ()
+        #: The last position of the match, and its winner once it is over.
+        self._position = Position(game)
         self._winner: int | None = None
         #: Held while the engine is used: a match may end while it thinks, in another thread.
         self._in_use = threading.Lock()
@@ -75,24 +77,28 @@ class Engine(Player):
         self.ponders = self._client.ponders
         self.version = _version(self._client.title, self._config)
 
-    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
+    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
         began = time.monotonic()
-        legal = self.game.legal_actions(states[-1])
+        if limit.seconds == math.inf:
+            limit = replace(limit, seconds=UNLIMITED_S)
+        legal = position.legal_actions
         if len(legal) == 1:  # GRhino has no move to pass with
             return PlayResult(legal[0])
         self._warn_of_short_moves(limit)
-        position = Position(states, _moves(self.game, states, limit))
         try:
             with self._in_use, self._search_ended():
-                return self._chosen(position, limit, began)
+                return self._chosen(position, limit, Reporter(report), began)
         finally:
             self._tell_result()
 
-    def _chosen(self, position: Position, limit: Limit, began: float) -> PlayResult:
+    def _chosen(
+        self, position: Position, limit: Limit, reporter: Reporter, began: float
+    ) -> PlayResult:
         """Return the engine's choice; `began` is the time at which its clock began."""
         client = self._ready_for_match() if self._is_new_match else self._ready()
         self._is_new_match = self._is_prepared = False
         client.time.begin(began)
+        client.reporter = reporter
         try:
             return client.choose(position, limit)
         except EngineError as error:
@@ -124,7 +130,7 @@ class Engine(Player):
         self._is_prepared = True
         return client
 
-    def ponder(self, states: Sequence[State]) -> None:
+    def ponder(self, position: Position) -> None:
         client = self._ready()
         with self._search_ended():
             try:
@@ -147,16 +153,16 @@ class Engine(Player):
                     self._stop()
             raise
 
-    def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
+    def started(self, seat: int, opponent: str, position: Position) -> None:
         self._unstored, self._seat, self._fault = self.match, seat, ""
         self._is_new_match = True
-        self._states, self._winner = states, None
+        self._position, self._winner = position, None
 
-    def moved(self, seat: int, action: int, states: Sequence[State]) -> None:
-        self._states = states
+    def moved(self, seat: int, position: Position) -> None:
+        self._position = position
 
-    def taken_back(self, seat: int, states: Sequence[State]) -> None:
-        self._states = states
+    def taken_back(self, seat: int, position: Position) -> None:
+        self._position = position
 
     def ended(self, winner: int, reason: str) -> None:
         self._winner = winner
@@ -169,7 +175,7 @@ class Engine(Player):
         try:
             winner, self._winner = self._winner, None
             if self._client and winner is not None and not self._is_new_match:
-                self._client.ended(self._states, winner)
+                self._client.ended(self._position, winner)
         finally:
             self._in_use.release()
 
@@ -203,13 +209,12 @@ class Engine(Player):
         client = self._ready()
         yield f"{self.game}, {self._config.protocol}: {client.title}"
         yield from client.describe()
-        states = [self.game.initial_state()]
+        position = Position(self.game)
         for number in (1, 2):
-            if self.game.winner(states[-1]):
+            if position.winner:
                 return
-            action = self.choose(states, _CHECK).action
-            yield f"move {number}: {self.game.action_name(states[-1], action)}"
-            states.append(self.game.next_state(states[-1], action))
+            position = position.play(self.choose(position, _CHECK).action)
+            yield f"move {number}: {position.move_name()}"
         self._is_new_match = True
 
     def _warn_of_short_moves(self, limit: Limit) -> None:
@@ -238,13 +243,6 @@ class Engine(Player):
     def _started(self) -> EngineClient:
         self._is_new_match = self._is_prepared = True
         return _CLIENTS[self._config.protocol](self._config, self.game, self.cancelled)
-
-
-def _moves(game: Game, states: Sequence[State], limit: Limit) -> tuple[int, ...]:
-    """Return the actions between the states: those of the limit, or found by trial."""
-    if limit.moves is not None and len(limit.moves) == len(states) - 1:
-        return limit.moves
-    return actions_between(game, states)
 
 
 def _version(title: str, engine: config.EngineConfig) -> str:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 
-from playout.games import Game, SpecError, State
+from playout.games import Game, Position, SpecError, State
 from playout.games.core.random import seeded
-from playout.players.core.player import ActionStats, Cancelled, Info, Limit, Player, PlayResult
+from playout.players.core.player import (
+    ActionStats,
+    Cancelled,
+    Info,
+    Limit,
+    Player,
+    PlayResult,
+    Report,
+)
 from playout.players.core.rules import rules_of
 
 
@@ -36,11 +43,11 @@ class Greedy(Player):
         self._rng, self._random = seeded(seed), np.random.default_rng(seed % 2**64)
         self._trace = np.empty(game.max_plies + 1, dtype=np.int64)
 
-    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
-        state = states[-1]
-        if self.game.winner(state):
+    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
+        state = position.state
+        if position.winner:
             raise ValueError("there is nothing to choose: the game is over")
-        actions = self._random.permutation(self.game.legal_actions(state)).tolist()
+        actions = self._random.permutation(position.legal_actions).tolist()
         values = {action: self._evaluate(state, action) for action in actions}
         best = max(actions, key=lambda action: values[action])
         stats = sorted(

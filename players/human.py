@@ -7,7 +7,7 @@ import select
 import sys
 from collections.abc import Sequence
 
-from playout.games import Game, IllegalAction, SpecError, State
+from playout.games import Game, IllegalAction, Position, SpecError
 from playout.players.core import rendering
 from playout.players.core.player import (
     MATCH_REQUESTS,
@@ -17,6 +17,7 @@ from playout.players.core.player import (
     MatchRequested,
     Player,
     PlayResult,
+    Report,
     Resigned,
 )
 
@@ -123,28 +124,26 @@ class Human(Player):
         self._asking = self._listening = False
         self._warned = False
 
-    def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
+    def started(self, seat: int, opponent: str, position: Position) -> None:
         self._seat = seat
         self._warned = False
         mark = "X" if seat == 1 else "O"
         self._console.print(
             f"You are {mark}, against {opponent}. Type help for help.", markup=False
         )
-        self._console.print(rendering.board(self.game, states[-1]))
+        self._console.print(rendering.board(position))
 
-    def moved(self, seat: int, action: int, states: Sequence[State]) -> None:
-        before, state = states[-2], states[-1]
+    def moved(self, seat: int, position: Position) -> None:
         subject = "You" if seat == self._seat else "They"
-        name = self.game.action_name(before, action)
-        self._console.print(f"{subject} played {name}.", markup=False)
-        self._console.print(rendering.board(self.game, state, action, before))
+        self._console.print(f"{subject} played {position.move_name()}.", markup=False)
+        self._console.print(rendering.board(position))
 
-    def taken_back(self, seat: int, states: Sequence[State]) -> None:
+    def taken_back(self, seat: int, position: Position) -> None:
         text = "You took your move back." if seat == self._seat else "They took a move back."
         self._console.print(text)
-        self._console.print(rendering.board(self.game, states[-1]))
+        self._console.print(rendering.board(position))
 
-    def told(self, text: str) -> None:
+    def notice(self, text: str) -> None:
         # A prompt may be on the line.
         self._console.print(f"\n{text}" if self._asking else text, markup=False)
         if self._asking:
@@ -155,19 +154,19 @@ class Human(Player):
         texts = {0: "No result.", -1: "It is a tie.", self._seat: "You won!"}
         self._console.print(texts.get(winner, "You lost."))
 
-    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
+    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
         self._asking = True
         self._terminal.forget()
         try:
             while not self.cancelled.is_set():
-                action = self._answer(states[-1], self._ask())
+                action = self._answer(position, self._ask())
                 if action is not None:
                     return PlayResult(action)
             raise Cancelled
         finally:
             self._asking = False
 
-    def ponder(self, states: Sequence[State]) -> None:
+    def ponder(self, position: Position) -> None:
         self._listening = True
         self._terminal.forget()
         try:
@@ -208,9 +207,10 @@ class Human(Player):
             raise Resigned
         return "board"
 
-    def _answer(self, state: State, line: str) -> int | None:
+    def _answer(self, position: Position, line: str) -> int | None:
         """Return the action that a line names; None if it is a command or an illegal move."""
-        names = [self.game.action_name(state, a) for a in self.game.legal_actions(state)]
+        state = position.state
+        names = [self.game.action_name(state, a) for a in position.legal_actions]
         match line.lower():
             case "":
                 pass
@@ -219,7 +219,7 @@ class Human(Player):
             case "moves":
                 self._console.print(" ".join(names), markup=False)
             case "board":
-                self._console.print(rendering.board(self.game, state))
+                self._console.print(rendering.board(position))
             case "resign" | "quit" | "exit":
                 raise Resigned
             case word if word in MATCH_REQUESTS:

@@ -7,20 +7,22 @@ perfectly where the search reaches the end.
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from playout.games import Game, SpecError, State
+from playout.games import Game, Position, SpecError, State
 from playout.players.core.player import (
     ActionStats,
-    Cancelled,
     Info,
     Limit,
     Player,
     PlayResult,
+    Report,
+    Reporter,
     tighter,
 )
 from playout.players.core.rules import rules_of
@@ -144,14 +146,13 @@ class Minimax(Player):
         ]
         self._generation = 0  # of the rows in the table
 
-    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
-        state = states[-1]
-        if self.game.winner(state):
+    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
+        if position.winner:
             raise ValueError("there is nothing to choose: the game is over")
-        info = self._search(state, tighter(limit, Limit(self._time)))
+        info = self._search(position.state, tighter(limit, Limit(self._time)), Reporter(report))
         return PlayResult(info.pv[0], info)
 
-    def _search(self, state: State, limit: Limit) -> Info:
+    def _search(self, state: State, limit: Limit, reporter: Reporter) -> Info:
         started = now = clock.perf_counter()
         deadline = started + (limit.seconds if limit.seconds is not None else float("inf"))
         max_nodes = limit.simulations if limit.simulations is not None else 2**62
@@ -163,8 +164,8 @@ class Minimax(Player):
             and found.proven is None
             and (done == 0 or (done < max_nodes and now < deadline))
         ):
-            if self.cancelled.is_set():
-                raise Cancelled
+            if done and self.cancelled.is_set():
+                break
             search = min(searches, key=lambda each: each.cost)
             nodes, finished = self._run(search, count)
             if finished:
@@ -172,6 +173,8 @@ class Minimax(Player):
                 searches = [each for each in searches if _continues(each, search)]
             done += nodes
             before, now = now, clock.perf_counter()
+            if reporter.is_due:
+                reporter(partial(self._info, state, found, done, now - started))
             rate = nodes / max(now - before, 1e-7)
             in_time = int(rate * min(SLICE_S, deadline - now))
             count = max(1, min(2 * count, in_time, max_nodes - done))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import secrets
 import threading
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from playout.games import Game, SpecError, State, checked
+from playout.games import Game, Position, SpecError, checked
 from playout.games.open_spiel import OpenSpiel
-from playout.players.core.player import Cancelled, Limit, Player, PlayResult, tighter
+from playout.players.core.player import Cancelled, Limit, Player, PlayResult, Report, tighter
 
 _NAME = "open_spiel_mcts"
 MAX_MEMORY_MB = 10**6
@@ -62,14 +61,14 @@ class OpenSpielMCTS(Player):
         self._c, self._solver, self._memory_mb = c, solver, memory_mb
         self._seed = secrets.randbits(31) if seed is None else seed
 
-    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
-        if self.game.winner(states[-1]):
+    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
+        if position.winner:
             raise ValueError("there is nothing to choose: the game is over")
-        bot, position = self._bot(tighter(limit, self._own)), self._rules.position(states[-1])
+        bot, peer = self._bot(tighter(limit, self._own)), self._rules.position(position.state)
         found: list[int] = []
         # The search cannot be stopped: after a cancellation, it ends in its thread. Of its methods
         # only `step` releases the interpreter; it returns the action without an analysis.
-        thread = threading.Thread(target=lambda: found.append(bot.step(position)), daemon=True)
+        thread = threading.Thread(target=lambda: found.append(bot.step(peer)), daemon=True)
         thread.start()
         while thread.is_alive():
             if self.cancelled.is_set():

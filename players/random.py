@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from typing import ClassVar
 
-from playout.games import Game, State
-from playout.players.core.player import Limit, Player, PlayResult
+from playout.games import Game, Position
+from playout.players.core.player import Limit, Player, PlayResult, Report
 
 
 class Random(Player):
@@ -19,8 +18,8 @@ class Random(Player):
         super().__init__(game)
         self._random = random.Random(seed)
 
-    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
-        return PlayResult(self._random.choice(self.game.legal_actions(states[-1])))
+    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
+        return PlayResult(self._random.choice(position.legal_actions))
 
     def longest_s(self, limit: Limit) -> float | None:
         return 0.0

@@ -5,7 +5,7 @@
     names            names of accounts, and which of them look alike
     time_control     the notation of time controls, such as `300+3`
     tournament_spec  the specification of a tournament
-    analyst, proofs  orders to an analyst process and to a prover, and their answers
+    analyst          orders to an analyst process, and its reports
     versions         digests that tell versions of a bot apart
     connection, tls  a client's connection to a server, and the verification of its certificate
     endpoints        addresses that a server listens on, and the PROXY protocol of HAProxy

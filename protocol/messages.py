@@ -1138,6 +1138,7 @@ class Notice(Event, frozen=True, kw_only=True):
         "game_failed",
         "game_compiling",
         "tournament_failed",
+        "proof_failed",
         "ladder_unplayed",
         "ladder_left",
         "ladder_closed",

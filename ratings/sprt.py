@@ -71,11 +71,16 @@ def llrs(frequencies: ArrayLike, test: Sprt) -> Floats:
     return np.where(counts.any(axis=1), ratios, 0.0)
 
 
-def curve(played: Iterable[tuple[Pair, PairScore]], test: Sprt) -> list[float]:
-    """Return the LLR after each pair. `played` is in schedule order, between entrants 0 and 1."""
+def curve(
+    played: Iterable[tuple[Pair, PairScore]], test: Sprt, before: Sequence[int] = (0,) * 5
+) -> list[float]:
+    """Return the LLR after each pair. `played` is in schedule order, between entrants 0 and 1.
+
+    `before`: the frequencies of the pairs that were played earlier.
+    """
     points = np.array([score.total for score in scores_of(0, played)])
     happened = 2 * points[:, np.newaxis] == np.arange(5)
-    return [float(each) for each in llrs(np.cumsum(happened, axis=0), test)]
+    return [float(each) for each in llrs(before + np.cumsum(happened, axis=0), test)]
 
 
 def verdict(curve: Sequence[float], test: Sprt) -> Verdict:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import secrets
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ from playout.protocol.endpoints import (
     why_not_listening,
 )
 from playout.protocol.tournament_spec import loads
+from playout.server.core.accounts import Directory, GivenAccount
 from playout.server.core.effects import (
     Effect,
     EndAnalysis,
@@ -103,7 +105,8 @@ class Settings:
     `http_given`: whether `--http` was given. `open`: show the page in a browser. `keep_analysis`:
     seconds after which the analyses of ended matches are removed, None for never. `competition`:
     the files of competitions, whose pages are at `competition_http`. `push`: the folder for notices
-    through push services, and `push_contact` the operator's address for these.
+    through push services, and `push_contact` the operator's address for these. `accounts`: those
+    that the server adds, or changes, before it listens.
     """
 
     host: str | None
@@ -128,6 +131,7 @@ class Settings:
     log_json: bool
     competition: tuple[Path, ...]
     competition_http: tuple[str, int]
+    accounts: tuple[GivenAccount, ...]
     http_given: bool
     open: bool
 
@@ -198,6 +202,7 @@ class _Server:
         epoch = started_at - time.monotonic()
         found = _Stored()
         if storage:
+            _give_accounts(settings.database, settings.accounts, started_at)
             found = _read_stored(settings.database, started_at - policy.reconnect_s)
             with doing("Loading the games of matches that continue"):
                 compiler.wait(found.games)
@@ -242,8 +247,12 @@ class _Server:
     def _workers(self, driver: Driver) -> EffectWorkers:
         """The processes and threads that the settings ask for. Raises CannotListenError."""
         hub, policy, settings = self._hub, self._hub.policy, self._settings
+        analysts = Analysts(reactor(), driver.caller(hub.analysis_reported))
+        reactor().addSystemEventTrigger("after", "shutdown", analysts.close)
         carriers: dict[type[Effect], Callable[[Any], None]] = {
-            RateLadder: LadderRatings(reactor(), driver.caller(hub.ladder_rated)).start
+            RateLadder: LadderRatings(reactor(), driver.caller(hub.ladder_rated)).start,
+            StartAnalysis: analysts.start,
+            EndAnalysis: analysts.end,
         }
         if policy.bots:
             connections = TcpConnectionFactory(
@@ -254,10 +263,6 @@ class _Server:
             carriers |= {StartBot: bots.start, EndBot: bots.end}
         if settings.competition:
             self._prepare_competitions(driver)
-        if policy.analyses:
-            analysts = Analysts(reactor(), driver.caller(hub.analysis_reported))
-            reactor().addSystemEventTrigger("after", "shutdown", analysts.close)
-            carriers |= {StartAnalysis: analysts.start, EndAnalysis: analysts.end}
         if settings.push:
             contact = settings.push_contact or ""
             push = PushSender(reactor(), settings.push, contact, told_in)
@@ -453,6 +458,16 @@ def _read_stored(url: str, since: float) -> _Stored:
     finally:
         database.close()
         reader.close()
+
+
+def _give_accounts(url: str, accounts: Iterable[GivenAccount], at: float) -> None:
+    """Store the accounts that the settings have. Raises StorageError."""
+    if not accounts:
+        return
+    with contextlib.closing(Database(url)) as database:
+        known = Directory(database.accounts()[0])
+        for each in accounts:
+            database.put_account(known.given(each, secrets.token_hex(8), at))
 
 
 def _games_of(stored: StoredTournament) -> Sequence[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from playout.commands.options import FiniteRange, game_option
 from playout.server.app import Settings, serve
@@ -25,6 +27,7 @@ from playout.server.cli.server_options import (
     require_encryption,
     shown_tournaments,
 )
+from playout.server.core.accounts import GivenAccount
 from playout.server.core.policy import PUSH_SERVICES, Policy
 from playout.server.net.push_sender import PushUnavailable, public_key
 
@@ -86,6 +89,13 @@ Then connect players: playout-player connect_four uct
     type=FiniteRange(0),
     help="Seconds that running matches have to end when the server is asked to stop.",
 )
+@click.option(
+    "--accounts-on-input",
+    "accounts",
+    is_flag=True,
+    hidden=True,  # for playout-tournament, which starts a server
+    callback=lambda context, parameter, given: _given_accounts() if given else (),
+)
 @click.option("--log-json", is_flag=True, help="Log as JSON, one object a line.")
 @click.option(
     "--config",
@@ -128,6 +138,14 @@ def main(context: click.Context, /, **options: Any) -> None:
         Settings(**settings, http_given=given, tournaments=shown),
         Policy(**options, **ladders, **push, offered=offered, stored=stored),
     )
+
+
+def _given_accounts() -> tuple[GivenAccount, ...]:
+    """Return the accounts in the first line of standard input, which is a list of them as JSON."""
+    try:
+        return msgspec.json.decode(sys.stdin.buffer.readline(), type=tuple[GivenAccount, ...])
+    except msgspec.DecodeError as error:
+        raise click.BadParameter(f"standard input has no list of accounts: {error}") from error
 
 
 def _push_policy(options: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import click
 
 from playout import games, players
 from playout.commands.text import counted
-from playout.games import TIE, Game, SpecError, State
+from playout.games import TIE, Game, Position, SpecError
 from playout.games.core.spec import Spec
 from playout.players.core.player import Limit, Player, PlayerError, Resigned
 from playout.protocol.time_control import parse_time_control
@@ -90,50 +90,46 @@ def _seen(check: PlayerCheck, make: Callable[[], Player], game: Game, clock: str
 
 def _played(check: PlayerCheck, player: Player, game: Game, clock: str) -> str:
     chance = random.Random(1)
-    states, actions = _random_match(game, chance, check.share)
-    seat = check.seat or game.current_player(states[-1])
+    position = _random_match(game, chance, check.share)
+    seat = check.seat or position.to_move
     control = parse_time_control(clock)
     its_clock = Clock(control) if control else None
-    player.started(seat, "referee", states)
+    player.started(seat, "referee", position)
     began, moves, longest_s = time.monotonic(), 0, 0.0
-    while not (winner := game.winner(states[-1])) and moves < check.moves:
+    while not (winner := position.winner) and moves < check.moves:
         asked = time.monotonic()
-        if game.current_player(states[-1]) != seat:
-            actions.append(_lasting(game, states[-1], chance))
+        if position.to_move != seat:
+            action = _lasting(position, chance)
         elif asked - began > _MATCH_S:
             break
         else:
             if its_clock:
                 its_clock.start(seat, asked)
             try:
-                chosen = player.choose(tuple(states), Limit(_LIMIT_S, moves=tuple(actions)))
+                action = player.choose(position, Limit(_LIMIT_S)).action
             except Resigned:
                 return f"resigned after {moves} moves"
             moves, now = moves + 1, time.monotonic()
             longest_s = max(longest_s, now - asked)
             if its_clock and not its_clock.stop(now):
                 raise PlayerError(f"its time was up at its move {moves}, after {now - asked:.1f} s")
-            if chosen.action not in game.legal_actions(states[-1]):
-                raise PlayerError(f"its move {moves}, the action {chosen.action}, is not legal")
-            actions.append(chosen.action)
-        states.append(game.next_state(states[-1], actions[-1]))
+            if action not in position.legal_actions:
+                raise PlayerError(f"its move {moves}, the action {action}, is not legal")
+        position = position.play(action)
     end = {0: "not played to the end", seat: "won", TIE: "tied"}.get(winner, "lost")
     return f"{counted(moves, 'move')}, the longest {longest_s:.2f} s; {end}"
 
 
-def _random_match(game: Game, chance: random.Random, share: float) -> tuple[list[State], list[int]]:
-    """Return this share of a random match: its states, the first one included, and its moves."""
-    states, actions = [game.initial_state()], list[int]()
-    while share and not game.winner(states[-1]):
-        actions.append(_lasting(game, states[-1], chance))
-        states.append(game.next_state(states[-1], actions[-1]))
-    moves = round(share * len(actions))
-    return states[: moves + 1], actions[:moves]
+def _random_match(game: Game, chance: random.Random, share: float) -> Position:
+    """Return the position after this share of the moves of a random match."""
+    position = Position(game)
+    while share and not position.winner:
+        position = position.play(_lasting(position, chance))
+    return position.at(round(share * position.ply))
 
 
-def _lasting(game: Game, state: State, chance: random.Random) -> int:
+def _lasting(position: Position, chance: random.Random) -> int:
     """Return a random action, one after which the match goes on if there is one."""
-    actions = [*game.legal_actions(state)]
+    actions = [*position.legal_actions]
     chance.shuffle(actions)
-    goes_on = (each for each in actions if not game.winner(game.next_state(state, each)))
-    return next(goes_on, actions[0])
+    return next((each for each in actions if not position.play(each).winner), actions[0])

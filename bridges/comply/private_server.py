@@ -12,7 +12,7 @@ import click
 
 from playout.commands.subprocesses import LogFolder
 from playout.server.organizer.local_server import LocalServer, LocalServerError
-from playout.server.organizer.tournament_accounts import prepare_accounts
+from playout.server.organizer.tournament_accounts import new_tokens
 
 #: The accounts of the referee, an administrator, and of the bot.
 REFEREE, BOT = "referee", "bot"
@@ -25,16 +25,18 @@ class PrivateServer:
     """A server for the test of one bot, which can be restarted."""
 
     def __init__(self, folder: Path, games: Sequence[str] = ()) -> None:
-        """Create the database in the folder, with the accounts. Raises ClickException.
+        """Choose a database in the folder, and the accounts. Raises ClickException.
 
         `games`: those that it loads when it starts; none stands for all.
         """
         url = f"sqlite:///{folder}/playout.db"
         #: The tokens of the accounts, by name.
-        self.tokens = prepare_accounts(url, REFEREE, [BOT])
+        self.tokens, accounts = new_tokens(REFEREE, [BOT])
         self._logs = LogFolder()
         try:
-            self._server = LocalServer(url, 0, self._logs, games=games, registration="open")
+            self._server = LocalServer(
+                url, 0, self._logs, games=games, accounts=accounts, registration="open"
+            )
         except LocalServerError as error:
             raise click.ClickException(str(error)) from error
 

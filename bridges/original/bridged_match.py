@@ -15,7 +15,7 @@ from twisted.protocols.basic import LineOnlyReceiver
 from twisted.python.failure import Failure
 
 from playout.commands.identity import HELLO, Identity, Login
-from playout.games import IllegalAction, State
+from playout.games import IllegalAction, Position
 from playout.players.engines.original_json import (
     ClientFault,
     IllegalMessage,
@@ -143,8 +143,7 @@ class BridgedMatch:
         self._match: Started | None = None
         #: Whether the server has sent the match on the present connection.
         self._is_current = False
-        self._states: list[State] = [rules.game.initial_state()]
-        self._moves: list[int] = []
+        self._position = Position(rules.game)
         #: The ply of the last question to the client, and its answer.
         self._asked = -1
         self._answer: Move | None = None
@@ -168,11 +167,11 @@ class BridgedMatch:
 
     def line(self, line: bytes) -> None:
         """Handle a line of the client: its action, if it is to move."""
-        if self._match is None or self._asked != len(self._moves) or self._answer is not None:
+        if self._match is None or self._asked != self._position.ply or self._answer is not None:
             self.fault("it is not your turn")
             return
         try:
-            action, info = answer_of(self._rules, self._states[-1], line)
+            action, info = answer_of(self._rules, self._position.state, line)
         except IllegalMessage as error:
             self._client.send("illegal", message=error.action)
             self._ask_again()
@@ -187,7 +186,7 @@ class BridgedMatch:
         if self._illegal > MOST_ILLEGAL:
             self._fail("Your action is illegal: you have resigned.")
         else:
-            self._client.send("update", **self._position())
+            self._client.send("update", **position_fields(self._rules, self._position))
 
     def fault(self, text: str) -> None:
         """Report an error to the client, and resign its match."""
@@ -240,7 +239,7 @@ class BridgedMatch:
             case Started(seat=int()):
                 self._started(event)
             case Update(match=match) if self._match and match == self._match.match:
-                if event.ply == len(self._moves):
+                if event.ply == self._position.ply:
                     self._append(event.action)
                     self._advance()
             case Ended(match=match) if self._match and match == self._match.match:
@@ -257,7 +256,7 @@ class BridgedMatch:
             first, second = event.players
             self._show(f"match {event.match}: {first} against {second}, {event.clock}")
         self._is_current = True
-        for action in event.moves[len(self._moves) :]:
+        for action in event.moves[self._position.ply :]:
             self._append(action)
         if self._failed:
             self._server.send(Resign(id=_RESIGN, match=event.match))
@@ -268,42 +267,38 @@ class BridgedMatch:
 
     def _append(self, action: int) -> None:
         try:
-            self._states.append(self._rules.game.next_state(self._states[-1], action))
+            self._position = self._position.play(action)
         except IllegalAction as error:
             self._fail(f"The server's rules differ from those of the bridge: {error}.")
             return
-        self._moves.append(action)
         self._answer = None
 
     def _advance(self) -> None:
         """If the client is to move, ask it for its move, or pass for it."""
         assert self._match
-        game, state, ply = self._rules.game, self._states[-1], len(self._moves)
-        if self._failed or game.winner(state) or game.current_player(state) != self._match.seat:
+        position = self._position
+        if self._failed or position.winner or position.to_move != self._match.seat:
             return
-        first = game.legal_actions(state)[0]
-        if self._rules.action_json(state, first) is None:
+        first = position.legal_actions[0]
+        if self._rules.action_json(position.state, first) is None:
             self._move(first, None)
-        elif self._asked != ply:
-            self._asked = ply
-            self._client.send("update", **self._position())
+        elif self._asked != position.ply:
+            self._asked = position.ply
+            self._client.send("update", **position_fields(self._rules, position))
 
     def _move(self, action: int, info: Analysis | None) -> None:
         assert self._match
-        ply = len(self._moves)
+        ply = self._position.ply
         self._answer = Move(id=ply, match=self._match.match, ply=ply, action=action, info=info)
         self._server.send(self._answer)
-
-    def _position(self) -> dict[str, Any]:
-        return position_fields(self._rules, self._states, self._moves)
 
     def _ended(self, event: Ended) -> None:
         self._show(f"match {event.match}: {event.text} ({event.reason})")
         if event.winner == 0 or self._failed:
             self._leave(f"The match has no result: {event.text}")
             return
-        result = result_fields(self._rules, self._states[-1], event.winner)
-        self._client.send("update", **self._position(), **result)
+        result = result_fields(self._rules, self._position.state, event.winner)
+        self._client.send("update", **position_fields(self._rules, self._position), **result)
         self._leave("")
 
     def _refused(self, error: Error) -> None:

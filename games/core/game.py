@@ -220,6 +220,14 @@ class Game(ABC):
             return f"{wanted} is not legal: the game is over"
         return f"{wanted} is not legal here; {self.legal_text(state, numbers=numbers)}"
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle a game of `games.load` as its specification."""
+        if not self.spec:
+            return super().__reduce__()  # type: ignore[return-value]
+        from playout import games
+
+        return games.load, (self.spec,)
+
     def __str__(self) -> str:
         return self.spec or type(self).__name__
 

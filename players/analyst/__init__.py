@@ -1,5 +1,5 @@
-"""The analyst: a process in which bots of a server analyse positions, for people who study them.
+"""The analyst: a process in which bots analyse positions, and `minimax` proves results of matches.
 
-The server starts it, with the lowest priority. Both write a line of JSON for each message of
+The server starts it, with a low priority. Both write a line of JSON for each message of
 `playout.protocol.analyst`, over a socket that is the standard input of the process.
 """

@@ -1,4 +1,7 @@
-"""The analyst as a process: a thread reads orders, the main thread works on them."""
+"""The analyst as a process: a thread reads orders, the main thread works on them.
+
+An order asks for an analysis of a position, or for a proof of the result of a match.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,15 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from queue import SimpleQueue
+from typing import Literal
 
 import msgspec
 from msgspec import structs
 
 from playout import games, players
-from playout.games import Game, SpecError, State
+from playout.games import Game, Position, SpecError
 from playout.games.core import spec
 from playout.players.client import report
 from playout.players.core.player import (
@@ -28,15 +31,21 @@ from playout.players.core.player import (
     PlayerError,
     Resigned,
 )
-from playout.protocol.analyst import AnalysisOrder, AnalysisReport, AnalystOrder, StopOrder
+from playout.protocol.analyst import (
+    AnalysisOrder,
+    AnalysisReport,
+    AnalystOrder,
+    ProofOrder,
+    StopOrder,
+)
 from playout.protocol.messages import Analysis
 
-#: Seconds of a player's first turn, and the shortest time between two reports.
-FIRST_S, REPORT_S = 0.1, 0.2
-#: A search that continues with its tree has at least this many visits per simulation of a turn.
-_KEPT = 1.2
+#: Shortest time between two reports to the server.
+REPORT_S = 0.2
 #: Moves whose values are found by a player that finds one only, without the option `candidates`.
 CANDIDATES = "3"
+#: The player that searches proofs; a short search cannot fill a larger table of positions.
+PROVER = "minimax(memory_mb=16)"
 
 
 class CannotAnalyse(Exception):
@@ -62,25 +71,32 @@ class Analyst:
         """Allow analyses again after `cancel`."""
         self._cancelled = False
 
-    def analyse(self, order: AnalysisOrder) -> Iterator[Analysis]:
-        """Yield analyses of a position, the last one at the end of its time.
+    def analyse(self, order: AnalysisOrder, show: Callable[[Analysis], None]) -> None:
+        """Show analyses of a position while the player searches, the last one at the end.
 
         Raises CannotAnalyse, SpecError, Cancelled, and the errors of the player.
         """
         game = games.load(order.game)
-        states = states_after(game, order.moves)
+        position = position_after(game, order.moves)
         player = self._load(order, game)
         player.ready()
         if self._cancelled:  # after `ready` of the player, which would undo it
             raise Cancelled
-        reported_at, unreported = self._clock(), None
-        for analysis in self._turns(player, states, order):
-            unreported = analysis
-            if self._clock() - reported_at >= REPORT_S:
-                yield analysis
-                reported_at, unreported = self._clock(), None
-        if unreported:
-            yield unreported
+        began = shown_at = self._clock()
+
+        def show_some(info: Info) -> None:
+            nonlocal shown_at
+            if self._clock() - shown_at >= REPORT_S:
+                show(analysis_of(info, order.played))
+                shown_at = self._clock()
+
+        result = player.choose(position, Limit(seconds=order.seconds), show_some)
+        if self._cancelled:
+            raise Cancelled
+        if result.info is None:
+            show(Analysis(pv=(result.action,), seconds=self._clock() - began))
+        else:
+            show(analysis_of(result.info, order.played))
 
     def _load(self, order: AnalysisOrder, game: Game) -> Player:
         wanted = str(game), order.player
@@ -91,37 +107,6 @@ class Analyst:
             self._player, self._loaded = players.load(_comparing(order.player), game), wanted
         return self._player
 
-    def _turns(
-        self, player: Player, states: tuple[State, ...], order: AnalysisOrder
-    ) -> Iterator[Analysis]:
-        """Yield the analyses of turns of the player, until its time is over or it is done.
-
-        A search that keeps its tree continues with it; a search that begins again gets turns of
-        increasing length.
-        """
-        began = now = self._clock()
-        seconds, simulations, turns = FIRST_S, 0, 0
-        left = order.seconds
-        while turns == 0 or left > seconds / 2:
-            turn_began, turns = now, turns + 1
-            limit = Limit(seconds=min(seconds, left), moves=order.moves)
-            result = player.choose(states, limit)
-            now = self._clock()
-            left, info = began + order.seconds - now, result.info
-            if info is None:
-                yield Analysis(pv=(result.action,), seconds=now - began)
-                return
-            visits = sum(each.visits for each in info.actions)
-            keeps = visits >= _KEPT * info.simulations > 0
-            simulations = simulations + info.simulations if keeps else info.simulations
-            yield analysis_of(
-                replace(info, simulations=simulations, seconds=now - began), order.played
-            )
-            is_complete = turns > 1 and not keeps and now - turn_began < seconds / 2
-            if info.proven is not None or is_complete:
-                return
-            seconds = seconds if keeps else 2 * seconds
-
 
 def _comparing(player: str) -> spec.Spec:
     """Return a player's specification, so that it compares moves if it does so on demand only."""
@@ -131,18 +116,18 @@ def _comparing(player: str) -> spec.Spec:
     return wanted
 
 
-def states_after(game: Game, moves: tuple[int, ...]) -> tuple[State, ...]:
-    """Return all positions, from the first one. Raises CannotAnalyse."""
-    states = [game.initial_state()]
+def position_after(game: Game, moves: tuple[int, ...]) -> Position:
+    """Return the position after some moves. Raises CannotAnalyse."""
+    position = Position(game)
     for number, action in enumerate(moves, start=1):
-        if game.winner(states[-1]):
+        if position.winner:
             raise CannotAnalyse(f"the game is over before move {number}")
-        if action not in game.legal_actions(states[-1]):
+        if action not in position.legal_actions:
             raise CannotAnalyse(f"move {number} is not legal: action {action}")
-        states.append(game.next_state(states[-1], action))
-    if game.winner(states[-1]):
+        position = position.play(action)
+    if position.winner:
         raise CannotAnalyse("the game is over in this position")
-    return tuple(states)
+    return position
 
 
 def analysis_of(info: Info, played: int | None) -> Analysis:
@@ -154,6 +139,34 @@ def analysis_of(info: Info, played: int | None) -> Analysis:
     stats = (played, known[0].visits, known[0].win_rate)
     return structs.replace(analysis, actions=(*analysis.actions, stats))
 
+
+class Prover:
+    """Proves results of positions; keeps a player for each game."""
+
+    def __init__(self) -> None:
+        self._players: dict[str, tuple[Game, Player]] = {}
+
+    def prove(self, order: ProofOrder) -> AnalysisReport:
+        """Return the report with the proven winner of a position, or with an error."""
+        try:
+            return AnalysisReport(order.analysis, over=True, winner=self._winner(order))
+        except Exception as error:  # the game may be a plugin
+            return AnalysisReport(order.analysis, over=True, error=str(error) or repr(error))
+
+    def _winner(self, order: ProofOrder) -> Literal[1, 2, -1] | None:
+        if order.game not in self._players:
+            game = games.load(order.game)
+            self._players[order.game] = game, players.load(PROVER, game)
+        game, player = self._players[order.game]
+        position = position_after(game, order.moves)
+        info = player.choose(position, Limit(seconds=order.seconds)).info
+        if info is None or info.proven is None:
+            return None
+        return _WINNERS[info.proven if position.to_move == 1 else -info.proven]
+
+
+#: The winner of a match by its proven outcome for player 1.
+_WINNERS: Mapping[int, Literal[1, 2, -1]] = {1: 1, 0: -1, -1: 2}
 
 _decode = msgspec.json.Decoder(AnalystOrder).decode
 
@@ -169,10 +182,10 @@ class _Orders:
         self._current: str | None = None
         #: The last analysis that was to be stopped.
         self._stopped: str | None = None
-        self._queue: SimpleQueue[AnalysisOrder | None] = SimpleQueue()
+        self._queue: SimpleQueue[AnalysisOrder | ProofOrder | None] = SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()
 
-    def next(self) -> AnalysisOrder | None:
+    def next(self) -> AnalysisOrder | ProofOrder | None:
         """Wait for the next order; None at the end of the input."""
         order = self._queue.get()
         if order:
@@ -189,7 +202,7 @@ class _Orders:
                 match _decode(line):
                     case StopOrder(analysis):
                         self._stop(analysis)
-                    case AnalysisOrder() as order:
+                    case AnalysisOrder() | ProofOrder() as order:
                         self._queue.put(order)
         self._queue.put(None)
         self._analyst.cancel()
@@ -205,7 +218,7 @@ def main() -> None:
     """Carry out the orders of standard input, a socket, which also gets the reports."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
     connection = socket.socket(fileno=sys.stdin.fileno())
-    analyst = Analyst()
+    analyst, prover = Analyst(), Prover()
     orders = _Orders(connection, analyst)
 
     def send(report: AnalysisReport) -> None:
@@ -213,7 +226,10 @@ def main() -> None:
 
     with contextlib.suppress(OSError):  # the server has ended
         while order := orders.next():
-            _analyse(order, analyst, send)
+            if isinstance(order, ProofOrder):
+                send(prover.prove(order))
+            else:
+                _analyse(order, analyst, send)
 
 
 def _analyse(
@@ -222,8 +238,7 @@ def _analyse(
     """Send the analyses of a position, and finally the end of the analysis."""
     error = ""
     try:
-        for info in analyst.analyse(order):
-            send(AnalysisReport(order.analysis, info))
+        analyst.analyse(order, lambda found: send(AnalysisReport(order.analysis, found)))
     except Cancelled:
         pass
     except (CannotAnalyse, PlayerError, SpecError) as fault:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from playout.games import Game, State
+from playout.games import Game, Position
 from playout.players.core.player import Info, Player
 from playout.protocol.connection import ServerConnection
 from playout.protocol.messages import (
@@ -27,7 +27,7 @@ from playout.protocol.messages import (
 
 
 class Doing(enum.Enum):
-    """The present activity of the player's thread."""
+    """The current activity of the player's thread."""
 
     NOTHING = enum.auto()
     CHOOSING = enum.auto()
@@ -87,19 +87,16 @@ class ActiveMatch:
 
     started: Started
     player: Player
-    #: All states so far, the present one last.
-    states: list[State]
+    position: Position
     clocks: tuple[ClockState, ClockState] | None
-    #: The actions between the states.
-    moves: list[int] = field(default_factory=list)
     doing: Doing = Doing.NOTHING
-    #: The ply at which the present activity began.
+    #: The ply at which the current activity began.
     since: int = 0
     #: The ply for which the player has finished: it has sent a move, or pondered to the end.
     done: int | None = None
     #: The analysis of the move that was sent last, until the move is played.
     info: Info | None = None
-    #: Whether the server has sent the match on the present connection.
+    #: Whether the server has sent the match on the current connection.
     connected: bool = True
     #: Whether the player resigns the match.
     resigned: bool = False
@@ -115,7 +112,7 @@ class ActiveMatch:
     @property
     def ply(self) -> int:
         """The number of the next move, from 0."""
-        return len(self.states) - 1
+        return self.position.ply
 
     @property
     def seat(self) -> int:
@@ -142,18 +139,17 @@ class ActiveMatch:
 
     def take_back(self, ply: int) -> None:
         """Forget the moves from number `ply` on, and the player's work on them."""
-        del self.states[ply + 1 :], self.moves[ply:]
+        self.position = self.position.at(ply)
         self.done = self.info = None
 
     @property
     def query(self) -> MoveQuery:
-        """The present demand of the match on the player."""
-        state = self.states[-1]
+        """The current demand of the match on the player."""
         if self.over:
             return MoveQuery.LEAVE
-        if self.resigned or not self.connected or self.done == self.ply or self.game.winner(state):
+        if self.resigned or not self.connected or self.done == self.ply or self.position.winner:
             return MoveQuery.NOTHING
-        if self.game.current_player(state) == self.seat:
+        if self.position.to_move == self.seat:
             return MoveQuery.CHOICE
         return MoveQuery.PONDERING if self.player.ponders else MoveQuery.NOTHING
 

@@ -9,7 +9,7 @@ from msgspec import structs
 from twisted.python.failure import Failure
 
 from playout.commands.identity import HELLO, Identity, Login
-from playout.games import IllegalAction, SpecError, State
+from playout.games import IllegalAction, Position, SpecError, State
 from playout.games.core import plugins
 from playout.players.client.active_match import ActiveMatch, MoveQuery, ResultCounts, TakeOvers
 from playout.players.client.match_driver import MatchDriver, never
@@ -98,7 +98,7 @@ class Agent:
         #: Whether no match follows this one on the ladder.
         self._last_on_ladder = False
         self._server_is_closing = False
-        #: Whether the server has sent all running matches on the present connection.
+        #: Whether the server has sent all running matches on the current connection.
         self._caught_up = False
         self._match: ActiveMatch | None = None
         self._missed_starts = 0
@@ -189,7 +189,7 @@ class Agent:
                 self._refused(event)
 
     def interrupt(self) -> None:
-        """Handle Ctrl-C, unless the player does: leave, but a ladder after the present match."""
+        """Handle Ctrl-C, unless the player does: leave, but a ladder after the current match."""
         if self._match is not None and self._match.player.interrupt():
             return
         is_playing = self._match is not None
@@ -205,7 +205,7 @@ class Agent:
             self._console.show("Leaving the ladder after this match; Ctrl-C again resigns it ...")
 
     def _left_ladder(self) -> None:
-        """Leave, or after the present match: no other one begins any more."""
+        """Leave, or after the current match: no other one begins any more."""
         self._has_left = True
         if self._match is None:
             self._next()
@@ -314,7 +314,7 @@ class Agent:
             self._connection.send(structs.replace(request, id=_ROOM, matches=matches))
 
     def _leave_ladder(self) -> None:
-        """If the present match is on a ladder, play no match after it."""
+        """If the current match is on a ladder, play no match after it."""
         if request := self._request.leave:
             self._last_on_ladder = True
             self._connection.send(request)
@@ -335,8 +335,9 @@ class Agent:
         if match is None:
             return
         # Moves that were taken back and played while the connection was lost.
-        if (common := _common(match.moves, event.moves)) < match.ply:
-            self._driver.take_back(match, match.game.current_player(match.states[common]), common)
+        common = _common(match.position.moves, event.moves)
+        if common < match.ply:
+            self._driver.take_back(match, match.position.at(common).to_move, common)
         for action in event.moves[match.ply :]:
             if not self._append(match, action):
                 return
@@ -362,22 +363,20 @@ class Agent:
             self._driver.send_resignation(event.match)
             return None
         player.match = event.match
-        states = [player.game.initial_state()]
         try:
-            for action in event.moves:
-                states.append(player.game.next_state(states[-1], action))
-            _check_same(states[-1], event.state)
+            position = Position(player.game, event.moves)
+            _check_same(position.state, event.state)
         except IllegalAction as error:
             self._show_other_rules(event, error)
             self._driver.send_resignation(event.match)
             return None
-        match = self._match = ActiveMatch(event, player, states, event.clocks, list(event.moves))
+        match = self._match = ActiveMatch(event, player, position, event.clocks)
         if self.counts.played + 1 == self._request.matches:
             self._leave_ladder()
         if player.prepares:
             self._set_room(0)
         opponent = event.players[2 - match.seat]
-        self._driver.notify(match, player.started, match.seat, opponent, tuple(states))
+        self._driver.notify(match, player.started, match.seat, opponent, position)
         return match
 
     def _updated(self, event: Update) -> None:
@@ -394,14 +393,14 @@ class Agent:
         The client's rules compute the position, because searches need a valid one.
         """
         try:
-            after = match.game.next_state(match.states[-1], action)
+            after = match.position.play(action)
             if state is not None:
-                _check_same(after, state)
+                _check_same(after.state, state)
         except IllegalAction as error:
             self._show_other_rules(match.started, error)
             self._driver.resign(match)
             return False
-        self._driver.append(match, action, after)
+        self._driver.append(match, after)
         return True
 
     def _show_other_rules(self, started: Started, error: IllegalAction) -> None:
@@ -429,7 +428,7 @@ class Agent:
         try:
             if not 0 <= event.ply <= match.ply:
                 raise IllegalAction(f"of {match.ply} moves, {event.ply} are to remain")
-            _check_same(match.states[event.ply], event.state)
+            _check_same(match.position.states[event.ply], event.state)
         except IllegalAction as error:
             self._show_other_rules(match.started, error)
             self._driver.resign(match)

@@ -6,14 +6,13 @@ import math
 import operator
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.threads import deferToThreadPool
 from twisted.python.failure import Failure
 
-from playout.games import State
+from playout.games import Position
 from playout.players.client import report
 from playout.players.client.active_match import (
     THINKING,
@@ -133,14 +132,11 @@ class MatchDriver:
         if not failure.check(Cancelled):
             self.fail(failure)
 
-    def append(self, match: ActiveMatch, action: int, state: State) -> None:
-        """Add a move that was played, which leads to `state`."""
-        before = match.states[-1]
-        mover = match.game.current_player(before)
-        self._console.move(match, action, state)
-        match.states.append(state)
-        match.moves.append(action)
-        self.notify(match, match.player.moved, mover, action, tuple(match.states))
+    def append(self, match: ActiveMatch, after: Position) -> None:
+        """Add a move that was played, which leads to the position `after`."""
+        before, match.position = match.position, after
+        self._console.move(match)
+        self.notify(match, match.player.moved, before.to_move, after)
         info, match.info = match.info, None
         if info:
             self.notify(match, self._console.analysis, match.player, before, info)
@@ -150,7 +146,7 @@ class MatchDriver:
         match.take_back(ply)
         if match.step is Step.CANCEL:  # before a person sees the board and answers
             self.advance(match)
-        self.notify(match, match.player.taken_back, seat, tuple(match.states))
+        self.notify(match, match.player.taken_back, seat, match.position)
 
     def resign(self, match: ActiveMatch) -> None:
         """Resign the match, unless it is over."""
@@ -185,7 +181,6 @@ class MatchDriver:
             max_plies=match.game.max_plies,
             opponent=controls[2 - match.seat] if controls else None,
         )
-        limit = replace(limit, moves=tuple(match.moves))
         self._due_at = self._reactor.seconds() + (limit.seconds or 0.0)
         self._allow_stall(match.left_s[match.seat - 1] + STALL_S)
         longest_s = match.player.longest_s(limit)
@@ -208,7 +203,7 @@ class MatchDriver:
         """Let the player think; pass its result to `done` in the reactor's thread."""
         match.doing, match.since = doing, match.ply
         match.player.ready()
-        running = run(think, tuple(match.states), *arguments)
+        running = run(think, match.position, *arguments)
         running.addBoth(self._stopped, match)
         running.addCallback(done, match, match.ply)
         running.addErrback(self._failed, match)

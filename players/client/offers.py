@@ -49,9 +49,11 @@ class OfferAnswers:
         offer = OpenOffer(event.offer, event.player, event.ply, event.dead, event.lead)
         match.offers[offer.player] = offer
         if offer.player == match.seat:
-            match.player.told(f"You {_WANT[offer.offer]}. A move of {match.opponent} declines it.")
+            match.player.notice(
+                f"You {_WANT[offer.offer]}. A move of {match.opponent} declines it."
+            )
         elif match.player.human:
-            match.player.told(
+            match.player.notice(
                 f"{match.opponent} {_wanted(match, offer)}. Type accept or decline; a move "
                 "declines it, too."
             )
@@ -68,14 +70,14 @@ class OfferAnswers:
         if event.player != match.seat:
             player, opponent = opponent, player
         who = player if event.how == "withdrawn" else opponent
-        match.player.told(f"{who} {event.how} {_NAMED[event.offer]}.")
+        match.player.notice(f"{who} {event.how} {_NAMED[event.offer]}.")
 
     def refused(self, match: ActiveMatch | None, error: Error) -> bool:
         """Handle an error, and return True if it is about offers."""
         if error.re != _REQUEST:
             return False
         if match and match.player.human:
-            match.player.told(f"The server says: {error.text}")
+            match.player.notice(f"The server says: {error.text}")
         return True
 
     def ask(self, match: ActiveMatch, request: MatchRequest) -> None:
@@ -91,7 +93,7 @@ class OfferAnswers:
             case "accept" | "decline":
                 offer = match.offers.get(3 - match.seat)
                 if offer is None:
-                    match.player.told(f"{match.opponent} has no open offer.")
+                    match.player.notice(f"{match.opponent} has no open offer.")
                 else:
                     self._answer(match, offer, request == "accept")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from playout.games import State
+from playout.games import Position
 from playout.players.client import report
 from playout.players.client.active_match import ActiveMatch
 from playout.players.client.trees import TreeFile
@@ -71,24 +71,24 @@ class PlayerConsole:
         if match.player.human and match.clocks and time_controls:
             self.show(report.clocks(match.started.players, match.clocks, time_controls))
 
-    def move(self, match: ActiveMatch, action: int, after: State) -> None:
-        """Print a move from the last state of the match to `after`."""
+    def move(self, match: ActiveMatch) -> None:
+        """Print the last move of the match."""
         if self._show_boards and not match.player.human:  # a person sees the board anyway
-            game, before = match.game, match.states[-1]
-            name = match.started.players[game.current_player(before) - 1]
-            self.show(f"{name} plays {game.action_name(before, action)}")
-            self._console.print(rendering.board(game, after, action, before))
+            position = match.position
+            mover = position.game.current_player(position.states[-2])
+            self.show(f"{match.started.players[mover - 1]} plays {position.move_name()}")
+            self._console.print(rendering.board(position))
 
-    def analysis(self, player: Player, state: State, info: Info) -> None:
-        """Print the analysis of a move, and write the tree.
+    def analysis(self, player: Player, position: Position, info: Info) -> None:
+        """Print the analysis of a move that was chosen in `position`, and write the tree.
 
         To be called after the move, when the player's clock no longer runs.
         """
         if info.actions and not self._quiet:
-            self.show(rendering.analysis(player.game, state, info, self._console.width))
+            self.show(rendering.analysis(position, info, self._console.width))
         if self._tree_file:
             try:
-                self._tree_file.write(player, state, info)
+                self._tree_file.write(player, position.state, info)
             except OSError as error:  # which is not the player's fault
                 self.show(f"The tree was not written: {error}")
 

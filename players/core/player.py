@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import ClassVar, Literal, get_args
 
-from playout.games import Game, State
+from playout.games import Game, Position
 
 #: Depth of an exported tree, in plies below the root. Python and most JSON readers fail on much
 #: deeper nesting.
@@ -47,7 +47,7 @@ MATCH_REQUESTS: tuple[MatchRequest, ...] = get_args(MatchRequest)
 
 
 class Cancelled(Exception):
-    """Raised by `choose` and `ponder` after `cancel`: the result is no longer needed."""
+    """Raised by `choose` and `ponder` after `cancel`, if the player has no result yet."""
 
 
 class Resigned(Exception):
@@ -102,15 +102,13 @@ class Limit:
 
     `time_carries_over` says whether unused time is added to later moves: true for main time and
     increments, false for periods. If true, a search may stop early. `clock` is for players that
-    divide their time themselves; it is None in a match without clocks and outside matches. `moves`
-    are the actions between the `states`, if the caller knows them.
+    divide their time themselves; it is None in a match without clocks and outside matches.
     """
 
     seconds: float | None = None
     simulations: int | None = None
     time_carries_over: bool = False
     clock: MatchClock | None = None
-    moves: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -159,6 +157,31 @@ class PlayResult:
     info: Info | None = None
 
 
+#: Receives the analysis of a search that still runs, in the thread of the search.
+Report = Callable[[Info], None]
+#: Shortest time between two reports of a search, unless a depth or a proof is new.
+REPORT_S = 0.1
+
+
+class Reporter:
+    """Decides when a search reports: every REPORT_S seconds, if anybody receives the reports."""
+
+    def __init__(self, report: Report | None) -> None:
+        self._report = report
+        self._due_at = time.perf_counter() + REPORT_S
+
+    @property
+    def is_due(self) -> bool:
+        """Whether enough time has passed since the last report."""
+        return self._report is not None and time.perf_counter() >= self._due_at
+
+    def __call__(self, make: Callable[[], Info]) -> None:
+        """Report the analysis that `make` returns; it is not called if nobody receives it."""
+        if self._report is not None:
+            self._report(make())
+            self._due_at = time.perf_counter() + REPORT_S
+
+
 class Player(ABC):
     """Plays one side of one game. The keyword parameters of `__init__` are its options.
 
@@ -177,7 +200,7 @@ class Player(ABC):
     about_options: ClassVar[Mapping[str, str]] = {}
     #: The name and version of the program that plays, if it is not Playout.
     version: str = ""
-    #: The id of the present match on a server.
+    #: The id of the current match on a server.
     match: str = ""
 
     def __init__(self, game: Game) -> None:
@@ -185,10 +208,12 @@ class Player(ABC):
         self.cancelled = threading.Event()
 
     @abstractmethod
-    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
-        """Choose an action for `states[-1]`; `states` is the match so far, newest last.
+    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
+        """Choose one of `position.legal_actions`.
 
-        Raises Cancelled soon after `cancel`, Resigned to resign the match, and MatchRequested.
+        A player that searches may call `report` with its analysis so far: at most ten times a
+        second, and when a depth or a proof is new. Soon after `cancel` it returns the best action
+        so far, or raises Cancelled. Raises Resigned to resign the match, and MatchRequested.
         """
 
     def longest_s(self, limit: Limit) -> float | None:
@@ -198,8 +223,8 @@ class Player(ABC):
         """
         return None
 
-    def ponder(self, states: Sequence[State]) -> None:
-        """Think on the opponent's time: in `states[-1]` the opponent is to move.
+    def ponder(self, position: Position) -> None:
+        """Think on the opponent's time: in `position` the opponent is to move.
 
         Called only if `ponders` is true. Returns, or raises Cancelled, soon after `cancel`. Raises
         MatchRequested.
@@ -240,16 +265,16 @@ class Player(ABC):
 
     # Notifications about a match. The defaults do nothing.
 
-    def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
+    def started(self, seat: int, opponent: str, position: Position) -> None:
         """Handle the start of a match, or its resumption; this player has seat 1 or 2."""
 
-    def moved(self, seat: int, action: int, states: Sequence[State]) -> None:
-        """Handle a move of either player: `seat` played `action`, which led to `states[-1]`."""
+    def moved(self, seat: int, position: Position) -> None:
+        """Handle a move of either player: `seat` played `position.last_move`."""
 
-    def taken_back(self, seat: int, states: Sequence[State]) -> None:
-        """Handle a takeback by `seat`, to which both agreed: `states[-1]` is the position now."""
+    def taken_back(self, seat: int, position: Position) -> None:
+        """Handle a takeback by `seat`, to which both agreed; `position` is the current one."""
 
-    def told(self, text: str) -> None:
+    def notice(self, text: str) -> None:
         """Handle a line of text about offers in the match, for a person."""
 
     def ended(self, winner: int, reason: str) -> None:
@@ -276,14 +301,3 @@ def tighter(given: Limit, own: Limit) -> Limit:
     if seconds is None and simulations is None:
         seconds = DEFAULT_S
     return replace(given, seconds=seconds, simulations=simulations)
-
-
-def action_between(game: Game, before: State, after: State) -> int:
-    """Return the legal action that leads from one state to the next; -1 if there is none."""
-    legal = game.legal_actions(before)
-    return next((each for each in legal if game.next_state(before, each) == after), -1)
-
-
-def actions_between(game: Game, states: Sequence[State]) -> tuple[int, ...]:
-    """Return the actions that lead from each state to the next one; -1 where there is none."""
-    return tuple(action_between(game, before, after) for before, after in pairwise(states))

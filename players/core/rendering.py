@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from rich.console import Console
 from rich.text import Text
 
-from playout.games import BoardView, Game, State
+from playout.games import BoardView, Position
 from playout.games.core.view import pieces
 from playout.players.core.player import ActionStats, Info
 
@@ -20,10 +20,12 @@ _ACTIONS = 12
 _STYLES = {0: "dim", 1: "bold red", 2: "bold cyan"}
 
 
-def board(game: Game, state: State, last: int | None = None, before: State | None = None) -> Text:
-    """Return a position in colours, with the cells of `last`, the action in `before`, marked."""
-    view = game.view(state)
-    marked = set(game.view(before).clicks.get(last, ())) if last is not None and before else set()
+def board(position: Position) -> Text:
+    """Return a position in colours, with the cells of the last move marked."""
+    view, marked = position.game.view(position.state), set[int]()
+    if position.last_move is not None:
+        before = position.game.view(position.states[-2])
+        marked.update(before.clicks.get(position.last_move, ()))
     text = Text()
     for piece, place in pieces(view):
         style = "bold" if place is None else _STYLES.get(_owner(view, place), "")
@@ -38,20 +40,19 @@ def _owner(view: BoardView, place: int) -> int:
     return -place if place < 0 else view.cells[place]
 
 
-def analysis(game: Game, state: State, info: Info, width: int) -> str:
-    """Return lines about a search: its effort, the expected moves, the most visited actions."""
-    names = []
-    after = state
-    for action in info.pv:
-        names.append(game.action_name(after, action))
-        after = game.next_state(after, action)
+def analysis(position: Position, info: Info, width: int) -> str:
+    """Return lines about a search: its effort, the expected moves, the most visited actions.
+
+    Lines of actions are at most `width` characters long.
+    """
+    names = position.names(info.pv)
     best, more = info.actions[:_ACTIONS], len(info.actions) - _ACTIONS
     return "\n".join(
         [
             f"{info.simulations:,} simulations in {info.seconds:.3f} s, depth {info.depth}, "
             f"win rate {info.win_rate:.1%}{_proof(info.proven, ', proven ')}",
             *(["expects " + " ".join(names)] if names else []),
-            *_columns([_action(game, state, each) for each in best], width),
+            *_columns([_action(position, each) for each in best], width),
             *([f"... and {more} more"] if more > 0 else []),
         ]
     )
@@ -74,12 +75,12 @@ def console() -> Console:
     return _PlayerConsole(highlight=False)
 
 
-def _action(game: Game, state: State, stats: ActionStats) -> str:
+def _action(position: Position, stats: ActionStats) -> str:
     plays = "untried"  # as when another action is proven to win
     if stats.visits:
         plays = f"{stats.win_rate:.1%} ({stats.wins:.1f}/{stats.visits})".replace(".0/", "/")
     amaf = "" if stats.amaf is None else f" AMAF {stats.amaf:.1%}"
-    return f"{game.action_name(state, stats.action)}: {plays}{amaf}{_proof(stats.proven, ' ')}"
+    return f"{position.name(stats.action)}: {plays}{amaf}{_proof(stats.proven, ' ')}"
 
 
 def _proof(proven: int | None, before: str) -> str:

@@ -8,8 +8,8 @@ decides how much of a move's time an engine is told.
 
 The command `playout-engine` makes a player an engine: `gtp_engine`, `uci_engine` or
 `gomocup_engine`, with `line_input` for their commands and `local_match` for the match. `uci_search`
-is a search of the UCI engine, whose limits are in `uci_go` and `uci_budget`, its options in
-`uci_options` and its reports in `uci_info`; `gtp_go` has what Go needs in GTP.
+is a search of the UCI engine, whose limits are in `uci_go`, its options in `uci_options` and its
+reports in `uci_info`; `gtp_go` has what Go needs in GTP.
 
 Both directions share `vertices`, the names of cells; of GTP `gtp_text`, `gtp_games`, `gtp_clock`
 and `gtp_analysis`; of UCI `uci_games`; and `original_json`, which `bridges/original` uses, too.

@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 
-from playout.games import Game, State
+from playout.games import Game, Position, State
 from playout.games.core import spec
-from playout.players.core.player import Limit, MatchClock, PlayResult, TimeLeft
+from playout.players.core.player import Info, Limit, MatchClock, PlayResult, Reporter, TimeLeft
 from playout.players.engines.config import EngineConfig
 from playout.players.engines.move_time import MoveTime
 from playout.players.engines.process import PING_S, EngineError, EngineProcess
@@ -19,19 +18,6 @@ from playout.players.engines.process import PING_S, EngineError, EngineProcess
 MARGIN_S = 10.0
 #: Longest time for a move without any limit.
 UNLIMITED_S = 600.0
-
-
-@dataclass(frozen=True)
-class Position:
-    """The position in which an engine has to move, with its match from the first position on."""
-
-    states: Sequence[State]
-    moves: tuple[int, ...]
-
-    @property
-    def seat(self) -> int:
-        """The seat of the player to move: 1 moves first, 2 second."""
-        return self.states[-1][0]
 
 
 class EngineClient(ABC):
@@ -52,6 +38,8 @@ class EngineClient(ABC):
         self.game = game
         self.cancelled = cancelled
         self.time = MoveTime(config.margin_s)
+        #: Receives the analyses of the engine while it searches.
+        self.reporter = Reporter(None)
         #: The name and version that the engine reports.
         self.title = config.name
         deadline = self.start_deadline()
@@ -84,6 +72,10 @@ class EngineClient(ABC):
     def choose(self, position: Position, limit: Limit) -> PlayResult:
         """Let the engine choose a legal action. Also raises Resigned."""
 
+    def report(self, info: Info) -> None:
+        """Report an analysis of the search that is running."""
+        self.reporter(lambda: info)
+
     @property
     def ponders(self) -> bool:
         """Whether the engine is to think on the opponent's time."""
@@ -100,7 +92,7 @@ class EngineClient(ABC):
         """Stop a cancelled search after the end of its match, so that it takes no core."""
         self.settle(deadline)
 
-    def ended(self, states: Sequence[State], winner: int) -> None:
+    def ended(self, position: Position, winner: int) -> None:
         """Tell the engine the end of its match: `winner` is 1, 2, -1 (a tie), 0 (no result)."""
 
     def describe(self) -> Iterable[str]:
@@ -121,7 +113,7 @@ class EngineClient(ABC):
 
     def require_legal(self, action: int | None, position: Position, answer: str) -> int:
         """Return the action if it is legal. Raises EngineError for others, and for None."""
-        if action is None or action not in self.game.legal_actions(position.states[-1]):
+        if action is None or action not in position.legal_actions:
             raise self.illegal(position, answer)
         return action
 
@@ -131,7 +123,7 @@ class EngineClient(ABC):
 
     def illegal(self, position: Position, answer: str) -> EngineError:
         """Return the error of an engine whose answer is not legal, with the legal moves."""
-        legal = self.game.legal_text(position.states[-1], numbers=self.answers_numbers)
+        legal = self.game.legal_text(position.state, numbers=self.answers_numbers)
         return self.process.fault(f"has answered {shown(answer)}: not legal; {legal}")
 
 

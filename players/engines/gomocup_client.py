@@ -7,12 +7,11 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 
-from playout.games import Game, State
+from playout.games import Game, Position, State
 from playout.games.core import spec
 from playout.players.core.player import Info, Limit, PlayResult
 from playout.players.engines.client import (
     EngineClient,
-    Position,
     clock_of,
     is_short,
     legal_line,
@@ -77,7 +76,7 @@ class GomocupClient(EngineClient):
         if not in_step:
             self._begin(self.ping_deadline())
         given = self.time.left(limit)
-        self._tell_time(given, position.seat)
+        self._tell_time(given, position.to_move)
         self._is_thinking = True
         if not position.moves:
             self._send("BEGIN")
@@ -86,7 +85,7 @@ class GomocupClient(EngineClient):
         else:
             self._send_board(position)
         messages: list[str] = []
-        said = self._move(move_deadline(limit, position.seat), messages)
+        said = self._move(move_deadline(limit, position.to_move), messages)
         self.time.answered(given.seconds)
         action = self.require_legal(self._action(position, said), position, said)
         self._told = (*position.moves, action)
@@ -98,7 +97,7 @@ class GomocupClient(EngineClient):
             cell = cell_at(said, self._size, self._size)
         except VertexError:
             return None
-        return action_at(self.game.view(position.states[-1]), cell)
+        return action_at(self.game.view(position.state), cell)
 
     def _asked_about(self, deadline: float) -> str:
         """Return what the engine says of itself, after the commands before."""
@@ -133,7 +132,7 @@ class GomocupClient(EngineClient):
         """Send the whole position: each stone with 1 for the engine, 2 for the opponent."""
         self._send("BOARD")
         for ply in range(len(position.moves)):
-            is_own = position.states[ply][0] == position.seat
+            is_own = position.states[ply][0] == position.to_move
             self._send(f"{self._place(position, ply)},{1 if is_own else 2}")
         self._send("DONE")
 
@@ -203,7 +202,7 @@ class GomocupClient(EngineClient):
             simulations=max(0, counts.get("Node", 0)),
             depth=max(0, counts.get("Depth", 0)),
             win_rate=win_rate(counts["Eval"]),
-            pv=tuple(legal_line(self.game, position.states[-1], names, self._named_action)),
+            pv=tuple(legal_line(self.game, position.state, names, self._named_action)),
         )
 
     def _named_action(self, state: State, name: str) -> int | None:

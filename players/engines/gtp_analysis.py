@@ -9,12 +9,12 @@ KataGo, in ten-thousandths in Leela Zero and here. Sabaki and Lizzie read them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from playout.games import Game, IllegalAction, State
+from playout.games import Game, IllegalAction, Position, State
 from playout.players.core.player import ActionStats, Info
-from playout.players.engines.client import Position, legal_line
+from playout.players.engines.client import legal_line
 from playout.players.engines.gtp_games import GtpBoard
 from playout.players.engines.gtp_text import COLOURS, GtpError, seat_of, whole_number
 
@@ -33,13 +33,11 @@ _PAIR = re.compile(r"(move|visits|winrate)\s+(\S+)")
 _VARIATION = re.compile(r"\bpv((?:\s+(?:pass|[A-Za-z]\d+))+)", re.IGNORECASE)
 
 
-def analysis(
-    game: Game, board: GtpBoard, position: Position, reports: Sequence[str]
-) -> Info | None:
-    """Return the analysis of the last report; None if nothing in it can be read."""
-    state = position.states[-1]
+def analysis(game: Game, board: GtpBoard, position: Position, report: str) -> Info | None:
+    """Return the analysis of a report; None if nothing in it can be read."""
+    state = position.state
     found: list[tuple[ActionStats, tuple[int, ...]]] = []
-    for text in filter(None, _MOVE.split(reports[-1])):
+    for text in filter(None, _MOVE.split(report)):
         values = dict(_PAIR.findall(text))
         action = board.action(state, values.get("move", ""))
         try:

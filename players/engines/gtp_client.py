@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from playout.games import Game
-from playout.players.core.player import Limit, PlayResult, Resigned
+from playout.games import Game, Position
+from playout.players.core.player import Info, Limit, PlayResult, Resigned
 from playout.players.engines import gtp_clock
-from playout.players.engines.client import EngineClient, Position, clock_of, is_short, move_deadline
+from playout.players.engines.client import EngineClient, clock_of, is_short, move_deadline
 from playout.players.engines.config import EngineConfig
 from playout.players.engines.gtp_analysis import analysis
 from playout.players.engines.gtp_games import PASS, board_of
@@ -75,29 +75,33 @@ class GtpClient(EngineClient):
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
         self._tell_moves(position)
-        self._tell_time(self.time.left(limit), position.seat)
-        colour = _letter(position.seat)
+        self._tell_time(self.time.left(limit), position.to_move)
+        colour = _letter(position.to_move)
         report = next((each for each in ("kata-genmove_analyze", "lz-genmove_analyze")
                        if each in self._commands), None)  # fmt: skip
         command = f"{report} {colour} {_REPORT_CS}" if report else f"genmove {colour}"
-        answer = self._ask(command, move_deadline(limit, position.seat))
-        reports, said = self._split(answer) if report else ([], answer)
+        infos: list[Info] = []
+
+        def handle(line: str) -> None:
+            if info := analysis(self.game, self._board, position, line):
+                infos[:] = [info]
+                self.report(info)
+
+        deadline = move_deadline(limit, position.to_move)
+        said = self._ask(command, deadline, handle)
+        if report:
+            lines = said.splitlines()
+            played = next((line for line in reversed(lines) if line.startswith("play ")), "")
+            said = played.removeprefix("play ")
         action = self._action(said, position)
         self._told = (*position.moves, action)
-        info = analysis(self.game, self._board, position, reports) if reports else None
-        return PlayResult(action, info)
-
-    def _split(self, answer: str) -> tuple[list[str], str]:
-        """Return the reports and the move in the answer to an analysis."""
-        lines = answer.splitlines()
-        played = next((line for line in reversed(lines) if line.startswith("play ")), "")
-        return [line for line in lines if line.startswith("info ")], played.removeprefix("play ")
+        return PlayResult(action, infos[-1] if infos else None)
 
     def _action(self, said: str, position: Position) -> int:
         """Return the action that an answer names. Raises Resigned, EngineError."""
         if said.strip().lower() == "resign":
             raise Resigned
-        action = self._board.action(position.states[-1], said.strip())
+        action = self._board.action(position.state, said.strip())
         return self.require_legal(action, position, said)
 
     # The position.
@@ -164,18 +168,25 @@ class GtpClient(EngineClient):
             shown = str(value).lower() if isinstance(value, bool) else value
             self._ask(f"{command} {shown}".rstrip(), deadline)
 
-    def _ask(self, command: str, deadline: float) -> str:
-        """Send a command, and return the answer. Raises GtpRefusal, EngineError, Cancelled."""
+    def _ask(
+        self, command: str, deadline: float, handle: Callable[[str], None] | None = None
+    ) -> str:
+        """Send a command, and return the answer. Raises GtpRefusal, EngineError, Cancelled.
+
+        `handle` gets the lines of an analysis, which begin with `info`, when they arrive.
+        """
         self._number += 1
         self.process.send(f"{self._number} {command}")
         self._unanswered = self._number
-        is_error, text = self._answer(self._number, deadline)
+        is_error, text = self._answer(self._number, deadline, handle)
         self._unanswered = None
         if is_error:
             raise GtpRefusal(str(self.process.fault(f"has answered '? {text[:100]}'")))
         return text
 
-    def _answer(self, number: int, deadline: float) -> tuple[bool, str]:
+    def _answer(
+        self, number: int, deadline: float, handle: Callable[[str], None] | None = None
+    ) -> tuple[bool, str]:
         """Return the answer to a command: whether it is an error, and its text.
 
         Earlier lines, and answers to earlier commands, are dropped.
@@ -187,6 +198,8 @@ class GtpClient(EngineClient):
             lines = [found[3]]
             while line := self.process.line(deadline).strip():
                 lines.append(line)
+                if handle and line.startswith("info "):
+                    handle(line)
             if found[2] in ("", str(number)):
                 return found[1] == "?", "\n".join(lines).strip()
 

@@ -376,7 +376,10 @@ class GtpServer:
         player = self._match.player
         player.ready()
         with self._lines.watched(player.cancel, stops):
-            return self._match.choose(limit)
+            result = self._match.choose(limit)
+        if player.cancelled.is_set():
+            raise Cancelled
+        return result
 
     def _turned(self, seat: int, prefix: str = "") -> State:
         """Return the position with that seat to move. Raises GtpError if it cannot be."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import time
 
+from playout.games import Position
 from playout.players.core.player import Limit, PlayResult
-from playout.players.engines.client import EngineClient, Position, move_deadline
+from playout.players.engines.client import EngineClient, move_deadline
 
 
 class LinesClient(EngineClient):
@@ -34,7 +35,7 @@ class LinesClient(EngineClient):
         given = self.time.left(limit)
         self.process.send(self._line(position, given))
         self._is_thinking = True
-        deadline = move_deadline(limit, position.seat)
+        deadline = move_deadline(limit, position.to_move)
         if not self._has_answered:  # it may still be starting, which nothing tells
             deadline = max(deadline, time.monotonic() + self.config.start_s)
         said = self._answer(deadline)
@@ -43,11 +44,11 @@ class LinesClient(EngineClient):
         return PlayResult(self.require_legal(action, position, said))
 
     def _line(self, position: Position, limit: Limit) -> str:
-        state = position.states[-1]
+        state = position.state
         legal = self.game.legal_actions(state)
         told = {
             "game": str(self.game),
-            "player": position.seat,
+            "player": position.to_move,
             "state": list(state),
             "moves": list(position.moves),
             "legal_actions": list(legal),

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from playout.games import Game, State
+from playout.games import Game, Position, State
 from playout.games.core import spec
 from playout.players import PlayResult, find, load
-from playout.players.core.player import Limit, Player
+from playout.players.core.player import Limit, Player, Report
 
 
 def checked_player(text: str) -> spec.Spec:
@@ -31,82 +29,82 @@ class LocalMatch:
         self.game = game
         self._wanted = wanted
         self.player: Player = load(wanted, game)
-        self.states: list[State] = [game.initial_state()]
-        #: The moves since the first position; None from another position on.
-        self._moves: list[int] | None = []
+        self.positions = [Position(game)]
+
+    @property
+    def position(self) -> Position:
+        """The current position."""
+        return self.positions[-1]
 
     @property
     def state(self) -> State:
-        """The present position as a tuple."""
-        return self.states[-1]
+        """The current position as a tuple."""
+        return self.position.state
 
     @property
     def mover(self) -> int:
         """The player to move, 1 or 2."""
-        return self.game.current_player(self.state)
+        return self.position.to_move
 
     @property
     def winner(self) -> int:
         """1 or 2 for the winner, -1 for a tie, 0 while the game goes on."""
-        return self.game.winner(self.state)
+        return self.position.winner
 
     @property
     def plies(self) -> int:
         """The number of moves that can be taken back."""
-        return len(self.states) - 1
+        return len(self.positions) - 1
 
     def clear(self, state: State | None = None) -> None:
         """Start again, at the first position of the game or at `state`."""
-        self.states = [self.game.initial_state() if state is None else state]
-        self._moves = [] if state is None else None
+        self.positions = [Position(self.game, start=state)]
 
     def play(self, action: int) -> None:
         """Play an action. Raises IllegalAction."""
-        self.states.append(self.game.next_state(self.state, action))
-        if self._moves is not None:
-            self._moves.append(action)
+        self.positions.append(self.position.play(action))
 
     def was_skipped(self, seat: int) -> bool:
         """Return whether the last ply was a pass of that seat that nobody named."""
         return False
 
     def turn(self, state: State) -> None:
-        """Continue from `state`, which replaces the present position, as one with another mover.
+        """Continue from `state`, which replaces the current position, as one with another mover.
 
-        The moves that led to it are no longer known.
+        The player is not told the moves that led to it.
         """
         if state != self.state:
-            self.states[-1] = state
-            self._moves = None
+            self.positions[-1] = Position(self.game, start=state)
 
     def replayed(self, game: Game) -> LocalMatch:
         """Return a match of another game with the same actions, with these moves and this player.
 
-        If the moves are not known, it has the positions of this match. Raises SpecError if the
-        player cannot play it.
+        Where `turn` has replaced a position, it has the same state. Raises SpecError if the player
+        cannot play it.
         """
         match = type(self)(game, self._wanted)
-        if self._moves is None:
-            match.states, match._moves = [*self.states], None
-        for action in self._moves or ():
-            LocalMatch.play(match, action)  # skipped passes are among the moves
+        match.positions.clear()
+        for each in self.positions:
+            if each.moves and match.positions:
+                match.positions.append(match.position.play(each.moves[-1]))
+            else:
+                begins = each.state == each.game.initial_state()
+                match.positions.append(Position(game, start=None if begins else each.state))
         return match
 
     def take_back(self) -> None:
         """Take back the last move. Raises IndexError if there is none."""
         if not self.plies:
             raise IndexError("there is no move to take back")
-        self.states.pop()
-        if self._moves is not None:
-            self._moves.pop()
+        self.positions.pop()
 
-    def choose(self, limit: Limit) -> PlayResult:
+    def choose(self, limit: Limit, report: Report | None = None) -> PlayResult:
         """Return the player's choice, which is not played.
 
-        Raises Cancelled if the player was cancelled since its `ready`, Resigned and PlayerError.
+        Raises Cancelled if the player was cancelled since its `ready` and has no result, Resigned
+        and PlayerError.
         """
-        moves = None if self._moves is None else tuple(self._moves)
-        return self.player.choose(tuple(self.states), replace(limit, moves=moves))
+        return self.player.choose(self.position, limit, report)
 
     def close(self) -> None:
         """Release the threads and the memory of the player."""
@@ -146,7 +144,7 @@ class SkippingMatch(LocalMatch):
         super().take_back()
 
     def was_skipped(self, seat: int) -> bool:
-        return self.plies - 1 in self._skipped and self.states[-2][0] == seat
+        return self.plies - 1 in self._skipped and self.positions[-2].to_move == seat
 
     def _skip(self) -> None:
         while not self.winner and (action := self._only_pass()) is not None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from playout.games import Game, State
-from playout.players.core.player import Info, Limit, PlayResult, actions_between
-from playout.players.engines.client import EngineClient, Position, move_deadline, shown
+from playout.games import Game, Position
+from playout.players.core.player import Info, Limit, PlayResult
+from playout.players.engines.client import EngineClient, move_deadline, shown
 from playout.players.engines.config import EngineConfig
 from playout.players.engines.original_json import (
     ClientFault,
@@ -77,25 +77,25 @@ class OriginalEngineClient(EngineClient):
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
         seconds = move_seconds(limit, position, self.game.max_plies)
-        if not self._is_usable or not self._fits(position.seat, seconds):
+        if not self._is_usable or not self._fits(position.to_move, seconds):
             self._seconds = seconds
             self._launch_again(self.start_deadline())
         if not self._seat:
-            self._seat = position.seat
-            self._send("player", message=position.seat)
-        fields = position_fields(self._rules, position.states, position.moves)
+            self._seat = position.to_move
+            self._send("player", message=position.to_move)
+        fields = position_fields(self._rules, position)
         self._is_usable, self._is_thinking = False, True  # until it answers
         self._send("update", **fields)
-        line = self.process.line(move_deadline(limit, position.seat))
+        line = self.process.line(move_deadline(limit, position.to_move))
         self._is_thinking = False
         try:
-            action, analysis = answer_of(self._rules, position.states[-1], line)
+            action, analysis = answer_of(self._rules, position.state, line)
         except ClientFault as error:
             raise self._refused(error, position, line) from error
         self._is_usable = True
         return PlayResult(action, _info(analysis))
 
-    def ended(self, states: Sequence[State], winner: int) -> None:
+    def ended(self, position: Position, winner: int) -> None:
         if not self._seat or self._is_over:
             return
         self._is_usable, self._is_over = False, True
@@ -103,8 +103,8 @@ class OriginalEngineClient(EngineClient):
             if winner == 0:
                 self.process.send(self.farewell)
             else:
-                fields = position_fields(self._rules, states, actions_between(self.game, states))
-                self._send("update", **fields, **result_fields(self._rules, states[-1], winner))
+                fields = position_fields(self._rules, position)
+                self._send("update", **fields, **result_fields(self._rules, position.state, winner))
 
     def close(self) -> None:
         """End the process: a thinking one reads no message, and one with the result exits."""
@@ -152,7 +152,7 @@ def move_seconds(limit: Limit, position: Position, max_plies: int) -> float:
     clock = limit.clock
     seconds = limit.seconds
     if clock and clock.start.main_s:
-        left = clock.left[position.seat - 1]
+        left = clock.left[position.to_move - 1]
         moves = min(_MOST_MOVES, 1 + (max_plies - len(position.moves)) // 2)
         share = clock.increment_s + left.main_s / moves - clock.overhead_s
         seconds = max(share, clock.start.period_s - clock.overhead_s)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeGuard
 
 from playout import games
-from playout.games import TIE, Game, IllegalAction, State
+from playout.games import TIE, Game, IllegalAction, Position, State
 from playout.games.core import plugins
 from playout.games.core import spec as specs
 from playout.games.core.plugins import ORIGINAL_BOARDS
@@ -325,15 +325,12 @@ def message(kind: str, **fields: object) -> str:
     return json.dumps({"type": kind, **fields}, ensure_ascii=False)
 
 
-def position_fields(rules: OriginalRules, states: Sequence[State], moves: Sequence[int]) -> Json:
-    """Return the fields of an update, with the last move other than a pass.
-
-    `moves` are the actions between the states of the match, which begin with its first one.
-    """
-    state = states[-1]
+def position_fields(rules: OriginalRules, position: Position) -> Json:
+    """Return the fields of an update, with the last move other than a pass."""
+    state = position.state
     played = [
         (before[0], action)
-        for before, move in zip(states, moves, strict=False)
+        for before, move in zip(position.states, position.moves, strict=False)
         if (action := rules.action_json(before, move)) is not None
     ]
     mover, action = played[-1] if played else (3 - state[0], None)

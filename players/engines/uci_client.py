@@ -8,11 +8,10 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from playout.games import Game
+from playout.games import Game, Position
 from playout.players.core.player import Cancelled, Info, Limit, PlayResult
 from playout.players.engines.client import (
     EngineClient,
-    Position,
     is_short,
     move_deadline,
     win_rate,
@@ -136,11 +135,11 @@ class UciClient(EngineClient):
         if is_expected:
             self.process.send("ponderhit")
         else:
-            command = go(given, position.seat, self.config)
+            command = go(given, position.to_move, self.config)
             self._search(position, f"{command}{self._restriction(position)}")
         self._pondered = None
-        line, info = self._answer(move_deadline(limit, position.seat))
-        self.time.answered(_movetime(given, position.seat, self.config))
+        line, info = self._answer(position, move_deadline(limit, position.to_move))
+        self.time.answered(_movetime(given, position.to_move, self.config))
         return self._result(position, given, line, info)
 
     def ponder(self) -> None:
@@ -148,7 +147,7 @@ class UciClient(EngineClient):
         if self._expected is None:
             return
         position, limit = self._expected
-        words = go(limit, position.seat, self.config).removeprefix("go")
+        words = go(limit, position.to_move, self.config).removeprefix("go")
         self._pondered = position.moves
         self._search(position, f"go ponder{words}")
         while not self.process.line(math.inf).startswith("bestmove"):
@@ -174,20 +173,22 @@ class UciClient(EngineClient):
         first = position.states[-1 - len(begun)]
         return " ".join([" searchmoves", *self._moves.moves(first, begun)])
 
-    def _answer(self, deadline: float) -> tuple[str, str]:
-        """Wait for the move; return its line, and the last line about it."""
-        info = ""
+    def _answer(self, position: Position, deadline: float) -> tuple[str, Info | None]:
+        """Wait for the move; return its line, and the last analysis of it."""
+        info: Info | None = None
         try:
             while not (line := self.process.line(deadline).strip()).startswith("bestmove"):
                 if line.startswith("info ") and _SCORE.search(line) and " pv " in line:
-                    info = line
+                    before, info = info, self._info(position, line)
+                    if self.reporter.is_due or before is None or info.depth > before.depth:
+                        self.report(info)
         except Cancelled:
             self.process.send("stop")
             raise
         self._is_searching = False
         return line, info
 
-    def _result(self, position: Position, limit: Limit, line: str, info: str) -> PlayResult:
+    def _result(self, position: Position, limit: Limit, line: str, info: Info | None) -> PlayResult:
         """Return the move of an answer; `limit` is that of the search."""
         words = line.split()
         named = words[1] if len(words) > 1 else ""
@@ -199,27 +200,26 @@ class UciClient(EngineClient):
             (*position.moves, *actions[:done]): actions[done] for done in range(1, len(actions))
         }
         self._expect(position, limit, actions, words[3] if len(words) > 3 else "")
-        return PlayResult(action, self._info(position, info) if info else None)
+        return PlayResult(action, info)
 
     def _expect(
         self, position: Position, limit: Limit, actions: tuple[int, ...], reply: str
     ) -> None:
         """Note the position that the engine expects after its move, to ponder on it."""
         after = self._after(position, actions)
-        answer = self._moves.actions(after.states[-1], reply)
+        answer = self._moves.actions(after.state, reply)
         last = self._after(after, answer)
-        is_ours = not self.game.winner(last.states[-1]) and last.seat == position.seat
+        is_ours = not last.winner and last.to_move == position.to_move
         self._expected = (last, limit) if answer and is_ours else None
 
     def _after(self, position: Position, actions: tuple[int, ...]) -> Position:
         """Return the position after legal actions."""
-        states = [*position.states]
         for action in actions:
-            states.append(self.game.next_state(states[-1], action))
-        return Position(states, (*position.moves, *actions))
+            position = position.play(action)
+        return position
 
     def _info(self, position: Position, line: str) -> Info:
-        """Return the analysis in the last line about the best move."""
+        """Return the analysis in a line about the best move."""
         counts = {key: int(value) for key, value in _COUNTS.findall(line)}
         found = _SCORE.search(line)
         score = int(found[2]) if found else 0

@@ -37,14 +37,6 @@ class MoveLine:
         return 0.5 + self.info.proven if self.info.proven else self.info.win_rate
 
 
-@dataclass(frozen=True)
-class SearchTotals:
-    """The nodes and seconds of a search so far."""
-
-    nodes: int
-    seconds: float
-
-
 def lines_of(result: PlayResult, most: int) -> list[MoveLine]:
     """Return the best lines of a search, the chosen move first.
 
@@ -95,8 +87,11 @@ class InfoWriter:
         self._game, self._uci, self._state = game, uci, state
         self._shows_wdl = shows_wdl
 
-    def line(self, number: int, info: Info, totals: SearchTotals) -> str:
-        """Return the line about the move with that number, 1 for the best."""
+    def line(self, number: int, info: Info, nodes: int, seconds: float) -> str:
+        """Return the line about the move with that number, 1 for the best.
+
+        `nodes` and `seconds` are those of the whole search so far.
+        """
         names = self._uci.line_names(self._state, info.pv)
         words = ["info"]
         if info.depth:
@@ -104,10 +99,10 @@ class InfoWriter:
         words += ["multipv", str(number), "score", self.score(info)]
         if self._shows_wdl and (chances := self._wdl(info)):
             words += ["wdl", chances]
-        words += ["nodes", str(totals.nodes)]
-        if totals.seconds > 0:
-            words += ["nps", str(round(totals.nodes / totals.seconds))]
-        words += ["time", str(round(1000 * totals.seconds))]
+        words += ["nodes", str(nodes)]
+        if seconds > 0:
+            words += ["nps", str(round(nodes / seconds))]
+        words += ["time", str(round(1000 * seconds))]
         return " ".join([*words, *(["pv", *names] if names else [])])
 
     def score(self, info: Info) -> str:

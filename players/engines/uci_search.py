@@ -1,8 +1,7 @@
-"""A search of our UCI engine: the player thinks in turns, and each turn is reported.
+"""A search of our UCI engine: the player searches once, and its reports become `info` lines.
 
-A player has no way to report while it thinks, and a turn that is cancelled has no result. So a
-search begins with a short turn, and later turns are longer; `stop` cancels a turn, and the move is
-that of the turn before.
+`stop` cancels the player, which returns its best move so far. `ponderhit` cancels it, too, and it
+continues with what is left of its limits: searches keep their tree or their table.
 
 If only some moves are to be searched, the player searches the positions after them, in rounds after
 which the worse half is left out (sequential halving: Karnin, Koren and Somekh, "Almost Optimal
@@ -19,40 +18,94 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from playout.players.core.budget import LEAST_S
 from playout.players.core.player import (
     Cancelled,
     Info,
     Limit,
     PlayerError,
     PlayResult,
+    Report,
     Resigned,
 )
 from playout.players.engines.local_match import LocalMatch
-from playout.players.engines.uci_budget import SearchBudget
 from playout.players.engines.uci_games import UciGame
 from playout.players.engines.uci_go import GoCommand
-from playout.players.engines.uci_info import (
-    InfoWriter,
-    MoveLine,
-    SearchTotals,
-    line_after,
-    lines_of,
-)
+from playout.players.engines.uci_info import InfoWriter, MoveLine, line_after, lines_of
 from playout.players.engines.uci_options import UciSettings
 
 NO_MOVE = "bestmove (none)"
-#: Without a limit: seconds of the first turn, and of later turns of a search that keeps its tree.
-_FIRST_S, _KEPT_S = 0.02, 0.5
-#: Without a limit, a turn or a round takes this many times as long as the one before.
-_GROWTH = 2
-#: Seconds of a turn that begins when the search is to stop.
+#: Without a limit: seconds for each move in the first round, and the growth of later rounds.
+_FIRST_S, _GROWTH = 0.02, 2
+#: Seconds for a further action of a move when the search is to stop.
 _LAST_S = 0.01
-#: Seconds that a first turn may take after `stop`.
-_PATIENCE_S = 1.0
-#: A search that keeps its tree has at least this many visits per simulation of a turn.
-_KEPT = 1.2
-#: A turn that takes less than this share of its time has nothing more to find.
-_EARLY = 0.5
+#: The time is used up if less than this share is left.
+_SPARE = 0.02
+
+
+class SearchBudget:
+    """The limits of one search, and what it has used of them."""
+
+    def __init__(
+        self, limit: Limit, *, waits: bool, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`waits`: the time is not limited until it is false, but counts from now on."""
+        self._limit, self._clock = limit, clock
+        self._began_s = clock()
+        self.waits = waits
+        #: Whether a move is known: without one, there is always time to find it.
+        self.has_move = False
+        #: The nodes of the searches that have ended.
+        self.nodes = 0
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the search began."""
+        return self._clock() - self._began_s
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether time or nodes end the search."""
+        return self._limit.simulations is not None or (
+            self._limit.seconds is not None and not self.waits
+        )
+
+    @property
+    def per_action(self) -> Limit:
+        """The limit for a further action of the move that was found."""
+        return Limit(self._limit.seconds, self._limit.simulations)
+
+    def left(self) -> Limit | None:
+        """Return the time and the nodes that are left; None if either is used up.
+
+        Without any limit, it is an infinite time.
+        """
+        seconds, nodes = self._limit.seconds, self._limit.simulations
+        if nodes is not None:
+            nodes = max(nodes - self.nodes, 0 if self.has_move else 1)
+        if nodes == 0:
+            return None
+        if self.waits or seconds is None:
+            return Limit(math.inf if nodes is None else None, nodes)
+        left_s = seconds - self.elapsed_s
+        if self.has_move and left_s < _SPARE * seconds:
+            return None
+        return Limit(max(left_s, LEAST_S), nodes, self._limit.time_carries_over)
+
+    def share(self, moves: int, wanted: int, seconds: float) -> Limit | None:
+        """Return the limit for each of several moves in a round, None if nothing is left.
+
+        Rounds halve the moves until `wanted` are left, and take equally long. Without a limit of
+        time and nodes, it is `seconds`. A single move gets all that is left.
+        """
+        left = self.left()
+        if left is None or moves == 1:
+            return left
+        if not self.is_limited:
+            return Limit(seconds)
+        shares = moves * (1 + math.ceil(math.log2(moves / wanted)))
+        nodes = None if left.simulations is None else max(1, left.simulations // shares)
+        return Limit(None if left.seconds is None else left.seconds / shares, nodes)
 
 
 class UciSearch:
@@ -76,10 +129,9 @@ class UciSearch:
         self._lines: list[MoveLine] = []
         #: Guards the next three, `waits` of the budget, and the player's `ready` and `cancel`.
         self._changed = threading.Condition()
-        self._stopped = False
-        self._abandoned = False
-        #: Whether even the first turn was cancelled.
-        self._hurries = False
+        self._stopped = self._abandoned = False
+        #: Whether `ponderhit` came since the player began its search.
+        self._was_hit = False
         self._thread = threading.Thread(target=self._run, name="search", daemon=True)
 
     def start(self) -> None:
@@ -91,24 +143,19 @@ class UciSearch:
         with self._changed:
             self._stopped = True
             self._interrupt()
-        self._thread.join(_PATIENCE_S)
-        if not self.has_ended:  # in the first turn, by a player that keeps no limits
-            with self._changed:
-                self._hurries = True
-                self._match.player.cancel()
 
     def ponderhit(self) -> None:
         """Let the limits hold: the expected move was played."""
         with self._changed:
             self._budget.waits = self._go.is_endless
+            self._was_hit = True
             self._interrupt()
 
     def abandon(self) -> None:
         """End the search without a move."""
         with self._changed:
             self._stopped = self._abandoned = True
-            self._match.player.cancel()
-            self._changed.notify_all()
+            self._interrupt()
 
     @property
     def has_ended(self) -> bool:
@@ -120,8 +167,7 @@ class UciSearch:
         self._thread.join(seconds)
 
     def _interrupt(self) -> None:
-        if self._lines:  # otherwise the first turn, which is short, has to give a move
-            self._match.player.cancel()
+        self._match.player.cancel()
         self._changed.notify_all()
 
     def _run(self) -> None:
@@ -155,7 +201,7 @@ class UciSearch:
             return f"the player failed: {error!r}"
         return ""
 
-    # Turns of the player.
+    # The player.
 
     def _search(self) -> None:
         """Search until a limit is reached, the result is certain, or the player is stopped."""
@@ -163,60 +209,54 @@ class UciSearch:
             state, names = self._match.state, dict.fromkeys(self._go.search_moves)
             self._halve([self._uci.actions(state, name) for name in names])
             return
-        seconds, turn, keeps = _FIRST_S, 1, False
-        while limit := self._budget.turn(seconds):
-            began = time.monotonic()
+        while limit := self._budget.left():
             try:
-                result = self._choose(limit)
+                result = self._choose(limit, self._show)
             except Cancelled:
-                if not self._stopped:
+                if self._was_hit and not self._stopped:
                     continue  # the limits hold from now on
-                self._take(self._choose(Limit(_LAST_S), is_last=True), keeps=keeps)
+                raise
+            self._count(result.info)
+            self._report(lines_of(result, self._settings.lines_shown), self._budget.nodes)
+            if not self._was_hit:
                 return
-            took_s = time.monotonic() - began
-            keeps = keeps or (turn > 1 and _keeps(result.info))
-            self._take(result, keeps=keeps)
-            if self._is_complete(limit, took_s, turn, keeps=keeps):
-                return
-            seconds, turn = _KEPT_S if keeps else _GROWTH * seconds, turn + 1
 
-    def _choose(self, limit: Limit, *, is_last: bool = False) -> PlayResult:
-        """Let the player choose. Raises Cancelled, after `stop` unless it is the last turn."""
+    def _choose(
+        self, limit: Limit, report: Report | None = None, *, is_last: bool = False
+    ) -> PlayResult:
+        """Let the player choose. After `stop` it returns at once, but searches if it `is_last`.
+
+        Raises Cancelled.
+        """
         with self._changed:
-            is_over = self._stopped and self._lines and not is_last
-            if self._abandoned or self._hurries or is_over:
+            if self._abandoned:
                 raise Cancelled
-            self._match.player.ready()
-        return self._match.choose(limit)
+            self._was_hit = False
+            if is_last or not self._stopped:
+                self._match.player.ready()
+        return self._match.choose(limit, report)
 
-    def _take(self, result: PlayResult, *, keeps: bool) -> None:
-        """Take and report the result of a turn, unless an earlier one was deeper."""
-        lines = lines_of(result, self._settings.lines_shown)
-        seen, known = lines[0].info, self._lines[0].info if self._lines else None
-        if seen is None or known is None:
-            is_better = not self._lines
-        else:
-            is_better = keeps or seen.proven is not None or seen.depth >= known.depth
-        self._budget.nodes += seen.simulations if seen else 0
-        if is_better:
-            self._report(lines)
+    def _count(self, info: Info | None) -> None:
+        self._budget.nodes += info.simulations if info else 0
 
-    def _report(self, lines: list[MoveLine]) -> None:
+    def _show(self, info: Info) -> None:
+        """Report the search that is running, and end it at the depth that was asked for."""
+        best = info.pv[:1] or tuple(each.action for each in info.actions[:1])
+        if best:
+            lines = lines_of(PlayResult(best[0], info), self._settings.lines_shown)
+            self._show_lines(lines, info.simulations)
+
+    def _show_lines(self, lines: list[MoveLine], nodes: int) -> None:
+        self._report(lines, self._budget.nodes + nodes)
+        if self._go.depth and self._are_certain(lines[:1]):
+            self._match.player.cancel()
+
+    def _report(self, lines: list[MoveLine], nodes: int) -> None:
         """Take these lines as the best, and write them."""
         self._lines, self._budget.has_move = lines, True
-        totals = SearchTotals(self._budget.nodes, self._budget.elapsed_s)
         for number, each in enumerate(lines[: self._settings.lines_shown], 1):
             if each.info:
-                self._write(self._info.line(number, each.info, totals))
-
-    def _is_complete(self, limit: Limit, took_s: float, turn: int, *, keeps: bool) -> bool:
-        """Return whether further turns would not change the result."""
-        if self._are_certain(self._lines[:1]):
-            return True
-        if limit.seconds is None:
-            return turn > 1
-        is_early = took_s < _EARLY * limit.seconds
-        return is_early and (not self._budget.waits or (turn > 1 and not keeps))
+                self._write(self._info.line(number, each.info, nodes, self._budget.elapsed_s))
 
     def _are_certain(self, lines: Sequence[MoveLine]) -> bool:
         """Return whether each line is proven, or has the depth that was asked for."""
@@ -236,12 +276,15 @@ class UciSearch:
             try:
                 self._search_after(moves, limit, found)
             except Cancelled:
-                if self._stopped:
+                if self._was_hit and not self._stopped:
+                    self._was_hit = False  # the limits hold from now on
+                    continue
+                if self._lines:
                     return
-                continue  # the limits hold from now on
+                raise
             ranked = sorted((found[each] for each in moves), key=lambda each: -each.value)
-            self._report(ranked[:wanted])
-            is_last = len(moves) == wanted and self._budget.is_limited
+            self._report(ranked[:wanted], self._budget.nodes)
+            is_last = len(moves) == wanted and (wanted == 1 or self._budget.is_limited)
             if is_last or self._are_certain(ranked[:wanted]):
                 return
             moves = [each.actions for each in ranked[: max(wanted, (len(ranked) + 1) // 2)]]
@@ -256,22 +299,30 @@ class UciSearch:
         """Search the position after each move, and note its line. Raises Cancelled."""
         is_first = not self._lines
         for move in moves:
-            line = found[move] = self._line_after(move, limit)
-            self._budget.nodes += line.info.simulations if line.info else 0
+            line = self._line_after(move, limit, shows=len(moves) == 1)
+            self._count(line.info)
+            if self._was_hit or (self._stopped and self._lines):  # the search was cut short
+                raise Cancelled
+            found[move] = line
             if is_first:
                 self._lines = [max(found.values(), key=lambda each: each.value)]
                 self._budget.has_move = True
 
-    def _line_after(self, move: tuple[int, ...], limit: Limit) -> MoveLine:
-        """Search the position after a move."""
+    def _line_after(self, move: tuple[int, ...], limit: Limit, *, shows: bool) -> MoveLine:
+        """Search the position after a move; `shows`: report the search while it runs."""
         match, player = self._match, self._match.mover
         with self._played(move):
+            is_same = match.mover == player
             if match.winner:
                 proven = 0 if match.winner < 0 else 1 if match.winner == player else -1
                 ended = Info(win_rate=(1 + proven) / 2, proven=proven)
                 return line_after(move, ended, same_player=True)
-            info = self._choose(limit).info
-            return line_after(move, info, same_player=match.mover == player)
+
+            def show(info: Info) -> None:
+                self._show_lines([line_after(move, info, same_player=is_same)], info.simulations)
+
+            info = self._choose(limit, show if shows else None).info
+            return line_after(move, info, same_player=is_same)
 
     @contextmanager
     def _played(self, actions: Sequence[int]) -> Iterator[None]:
@@ -301,7 +352,7 @@ class UciSearch:
                 pv = result.info.pv[1:] if result.info else ()
         if len(actions) > len(first.actions):
             info = first.info and replace(first.info, pv=(*actions, *pv))
-            self._report([MoveLine(tuple(actions), info)])
+            self._report([MoveLine(tuple(actions), info)], self._budget.nodes)
 
     def _further_action(self) -> PlayResult:
         is_limited = self._budget.is_limited and not self._stopped
@@ -321,9 +372,3 @@ class UciSearch:
         if not moves:
             return NO_MOVE
         return f"bestmove {moves[0]}" + (f" ponder {moves[1]}" if len(moves) > 1 else "")
-
-
-def _keeps(info: Info | None) -> bool:
-    """Return whether a search continues with the tree of the turn before."""
-    visits = sum(each.visits for each in info.actions) if info else 0
-    return info is not None and visits >= _KEPT * info.simulations > 0

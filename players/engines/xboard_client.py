@@ -10,11 +10,10 @@ import re
 import threading
 from collections.abc import Iterable
 
-from playout.games import Game, State
+from playout.games import Game, Position, State
 from playout.players.core.player import Info, Limit, PlayResult, Resigned
 from playout.players.engines.client import (
     EngineClient,
-    Position,
     clock_of,
     is_short,
     move_deadline,
@@ -111,17 +110,17 @@ class XboardClient(EngineClient):
         for name in names[len(told) :]:
             self.process.send(f"usermove {name}" if self._features.get("usermove") == "1" else name)
         self._wait_until_ready(self.ping_deadline())
-        self._tell_time(self.time.left(limit), position.seat)
+        self._tell_time(self.time.left(limit), position.to_move)
         self.process.send("go")
         self._is_thinking = True
-        named, info = self._answer(move_deadline(limit, position.seat))
+        named, info = self._answer(move_deadline(limit, position.to_move))
         action = self.require_legal(self._action(position, named), position, named)
         self._told = (*position.moves, action)
         return PlayResult(action, info)
 
     def _action(self, position: Position, name: str) -> int | None:
         """Return the legal action of a name, as e1g1 or as O-O; None if there is none."""
-        state = position.states[-1]
+        state = position.state
         if found := self._moves.actions(state, name):
             return found[0]
         names = {self._in_pgn(state, each): each for each in self.game.legal_actions(state)}

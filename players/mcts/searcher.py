@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import threading
 import time as clock
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -15,21 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playout import players
-from playout.games import Game, SpecError, State
+from playout.games import Game, Position, SpecError
 from playout.players.core.player import (
     ActionStats,
-    Cancelled,
     Info,
     Limit,
     Node,
     Player,
     PlayResult,
+    Report,
+    Reporter,
     tighter,
 )
 from playout.players.evaluations.placements import Placements
 from playout.players.mcts import analysis
 from playout.players.mcts.selection import Selection
-from playout.players.mcts.tree import MAX_ACTIONS, MAX_SIMULATIONS
+from playout.players.mcts.tree import MAX_ACTIONS, MAX_SIMULATIONS, ROOT
 from playout.players.mcts.uct_simulation import SearchConfig
 from playout.players.mcts.uct_worker import Worker
 
@@ -109,7 +111,7 @@ class TreeSearch(Player):
         )
         self._pool = ThreadPoolExecutor(max(1, threads - 1), "search")
         self._report_s = 0.0  # seconds of the last report, after its search
-        self._root: tuple[int, State] | None = None  # the ply and the state of the roots
+        self._root: Position | None = None
 
     def _new_prover(self, megabytes: float) -> Player:
         """Return `minimax`, by its name, as the two searches do not import each other."""
@@ -121,37 +123,48 @@ class TreeSearch(Player):
     def _new_worker(self, config: SearchConfig, seed: int, megabytes: float) -> Worker:
         """Return a new tree. Raises OSError, OverflowError or ValueError without memory."""
 
-    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
-        if self.game.winner(states[-1]):
+    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
+        if position.winner:
             raise ValueError("there is nothing to choose: the game is over")
         started = clock.perf_counter()
         limit = tighter(limit, self._limit)
-        if found := self._prove(states, limit):
+        if found := self._prove(position, limit):
             return found
         seconds = float("inf") if limit.seconds is None else limit.seconds
         simulations = MAX_SIMULATIONS if limit.simulations is None else limit.simulations
-        self._set_root(states, started + seconds - clock.perf_counter())
+        self._set_root(position, started + seconds - clock.perf_counter())
         deadline = started + seconds - min(self._report_s, seconds / 4)
-        done = self._search(min(simulations, MAX_SIMULATIONS), deadline, limit.time_carries_over)
+        reporter, before = Reporter(report), self._visits
+
+        def report_if_due() -> None:
+            if reporter.is_due:
+                found = self._info(self._workers[:1], self._visits - before)
+                reporter(lambda: replace(found, seconds=clock.perf_counter() - started))
+
+        done = self._search(
+            min(simulations, MAX_SIMULATIONS), deadline, limit.time_carries_over, report_if_due
+        )
         searched = clock.perf_counter()
-        info = self._info(done)
+        info = self._info(self._workers, done)
         if info.proven == 1:
-            info = self._with_immediate_win(states[-1], info)
+            info = self._with_immediate_win(position, info)
         reported = clock.perf_counter()
         self._report_s = reported - searched
         return PlayResult(self._pick(info), replace(info, seconds=reported - started))
 
-    def _prove(self, states: Sequence[State], limit: Limit) -> PlayResult | None:
+    def _prove(self, position: Position, limit: Limit) -> PlayResult | None:
         """Return the move of a proof that is found in its share of the time, or None.
 
-        There is no search for a proof if only one action is legal, and if the number of simulations
-        is limited: that makes a search repeatable.
+        There is no search for a proof if only one action is legal, if the time is infinite, and if
+        the number of simulations is limited: that makes a search repeatable.
         """
         if self._prover is None or limit.seconds is None or limit.simulations is not None:
             return None
-        if len(self.game.legal_actions(states[-1])) == 1:
+        if math.isinf(limit.seconds):
             return None
-        found = self._prover.choose(states, Limit(self._proof * limit.seconds))
+        if len(position.legal_actions) == 1:
+            return None
+        found = self._prover.choose(position, Limit(self._proof * limit.seconds))
         if found.info is None or found.info.proven is None:
             return None
         self._root = None  # the trees are of an earlier position
@@ -164,20 +177,19 @@ class TreeSearch(Player):
     def longest_s(self, limit: Limit) -> float | None:
         return tighter(limit, self._limit).seconds
 
-    def _with_immediate_win(self, state: State, info: Info) -> Info:
+    def _with_immediate_win(self, position: Position, info: Info) -> Info:
         """Put an action that wins at once, if any, in front of those that win later."""
-        game, player = self.game, self.game.current_player(state)
-        for action in game.legal_actions(state):
-            if game.winner(game.next_state(state, action)) == player:
+        for action in position.legal_actions:
+            if position.play(action).winner == position.to_move:
                 others = [each for each in info.actions if each.action != action]
                 known = [each for each in info.actions if each.action == action]
                 first = replace(*known or [ActionStats(action, 0, 0.0)], proven=1)
                 return replace(info, pv=(action,), actions=(first, *others))
         return info
 
-    def ponder(self, states: Sequence[State]) -> None:
-        if not self.game.winner(states[-1]):
-            self._set_root(states, float("inf"))
+    def ponder(self, position: Position) -> None:
+        if not position.winner:
+            self._set_root(position, float("inf"))
             self._search(MAX_SIMULATIONS, float("inf"), stop_early=False)
 
     def tree(self, min_visits: int = 1) -> Node | None:
@@ -191,36 +203,37 @@ class TreeSearch(Player):
             self._prover.close()
         self._pool.shutdown()
 
-    def _set_root(self, states: Sequence[State], seconds: float) -> None:
-        """Set the root of each tree to the newest state, and keep its subtree if possible."""
-        actions = self._actions_since_root(states)
+    def _set_root(self, position: Position, seconds: float) -> None:
+        """Set the root of each tree to a position, and keep its subtree if possible."""
+        actions = self._actions_since_root(position)
         for worker in self._workers:
-            if actions is None or not worker.advance(actions, states[-1], seconds):
-                self._reset(worker, states)
-        self._root = len(states) - 1, states[-1]
+            if actions is None or not worker.advance(actions, position.state, seconds):
+                self._reset(worker, position)
+        self._root = position
 
-    def _reset(self, worker: Worker, states: Sequence[State]) -> None:
-        """Start a new tree with the newest state as its root."""
-        worker.reset(states[-1])
+    def _reset(self, worker: Worker, position: Position) -> None:
+        """Start a new tree with that position as its root."""
+        worker.reset(position.state)
 
-    def _actions_since_root(self, states: Sequence[State]) -> list[int] | None:
-        """Return the actions from the root's state to the newest; None if it is not reachable."""
-        if not self._reuse or self._root is None:
+    def _actions_since_root(self, position: Position) -> tuple[int, ...] | None:
+        """Return the actions from the root to a position; None if they do not lead to it."""
+        root = self._root
+        if not self._reuse or root is None or root != position.at(min(root.ply, position.ply)):
             return None
-        ply, state = self._root
-        if ply >= len(states) or states[ply] != state:
-            return None
-        actions: list[int] = []
-        for before, after in zip(states[ply:], states[ply + 1 :], strict=False):
-            likely = analysis.actions_by_visits(self._workers[0], actions)
-            action = next((a for a in likely if self.game.next_state(before, a) == after), None)
-            if action is None:
-                return None
-            actions.append(action)
-        return actions
+        return position.moves[root.ply :]
 
-    def _search(self, simulations: int, deadline: float, stop_early: bool) -> int:
-        """Run a share of the simulations in each worker; return the number of all."""
+    def _search(
+        self,
+        simulations: int,
+        deadline: float,
+        stop_early: bool,
+        after_slice: Callable[[], None] = lambda: None,
+    ) -> int:
+        """Run a share of the simulations in each worker; return the number of all.
+
+        `after_slice` is called in this thread after each slice of the first worker. After `cancel`,
+        each worker ends its current slice.
+        """
         share, rest = divmod(simulations, len(self._workers))
         shares = [max(1, share + (number < rest)) for number in range(len(self._workers))]
         first, *others = self._workers
@@ -237,10 +250,9 @@ class TreeSearch(Player):
             )
 
         def stop_first(left: int) -> bool:
+            after_slice()
             return stop(left) or (stop_early and analysis.is_decided(first, left))
 
-        if self.cancelled.is_set():
-            raise Cancelled
         running = [
             self._pool.submit(worker.search, share, deadline, stop)
             for worker, share in zip(others, shares[1:], strict=True)
@@ -251,21 +263,23 @@ class TreeSearch(Player):
             interrupted.set()
             wait(running)
             raise
-        done += sum(each.result() for each in running)
-        if self.cancelled.is_set():
-            raise Cancelled
-        return done
+        return done + sum(each.result() for each in running)
 
-    def _info(self, simulations: int) -> Info:
-        """Return the analysis of the root, without the seconds it took."""
-        actions = analysis.action_stats(self._workers)
+    @property
+    def _visits(self) -> int:
+        """The visits of the roots of all trees."""
+        return sum(int(worker.tree.nodes[ROOT]["visits"]) for worker in self._workers)
+
+    def _info(self, workers: Sequence[Worker], simulations: int) -> Info:
+        """Return the analysis of the roots of some trees, without the seconds it took."""
+        actions = analysis.action_stats(workers)
         best = actions[0]
-        proven = analysis.proven_value(actions, any(worker.complete for worker in self._workers))
+        proven = analysis.proven_value(actions, any(worker.complete for worker in workers))
         return Info(
             simulations=simulations,
-            depth=max(worker.depth for worker in self._workers),
+            depth=max(worker.depth for worker in workers),
             win_rate=best.win_rate if proven is None else (1 + proven) / 2,
-            pv=analysis.principal_variation(self._workers[0], best.action),
+            pv=analysis.principal_variation(workers[0], best.action),
             actions=actions,
             proven=proven,
         )

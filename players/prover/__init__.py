@@ -1,7 +1,1 @@
-"""A process that proves the results of positions, for the adjudication of matches.
-
-    python -m playout.players.prover.prover_process --seconds 0.05
-
-Each line of standard input is a position, as JSON, and is answered by one line of standard output.
-The process ends at the end of its input.
-"""
+"""Puzzles: positions with a proven solution, found in matches by a process of its own."""

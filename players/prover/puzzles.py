@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from playout import players
-from playout.games import TIE, Game, IllegalAction, State
+from playout.games import TIE, Game, IllegalAction, Position, State
 from playout.players.core.player import Limit, Player
 from playout.players.minimax import Minimax
 from playout.protocol.puzzles import Puzzle, WinningMove
@@ -67,9 +67,7 @@ class PuzzleFinder:
     def find(self, actions: Sequence[int], match: str | None = None) -> Puzzle | None:
         """Return the puzzle of a match that comes first in it, None if none was found."""
         game = self._game
-        states = [game.initial_state()]
-        for action in actions:
-            states.append(game.next_state(states[-1], action))
+        states = Position(game, actions).states
         self._known.clear()
         self._until = time.monotonic() + _MATCH_S
         unproven, found = 0, None
@@ -183,7 +181,7 @@ class PuzzleFinder:
         if over := self._game.winner(state):
             return over, -1
         if state not in self._known:
-            found = self._search.choose([state], self._proof)
+            found = self._search.choose(Position(self._game, start=state), self._proof)
             proven = found.info.proven if found.info else None
             mover = self._game.current_player(state)
             winner = None if proven is None else {1: mover, 0: TIE, -1: 3 - mover}[proven]
@@ -286,11 +284,9 @@ def _identity(game: Game, actions: Sequence[int]) -> str:
     """Return the id of the position after some actions: that of all its images is the same."""
     found = []
     for symmetry in game.symmetries:
-        state = game.initial_state()
         with contextlib.suppress(IllegalAction):  # the first position may have no such symmetry
-            for action in actions:
-                state = game.next_state(state, symmetry.actions[action])
-            shown = f"{game} {game.current_player(state)}\n{game.show(state)}"
+            position = Position(game, (symmetry.actions[action] for action in actions))
+            shown = f"{game} {position.to_move}\n{game.show(position.state)}"
             found.append(hashlib.sha256(shown.encode()).hexdigest())
     return min(found)[:16]
 
@@ -299,35 +295,34 @@ def played_match(game: Game, seed: int) -> list[int]:
     """Return the actions of a match with mistakes; it may end early, after some seconds."""
     player = players.load(_PLAYER.format(seed), game)
     until = time.monotonic() + _MATCH_S
-    actions, _ = match_with_mistakes(
-        game, random.Random(seed), [player], game.initial_state(), until=until
-    )
+    found = match_with_mistakes(Position(game), random.Random(seed), [player], until=until)
     player.close()
-    return actions
+    return [*found.moves]
 
 
 def match_with_mistakes(
-    game: Game,
+    start: Position,
     drawn: random.Random,
     bots: Sequence[Player],
-    start: State,
     *,
     most: float = math.inf,
     until: float = math.inf,
-) -> tuple[list[int], list[State]]:
-    """Return the actions of a match from a position on, and its positions, `start` first.
+) -> Position:
+    """Return the last position of a match that continues from `start`.
 
     It begins with random moves, and has some later; the other moves are those of the `bots`, with
     few simulations. It ends after `most` moves, and at the time.monotonic() of `until`.
     """
-    states, actions = [start], list[int]()
+    position = start
     first = drawn.randrange(_RANDOM_PLIES + 1)
-    while not game.winner(states[-1]) and len(actions) < most and time.monotonic() < until:
-        if len(actions) < first or drawn.random() < _RANDOM_SHARE:
-            action = drawn.choice(game.legal_actions(states[-1]))
+    while not position.winner and time.monotonic() < until:
+        played = position.ply - start.ply
+        if played >= most:
+            break
+        if played < first or drawn.random() < _RANDOM_SHARE:
+            action = drawn.choice(position.legal_actions)
         else:
             limit = Limit(simulations=drawn.choice(_SIMULATIONS))
-            action = drawn.choice(bots).choose(states, limit).action
-        actions.append(action)
-        states.append(game.next_state(states[-1], action))
-    return actions, states
+            action = drawn.choice(bots).choose(position, limit).action
+        position = position.play(action)
+    return position

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from playout import games, players
-from playout.games import Game, SpecError, State
+from playout.games import Game, Position, SpecError
 from playout.games.core import spec
 from playout.players import Limit, Player, Resigned
 from playout.players.training.record import NetScore
@@ -121,23 +121,22 @@ def _match(
     terms: EvaluationTerms, seats: tuple[Player, Player], opening: Sequence[int]
 ) -> tuple[float, float]:
     """Play a match with notifications as from a server; return the points of both seats."""
-    game = terms.game
-    states: tuple[State, ...] = (game.initial_state(),)
+    position = Position(terms.game)
     for number, seat in enumerate(seats, start=1):
-        seat.started(number, "opponent", states)
+        seat.started(number, "opponent", position)
     prepared = iter(opening)
-    while not (winner := game.winner(states[-1])):
-        mover = game.current_player(states[-1])
+    while not (winner := position.winner):
+        mover = position.to_move
         action = next(prepared, None)
         if action is None:
             try:
-                action = seats[mover - 1].choose(states, terms.limit).action
+                action = seats[mover - 1].choose(position, terms.limit).action
             except Resigned:
                 winner = 3 - mover
                 break
-        states = (*states, game.next_state(states[-1], action))
+        position = position.play(action)
         for seat in seats:
-            seat.moved(mover, action, states)
+            seat.moved(mover, position)
     for seat in seats:
         seat.ended(winner, "")
     return games.RETURNS[winner]

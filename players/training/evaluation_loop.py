@@ -26,8 +26,7 @@ from playout.players.evaluations.tables import Tables, new_tables
 from playout.players.training import TrainingError, record
 from playout.players.training.display import TrainingDisplay
 from playout.players.training.record import EvaluationRound, RoundRecord, Used
-from playout.players.training.run_files import clear_errors
-from playout.players.training.run_folder import Checkpoint, RunFolder
+from playout.players.training.run_folder import Checkpoint, RunFolder, clear_errors
 from playout.players.training.settings import TrainingSettings
 from playout.players.training.temporal_differences import EvaluationLearner
 

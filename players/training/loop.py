@@ -15,15 +15,15 @@ import numpy as np
 
 from playout.players.training import record
 from playout.players.training.display import TrainingDisplay
+from playout.players.training.jobs import Job, ShardPlayers
 from playout.players.training.record import NetRound
 from playout.players.training.replay import ReplayBuffer, window
 from playout.players.training.run_folder import Checkpoint, RunFolder
 from playout.players.training.samples import Played, Shard, ShardName, joined
-from playout.players.training.selfplay_process import Job, JobPlayers
-from playout.players.training.settings import TrainingSettings
+from playout.players.training.settings import TrainingSettings, text_of
 from playout.players.training.trainer import Learned, Trainer, learning_rate
 
-#: Seconds between two polls of the workers.
+#: Seconds between two polls of the processes or workers that play.
 _POLL_S = 0.1
 
 
@@ -52,6 +52,7 @@ class TrainingLoop:
         """
         self._folder = folder
         self._settings = settings
+        self._text = text_of(settings)
         self._display = display
         game, seed = settings.game, settings.seed
         start = settings.net.initial(game, np.random.default_rng(seed))
@@ -76,12 +77,12 @@ class TrainingLoop:
         used = self._last.used if self._last else record.Used()
         return record.progress(self._settings.limits, used)
 
-    def run(self, workers: JobPlayers) -> None:
+    def run(self, workers: ShardPlayers) -> None:
         """Play and learn until a limit is reached. Raises TrainingError and NetError."""
         while not record.is_over(self._settings.limits, self._last):
             self._round(workers)
 
-    def _round(self, workers: JobPlayers) -> None:
+    def _round(self, workers: ShardPlayers) -> None:
         number, began = self._done + 1, time.monotonic()
         if workers.is_idle:  # otherwise the round was started during the last one's learning
             self._start(workers, number, net=number - 1)
@@ -102,25 +103,27 @@ class TrainingLoop:
         self._folder.complete_round(checkpoint, self._first_needed(number))
         self._display.round(self._last, record.remaining_s(self._settings.limits, self._last))
 
-    def _start(self, workers: JobPlayers, number: int, net: int) -> None:
+    def _start(self, workers: ShardPlayers, number: int, net: int) -> None:
         """Hand out the missing samples of a round, one shard for each worker."""
-        workers.poll(0.0)  # some may have joined or left while the net learned
+        self._store(workers, 0.0)  # workers may have joined or left while the net learned
         there = self._folder.read_round(number)
         wanted = self._settings.learning.positions_per_round
         missing = wanted - sum(each.played.positions for each in there.values())
         count = min(workers.count, max(0, missing))
         first = max((each.place for each in there), default=-1) + 1
-        workers.play([
+        workers.start([
             Job(
+                settings=self._text,
                 shard=ShardName(number, place),
-                net=net,
-                seed=_seed(self._settings.seed, number, place),
                 positions=math.ceil(missing / count),
+                seed=_seed(self._settings.seed, number, place),
+                net=self._folder.kept.place(net),
+                net_round=net,
             )
             for place in range(first, first + count)
         ])  # fmt: skip
 
-    def _wait(self, workers: JobPlayers, number: int) -> None:
+    def _wait(self, workers: ShardPlayers, number: int) -> None:
         """Wait for the jobs of a round, and show their progress."""
         began = time.monotonic()
         before = f", {self._last.games_per_s:,.1f} games/s in the last round" if self._last else ""
@@ -130,7 +133,12 @@ class TrainingLoop:
             self._display.phase(
                 f"round {number}, self-play: {workers.evaluations:,} evaluations, {rate:,.0f}/s{by}"
             )
-            workers.poll(_POLL_S)
+            self._store(workers, _POLL_S)
+
+    def _store(self, workers: ShardPlayers, timeout_s: float) -> None:
+        """Store the shards that were completed, which count from now on."""
+        for shard in workers.poll(timeout_s):
+            self._folder.write_shard(shard.name, shard.content)
 
     def _learn(self, number: int, positions: int) -> tuple[Learned, float]:
         """Take the steps for new samples; return their losses, and the learning rate."""

@@ -1,15 +1,10 @@
-"""Records of rounds and evaluations, as lines of JSON and for TensorBoard; progress to the limits.
+"""Records of a run: of its rounds, and of scores against other players; progress to the limits.
 
-TensorBoard reads an event file: a sequence of records (TFRecord), each the length, a masked CRC-32C
-of it, a protocol buffer `Event`, and a masked CRC-32C of that. Only the four fields of `Event` that
-scalars need are written, so neither TensorFlow nor protobuf is imported.
+Each record is a line of `metrics.jsonl`, whose `type` is `net`, `evaluation` or `score`.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 import msgspec
@@ -18,7 +13,7 @@ from playout.players.training.settings import EVALUATION, NET, Limits
 
 
 class Used(NamedTuple):
-    """What counts towards the limits, since the start of a run."""
+    """The consumption of a run since its start, of which each number has a limit."""
 
     rounds: int = 0
     evaluations: int = 0
@@ -26,8 +21,7 @@ class Used(NamedTuple):
     minutes: float = 0.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class RoundRecord:
+class RoundRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A round of self-play and learning, of a net or of an evaluation.
 
     `time` is in seconds since 1970. `seconds`, `games` and `positions` are totals since the start
@@ -47,25 +41,11 @@ class RoundRecord:
 
     @property
     def used(self) -> Used:
-        """What the run has used until the end of the round."""
+        """The consumption of the run until the end of the round."""
         return Used(rounds=self.round, games=self.games, minutes=self.seconds / 60)
 
-    def line(self) -> bytes:
-        """Return the record as a line of JSON."""
-        return msgspec.json.encode(asdict(self)) + b"\n"
 
-    def event(self) -> bytes:
-        """Return the numbers of the record as a record of an event file."""
-        numbers = {
-            name: float(value)
-            for name, value in asdict(self).items()
-            if isinstance(value, int | float) and name not in ("round", "time")
-        }
-        return event(self.time, self.round, numbers)
-
-
-@dataclass(frozen=True, kw_only=True)
-class NetRound(RoundRecord):
+class NetRound(RoundRecord, frozen=True, kw_only=True, tag=NET):
     """A round of the training of a net.
 
     `evaluations` and `steps` are totals since the start of the run. `plies` is the mean length of a
@@ -92,17 +72,17 @@ class NetRound(RoundRecord):
 
     @property
     def used(self) -> Used:
-        """What the run has used until the end of the round."""
-        return super().used._replace(evaluations=self.evaluations)
+        """The consumption of the run until the end of the round."""
+        minutes = self.seconds / 60
+        return Used(self.round, self.evaluations, self.games, minutes)
 
 
-@dataclass(frozen=True, kw_only=True)
-class EvaluationRound(RoundRecord):
+class EvaluationRound(RoundRecord, frozen=True, kw_only=True, tag=EVALUATION):
     """A round of the learning of an evaluation.
 
-    `positions` are those that it has learned from. `weights_met` is the share of the weights that
-    have been changed since the start of the run, and `step_size` the mean of their step sizes, from
-    0 to 1.
+    `positions` is the number of positions that it has learned from. `weights_met` is the share of
+    the weights that have changed since the start of the run, and `step_size` the mean of their step
+    sizes, from 0 to 1.
     """
 
     positions_per_s: float
@@ -110,15 +90,7 @@ class EvaluationRound(RoundRecord):
     step_size: float
 
 
-#: The class of the records of a run, by what it learns.
-ROUNDS: Mapping[str, type[NetRound] | type[EvaluationRound]] = {
-    NET: NetRound,
-    EVALUATION: EvaluationRound,
-}
-
-
-@dataclass(frozen=True)
-class NetScore:
+class NetScore(msgspec.Struct, frozen=True):
     """The results of the first player: shares from 0 to 1 and Elo, with 95 % intervals.
 
     None stands for an unknown or infinite number.
@@ -144,18 +116,20 @@ class NetScore:
         return f"{2 * self.pairs} games, {counts}: {score}, Elo {elo} ({low} to {high})"
 
 
-@dataclass(frozen=True)
-class EvaluationRecord:
-    """The score of what was learned after a round: a line of `evaluations.jsonl`."""
+class ScoreRecord(msgspec.Struct, frozen=True, tag="score"):
+    """The score of a net or an evaluation after a round, against an opponent.
+
+    `terms` describes the limit of a move and the options of the players.
+    """
 
     round: int
     opponent: str
     terms: str
     score: NetScore
 
-    def line(self) -> bytes:
-        """Return the record as a line of JSON."""
-        return msgspec.json.encode(self) + b"\n"
+
+#: A line of `metrics.jsonl`.
+MetricsLine = NetRound | EvaluationRound | ScoreRecord
 
 
 #: The index of the evaluations among the shares of the limits.
@@ -197,61 +171,3 @@ def duration(seconds: float) -> str:
     """Return seconds as hours, minutes and seconds: 1:02:03."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
-
-
-_VARINT, _DOUBLE, _BYTES, _FLOAT = 0, 1, 2, 5
-
-
-def event_header(wall_time: float) -> bytes:
-    """Return the first record of an event file, which names the version of the format."""
-    return _record(_double(1, wall_time) + _bytes(3, b"brain.Event:2"))
-
-
-def event(wall_time: float, step: int, values: Mapping[str, float]) -> bytes:
-    """Return a record with the values of a step; `wall_time` is in seconds since 1970."""
-    summary = b"".join(
-        _bytes(1, _bytes(1, tag.encode()) + _key(2, _FLOAT) + struct.pack("<f", value))
-        for tag, value in values.items()
-    )
-    return _record(_double(1, wall_time) + _key(2, _VARINT) + _varint(step) + _bytes(5, summary))
-
-
-def masked_crc(content: bytes) -> int:
-    """Return the CRC-32C (Castagnoli) of bytes as TFRecord masks it."""
-    crc = 0xFFFFFFFF
-    for byte in content:
-        crc = _TABLE[(crc ^ byte) & 0xFF] ^ (crc >> 8)
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def _table_entry(byte: int) -> int:
-    for _ in range(8):
-        byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
-    return byte
-
-
-_TABLE = tuple(map(_table_entry, range(256)))
-
-
-def _record(content: bytes) -> bytes:
-    length = struct.pack("<Q", len(content))
-    crcs = (struct.pack("<I", masked_crc(each)) for each in (length, content))
-    return length + next(crcs) + content + next(crcs)
-
-
-def _key(field: int, kind: int) -> bytes:
-    return _varint(field << 3 | kind)
-
-
-def _varint(number: int) -> bytes:
-    low, rest = number & 0x7F, number >> 7
-    return bytes([low | 0x80]) + _varint(rest) if rest else bytes([low])
-
-
-def _double(field: int, value: float) -> bytes:
-    return _key(field, _DOUBLE) + struct.pack("<d", value)
-
-
-def _bytes(field: int, content: bytes) -> bytes:
-    return _key(field, _BYTES) + _varint(len(content)) + content

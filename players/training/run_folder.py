@@ -4,66 +4,66 @@
 | --- | --- |
 | `settings.toml` | the settings (`settings`) |
 | `checkpoint.npz` | parameters, optimizer and counters after the last complete round |
-| `nets/0012.onnx` | the net after round 12; 0000 is the random net of the start (`kept_files`) |
+| `nets/0012.onnx` | the net after round 12; 0000 is the random net of the start |
 | `evaluations/0012.npz` | the evaluation after round 12, in the folder of a run that learns one |
 | `shards/0012-0.npz` | samples of round 12 (`samples`), while the net learns from them |
-| `games/0012-0.npz` | on a worker of a cluster: games that have not ended |
-| `metrics.jsonl` | a line for each round (`record`) |
-| `evaluations.jsonl` | a line for each score against another player (`record`) |
-| `tensorboard/` | the same numbers as an event file, rewritten from the lines at each start |
-| `workers.log` | the standard error of the worker processes |
+| `metrics.jsonl` | a line for each round, and for each score against another player (`record`) |
+| `workers.log` | the standard error of the processes that play |
 | `lock` | locked by the process that trains |
 
 A round is complete when it is in the checkpoint. The checkpoint also holds the round's line of
 `metrics.jsonl`, so that a line that was not written is added at the next start.
 
-Every file but the logs is complete or absent, whenever a process is killed (`run_files`). So a
-folder can be copied and resumed at any time.
+Every file but the logs is complete or absent, whenever a process is killed: the content is written
+to a hidden file in the same folder, which is forced to disk and then renamed
+(`playout.players.nets.files`). So a folder can be copied and resumed at any time. Arrays are stored
+as `.npz`, whose members have checksums (CRC-32) that are verified by reading.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import io
+import json
 import os
 import re
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.lib.format import read_array
 from numpy.typing import NDArray
 
+from playout.games import Game
 from playout.players.nets import graph
-from playout.players.nets import net as onnx_nets
+from playout.players.nets.files import is_unfinished, why_not_written, write_atomically
 from playout.players.nets.graph import Parameters
-from playout.players.training import TrainingError, record, run_files
-from playout.players.training.kept_files import KeptFiles
+from playout.players.training import TrainingError
 from playout.players.training.record import (
-    ROUNDS,
-    EvaluationRecord,
     EvaluationRound,
+    MetricsLine,
     NetRound,
     RoundRecord,
+    ScoreRecord,
+    duration,
 )
-from playout.players.training.run_files import clear_errors
 from playout.players.training.samples import Shard, ShardName
-from playout.players.training.self_play import Unfinished
-from playout.players.training.settings import NET, TrainingSettings, parse, text_of
+from playout.players.training.settings import EVALUATION, NET, TrainingSettings, parse, text_of
 
 #: The format of checkpoints; others are refused.
-_FORMAT = 2
+_FORMAT = 3
 #: The prefix of the net's parameters in the state of a trainer.
 PARAMETERS = "net/"
 _RESTORE = "restore a copy, or begin a new run in another folder"
-_EVENTS = "events.out.tfevents.playout"
-#: The lines at the end of the log that an error shows.
-_LOG_LINES = 6
-#: A worker of a cluster keeps the net of a job and the nets of this many rounds before it.
-_NETS_BEFORE = 2
+#: The name of the JSON object among the arrays of a file.
+_ABOUT = "about"
+#: The folder and the suffix of the nets or evaluations, by what a run learns.
+_PLACES = {NET: ("nets", ".onnx"), EVALUATION: ("evaluations", ".npz")}
 
 
 class InTraining(TrainingError):
@@ -74,13 +74,119 @@ class Checkpoint(NamedTuple):
     """The state of the trainer after a complete round, and the record of that round."""
 
     state: Mapping[str, NDArray[Any]]
-    record: RoundRecord
+    record: NetRound | EvaluationRound
 
     @property
     def parameters(self) -> dict[str, NDArray[np.float32]]:
         """The parameters of the net, by name."""
         own = {each: value for each, value in self.state.items() if each.startswith(PARAMETERS)}
         return {each.removeprefix(PARAMETERS): value for each, value in own.items()}
+
+
+def read(path: Path) -> bytes:
+    """Return the content of a file. Raises TrainingError."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise TrainingError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file completely or not at all. Raises TrainingError if the disk refuses it."""
+    with clear_errors(path):
+        write_atomically(path, content)
+
+
+@contextlib.contextmanager
+def clear_errors(path: Path) -> Iterator[None]:
+    """Turn an error of the file system in the block into a TrainingError that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise TrainingError(f"{path}: cannot be written: {why_not_written(error)}") from error
+
+
+def unfinished(folder: Path) -> list[Path]:
+    """Return the files that killed processes were writing in a folder."""
+    return [each for each in folder.iterdir() if is_unfinished(each.name) and each.is_file()]
+
+
+def packed(arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any]) -> bytes:
+    """Return the content of a file with named arrays and a JSON object about them."""
+    content = io.BytesIO()
+    text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    np.savez_compressed(content, **{_ABOUT: text}, **arrays)  # type: ignore[arg-type]
+    return content.getvalue()
+
+
+def packed_shard(shard: Shard, game: Game) -> bytes:
+    """Return the content of the file of a shard."""
+    return packed(shard.samples._asdict(), shard.about(game))
+
+
+def unpacked(
+    content: bytes, where: object, remedy: str
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Return the arrays in the content of a file, and the object about them.
+
+    Raises TrainingError if the file is torn, was changed, or is another one. `where` names it, and
+    `remedy` is advice for that case.
+    """
+    try:
+        # Each member is read whole, as only then its checksum is verified; numpy's `load` reads as
+        # much as the header of the array says.
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            names = archive.namelist()
+            contents = {name.removesuffix(".npy"): archive.read(name) for name in names}
+        arrays = {
+            name: read_array(io.BytesIO(member), allow_pickle=False)
+            for name, member in contents.items()
+        }
+        return arrays, json.loads(arrays.pop(_ABOUT).tobytes())
+    except Exception as error:  # numpy, zipfile and zlib have many kinds of exceptions
+        text = f"{where}: is damaged or was not written by playout-train; {remedy}"
+        raise TrainingError(text) from error
+
+
+class KeptFiles:
+    """The nets or evaluations of a run, by the rounds after which they were written; 0: the start.
+
+    There is a file for each kept round, such as `nets/0012.onnx`.
+    """
+
+    def __init__(self, run: Path, kind: str) -> None:
+        """`kind` is what the run in the folder `run` learns."""
+        name, self.suffix = _PLACES[kind]
+        self.folder = run / name
+        self._run = run
+        self.kind = kind
+
+    def paths(self) -> dict[int, Path]:
+        """Return the files by their rounds, in order."""
+        found = self.folder.glob(f"*{self.suffix}")
+        return dict(sorted((int(each.stem), each) for each in found if each.stem.isdigit()))
+
+    def place(self, number: int) -> Path:
+        """Return the path of the file of a round, which may be absent."""
+        return self.folder / f"{number:04}{self.suffix}"
+
+    def path(self, number: int) -> Path:
+        """Return the file of a round. Raises TrainingError if it was not kept."""
+        kept = self.paths()
+        if number in kept:
+            return kept[number]
+        if not kept:
+            text = f"there is no {self.kind} yet; `playout-train run` makes one"
+        else:
+            rounds = ", ".join(map(str, kept))
+            text = f"there is no {self.kind} of round {number}; kept are: {rounds}"
+        raise TrainingError(f"{self._run}: {text}")
+
+    def forget(self, before: int, keep_every: int) -> None:
+        """Remove those before a round, except each `keep_every`-th, which includes the first."""
+        for number, path in self.paths().items():
+            if number < before and number % keep_every:
+                path.unlink(missing_ok=True)
 
 
 class RunFolder:
@@ -93,14 +199,11 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.settings_file = path / "settings.toml"
-        self._log = path / "workers.log"
+        self.log = path / "workers.log"
         self._metrics = path / "metrics.jsonl"
-        self._evaluations = path / "evaluations.jsonl"
         self._checkpoint = path / "checkpoint.npz"
         self._lock = path / "lock"
         self._shards = path / "shards"
-        self._games = path / "games"
-        self._events = path / "tensorboard" / _EVENTS
 
     @classmethod
     def create(cls, path: Path, settings: TrainingSettings) -> RunFolder:
@@ -109,15 +212,8 @@ class RunFolder:
             path.mkdir(parents=True, exist_ok=True)
             if any(path.iterdir()):
                 raise TrainingError(f"{path}: is not empty; choose a new folder for a new run")
-        return cls.copy(path, text_of(settings))
-
-    @classmethod
-    def copy(cls, path: Path, settings: str) -> RunFolder:
-        """Make a folder for a run of another machine; `settings` is the text of its settings."""
         folder = cls(path)
-        with clear_errors(path):
-            path.mkdir(parents=True, exist_ok=True)
-        run_files.write(folder.settings_file, settings.encode())
+        write(folder.settings_file, text_of(settings).encode())
         folder._make_folders()
         return folder
 
@@ -128,7 +224,7 @@ class RunFolder:
         Raises TrainingError for other folders, and with all faults of the settings.
         """
         folder = cls(path)
-        if not folder.exists:
+        if not folder.settings_file.is_file():
             raise TrainingError(
                 f"{path}: has no settings.toml, so it is not the folder of a run; "
                 "make one: playout-train new GAME DIR"
@@ -136,11 +232,6 @@ class RunFolder:
         folder.settings  # noqa: B018  # is read before anything is made in another folder
         folder._make_folders()
         return folder
-
-    @property
-    def exists(self) -> bool:
-        """Whether it is the folder of a run."""
-        return self.settings_file.is_file()
 
     @cached_property
     def kept(self) -> KeptFiles:
@@ -150,8 +241,7 @@ class RunFolder:
     @property
     def _folders(self) -> list[Path]:
         """The folders in which files are written."""
-        shards = [self._shards] if self.settings.kind == NET else []
-        return [self.kept.folder, self._events.parent, *shards]
+        return [self.kept.folder, *([self._shards] if self.settings.kind == NET else [])]
 
     def _make_folders(self) -> None:
         with clear_errors(self.path):
@@ -162,7 +252,7 @@ class RunFolder:
     def settings(self) -> TrainingSettings:
         """The settings, read once. Raises TrainingError with all faults of the file."""
         try:
-            text = run_files.read(self.settings_file).decode()
+            text = read(self.settings_file).decode()
         except UnicodeDecodeError as error:
             raise TrainingError(f"{self.settings_file}: is not encoded in UTF-8") from error
         return parse(text, str(self.settings_file))
@@ -194,8 +284,7 @@ class RunFolder:
 
     def unfinished(self) -> list[Path]:
         """Return the files that killed processes were writing."""
-        folders = (self.path, *self._folders)
-        return [each for folder in folders for each in run_files.unfinished(folder)]
+        return [each for folder in (self.path, *self._folders) for each in unfinished(folder)]
 
     def remove_unfinished(self) -> None:
         """Remove the files that killed processes were writing."""
@@ -205,47 +294,17 @@ class RunFolder:
     def write_beside(self, output: Path, content: bytes) -> None:
         """Write a file that does not belong to the run. Raises TrainingError if it does."""
         self.refuse_own(output)
-        run_files.write(output, content)
+        write(output, content)
 
     def refuse_own(self, output: Path) -> None:
         """Raise TrainingError if a file belongs to the run."""
-        files = (self.settings_file, self._log, self._metrics, self._evaluations, self._checkpoint)
+        files = (self.settings_file, self.log, self._metrics, self._checkpoint, self._lock)
         real = output.resolve()
-        own = {each.resolve() for each in (*files, *self._folders, self._lock)}
+        own = {each.resolve() for each in (*files, *self._folders)}
         if own & {real, real.parent}:
             raise TrainingError(f"{output}: belongs to the run; choose another name")
 
-    def open_log(self) -> BinaryIO:
-        """Open the log of the worker processes, to append to it."""
-        with clear_errors(self._log):
-            return self._log.open("ab")
-
-    def end_of_log(self) -> str:
-        """Return the name of the log, and its last lines."""
-        lines = self._log.read_text(errors="replace").splitlines()[-_LOG_LINES:]
-        return f"{self._log} has:" + "".join(f"\n  {line}" for line in lines)
-
     # Nets.
-
-    def load_net(self, number: int, backend: str) -> onnx_nets.Net:
-        """Return the net after a round, ready for self-play with a runtime."""
-        return onnx_nets.load(
-            self.kept.place(number),
-            self.settings.game,
-            backend=backend,
-            precision=self.settings.processes.precision,
-            batch=self.settings.self_play.games,
-        )
-
-    def net_content(self, number: int) -> bytes:
-        """Return the content of the net after a round, for another machine."""
-        return run_files.read(self.kept.place(number))
-
-    def put_net(self, number: int, content: bytes) -> None:
-        """Store a net of another machine, unless it is stored; remove older nets."""
-        if number not in self.kept.paths():
-            run_files.write(self.kept.place(number), content)
-            self.kept.forget(before=number - _NETS_BEFORE)
 
     def export_net(
         self, output: Path, author: str | None, licence: str | None, half: bool
@@ -273,7 +332,7 @@ class RunFolder:
         settings = self.settings
         trained = f"not at all: random numbers of the seed {settings.seed}"
         if last:
-            trained = f"by playout-train in {record.duration(last.seconds)}: seed {settings.seed}, "
+            trained = f"by playout-train in {duration(last.seconds)}: seed {settings.seed}, "
             trained += (
                 f"{last.round} rounds, {last.games:,} games, {last.evaluations:,} evaluations"
             )
@@ -293,50 +352,16 @@ class RunFolder:
 
     def read_shard(self, name: ShardName) -> Shard:
         """Read a shard, and check that it fits the game."""
-        path = self._shard_file(name)
-        arrays, about = run_files.read_arrays(path, "delete it or restore a copy")
+        path = self._shards / name.file
+        arrays, about = unpacked(read(path), path, "delete it or restore a copy")
         try:
             return Shard.of(arrays, about, self.settings.game)
         except ValueError as error:
             raise TrainingError(f"{path}: {error}") from error
 
-    def write_shard(self, name: ShardName, shard: Shard) -> None:
-        """Write a shard, which counts from now on."""
-        about = shard.about(self.settings.game)
-        run_files.write(self._shard_file(name), run_files.packed(shard.samples._asdict(), about))
-
-    def put_shard(self, name: ShardName, content: bytes) -> None:
-        """Store a shard of another machine, which counts from now on."""
-        run_files.write(self._shard_file(name), content)
-
-    def read_games(self, name: ShardName) -> Unfinished | None:
-        """Return the games with which a shard begins; None if they are new games."""
-        path = self._games_file(name)
-        return Unfinished(**run_files.read_arrays(path, "delete it")[0]) if path.exists() else None
-
-    def write_games(self, name: ShardName, games: Unfinished) -> None:
-        """Write the games that have not ended when a shard is complete, for the next one."""
-        self.put_games(name, run_files.packed(games._asdict(), {}))
-
-    def put_games(self, name: ShardName, content: bytes) -> None:
-        """Store the games with which a shard begins, written on another machine."""
-        self._games.mkdir(exist_ok=True)
-        run_files.write(self._games_file(name), content)
-
-    def read_played(self, name: ShardName) -> tuple[bytes, bytes]:
-        """Return the contents of a shard and of its games that have not ended."""
-        return run_files.read(self._shard_file(name)), run_files.read(self._games_file(name))
-
-    def forget_shard(self, name: ShardName) -> None:
-        """Remove a shard and its games, if they are there."""
-        self._shard_file(name).unlink(missing_ok=True)
-        self._games_file(name).unlink(missing_ok=True)
-
-    def _shard_file(self, name: ShardName) -> Path:
-        return self._shards / name.file
-
-    def _games_file(self, name: ShardName) -> Path:
-        return self._games / name.file
+    def write_shard(self, name: ShardName, content: bytes) -> None:
+        """Store the content of a shard (`packed_shard`), which counts from now on."""
+        write(self._shards / name.file, content)
 
     # The checkpoint and the records.
 
@@ -351,9 +376,9 @@ class RunFolder:
                 text = f"is gone, but {self._metrics.name} has {rounds}; {_RESTORE}"
                 raise TrainingError(f"{self._checkpoint}: {text}")
             return None
-        state, about = run_files.read_arrays(self._checkpoint, _RESTORE)
+        state, about = unpacked(read(self._checkpoint), self._checkpoint, _RESTORE)
         for key, now in self._fixed().items():
-            if about.get(key, now) != now:  # checkpoints of earlier snapshots do not have it
+            if about.get(key, now) != now:  # a checkpoint of another format may lack it
                 raise TrainingError(
                     f"{self.settings_file}: {key} is {now}, but the run began with {about[key]}; "
                     "restore it, or begin a new run in another folder"
@@ -361,7 +386,7 @@ class RunFolder:
         try:
             if about["format"] != _FORMAT:
                 raise ValueError(f"format {about['format']}, expected {_FORMAT}")
-            return Checkpoint(state, msgspec.convert(about["record"], self._record_class))
+            return Checkpoint(state, msgspec.convert(about["record"], NetRound | EvaluationRound))
         except (KeyError, ValueError) as error:
             raise TrainingError(f"{self._checkpoint}: is of another version: {error}") from error
 
@@ -372,17 +397,12 @@ class RunFolder:
             raise TrainingError(f"{self.path}: {text}")
         return checkpoint
 
-    @property
-    def _record_class(self) -> type[NetRound] | type[EvaluationRound]:
-        return ROUNDS[self.settings.kind]
-
     def restore_records(self, last: RoundRecord | None) -> None:
         """Rewrite the records up to the last complete round."""
-        records = [each for each in self.records() if last and each.round < last.round]
-        records += [last] if last else []
-        run_files.write(self._metrics, b"".join(each.line() for each in records))
-        events = [record.event_header(records[0].time if records else 0.0)]
-        run_files.write(self._events, b"".join([*events, *(each.event() for each in records)]))
+        done = last.round - 1 if last else 0
+        lines = [_line(each) for each in self._lines() if not _is_after(each, done)]
+        lines += [_line(last)] if last else []
+        write(self._metrics, b"".join(lines))
 
     def start(self, parameters: Parameters, last: NetRound | None) -> None:
         """Rewrite the net and the records of the last complete round."""
@@ -396,7 +416,7 @@ class RunFolder:
         self.store_round(checkpoint)
         for name in self.shards():
             if name.round < first_needed:
-                self.forget_shard(name)
+                (self._shards / name.file).unlink(missing_ok=True)
 
     def store_round(self, checkpoint: Checkpoint) -> None:
         """Store a complete round, whose net or evaluation is written; remove older ones of them."""
@@ -407,8 +427,9 @@ class RunFolder:
 
     def write_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Store a complete round, which counts from now on."""
-        about = {"format": _FORMAT, "record": asdict(checkpoint.record)} | self._fixed()
-        run_files.write(self._checkpoint, run_files.packed(checkpoint.state, about))
+        record = msgspec.to_builtins(checkpoint.record)
+        about = {"format": _FORMAT, "record": record} | self._fixed()
+        write(self._checkpoint, packed(checkpoint.state, about))
 
     def _fixed(self) -> dict[str, Any]:
         """Return the settings that must not change during a run, besides the size of the net."""
@@ -417,17 +438,30 @@ class RunFolder:
 
     def records(self) -> Sequence[RoundRecord]:
         """Return the records of all rounds, without a line that is incomplete."""
-        return run_files.lines(self._metrics, self._record_class)
+        return [each for each in self._lines() if isinstance(each, RoundRecord)]
 
-    def append_record(self, last: RoundRecord) -> None:
-        """Append a record to the lines, and to the event file."""
-        run_files.append(self._metrics, last.line())
-        run_files.append(self._events, last.event())
+    def scores(self) -> list[ScoreRecord]:
+        """Return the scores against other players, without a line that is incomplete."""
+        return [each for each in self._lines() if isinstance(each, ScoreRecord)]
 
-    def evaluations(self) -> list[EvaluationRecord]:
-        """Return the evaluations, without a line that is incomplete."""
-        return run_files.lines(self._evaluations, EvaluationRecord)
+    def append_record(self, record: RoundRecord | ScoreRecord) -> None:
+        """Append a record to the lines."""
+        with clear_errors(self._metrics), self._metrics.open("ab") as file:
+            file.write(_line(record))
 
-    def append_evaluation(self, evaluation: EvaluationRecord) -> None:
-        """Append the result of an evaluation."""
-        run_files.append(self._evaluations, evaluation.line())
+    def _lines(self) -> list[MetricsLine]:
+        found: list[MetricsLine] = []
+        with contextlib.suppress(FileNotFoundError):
+            for line in self._metrics.read_bytes().splitlines():
+                with contextlib.suppress(msgspec.DecodeError):
+                    found.append(msgspec.json.decode(line, type=MetricsLine))
+        return found
+
+
+def _is_after(line: MetricsLine, done: int) -> bool:
+    """Return whether a line is the record of a round after the round `done`."""
+    return isinstance(line, RoundRecord) and line.round > done
+
+
+def _line(record: RoundRecord | ScoreRecord) -> bytes:
+    return msgspec.json.encode(record) + b"\n"

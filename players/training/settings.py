@@ -6,7 +6,6 @@ to check a file; a fault is reported with its line.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -274,7 +273,7 @@ def tables_of(kind: str) -> Mapping[str, Mapping[str, Key]]:
 
 def text_of(settings: TrainingSettings) -> str:
     """Return the file of these settings, with a comment on each key."""
-    lines = [f"game = {_toml(str(settings.game))}", *_written(settings, TOP)]
+    lines = [f"game = {toml_table.notation(str(settings.game))}", *_written(settings, TOP)]
     for name, keys in tables_of(settings.kind).items():
         lines += ["", f"[{name}]"]
         lines += [f"# {_COMMENTS[name]}"] if name in _COMMENTS else []
@@ -284,7 +283,7 @@ def text_of(settings: TrainingSettings) -> str:
 
 def _written(values: Any, keys: Mapping[str, Key]) -> list[str]:
     """Return a line for each key, with its value and its meaning."""
-    written = {key: f"{key} = {_toml(getattr(values, key))}" for key in keys}
+    written = {key: f"{key} = {toml_table.notation(getattr(values, key))}" for key in keys}
     width = max(map(len, written.values()))
     return [f"{written[key]:{width}}  # {each.meaning}" for key, each in keys.items()]
 
@@ -294,12 +293,6 @@ def _taken(table: TomlTable, keys: Mapping[str, Key], usual: Any) -> Any:
     taken = {key: table.take(key, each.check, getattr(usual, key)) for key, each in keys.items()}
     table.close()
     return replace(usual, **taken)
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return json.dumps(value) if isinstance(value, str) else str(value)
 
 
 def trainable(game: Game) -> KernelGame:

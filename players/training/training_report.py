@@ -1,16 +1,21 @@
-"""The curves of a run as one HTML file, with the plots and the style of tournament reports."""
+"""The curves of a run: an HTML file in the style of tournament reports, or one of TensorBoard."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from pathlib import Path
+
+import msgspec
 
 from playout.commands.html_page import page, section
+from playout.players.training import TrainingError
 from playout.players.training.record import (
-    EvaluationRecord,
     EvaluationRound,
     NetRound,
     RoundRecord,
+    ScoreRecord,
     duration,
 )
 from playout.players.training.settings import TrainingSettings
@@ -53,18 +58,40 @@ _CURVES: Mapping[type[RoundRecord], tuple[Curve, ...]] = {
 def write(
     settings: TrainingSettings,
     records: Sequence[RoundRecord],
-    evaluations: Sequence[EvaluationRecord],
+    scores: Sequence[ScoreRecord],
 ) -> str:
     """Return the page for one or more records, with curves over the work done (`_millions`)."""
     body = ["<ul>", *(f"<li>{escape(line)}</li>" for line in _summary(settings, records[-1]))]
     body.append("</ul>")
-    for opponent, terms in dict.fromkeys((each.opponent, each.terms) for each in evaluations):
-        own = [each for each in evaluations if (each.opponent, each.terms) == (opponent, terms)]
+    for opponent, terms in dict.fromkeys((each.opponent, each.terms) for each in scores):
+        own = [each for each in scores if (each.opponent, each.terms) == (opponent, terms)]
         body.append(section(f"Elo against {opponent}, {terms}", _elo(records, own)))
     for title, name, bounds in _CURVES[type(records[-1])]:
         points = [(_millions(each), float(getattr(each, name))) for each in records]
         body.append(section(title, _curve(title, points, bounds)))
     return page(f"Training of {settings.game}", body)
+
+
+def write_tensorboard(folder: Path, records: Sequence[RoundRecord]) -> None:
+    """Add an event file with the numbers of the rounds to a folder.
+
+    Raises TrainingError if the package for that is missing, or the file cannot be written.
+    """
+    try:
+        tensorboard = importlib.import_module("tensorboardX")
+    except ImportError as error:
+        raise TrainingError(
+            "an event file needs the package tensorboardX, which is missing: "
+            'pip install ".[tensorboard]" in a checkout of Playout'
+        ) from error
+    try:
+        with tensorboard.SummaryWriter(str(folder)) as writer:
+            for each in records:
+                for name, value in msgspec.structs.asdict(each).items():
+                    if isinstance(value, int | float) and name not in ("round", "time"):
+                        writer.add_scalar(name, value, each.round, walltime=each.time)
+    except OSError as error:
+        raise TrainingError(f"{folder}: cannot be written: {error.strerror or error}") from error
 
 
 def _summary(settings: TrainingSettings, last: RoundRecord) -> Iterator[str]:
@@ -95,19 +122,19 @@ def _curve(
     return plot.svg(title, _HEIGHT, parts)
 
 
-def _elo(records: Sequence[RoundRecord], evaluations: Sequence[EvaluationRecord]) -> str:
+def _elo(records: Sequence[RoundRecord], scores: Sequence[ScoreRecord]) -> str:
     """Return a plot of Elo with 95 % intervals; an infinite end is at the edge."""
     millions = {each.round: _millions(each) for each in records}
     known = [
         each
-        for one in evaluations
+        for one in scores
         for each in (one.score.elo, one.score.elo_low, one.score.elo_high)
         if each is not None
     ]
     low, high = plot.around([*known, 0.0])
     plane = Plane(_across(records), (low, high), _HEIGHT)
     parts = [*_grid(plane, _across(records)[1])]
-    for one in sorted(evaluations, key=lambda each: each.round):
+    for one in sorted(scores, key=lambda each: each.round):
         x, score = millions.get(one.round, 0.0), one.score
         ends = [
             (x, low if score.elo_low is None else score.elo_low),

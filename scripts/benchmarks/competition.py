@@ -30,17 +30,18 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import click
+import tomli_w
 
 from playout import games
 from playout.commands.subprocesses import own, own_environment
 from playout.competition.submit_command import Client, packed
-from playout.games import State
+from playout.games import Position
 from playout.players.core.player import Limit
 from playout.players.engine import Engine
 from playout.sandbox import machine
@@ -306,9 +307,8 @@ def _matches(bench: Bench) -> ResultTable:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "bot.py").write_text(_SCRIPT.format(seconds=MOVE_S))
-        without = ", ".join(f'"{each}"' for each in machine.missing())
-        inside = f"sandbox = {{ without = [{without}] }}"
-        files = {"outside": _engines(folder, ""), "inside": _engines(folder, inside)}
+        sandbox = {"sandbox": {"without": list(machine.missing())}}
+        files = {"outside": _engines(folder, {}), "inside": _engines(folder, sandbox)}
         taken = alternate(
             bench.pick(*ROUNDS),
             **{where: lambda file=file: _played_s(file) for where, file in files.items()},
@@ -327,13 +327,12 @@ def _matches(bench: Bench) -> ResultTable:
     return table
 
 
-def _engines(folder: Path, more: str) -> str:
+def _engines(folder: Path, more: Mapping[str, object]) -> str:
     """Write a file with an engine; return its path."""
     path = folder / f"engines{len(more)}.toml"
     # The python3 in the path outside may be that of a virtual environment, which starts slowly.
     table = {"command": "/usr/bin/python3 bot.py", "protocol": "lines", "folder": str(folder)}
-    lines = (f"{key} = {json.dumps(value)}" for key, value in table.items())
-    path.write_text("\n".join(["[program]", *lines, more]))
+    path.write_text(tomli_w.dumps({"program": {**table, **more}}))
     return str(path)
 
 
@@ -349,12 +348,10 @@ def _play(file: str) -> None:
     """Play a match between two programs, which are started for it."""
     game = games.load(GAME)
     seats = [Engine(game, "program", file) for _ in (1, 2)]
-    states: list[State] = [game.initial_state()]
-    moves: list[int] = []
-    while not game.winner(states[-1]):
-        mover = seats[game.current_player(states[-1]) - 1]
-        moves.append(mover.choose(states, Limit(seconds=10.0, moves=tuple(moves))).action)
-        states.append(game.next_state(states[-1], moves[-1]))
+    position = Position(game)
+    while not position.winner:
+        mover = seats[position.to_move - 1]
+        position = position.play(mover.choose(position, Limit(seconds=10.0)).action)
     for each in seats:
         each.close()
 
@@ -364,7 +361,7 @@ def _memory_mib(file: str) -> float:
     game = games.load(GAME)
     engine = Engine(game, "program", file)
     before = set(children(os.getpid()))
-    engine.choose([game.initial_state()], Limit(seconds=10.0, moves=()))
+    engine.choose(Position(game), Limit(seconds=10.0))
     found, kib = [each for each in before if _is_guard(each)], 0
     for process in found:
         found.extend(children(process))

@@ -25,7 +25,7 @@ from pathlib import Path
 import click
 
 from playout import games, players
-from playout.games import Game, State
+from playout.games import Game, Position
 from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.machine import busy_cores
 from testbed.measure import percentile
@@ -113,11 +113,11 @@ def overshoots(game: Game, limit_s: float, moves: int) -> tuple[list[float], lis
     """Return the seconds by which each move, and the sleep after it, exceeded the limit."""
     player = players.load("uct(seed=1)", game)
     limit = players.Limit(seconds=limit_s)
-    player.choose([game.initial_state()], limit)
+    player.choose(Position(game), limit)
     over, sleep_over = [], []
-    position = _match(game, lambda states: player.choose(states, limit).action)
+    times = _match(game, lambda position: player.choose(position, limit).action)
     for _ in range(moves):
-        over.append(next(position) - limit_s)
+        over.append(next(times) - limit_s)
         started = time.perf_counter()
         time.sleep(limit_s)
         sleep_over.append(time.perf_counter() - started - limit_s)
@@ -125,16 +125,16 @@ def overshoots(game: Game, limit_s: float, moves: int) -> tuple[list[float], lis
     return over, sleep_over
 
 
-def _match(game: Game, choose: Callable[[list[State]], int]) -> Iterator[float]:
+def _match(game: Game, choose: Callable[[Position], int]) -> Iterator[float]:
     """Play match after match, and yield the seconds that each move took."""
-    states = [game.initial_state()]
+    position = Position(game)
     while True:
         started = time.perf_counter()
-        action = choose(states)
+        action = choose(position)
         yield time.perf_counter() - started
-        states.append(game.next_state(states[-1], action))
-        if game.winner(states[-1]):
-            states = [game.initial_state()]
+        position = position.play(action)
+        if position.winner:
+            position = Position(game)
 
 
 def _summary(prefix: str, seconds: list[float]) -> dict[str, float]:

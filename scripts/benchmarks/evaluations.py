@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 
 from playout import games, players
-from playout.games import Board, KernelGame, State, Vector
+from playout.games import Board, KernelGame, Position, State, Vector
 from playout.games.core.kernels import SIGNATURES, compiled
 from playout.players import Limit
 from playout.players.core.rules import rules_of
@@ -115,7 +115,7 @@ def _positions(game: KernelGame, state: State, seconds: float) -> Callable[[], f
     player = players.load("alphabeta(seed=1,reuse=false)", game)
 
     def measure() -> float:
-        info = player.choose([state], Limit(seconds=seconds)).info
+        info = player.choose(Position(game, start=state), Limit(seconds=seconds)).info
         assert info
         return info.simulations / info.seconds
 

@@ -16,13 +16,12 @@ import numpy as np
 from numba import types
 
 from playout import games
-from playout.games import Board, KernelGame, Vector
+from playout.games import Board, KernelGame, Position, Vector
 from playout.games.core.kernels import SIGNATURES, compiled
 from playout.games.core.random import Rng, draw, seeded
 from testbed.bench import Bench, Column, ResultTable
 from testbed.measure import alternate, rate
 from testbed.openspiel import is_shared, mcts, measured, position
-from testbed.positions import states_after
 
 COLUMNS = (
     Column("game", "game"),
@@ -97,7 +96,7 @@ def run(bench: Bench) -> list[ResultTable]:
 def playouts(spec: str, moves: Sequence[int], seconds: float) -> Callable[[], float]:
     """Return a measure of the playouts per second after `moves`."""
     game = _kernel_game(spec)
-    root, board = (game.board(states_after(game, moves)[-1]) for _ in range(2))
+    root, board = (game.board(Position(game, moves).state) for _ in range(2))
     rng, trace = seeded(1), np.empty(game.max_plies + 1, dtype=np.int64)
     playout = game.kernels.playout
     return lambda: rate(lambda n: play_out(n, root, board, playout, rng, trace), seconds)

@@ -52,7 +52,7 @@ from playout.server.model.records import (
 )
 from playout.server.storage import Database
 from playout.server.tournament import formats
-from playout.server.tournament.state import LEGS, MatchSlot
+from playout.server.tournament.ledger import LEGS, MatchSlot
 from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.machine import own_processor_seconds, processor_seconds
 from testbed.measure import Sample

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from playout import games
-from playout.games import KernelGame
+from playout.games import KernelGame, Position
 from playout.players import Limit
 from playout.players.alphazero import AlphaZero
 from playout.players.nets import graph
@@ -119,7 +119,7 @@ def _measure_play(bench: Bench, table: ResultTable, setting: Setting, batch: int
     )
 
     def search() -> float:
-        info = player.choose([game.initial_state()], Limit(seconds=seconds)).info
+        info = player.choose(Position(game), Limit(seconds=seconds)).info
         assert info is not None
         return info.simulations / info.seconds
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import click
 
 from playout import games, players
-from playout.games import Game, State
+from playout.games import Game, Position
 from playout.players import Limit
 from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.machine import resident_kib
@@ -69,22 +69,22 @@ def _match(bench: Bench, game: Game, seconds: float, most: int) -> list[Ply]:
     _warm_up(game)
     before = resident_kib() / 1024
     seats = [players.load(OURS, game) for _ in (1, 2)]
-    states, plies = [game.initial_state()], list[Ply]()
+    position, plies = Position(game), list[Ply]()
     for number, player in enumerate(seats, start=1):
-        player.started(number, "itself", tuple(states))
-    while not game.winner(states[-1]) and len(plies) < most:
-        mover = game.current_player(states[-1])
+        player.started(number, "itself", position)
+    while not position.winner and len(plies) < most:
+        mover = position.to_move
         started = time.perf_counter()
-        choice = seats[mover - 1].choose(tuple(states), Limit(seconds=seconds))
+        choice = seats[mover - 1].choose(position, Limit(seconds=seconds))
         took = time.perf_counter() - started
         assert choice.info is not None
         simulations_a_second = choice.info.simulations / took
         resident_mb = resident_kib() / 1024 - before
         plies.append(Ply(simulations_a_second, resident_mb, took >= FULL * seconds))
-        _tell(bench, game, states[-1], choice.action, plies)
-        states.append(game.next_state(states[-1], choice.action))
+        position = position.play(choice.action)
+        _tell(bench, position, plies)
         for player in seats:
-            player.moved(mover, choice.action, tuple(states))
+            player.moved(mover, position)
     for player in seats:
         player.close()
     return plies
@@ -93,15 +93,15 @@ def _match(bench: Bench, game: Game, seconds: float, most: int) -> list[Ply]:
 def _warm_up(game: Game) -> None:
     """Load everything that a first choice loads, with a minimal tree."""
     player = players.load("uct(seed=1,memory_mb=1)", game)
-    player.choose([game.initial_state()], Limit(simulations=1000))
+    player.choose(Position(game), Limit(simulations=1000))
     player.close()
 
 
-def _tell(bench: Bench, game: Game, state: State, action: int, plies: Sequence[Ply]) -> None:
+def _tell(bench: Bench, position: Position, plies: Sequence[Ply]) -> None:
     """Print the progress of the match, without a bar because its length is unknown."""
     speed, resident_mb, _ = plies[-1]
     click.echo(
-        f"{bench.name}: ply {len(plies)}, {game.action_name(state, action)}, "
+        f"{bench.name}: ply {len(plies)}, {position.move_name()}, "
         f"{speed:,.0f} simulations/s, {resident_mb:,.0f} MB",
         err=True,
     )

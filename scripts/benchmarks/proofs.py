@@ -19,7 +19,7 @@ import time
 from typing import NamedTuple
 
 from playout import games, players
-from playout.games import Game, State
+from playout.games import Game, Position, State
 from playout.players import Info, Limit, Player
 from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.measure import Sample
@@ -123,11 +123,11 @@ def _values(bench: Bench) -> ResultTable:
 
 
 def _asked(player: Player, positions: list[SolvedPosition], seconds: float) -> list[Info]:
-    return [_info(player, each.states[-1], seconds) for each in positions]
+    return [_info(player, each.position.state, seconds) for each in positions]
 
 
 def _info(player: Player, state: State, seconds: float) -> Info:
-    choice = player.choose([state], Limit(seconds=seconds))
+    choice = player.choose(Position(player.game, start=state), Limit(seconds=seconds))
     assert choice.info is not None
     assert choice.info.pv[0] == choice.action
     return choice.info
@@ -139,7 +139,7 @@ def _wins(bench: Bench) -> ResultTable:
     trials = [trial for trial in WIN_TRIALS if bench.can_play(trial.player, trial.game)]
     for text, spec, at_least in bench.track(trials, lambda trial: f"{trial.player}, {trial.game}"):
         game = games.load(spec)
-        states = [each[-1] for each in forced_wins(game)[: bench.pick(None, 20)]]
+        states = [each.state for each in forced_wins(game)[: bench.pick(None, 20)]]
         player, judge = players.load(text, game), Judge(game)
         infos = [_info(player, state, WIN_SECONDS) for state in states]
         player.close()

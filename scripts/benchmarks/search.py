@@ -20,11 +20,12 @@ from collections.abc import Callable
 
 from benchmarks.games import SIZES, playouts
 from playout import games, players
+from playout.games import Position
 from playout.games.core.spec import parse
 from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.measure import GAMES, alternate, rate
 from testbed.openspiel import is_shared, mcts, measured, position
-from testbed.positions import middle, states_after
+from testbed.positions import middle
 
 C = 0.5
 OURS = f"uct(seed=1,c={C},solver=false,decisive=false,reuse=false)"
@@ -108,11 +109,11 @@ def _against_one(bench: Bench) -> ResultTable:
 
 def _ours(text: str, spec: str, moves: list[int], seconds: float) -> Callable[[], float]:
     game = games.load(spec)
-    player, states = players.load(text, game), states_after(game, moves)
+    player, position = players.load(text, game), Position(game, moves)
 
     def simulations_a_second() -> float:
         started = time.perf_counter()
-        info = player.choose(states, players.Limit(seconds=seconds)).info
+        info = player.choose(position, players.Limit(seconds=seconds)).info
         assert info is not None
         return info.simulations / (time.perf_counter() - started)
 

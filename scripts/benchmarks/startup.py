@@ -19,7 +19,7 @@ FIRST_MOVE = """
 from playout import games, players
 game = games.load("connect_four")
 player = players.load("uct(seed=1)", game)
-player.choose([game.initial_state()], players.Limit(simulations=100))
+player.choose(games.Position(game), players.Limit(simulations=100))
 """
 PROGRAMS = {
     FIRST: FIRST_MOVE,

@@ -110,7 +110,7 @@ def _choices(task: ChoiceTask) -> int | None:
     if player is None:
         return None
     limit = Limit(seconds=task.seconds)
-    chosen = [player.choose([each.states[-1]], limit).action for each in task.positions]
+    chosen = [player.choose(each.position, limit).action for each in task.positions]
     return sum(map(SolvedPosition.kept_by, task.positions, chosen))
 
 

@@ -12,6 +12,7 @@ the one that is built from the repository, and must have every file that the lin
 
 from __future__ import annotations
 
+import configparser
 import json
 import os
 import re
@@ -23,7 +24,6 @@ import sys
 import tarfile
 import tempfile
 import time
-import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -103,15 +103,21 @@ def committed_version() -> str:
             f"these files have changes that are not committed:\n{changes}\n"
             "Commit them or take them back: a release has what the last commit has."
         )
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        version: str = tomllib.load(file)["project"]["version"]
+    version = configuration()["metadata"]["version"]
     tag = f"v{version}"
     if git("tag", "--list", tag) and git("rev-list", "-1", tag) != git("rev-parse", "HEAD"):
         raise ReleaseError(
             f"the tag {tag} belongs to another commit. "
-            "Raise the version in pyproject.toml, and commit that."
+            "Raise the version in setup.cfg, and commit that."
         )
     return version
+
+
+def configuration() -> configparser.ConfigParser:
+    """The configuration of the package in setup.cfg."""
+    parser = configparser.ConfigParser()
+    parser.read(ROOT / "setup.cfg", encoding="utf-8")
+    return parser
 
 
 def git(*arguments: str) -> str:
@@ -198,7 +204,7 @@ def check_contents(wheel: Path, direct: Path, source: Path) -> None:
     missing = package_files(source) - contents.keys()
     if missing:
         raise ReleaseError(
-            f"the wheel lacks {some(missing)}: see [tool.setuptools.package-data] in pyproject.toml"
+            f"the wheel lacks {some(missing)}: see [options.package_data] in setup.cfg"
         )
 
 
@@ -247,8 +253,7 @@ def check_bill(bill: Path) -> None:
     """Raises ReleaseError if a bill of materials lacks the package or one of its dependencies."""
     components = json.loads(bill.read_text(encoding="utf-8"))["components"]
     names = {each["name"].lower().replace("_", "-") for each in components}
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        wanted = tomllib.load(file)["project"]["dependencies"]
+    wanted = configuration()["options"]["install_requires"].strip().splitlines()
     missing = {re.split(r"[^\w-]", each)[0].lower() for each in [*wanted, "playout"]} - names
     if missing:
         raise ReleaseError(f"the software bill of materials lacks {', '.join(sorted(missing))}")

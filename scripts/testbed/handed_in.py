@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
-import json
 import tarfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+
+import tomli_w
 
 #: A bot that chooses the first action.
 FIRST = """\
@@ -80,8 +81,7 @@ class HandedIn:
 def bot(program: str = FIRST, **keys: str) -> dict[str, str]:
     """Return the files of a Python program that reads lines; `keys` are those of bot.toml."""
     keys = {"protocol": "lines", "command": "python3 bot.py"} | keys
-    toml = "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items())
-    return {"bot.py": program, "bot.toml": toml}
+    return {"bot.py": program, "bot.toml": tomli_w.dumps(keys)}
 
 
 def packed(files: Mapping[str, str], links: Mapping[str, str] | None = None) -> bytes:

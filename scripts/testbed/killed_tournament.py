@@ -22,7 +22,7 @@ from playout.ratings.book import Book
 from playout.server.model.records import StoredMatch, StoredTournament
 from playout.server.storage import Database
 from playout.server.tournament import formats
-from playout.server.tournament.state import LEGS, MatchSlot, parse_slot
+from playout.server.tournament.ledger import LEGS, MatchSlot, parse_slot
 from testbed.machine import children, runs
 from testbed.server_process import LONGEST_QUOTE, TOURNAMENT
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 import click
 
 from playout import games, players
-from playout.games import Game, State
+from playout.games import Game, Position
 from playout.players import Limit, Player, Resigned
 from playout.ratings.evidence import elo
 from testbed.bench import Cell, Column
@@ -228,10 +228,10 @@ class _Seat:
     moves: int = 0
     seconds: float = 0.0
 
-    def choose(self, states: tuple[State, ...], limit: Limit) -> int:
+    def choose(self, position: Position, limit: Limit) -> int:
         started = time.perf_counter()
         try:
-            return self.player.choose(states, limit).action
+            return self.player.choose(position, limit).action
         finally:
             self.seconds += time.perf_counter() - started
             self.moves += 1
@@ -241,22 +241,22 @@ def _match(
     game: Game, seats: tuple[_Seat, _Seat], moves: Sequence[int], limit: Limit
 ) -> tuple[float, float]:
     """Play a match and return the points of both seats; players are notified as by a server."""
-    states: tuple[State, ...] = (game.initial_state(),)
+    position = Position(game)
     for number, seat in enumerate(seats, start=1):
-        seat.player.started(number, "opponent", states)
+        seat.player.started(number, "opponent", position)
     prepared = iter(moves)
-    while not (winner := game.winner(states[-1])):
-        mover = game.current_player(states[-1])
+    while not (winner := position.winner):
+        mover = position.to_move
         try:
             action = next(prepared, None)
             if action is None:
-                action = seats[mover - 1].choose(states, limit)
+                action = seats[mover - 1].choose(position, limit)
         except Resigned:
             winner = 3 - mover
             break
-        states = (*states, game.next_state(states[-1], action))
+        position = position.play(action)
         for seat in seats:
-            seat.player.moved(mover, action, states)
+            seat.player.moved(mover, position)
     for seat in seats:
         seat.player.ended(winner, "")
     return games.RETURNS[winner]

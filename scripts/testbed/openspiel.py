@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import pyspiel
 
 from playout import games
-from playout.games import Game, SpecError, State
+from playout.games import Game, Position, SpecError
 from playout.games.core.spec import parse
-from playout.players import Limit, Player, PlayResult
+from playout.players import Limit, Player, PlayResult, Report
 
 #: OpenSpiel's names of games and parameters where they differ from Playout's, and Playout's
 #: defaults where they differ from OpenSpiel's.
@@ -124,15 +124,15 @@ class MCTSBot(Player):
         self._seed = secrets.randbits(31) if seed is None else seed
         self._state = self._peer.new_initial_state()
 
-    def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
+    def started(self, seat: int, opponent: str, position: Position) -> None:
         """Set OpenSpiel's position to the first one."""
         self._state = self._peer.new_initial_state()
 
-    def moved(self, seat: int, action: int, states: Sequence[State]) -> None:
-        """Apply the action to OpenSpiel's position."""
-        self._state.apply_action(action)
+    def moved(self, seat: int, position: Position) -> None:
+        """Apply the last move to OpenSpiel's position."""
+        self._state.apply_action(position.last_move)
 
-    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
+    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
         """Return the action that OpenSpiel's search chooses."""
         self._seed += 1
         bot = mcts(

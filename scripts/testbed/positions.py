@@ -7,7 +7,7 @@ import json
 import lzma
 import random
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import click
 
 from playout import games, players
-from playout.games import Game, State
+from playout.games import Game, Position, State
 from playout.games.connect_four import ConnectFour
 from playout.players import Limit
 
@@ -48,17 +48,7 @@ def middle(game: Game) -> list[int]:
     lengths = [len(random_moves(game, game.max_plies, choose)[0]) for _ in range(RANDOM_MATCHES)]
     plies = int(statistics.median(lengths) * MIDDLE_PERCENT / 100)
     found = (opening(game, plies, seed=seed) for seed in itertools.count(1))
-    return next(
-        moves for moves in found if len(game.legal_actions(states_after(game, moves)[-1])) > 1
-    )
-
-
-def states_after(game: Game, moves: Sequence[int], start: State = ()) -> list[State]:
-    """Return the states of a match after `moves`, including the first one, which may be given."""
-    states = [start or game.initial_state()]
-    for move in moves:
-        states.append(game.next_state(states[-1], move))
-    return states
+    return next(moves for moves in found if len(Position(game, moves).legal_actions) > 1)
 
 
 def random_moves(game: Game, most: int, choose: random.Random) -> tuple[list[int], State]:
@@ -97,7 +87,9 @@ class Judge:
 
     def winning_action(self, state: State, positions: int = PROOF) -> int | None:
         """Return an action that wins within WITHIN_PLIES, or None if no proof is found."""
-        info = self._short.choose([state], Limit(simulations=positions)).info
+        info = self._short.choose(
+            Position(self._game, start=state), Limit(simulations=positions)
+        ).info
         return info.pv[0] if info is not None and info.proven == 1 else None
 
     def wins(self, state: State, action: int) -> bool:
@@ -107,7 +99,9 @@ class Judge:
             return winner == self._game.current_player(state)
         if action == self.winning_action(state):
             return True
-        info = self._long.choose([after], Limit(simulations=JUDGEMENT)).info
+        info = self._long.choose(
+            Position(self._game, start=after), Limit(simulations=JUDGEMENT)
+        ).info
         return info is not None and info.proven == -1
 
     def close(self) -> None:
@@ -116,17 +110,17 @@ class Judge:
         self._long.close()
 
 
-def forced_wins(game: Game) -> list[list[State]]:
-    """Return the positions of a game, each as the states of the match up to it."""
+def forced_wins(game: Game) -> list[Position]:
+    """Return the positions of a game that the player to move wins."""
     lines = [line.split(": ") for line in FORCED_WINS.read_text().splitlines() if ": " in line]
-    return [_states(game, moves.split()) for name, moves in lines if name == str(game)]
+    return [_after(game, moves.split()) for name, moves in lines if name == str(game)]
 
 
-def _states(game: Game, names: list[str]) -> list[State]:
-    states = [game.initial_state()]
+def _after(game: Game, names: list[str]) -> Position:
+    position = Position(game)
     for name in names:
-        states.append(game.next_state(states[-1], game.parse_action(states[-1], name)))
-    return states
+        position = position.play(game.parse_action(position.state, name))
+    return position
 
 
 # Positions of Connect Four with known values, of `tests/data/connect_four.txt`.
@@ -138,12 +132,12 @@ _VALUES = {"+": 1, "=": 0, "-": -1}
 
 @dataclass(frozen=True)
 class SolvedPosition:
-    """The match so far, and its value for the player to move: 1, 0 or -1.
+    """A position, and its value for the player to move: 1, 0 or -1.
 
     `values` are the values of the legal actions, for the same player.
     """
 
-    states: tuple[State, ...]
+    position: Position
     value: int
     values: Mapping[int, int]
 
@@ -158,7 +152,7 @@ def solved(kind: str) -> list[SolvedPosition]:
     lines = [line.split() for line in SOLVED.read_text().splitlines() if not line.startswith("#")]
     return [
         SolvedPosition(
-            tuple(states_after(game, [int(column) - 1 for column in moves])),
+            Position(game, (int(column) - 1 for column in moves)),
             _VALUES[value],
             {action: _VALUES[each] for action, each in enumerate(values) if each in _VALUES},
         )
@@ -195,7 +189,7 @@ def exact() -> dict[str, list[SolvedPosition]]:
 
 
 def _exact(game: Game, entry: SolvedEntry) -> SolvedPosition:
-    states = states_after(game, entry.moves, tuple(entry.start))
-    signs = zip(game.legal_actions(states[-1]), entry.signs, strict=True)
+    position = Position(game, entry.moves, start=tuple(entry.start) or None)
+    signs = zip(position.legal_actions, entry.signs, strict=True)
     values = {action: _VALUES[sign] for action, sign in signs}
-    return SolvedPosition(tuple(states), max(values.values()), values)
+    return SolvedPosition(position, max(values.values()), values)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from playout import games, players
 from playout.commands import interrupts
-from playout.games import Game, KernelGame, SpecError, State
+from playout.games import Game, KernelGame, Position, SpecError, State
 from playout.players import Limit, Player
 from playout.players.prover.puzzles import match_with_mistakes
 from testbed.bench import Bench
@@ -70,9 +70,9 @@ class Mixture:
         self.game, self.random = game, random.Random(seed)
         self._bots = [players.load(text, game) for text in BOTS]
 
-    def match(self, start: State, most: int) -> tuple[list[int], list[State]]:
-        """Return at most `most` moves from `start`, and the positions, `start` first."""
-        return match_with_mistakes(self.game, self.random, self._bots, start, most=most)
+    def match(self, start: Position, most: int) -> Position:
+        """Return the position after at most `most` moves from `start`."""
+        return match_with_mistakes(start, self.random, self._bots, most=most)
 
     def close(self) -> None:
         """Release the memory of the players."""
@@ -107,7 +107,7 @@ def _proven(game: Game, solver: Player, state: State, nodes: int) -> int | None:
     """Return the value of a position for player 1, None if it is not proven."""
     if winner := game.winner(state):
         return _RESULTS[winner]
-    info = solver.choose([state], Limit(simulations=nodes)).info
+    info = solver.choose(Position(game, start=state), Limit(simulations=nodes)).info
     if info is None or info.proven is None:
         return None
     return info.proven if game.current_player(state) == 1 else -info.proven
@@ -134,11 +134,11 @@ def solved_matches(task: MatchTask) -> Solved:
     solver, mixture = players.load(SOLVER, game), Mixture(game, task.seed)
     found: Solved = {}
     for _ in range(MATCHES):
-        moves, states = mixture.match(game.initial_state(), game.max_plies)
-        plies = len(moves) - mixture.random.randint(*BEFORE_END[task.game])
-        values = proven_values(game, solver, states[plies]) if plies >= 0 else None
+        match = mixture.match(Position(game), game.max_plies)
+        plies = match.ply - mixture.random.randint(*BEFORE_END[task.game])
+        values = proven_values(game, solver, match.states[plies]) if plies >= 0 else None
         if values and tells(values):
-            found[states[plies]] = _entry((), moves[:plies], values)
+            found[match.states[plies]] = _entry((), match.moves[:plies], values)
         if len(found) == FOUND:
             break
     solver.close()
@@ -281,13 +281,13 @@ def king_and_pawn(mixture: Mixture) -> list[State]:
             start = games.load(f"chess(fen={rows} {mixture.random.choice('wb')} - - 0 1)")
         except SpecError:  # a pawn on the last row, or a king that could be captured
             continue
-        return mixture.match(start.initial_state(), MOST)[1]
+        return [*mixture.match(Position(mixture.game, start=start.initial_state()), MOST).states]
 
 
 def three_pieces(mixture: Mixture) -> list[State]:
     """Return the positions of a match of checkers that have at most three pieces."""
     game = mixture.game
-    states = mixture.match(game.initial_state(), game.max_plies)[1]
+    states = mixture.match(Position(game), game.max_plies).states
     return [state for state in states if sum(map(bool, game.view(state).cells)) <= 3]
 
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from playout.protocol.messages import OfferedBot
 from playout.protocol.names import LONGEST, skeleton
@@ -19,6 +19,14 @@ if TYPE_CHECKING:  # it imports compiled functions, which the commands that use 
     from playout.server.core.context import Context
 
 DAY_S = 86_400.0
+
+
+class GivenAccount(Struct, frozen=True):
+    """An account that a server has at its start, with the digest of its token."""
+
+    name: str
+    digest: str
+    administrator: bool = False
 
 
 def digest(token: str) -> str:
@@ -65,6 +73,25 @@ class Directory:
         self._by_id[account.id] = account
         self._by_skeleton[skeleton(account.name)] = account
         return before
+
+    def given(self, wanted: GivenAccount, new_id: str, at: float) -> Account:
+        """Return the account that a server is given at a time, in seconds since 1970.
+
+        It replaces the account whose name looks like this one, and keeps its id; otherwise it has
+        the new id.
+        """
+        account = self.like(wanted.name) or Account(
+            id=new_id, name=wanted.name, digest="", created_at=at
+        )
+        return structs.replace(
+            account,
+            name=wanted.name,
+            digest=wanted.digest,
+            token_at=at,
+            renewal="",
+            administrator=wanted.administrator,
+            revoked=False,
+        )
 
     def remove(self, account: Account) -> None:
         """Remove an account; its name is free again. Raises KeyError for an unknown account."""

@@ -25,16 +25,15 @@ from playout.server.core.effects import Effect
 from playout.server.core.handlers.administration import Administration
 from playout.server.core.handlers.analyses import Analyses
 from playout.server.core.handlers.bots import BotManager
-from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed, TournamentFeed
+from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed
 from playout.server.core.handlers.hello import Greeting
-from playout.server.core.handlers.joined_sessions import JoinedSessions
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.play import Play
+from playout.server.core.handlers.proofs import Proofs
 from playout.server.core.handlers.push import PushNotices
 from playout.server.core.handlers.puzzles import Puzzles
 from playout.server.core.handlers.seeks import Lobby, Pairing, SeekClosed, Seeks
-from playout.server.core.handlers.tournament_director import TournamentDirector, TournamentOver
-from playout.server.core.handlers.tournaments import TournamentRequests
+from playout.server.core.handlers.tournaments import TournamentOver, Tournaments
 from playout.server.core.match import Refused
 from playout.server.core.match_room import GameFailed, MatchOver, MatchRoom, TurnBegan
 from playout.server.core.policy import Policy
@@ -75,23 +74,21 @@ class Hub:
         bot_accounts = BotAccounts(context, directory)
         self.bots = bots = BotManager(context, bot_accounts, sessions, lobby, rooms, seeks, pairing)
         self.lobby_feed = feed = LobbyFeed(context, registry, lobby, rooms)
-        joined = JoinedSessions()
-        tournament_feed = TournamentFeed(context, rooms, joined)
-        director = TournamentDirector(context, rooms, sessions, joined, tournament_feed)
-        self.clusters = director.clusters
+        tournaments = Tournaments(context, rooms, sessions)
+        self.clusters = tournaments.clusters
+        self._proofs = proofs = Proofs(context, rooms, tournaments)
         self.ladders = ladders = Ladders(context, directory, sessions, rooms)
         self.ladder_feed = ladder_feed = LadderFeed(context, ladders)
         self.analyses = analyses = Analyses(context, rooms)
         push = PushNotices(context, registry)
-        self._recovery = Recovery(context, directory, sessions, rooms, bots, director, ladders)
+        self._recovery = Recovery(context, directory, sessions, rooms, bots, tournaments, ladders)
         greeting = Greeting(
             context, directory, sessions, lobby, rooms, bots, bot_accounts, software
         )
         administration = Administration(
-            context, directory, sessions, greeting, rooms, bots, analyses, director
+            context, directory, sessions, greeting, rooms, bots, analyses, tournaments
         )
         play = Play(context, rooms, sessions)
-        tournaments = TournamentRequests(context, director, tournament_feed)
         subjects = (greeting, administration, seeks, bots, play, feed, tournaments, ladders)
         handlers = handlers_of((*subjects, ladder_feed, analyses, push, Puzzles(context)))
         self._handlers = {
@@ -103,14 +100,14 @@ class Hub:
                 seeks.match_over,
                 feed.match_over,
                 bots.match_over,
-                director.match_over,
+                tournaments.match_over,
                 ladders.match_over,
                 push.match_over,
                 self._stop_after_last_match,
             ),
             SessionDisconnected: (
                 seeks.session_disconnected,
-                director.session_disconnected,
+                tournaments.session_disconnected,
                 ladders.session_disconnected,
                 ladder_feed.session_disconnected,
                 feed.session_disconnected,
@@ -119,9 +116,9 @@ class Hub:
             ),
             SessionClosed: (seeks.session_closed, bots.session_closed, analyses.session_closed),
             SeekClosed: (bots.seek_closed,),
-            TurnBegan: (push.turn_began,),
+            TurnBegan: (push.turn_began, proofs.turn_began),
             GameFailed: (rooms.game_failed,),
-            TournamentOver: (director.tournament_over,),
+            TournamentOver: (tournaments.tournament_over,),
         }
         self._stopped = False
         self._stop_timer = context.timers.new(self._stop_now)
@@ -290,6 +287,7 @@ class Hub:
     def analysis_reported(self, report: AnalysisReport, now: float) -> list[Effect]:
         """Pass on an analyst's report of a position."""
         self.analyses.reported(report, now)
+        self._proofs.reported(report, now)
         return self._finish_call(now)
 
     def store(self, records: Iterable[Record], now: float) -> list[Effect]:

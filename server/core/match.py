@@ -6,7 +6,7 @@ import enum
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from playout.games import RETURNS, TIE, Game, IllegalAction, State
+from playout.games import RETURNS, TIE, Game, IllegalAction, Position, State
 from playout.protocol.messages import ClockState, Code, Reason, Seat, TimeControl
 from playout.protocol.time_control import spell_time_controls
 from playout.server.core.clock import Clock
@@ -88,12 +88,11 @@ class Match:
         self.terms = terms or Terms()
         self.status = Status.WAITING
         self._game = GuardedGame(game)
-        #: The position after the last move.
-        self._position = self._game.start()
-        self.states: list[State] = [self._position.state]
+        #: The rules' view of the current position.
+        self._checked = self._game.start()
+        self.position = Position(game, start=self._checked.state)
         #: The player to move in each of the states, 0 if the game is over there.
-        self._to_move: list[int] = [self._position.to_move]
-        self.moves: list[int] = []
+        self._to_move: list[int] = [self._checked.to_move]
         self.result: Result | None = None
         #: The seats for which the match is void if they never make a first move; others lose it.
         self.excused: frozenset[int] = frozenset({1, 2} if self.terms.void_unmoved else ())
@@ -113,12 +112,12 @@ class Match:
     @property
     def state(self) -> State:
         """The state after the last move."""
-        return self.states[-1]
+        return self.position.state
 
     @property
     def ply(self) -> int:
         """The number of moves so far, which is also the number of the next move."""
-        return len(self.moves)
+        return self.position.ply
 
     @property
     def to_move(self) -> int:
@@ -140,7 +139,7 @@ class Match:
         if ply == self.ply and self.status is Status.ENDED:
             return ()
         if self._legal is None or self._legal[0] != ply:
-            self._legal = ply, self._game.legal_actions(self.states[ply])
+            self._legal = ply, self._game.legal_actions(self.position.states[ply])
         return self._legal[1]
 
     def clock_states(self, now: float) -> tuple[ClockState, ClockState] | None:
@@ -249,9 +248,9 @@ class Match:
         Refused when the match is over.
         """
         self._require_running()
-        del self.states[ply + 1 :], self._to_move[ply + 1 :], self._clocks[ply + 1 :]
-        del self.moves[ply:], self._movers[ply:]
-        self._position = CheckedPosition(self.state, self._to_move[ply], 0, RETURNS[0])
+        del self._to_move[ply + 1 :], self._clocks[ply + 1 :], self._movers[ply:]
+        self.position = self.position.at(ply)
+        self._checked = CheckedPosition(self.state, self._to_move[ply], 0, RETURNS[0])
         self._legal = None
         clocks = self._clocks[-1]
         if self._clock and clocks:
@@ -322,15 +321,14 @@ class Match:
             raise Refused(Code.WRONG_PLY, text)
 
     def _append(self, seat: Seat, action: int, after: CheckedPosition) -> None:
-        self._position = after
-        self.states.append(after.state)
+        self._checked = after
+        self.position = self.position.after(action, after.state)
         self._to_move.append(after.to_move)
-        self.moves.append(action)
         self._movers.append(seat)
         self._clocks.append(self.clock_states(0.0))
 
     def _is_repeated(self, seat: int, ply: int, action: int) -> bool:
-        return ply < self.ply and self.mover(ply) == seat and self.moves[ply] == action
+        return ply < self.ply and self.mover(ply) == seat and self.position.moves[ply] == action
 
     def _require_running(self) -> None:
         if self.status is Status.ENDED:
@@ -355,9 +353,9 @@ class Match:
             self._clock.start(self.to_move, now)
 
     def _end_if_over(self) -> None:
-        if winner := self._position.winner:
+        if winner := self._checked.winner:
             text = "a tie" if winner < 0 else f"{self._name(winner)} won"
-            self._end(Result(winner, self._position.returns, Reason.RULES, text))
+            self._end(Result(winner, self._checked.returns, Reason.RULES, text))
         elif 0 < self.terms.max_plies <= self.ply:
             text = f"a tie, for {self.ply} moves were made"
             self._end(Result(TIE, RETURNS[TIE], Reason.ADJUDICATION, text))

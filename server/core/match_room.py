@@ -30,7 +30,8 @@ from playout.protocol.messages import (
     Summary,
 )
 from playout.protocol.time_control import is_correspondence
-from playout.server.core.agreements import AgreedScores, How, MatchOffers
+from playout.protocol.tournament_spec import Adjudication
+from playout.server.core.agreements import AgreedScores, How, MatchOffers, decides
 from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.guarded_game import GameFault
 from playout.server.core.match import Match, Refused, Status
@@ -66,7 +67,7 @@ class MatchOver(FeatureEvent):
 
 @dataclass(frozen=True)
 class TurnBegan(FeatureEvent):
-    """The clock of a player runs, in a match by correspondence."""
+    """The clock of a player runs, in a match by correspondence or with proofs."""
 
     room: MatchRoom
 
@@ -107,11 +108,11 @@ class MatchRoom:
         record: MatchStarted,
         *,
         draws: bool,
-        scores: AgreedScores | None = None,
+        adjudication: Adjudication | None = None,
     ) -> None:
         """`record` is that of the match's start; `draws`: whether players may offer draws.
 
-        `scores` has the win rates of the players, if these may end the match.
+        `adjudication`: when a match of a tournament ends early.
         """
         self.match = match
         self.seats = seats
@@ -126,7 +127,10 @@ class MatchRoom:
         self.offers = MatchOffers(match, draws=draws, takebacks=not self.is_assigned)
         self._context = context
         self._rooms = rooms
-        self.scores = scores
+        #: The win rates of the players, if these may end the match.
+        self.scores = AgreedScores(adjudication) if adjudication and decides(adjudication) else None
+        #: Whether the match ends when its result is proven.
+        self.proofs = adjudication is not None and adjudication.proofs
         self._view = MatchView(match, _weakly(self._game_failed), _weakly(self._undrawn))
         #: Whether the game has failed, so that the match ends without result.
         self.game_failed = False
@@ -178,6 +182,8 @@ class MatchRoom:
             self.match.resume(moved_at - self._context.epoch, by=now + _LEFT_AFTER_RESTART_S)
         else:
             self.match.resume(now + self._context.policy.restart_grace_s)
+        if self.proofs:
+            self._context.queue(TurnBegan(self))
         self._log("match {match} continues at ply {plies}")
         self.settle(now)
 
@@ -311,7 +317,7 @@ class MatchRoom:
         if self._awaited == record and self.match.status is not Status.ENDED:
             self.match.resume(now)
             self._clock_timer.set(self.match.deadline())
-            if self.is_correspondence:
+            if self.is_correspondence or self.proofs:
                 self._context.queue(TurnBegan(self))
 
     # Faults of the game.
@@ -421,7 +427,7 @@ class MatchRoom:
             time_controls=controls if controls and controls[0] != controls[1] else None,
             clocks=match.clock_states(now),
             rated=match.terms.rated,
-            moves=tuple(match.moves),
+            moves=match.position.moves,
             state=match.state,
             to_move=match.to_move,
             legal_actions=self._view.legal_actions() if hello.legal_actions else None,
@@ -478,7 +484,7 @@ class MatchRoom:
             match=match.id,
             ply=ply,
             seat=match.mover(ply),
-            action=match.moves[ply],
+            action=match.position.moves[ply],
             clocks=match.clock_states(now),
             info=info,
             at=now + self._context.epoch,

@@ -10,18 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msgspec import DecodeError, structs
+from msgspec import structs
 
 from playout import games
 from playout.protocol.messages import PROTOCOL, Ended, Event, Hello, Reason, Seat, TakenBack, Update
 from playout.protocol.time_control import parse_time_controls
-from playout.ratings.openings import OpeningError
 from playout.server.core.accounts import Directory
 from playout.server.core.context import Context
 from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.ladders import Ladders
-from playout.server.core.handlers.tournament_director import MOST_ATTEMPTS, TournamentDirector
+from playout.server.core.handlers.tournaments import MOST_ATTEMPTS, Tournaments
 from playout.server.core.match import Match, Result, Terms
 from playout.server.core.match_room import MatchRoom
 from playout.server.core.rooms import Rooms
@@ -43,10 +42,8 @@ from playout.server.model.records import (
     StoredTournament,
     TournamentCreated,
 )
-from playout.server.tournament.state import restore_tournament
-
-#: The errors of a stored tournament that this version cannot use.
-_UNUSABLE = (games.SpecError, OpeningError, DecodeError, ValueError)
+from playout.server.tournament.ledger import UNREADABLE
+from playout.server.tournament.state import TournamentState
 
 
 class Recovery:
@@ -59,7 +56,7 @@ class Recovery:
         sessions: SessionManager,
         rooms: Rooms,
         bots: BotManager,
-        director: TournamentDirector,
+        tournaments: Tournaments,
         ladders: Ladders,
     ) -> None:
         self._context = context
@@ -67,7 +64,7 @@ class Recovery:
         self._sessions = sessions
         self._rooms = rooms
         self._bots = bots
-        self._director = director
+        self._tournaments = tournaments
         self._ladders = ladders
         #: The ids of stored tournaments that cannot continue; their matches do.
         self._unrestored: set[str] = set()
@@ -78,9 +75,9 @@ class Recovery:
         """Add tournaments; their matches are restored after them."""
         for each in stored:
             try:
-                with faults_of("one of its games", "a function called for a check", but=_UNUSABLE):
-                    self._director.restore(restore_tournament(each))
-            except (*_UNUSABLE, GameFault) as error:
+                with faults_of("one of its games", "a function called for a check", but=UNREADABLE):
+                    self._tournaments.restore(TournamentState.restored(each))
+            except (*UNREADABLE, GameFault) as error:
                 text = "tournament {tournament} cannot continue, and stays as it is: {why}"
                 self._context.log(
                     text, {"tournament": each.created.tournament, "why": _details(error)}
@@ -103,7 +100,7 @@ class Recovery:
             except (games.SpecError, games.IllegalAction, GameFault) as error:
                 text = "match {match} cannot continue, and stays as it is: {why}"
                 self._context.log(text, {"match": match_id, "why": _details(error)})
-                self._director.match_lost(match_id, each.started.tournament, now)
+                self._tournaments.match_lost(match_id, each.started.tournament, now)
                 continue
             for session in room.seats:
                 self._sessions.expect(session, now)
@@ -112,17 +109,17 @@ class Recovery:
             else:
                 self._ladders.restore_match(room)
                 room.restore(each.moves[each.started.opening :], now)
-                self._director.restore_match(room)
+                self._tournaments.restore_match(room)
                 self._bots.restore(room, now)
                 self._abort_if_over(room, now)
-        self._director.start_due_matches(now)
+        self._tournaments.start_due_matches(now)
 
     def _abort_if_over(self, room: MatchRoom, now: float) -> None:
         """Abort a match whose tournament has ended, which is stored before its matches end."""
         tournament = room.record.tournament
         if tournament is None or tournament in self._unrestored:
             return
-        if not self._director.is_running(tournament):
+        if not self._tournaments.is_running(tournament):
             room.abort("the tournament is over", now)
 
     def _room_of(self, stored: StoredMatch) -> MatchRoom:
@@ -130,16 +127,16 @@ class Recovery:
 
         Raises games.SpecError or games.IllegalAction if the rules have changed since; GameFault.
         """
-        started, director = stored.started, self._director
-        tournament = started.tournament
+        started = stored.started
+        spec = self._tournaments.spec_of(started.tournament)
         return MatchRoom(
             self._context,
             self._rooms,
             _match_of(stored),
             (self._session(started, 1), self._session(started, 2)),
             started,
-            draws=director.allows_draws(tournament) if tournament else started.ladder is None,
-            scores=director.scores_of(tournament),
+            draws=spec.draw_offers if spec else not (started.tournament or started.ladder),
+            adjudication=spec.adjudication if spec else None,
         )
 
     def _session(self, started: MatchStarted, seat: Seat) -> Session:
@@ -160,7 +157,7 @@ class Recovery:
                     before = structs.replace(account, name=record.before)
                     self._sessions.account_changed(self._accounts.put(before), before, now)
             case TournamentCreated() | EntrantWithdrawn():
-                self._director.end_failed(record.tournament, NOT_STORED, now)
+                self._tournaments.end_failed(record.tournament, NOT_STORED, now)
             case MatchStarted() | MovePlayed() | MovesTakenBack() | SeatTakenOver() | MatchEnded():
                 self._end_match(record, now)
 
@@ -190,12 +187,12 @@ class Recovery:
             return message
 
         self._context.revise(corrected)
-        fixture = self._director.fixture_of(match_id)
+        fixture = self._tournaments.fixture_of(match_id)
         room = self._rooms.running.get(match_id)
         # Another attempt is useless if the result counts already, or if the start cannot be stored.
         hopeless = room is None or isinstance(record, MatchStarted)
         if fixture and (hopeless or fixture.attempt >= MOST_ATTEMPTS):
-            self._director.end_failed(fixture.tournament, NOT_STORED, now)
+            self._tournaments.end_failed(fixture.tournament, NOT_STORED, now)
         elif room:
             if ply is not None:
                 room.spectators.drop_moves(ply)

@@ -7,7 +7,7 @@ reports the fault to the match room, and leaves out what the game cannot give.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from heapq import nlargest
 from itertools import chain
@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from msgspec import structs
 
-from playout.games import Game, State
+from playout.games import Game, Position
 from playout.games.core.view import BoardView, draw
 from playout.protocol.messages import (
     Analysis,
@@ -96,16 +96,14 @@ class MatchView:
         """The position after `ply` moves."""
         match = self._match
         if self._last is None or self._last[0] != ply:
-            plain = self._guarded(
-                ply, lambda: position_view_of(match.game, match.states, match.moves, ply)
-            )
+            plain = self._guarded(ply, lambda: position_view_of(match.position.at(ply)))
             self._last = ply, plain
         return self._last[1]
 
     def legal_moves(self, ply: int) -> tuple[LegalMove, ...] | None:
         """The legal moves after `ply` moves."""
         match = self._match
-        return self._guarded(ply, lambda: legal_moves_of(match.game, match.states[ply]))
+        return self._guarded(ply, lambda: legal_moves_of(match.position.at(ply)))
 
     def legal_actions(self, ply: int | None = None) -> tuple[int, ...] | None:
         """The legal actions now, or after `ply` moves."""
@@ -133,8 +131,8 @@ class MatchView:
             match=match.id,
             ply=move.ply,
             player=match.mover(move.ply),
-            action=match.moves[move.ply],
-            state=match.states[after],
+            action=match.position.moves[move.ply],
+            state=match.position.states[after],
             to_move=match.to_move_at(after),
             clocks=move.clocks,
             legal_actions=self.legal_actions(after) if audience.legal_actions else None,
@@ -152,7 +150,7 @@ class MatchView:
         if audience.views and self._works:
             # Its moves come from a client: the game may be right to refuse them.
             with contextlib.suppress(Exception):
-                pv, candidates = named(match.game, match.states[ply], info, match.moves[ply])
+                pv, candidates = named(match.position.at(ply), info, match.position.moves[ply])
         return MoveAnalysis(
             match=match.id,
             ply=ply,
@@ -170,7 +168,7 @@ class MatchView:
         re: RequestId | None = None,
         legal_moves: tuple[LegalMove, ...] | None = None,
     ) -> TakenBack:
-        """The message about a takeback of `seat` to the present position."""
+        """The message about a takeback of `seat` to the current position."""
         match = self._match
         return TakenBack(
             re=re,
@@ -191,7 +189,7 @@ class MatchView:
         if not self._works:
             return None
         try:
-            with faults_of(match.game, "view or action_name", match.states[ply]):
+            with faults_of(match.game, "view or action_name", match.position.states[ply]):
                 return make()
         except GameFault as fault:
             self._works = False
@@ -226,15 +224,9 @@ def drawn(board: Board, position: PositionView) -> str:
     return draw(BoardView(**{name: values[name] for name in known}))
 
 
-def position_view_of(
-    game: Game,
-    states: Sequence[State],
-    moves: Sequence[int],
-    ply: int,
-    info: Analysis | None = None,
-) -> PositionView:
-    """The position after `ply` moves; `info` was sent with the last of them."""
-    shape = game.view(states[ply])
+def position_view_of(position: Position, info: Analysis | None = None) -> PositionView:
+    """The view of a position; `info` was sent with the last move."""
+    shape = position.game.view(position.state)
     view = PositionView(
         cells=tuple(map(int, shape.cells)),  # numpy's integers cannot be sent
         last=(),
@@ -248,61 +240,52 @@ def position_view_of(
         counts=tuple(map(int, shape.counts)),
         checked=tuple(map(int, shape.checked)),
     )
-    if ply == 0:
+    if position.last_move is None:
         return view
-    before, name = states[ply - 1], game.action_name(states[ply - 1], moves[ply - 1])
-    view = structs.replace(view, last=_last_cells(game, states, moves, ply), name=name)
-    return with_analysis(view, game, before, info, moves[ply - 1]) if info else view
+    view = structs.replace(view, last=_last_cells(position), name=position.move_name())
+    if info is None:
+        return view
+    return with_analysis(view, position.at(position.ply - 1), info, position.last_move)
 
 
-def _last_cells(
-    game: Game, states: Sequence[State], moves: Sequence[int], ply: int
-) -> tuple[int, ...]:
+def _last_cells(position: Position) -> tuple[int, ...]:
     """The cells of the last move, after those of the moves just before it by the same player."""
+    game, states, ply = position.game, position.states, position.ply
     mover = game.current_player(states[ply - 1])
     first = ply - 1
     while first > max(0, ply - IN_A_ROW) and game.current_player(states[first - 1]) == mover:
         first -= 1
     plies = range(first, ply)
-    cells = chain.from_iterable(_cells(game.view(states[at]), moves[at]) for at in plies)
-    return tuple(dict.fromkeys(cells))
+    cells = (_cells(game.view(states[at]), position.moves[at]) for at in plies)
+    return tuple(dict.fromkeys(chain.from_iterable(cells)))
 
 
 def with_analysis(
-    view: PositionView, game: Game, before: State, info: Analysis, played: int
+    view: PositionView, before: Position, info: Analysis, played: int
 ) -> PositionView:
     """The view with the names of the moves analysed in the position `before` the last move."""
-    pv, candidates = named(game, before, info, played)
+    pv, candidates = named(before, info, played)
     return structs.replace(view, pv=pv, candidates=candidates)
 
 
 def named(
-    game: Game, state: State, info: Analysis, played: int
+    position: Position, info: Analysis, played: int
 ) -> tuple[tuple[str, ...], tuple[Candidate, ...]]:
     """The names of the moves of the pv, and the candidates, of an analysis of a position."""
-    return tuple(_names(game, state, info.pv)), tuple(_candidates(game, state, info, played))
+    return position.names(info.pv[:NAMED]), tuple(_candidates(position, info, played))
 
 
-def legal_moves_of(game: Game, state: State) -> tuple[LegalMove, ...]:
+def legal_moves_of(position: Position) -> tuple[LegalMove, ...]:
     """All legal moves of a position."""
-    view = game.view(state)
+    view = position.game.view(position.state)
     return tuple(
-        LegalMove(action=action, name=game.action_name(state, action), cells=_cells(view, action))
-        for action in game.legal_actions(state)
+        LegalMove(action=action, name=position.name(action), cells=_cells(view, action))
+        for action in position.legal_actions
     )
 
 
 def _cells(view: BoardView, action: int) -> tuple[int, ...]:
     return tuple(map(int, view.clicks.get(action, ())))
-
-
-def _names(game: Game, state: State, pv: Sequence[int]) -> Iterator[str]:
-    """The names of a principal variation, up to the first move that is not legal."""
-    for action in pv[:NAMED]:
-        if action not in game.legal_actions(state):
-            return
-        yield game.action_name(state, action)
-        state = game.next_state(state, action)
 
 
 def best_actions(info: Analysis, most: int, played: int | None) -> list[tuple[int, int, float]]:
@@ -313,12 +296,11 @@ def best_actions(info: Analysis, most: int, played: int | None) -> list[tuple[in
     return [*best, *(each for each in info.actions if each[0] == played)]
 
 
-def _candidates(game: Game, state: State, info: Analysis, played: int) -> Iterator[Candidate]:
+def _candidates(position: Position, info: Analysis, played: int) -> Iterator[Candidate]:
     """The most visited legal moves, the most visited first, and the one that was played."""
-    view, legal = game.view(state), game.legal_actions(state)
+    view = position.game.view(position.state)
     priors = dict(info.policy)
     for action, visits, win_rate in best_actions(info, NAMED, played):
-        if action in legal:
-            name = game.action_name(state, action)
+        if action in position.legal_actions:
             cells, prior = _cells(view, action), priors.get(action)
-            yield Candidate(action, name, cells, visits, win_rate, prior)
+            yield Candidate(action, position.name(action), cells, visits, win_rate, prior)

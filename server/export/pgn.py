@@ -112,7 +112,7 @@ def _result(ended: MatchEnded | None) -> str:
 def _movetext(stored: StoredMatch, replayed: Replay) -> Iterator[str]:
     """Yield `1.`, `e4`, `e5`, `2.` ...; `1...` before a move of Black after none of White."""
     number, numbered = 0, False
-    for move, state in zip(stored.moves, replayed.states, strict=False):
+    for ply, move in enumerate(stored.moves):
         if move.seat == 1 or number == 0:
             number += 1
         if move.seat == 1:
@@ -120,7 +120,7 @@ def _movetext(stored: StoredMatch, replayed: Replay) -> Iterator[str]:
         elif not numbered:
             yield f"{number}..."
         numbered = move.seat == 1
-        yield _symbol(replayed.game.action_name(state, move.action))
+        yield _symbol(replayed.position.move_name(ply))
         if replayed.time_controls and move.clocks:
             yield _clock(replayed.time_controls[move.seat - 1], move)
             numbered = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from playout import games
-from playout.games import RETURNS, TIE, Game, IllegalAction, State
+from playout.games import RETURNS, TIE, Game, IllegalAction, Position
 from playout.protocol.messages import Reason, TimeControl
 from playout.protocol.time_control import TimeControlError, parse_time_controls
 from playout.server.model.records import MatchEnded, MovePlayed, StoredMatch
@@ -25,11 +25,15 @@ class Contradiction(ValueError):
 
 @dataclass(frozen=True)
 class Replay:
-    """The game, the players' time controls, the first position and the position after each move."""
+    """The last position of a match with its moves, and the players' time controls."""
 
-    game: Game
+    position: Position
     time_controls: tuple[TimeControl, TimeControl] | None
-    states: tuple[State, ...]
+
+    @property
+    def game(self) -> Game:
+        """The rules of the match."""
+        return self.position.game
 
 
 def replay(stored: StoredMatch) -> Replay:
@@ -42,16 +46,16 @@ def replay(stored: StoredMatch) -> Replay:
         time_controls = parse_time_controls(stored.started.clock)
     except TimeControlError as error:
         raise Contradiction("clock", str(error)) from error
-    states = [game.initial_state()]
-    for ply, move in enumerate(stored.moves):
-        states.append(_after(game, states[-1], move, ply))
-    return Replay(game, time_controls, tuple(states))
+    position = Position(game)
+    for move in stored.moves:
+        position = _after(position, move)
+    return Replay(position, time_controls)
 
 
 def check_result(replayed: Replay, finished: MatchEnded) -> None:
     """Raise Contradiction for a result that the final position does not allow."""
-    game, state = replayed.game, replayed.states[-1]
-    winner, returns = game.winner(state), game.returns(state)
+    position = replayed.position
+    winner, returns = position.winner, position.game.returns(position.state)
     reason = finished.reason
     if (reason is Reason.RULES) != bool(winner):
         text = "the rules end the match here" if winner else "by the rules, the match continues"
@@ -66,18 +70,16 @@ def check_result(replayed: Replay, finished: MatchEnded) -> None:
         raise Contradiction("finished.returns", f"expected {list(returns)} for that winner")
 
 
-def _after(game: Game, state: State, move: MovePlayed, ply: int) -> State:
-    where = f"moves[{ply}]"
-    if move.ply != ply:
-        raise Contradiction(f"{where}.ply", f"expected {ply}: moves are in order, from 0")
+def _after(position: Position, move: MovePlayed) -> Position:
+    where = f"moves[{position.ply}]"
+    if move.ply != position.ply:
+        raise Contradiction(f"{where}.ply", f"expected {position.ply}: moves are in order, from 0")
     try:
-        after = game.next_state(state, move.action)
+        after = position.play(move.action)
     except IllegalAction as error:
         raise Contradiction(f"{where}.action", str(error)) from error
-    if move.seat != game.current_player(state):
-        raise Contradiction(
-            f"{where}.seat", f"expected {game.current_player(state)}, the player to move"
-        )
+    if move.seat != position.to_move:
+        raise Contradiction(f"{where}.seat", f"expected {position.to_move}, the player to move")
     return after
 
 
@@ -86,7 +88,7 @@ def _winner(replayed: Replay, finished: MatchEnded) -> int:
     if finished.reason in _WITHOUT_WINNER:
         return 0
     if finished.reason in _LOST_BY_THE_PLAYER_TO_MOVE:
-        return 3 - replayed.game.current_player(replayed.states[-1])
+        return 3 - replayed.position.to_move
     if finished.reason is Reason.AGREEMENT and replayed.game.komi is None:
         return TIE
     if finished.reason is Reason.AGREEMENT:  # on a score, which may be a tie

@@ -36,7 +36,7 @@ def write(stored: StoredMatch) -> str:
     """The match as a game tree. Raises Unsuitable or Contradiction."""
     replayed = replay(stored)
     _require_board(replayed.game)
-    views = [replayed.game.view(state) for state in replayed.states]
+    views = [replayed.game.view(state) for state in replayed.position.states]
     root = "".join(f"{name}[{value}]" for name, value in _root(stored, replayed, views[0]))
     nodes = [
         _node(move, _point(*before_and_after, move), replayed.time_controls)
@@ -111,7 +111,7 @@ def _root(stored: StoredMatch, replayed: Replay, view: BoardView) -> Iterator[tu
         yield "C", _escaped("; ".join(remarks))
     if replayed.game.komi is not None:
         yield "KM", f"{replayed.game.komi:g}"
-    yield "RE", _result(stored.ended, replayed.game.lead(replayed.states[-1]))
+    yield "RE", _result(stored.ended, replayed.game.lead(replayed.position.state))
     if stored.ended:
         yield "GC", _escaped(stored.ended.text)
     for seat, property_ in ((1, "AB"), (2, "AW")):

@@ -1,4 +1,4 @@
-"""The processes in which bots analyse positions; orders and reports are lines of JSON."""
+"""The processes that analyse positions and prove results; messages are lines of JSON."""
 
 from __future__ import annotations
 
@@ -26,11 +26,18 @@ from playout.commands.subprocesses import (
     start_own,
     stop,
 )
-from playout.protocol.analyst import AnalysisOrder, AnalysisReport, AnalystOrder, StopOrder
+from playout.protocol.analyst import (
+    AnalysisOrder,
+    AnalysisReport,
+    AnalystOrder,
+    ProofOrder,
+    StopOrder,
+)
 from playout.server.core.effects import EndAnalysis, StartAnalysis
 
 _ANALYST = "playout.players.analyst.analyst_process:main"
-ANALYST_NICENESS = LOWEST_NICENESS
+#: Players have priority. Proofs save time of a tournament, and have priority over analyses.
+ANALYST_NICENESS, PROVER_NICENESS = LOWEST_NICENESS, 10
 #: Seconds without an order after which a process is killed, because its trees take memory.
 IDLE_S = 60.0
 #: Seconds in which a process must end an analysis when it is asked to.
@@ -41,7 +48,7 @@ _LONGEST_LINE = 2**20
 
 
 class Analysts:
-    """Gives each order to an idle process, and starts one if none is idle."""
+    """Gives each order to an idle process of its niceness, and starts one if none is idle."""
 
     def __init__(self, reactor: Any, reported: Callable[[AnalysisReport], None]) -> None:
         """`reported` is called with each report; the last one of an order has `over` set."""
@@ -55,10 +62,12 @@ class Analysts:
         """Have an order worked on; its last report follows in any case."""
         order = effect.order
         self._killed = [each for each in self._killed if each.poll() is None]
-        analyst = next((each for each in self._processes if each.order is None), None)
+        niceness = PROVER_NICENESS if isinstance(order, ProofOrder) else ANALYST_NICENESS
+        idle = (each for each in self._processes if each.order is None)
+        analyst = next((each for each in idle if each.niceness == niceness), None)
         if analyst is None:
             try:
-                analyst = self._new()
+                analyst = self._new(niceness)
             except OSError as error:
                 text = f"the analysis cannot be started: {error}"
                 failed = AnalysisReport(order.analysis, over=True, error=text)
@@ -93,18 +102,18 @@ class Analysts:
             text = f"the analysis has failed: {analyst.why()}"
             self._reported(AnalysisReport(analyst.order.analysis, over=True, error=text))
 
-    def _new(self) -> _Analyst:
+    def _new(self, niceness: int) -> _Analyst:
         ours, its = socket.socketpair()
         with its, ours:
             output = tempfile.TemporaryFile()  # noqa: SIM115 - until the process has exited
             process = start_own(
                 _ANALYST,
                 environment=own_environment() | FEW_THREADS,
-                niceness=ANALYST_NICENESS,
+                niceness=niceness,
                 log=output,
                 input_=its.fileno(),
             )
-            analyst = _Analyst(self, self._reactor, process, output)
+            analyst = _Analyst(self, self._reactor, process, output, niceness)
             ours.setblocking(False)
             factory = Factory.forProtocol(lambda: analyst)
             self._reactor.adoptStreamConnection(ours.fileno(), socket.AF_UNIX, factory)
@@ -119,11 +128,17 @@ class _Analyst(LineOnlyReceiver):
     MAX_LENGTH = _LONGEST_LINE
 
     def __init__(
-        self, analysts: Analysts, reactor: Any, process: Process, output: IO[bytes]
+        self,
+        analysts: Analysts,
+        reactor: Any,
+        process: Process,
+        output: IO[bytes],
+        niceness: int,
     ) -> None:
         self.process = process
+        self.niceness = niceness
         #: The order that it works on; None while it is idle.
-        self.order: AnalysisOrder | None = None
+        self.order: AnalysisOrder | ProofOrder | None = None
         self._analysts = analysts
         self._reactor = reactor
         self._output = output
@@ -131,7 +146,7 @@ class _Analyst(LineOnlyReceiver):
         self._kill_timer: Any = None
         self._check_timer: Any = None
 
-    def give(self, order: AnalysisOrder) -> None:
+    def give(self, order: AnalysisOrder | ProofOrder) -> None:
         """Give it an order; it must be idle."""
         self.order = order
         self._kill_after(None)

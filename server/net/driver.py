@@ -396,11 +396,9 @@ class Driver:
 
 def _handed_on(policy: Policy) -> set[type[Effect]]:
     """The kinds of effects that workers carry out under this policy."""
-    kinds: set[type[Effect]] = {RateLadder}
+    kinds: set[type[Effect]] = {RateLadder, StartAnalysis, EndAnalysis}
     if policy.bots:
         kinds |= {StartBot, EndBot}
     if policy.push_key:
         kinds |= {KeepPush, PushNotice}
-    if policy.analyses:
-        kinds |= {StartAnalysis, EndAnalysis}
     return kinds

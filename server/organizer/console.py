@@ -116,12 +116,12 @@ class LineDisplay:
         """Print the standings if they have changed and are due."""
         if self._shown_at is None:
             self._shown_at = now
-        if not (progress.ended or progress.running):
+        if not (progress.ledger.ended or progress.ledger.running):
             self.wait("Waiting for the entrants ...", now)
         is_due = now >= self._shown_at + _STANDINGS_INTERVAL_S
-        if not is_due or progress.ended == self._ended_then:
+        if not is_due or progress.ledger.ended == self._ended_then:
             return
-        self._shown_at, self._ended_then = now, progress.ended
+        self._shown_at, self._ended_then = now, progress.ledger.ended
         self.show(" · ".join(summary(progress, now)))
         if place:
             self.show(place)
@@ -178,10 +178,10 @@ def summary(progress: TournamentProgress, now: float) -> Iterator[str]:
     yield f"{_duration(now - progress.started_at)} so far"
     if remaining_s := progress.remaining_s(now):
         yield f"about {_duration(remaining_s)} left"
-    both = progress.results.head_to_heads() if len(progress.spec.entrants) == 2 else ()
+    both = progress.results.head_to_heads() if len(progress.ledger.spec.entrants) == 2 else ()
     for each in both:
         if each.pairs.count:
-            yield f"{progress.spec.entrants[each.first].name} Elo {words.elo(each.elo)}"
+            yield f"{progress.ledger.spec.entrants[each.first].name} Elo {words.elo(each.elo)}"
         if test := each.test:
             yield f"LLR {test.llr:.2f} ({test.lower:.2f} to {test.upper:.2f})"
 
@@ -204,7 +204,7 @@ def tables(progress: TournamentProgress, now: float, place: str = "") -> Rendera
 
     `place` is a line about the machines on which the entrants run; it may be empty.
     """
-    spec = progress.spec
+    spec = progress.ledger.spec
     title = f"[bold]{escape(spec.name)}[/]: {spec.format.replace('_', ' ')} of "
     return Group(
         title + escape(", ".join(spec.games)),
@@ -227,7 +227,7 @@ def _standings(progress: TournamentProgress) -> Table:
 
 def _is_rated(progress: TournamentProgress) -> bool:
     """Return whether the standings have ratings: for two entrants, the summary has more."""
-    return 2 < len(progress.spec.entrants) <= _RATED
+    return 2 < len(progress.ledger.spec.entrants) <= _RATED
 
 
 def _rows(progress: TournamentProgress) -> Iterator[tuple[str, ...]]:
@@ -235,8 +235,8 @@ def _rows(progress: TournamentProgress) -> Iterator[tuple[str, ...]]:
     for each in progress.results.standings():
         counts = each.counts
         score = percent(counts.points / counts.matches if counts.matches else None)
-        name = progress.spec.entrants[each.entrant].name
-        if each.entrant in progress.withdrawn:
+        name = progress.ledger.spec.entrants[each.entrant].name
+        if each.entrant in progress.ledger.withdrawn:
             name += " (withdrawn)"
         played = map(str, (counts.matches, counts.won, counts.tied, counts.lost))
         rated = (words.elo(ratings[each.entrant]) if ratings else UNKNOWN,)
@@ -246,7 +246,7 @@ def _rows(progress: TournamentProgress) -> Iterator[tuple[str, ...]]:
 
 def _running(progress: TournamentProgress) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
-    running = list(progress.running.values())
+    running = list(progress.ledger.running.values())
     for each in running[:_MATCHES]:
         first, second = map(escape, each.players)
         table.add_row(f"round {each.round}", escape(each.game), f"{first} against {second}")
@@ -257,7 +257,7 @@ def _running(progress: TournamentProgress) -> Table:
 
 def _count(progress: TournamentProgress) -> str:
     total = progress.matches
-    return str(progress.ended) if total is None else f"{progress.ended} of {total}"
+    return str(progress.ledger.ended) if total is None else f"{progress.ledger.ended} of {total}"
 
 
 def _printable(text: str) -> str:

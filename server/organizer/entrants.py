@@ -136,10 +136,10 @@ class LocalEntrants:
 
     def _reinforce(self, progress: TournamentProgress) -> None:
         """Add a process for each entrant whose processes all play, if more matches are possible."""
-        running = progress.running
-        limit = progress.spec.concurrency
+        running = progress.ledger.running
+        limit = progress.ledger.spec.concurrency
         total = progress.matches or math.inf
-        if len(running) >= limit or total <= progress.ended + len(running):
+        if len(running) >= limit or total <= progress.ledger.ended + len(running):
             return
         busy = Counter(name for each in running.values() for name in each.players)
         for name, matches in busy.items():

@@ -11,6 +11,7 @@ import math
 import os
 import re
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,16 +32,18 @@ from playout.server.organizer.console import busy, display
 from playout.server.organizer.entrants import LocalEntrants, RunnerCalls
 from playout.server.organizer.local_server import LocalServer, LocalServerError
 from playout.server.organizer.match_files import FindMatch, MatchFile, MatchFiles
-from playout.server.organizer.progress import TournamentProgress, stored_progress, stored_tournament
+from playout.server.organizer.progress import stored_ledger, stored_tournament
 from playout.server.organizer.runner import Runner, RunRequest
 from playout.server.organizer.supervisor import NOTHING, starter
 from playout.server.organizer.tournament_accounts import (
+    new_tokens,
     organizer_hello,
     organizer_name,
     organizers_token,
-    prepare_accounts,
 )
 from playout.server.storage import Database, StorageError
+from playout.server.storage.engine import InUse
+from playout.server.tournament.ledger import Ledger
 from playout.server.tournament.report import writer
 from playout.server.tournament.spec_parser import ClusterSettings
 
@@ -49,6 +52,8 @@ if TYPE_CHECKING:  # it imports Dask, which is optional
 
 #: Seconds to keep trying to reach a server that is not local.
 _PATIENCE_S = 60.0
+#: Seconds to wait until another server releases the database.
+_PATIENCE_FOR_DATABASE_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,7 @@ def launch(
     files = _match_files(choice)
     logs = LogFolder()
     try:
-        with busy("Preparing the accounts"):
+        with busy("Preparing the server"):
             server = _server(request.spec, choice, logs)
     except (StorageError, LocalServerError) as error:
         raise click.ClickException(str(error)) from error
@@ -154,13 +159,13 @@ def launch(
     connection = server.address.connection(reactor, runner, patience_s)
     runner.use(connection, organizer_hello(server.organizer, server.tokens[server.organizer]))
     runner.run()
-    for fixture in runner.progress.fixtures if runner.progress else ():
+    for fixture in runner.progress.ledger.fixtures.values() if runner.progress else ():
         written.match_ended(fixture)  # for a tournament that was over before
     if runner.code == 0 and runner.progress:
         click.echo()
         click.echo(writer("text")(runner.progress.report()), nl=False)
         if server.local and choice.stay:
-            _stay(server.local, runner.progress.id)
+            _stay(server.local, runner.progress.ledger.id)
     logs.wanted |= runner.code == 1
     if logs.close():
         click.echo(f"The output of the processes is in {logs.folder}", err=True)
@@ -211,17 +216,38 @@ def _server(spec: TournamentSpec, choice: ServerChoice, logs: LogFolder) -> _Ser
     local = [each.name for each in spec.entrants if each.player or each.command]
     registration = _registration(choice, all_local=len(local) == len(spec.entrants))
     organizer = organizer_name(each.name for each in spec.entrants)
-    tokens = prepare_accounts(choice.database, organizer, local)
+    tokens, accounts = new_tokens(organizer, local)
+    prepare_database(choice.database)
     server = LocalServer(
         choice.database,
         choice.port,
         logs,
         games=spec.games,
+        accounts=accounts,
         registration=registration,
         http=choice.http,
         host=choice.host,
     )
     return _Server(server, ServerAddress(*server.address, server.tls), organizer, tokens)
+
+
+def prepare_database(url: str) -> None:
+    """Upgrade a database when no server uses it. Raises StorageError.
+
+    The server of a tournament that was just killed may take a moment to end.
+    """
+    until = time.monotonic() + _PATIENCE_FOR_DATABASE_S
+    with contextlib.closing(Database(url)) as database:
+        while True:
+            try:
+                database.lock()
+                break
+            except InUse as error:
+                if time.monotonic() > until:
+                    text = f"{error}: stop it, or use another database: --database URL"
+                    raise InUse(text) from error
+                time.sleep(0.1)
+        database.migrate()
 
 
 def _running_server(spec: TournamentSpec, address: ServerAddress, name: str) -> _Server:
@@ -272,9 +298,9 @@ def _with_database(request: RunRequest, url: str) -> RunRequest:
             new = (each for each in known if each.tournament not in before)
             return next((each.tournament for each in new if each.spec == text), None)
 
-    def stored(tournament: str) -> TournamentProgress:
+    def stored(tournament: str) -> Ledger:
         with opened(url) as database:
-            return stored_progress(stored_tournament(database, tournament))
+            return stored_ledger(stored_tournament(database, tournament))
 
     return replace(request, created=created, stored=stored, abandoned=abandoned)
 

@@ -17,6 +17,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -26,6 +27,7 @@ from playout.commands.restarts import BackOff, Restarts
 from playout.commands.subprocesses import LogFolder, Process, Program, own, own_environment, stop
 from playout.protocol.endpoints import is_loopback, page_address, spelled
 from playout.protocol.tls import TlsSettings
+from playout.server.core.accounts import GivenAccount
 from playout.server.storage.engine import without_power_cuts
 
 #: The validity of a certificate before and after now: the clocks of other machines may differ, and
@@ -126,11 +128,15 @@ class LocalServer:
         logs: LogFolder,
         *,
         games: Sequence[str],
+        accounts: Sequence[GivenAccount],
         registration: str,
         http: tuple[str, int] | None = None,
         host: str = HOST,
     ) -> None:
         """`http` is the address of its web pages; `registration`: "open", "guests" or "closed".
+
+        It has these `accounts`; an account of its database that has or resembles one of their names
+        is changed.
 
         The `games` are loaded before it accepts connections.
 
@@ -143,6 +149,7 @@ class LocalServer:
         self._database = database
         self._logs = logs
         self._games = games
+        self._accounts = msgspec.json.encode(accounts).decode()
         self._registration = registration
         self._process: Process | None = None
         self._restarts = Restarts(_BACK_OFF, limit=_EXITS)
@@ -215,12 +222,12 @@ class LocalServer:
             *("--http", spelled(*self.http) if self.http else "none", "--bots", "0"),
             *("--database", without_power_cuts(self._database)),
             *(word for game in self._games for word in ("--warm", game)),
-            *("--registration", self._registration),
+            *("--registration", self._registration, "--accounts-on-input"),
             *("--reconnect-s", str(_RECONNECT_S), "--restart-grace-s", str(_RESTART_GRACE_S)),
             *("--take-over-after-s", str(_TAKE_OVER_AFTER_S), "--grace-s", "0"),
             *(word for limit in _UNLIMITED for word in (limit, "0")),
         )
-        return Program(words, Path.cwd(), own_environment(), signal.SIGTERM)
+        return Program(words, Path.cwd(), own_environment(), signal.SIGTERM, secret=self._accounts)
 
 
 def _page_port(host: str, port: int) -> int:

@@ -1,90 +1,52 @@
-"""The state of a tournament, from the events that the server sends or from a database."""
+"""The progress of a tournament that this program plays, and ledgers of stored tournaments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import dataclass
 
 import click
 
-from playout import games
-from playout.protocol.messages import Fixture, Tournament
-from playout.protocol.tournament_spec import TournamentSpec, loads
-from playout.ratings.openings import OpeningError
-from playout.ratings.pairs import Key
+from playout.protocol.messages import Tournament
 from playout.server.model.records import StoredTournament
 from playout.server.storage import Database
+from playout.server.tournament.ledger import UNREADABLE, Ledger
 from playout.server.tournament.report import Report
 from playout.server.tournament.results import Results
-from playout.server.tournament.state import fixtures_of, key_of
 
 
+@dataclass
 class TournamentProgress:
-    """The state of one tournament after the events so far.
+    """A tournament since this program began to play it at `started_at`, and its pace.
 
-    Numbers that each match needs are counted with the events, so that the cost of a match does not
-    grow with the length of the tournament.
+    `notes` are shown in the report.
     """
 
-    def __init__(self, event: Tournament, now: float, notes: tuple[str, ...] = ()) -> None:
-        """`notes` are shown in the report."""
-        self.id = event.tournament
-        self.spec: TournamentSpec = event.spec
-        self.started_at = now
-        self.notes = notes
-        self.running: dict[str, Fixture] = {}
-        #: The number of matches whose result counts, or will count when the pair is complete.
-        self.ended = 0
-        self._fixtures: dict[str, Fixture] = {}
-        #: For each pair the last attempt, and its legs that have a result.
-        self._attempts: dict[Key, tuple[int, set[int]]] = {}
-        #: The number of matches that ended before the server's first answer was complete.
-        self._ended_before: int | None = None
-        self._results: Results | None = None
-        self._pairs: int | None = None
-        self._pairs_are_current = False
-        self.update(event)
+    ledger: Ledger
+    started_at: float
+    notes: tuple[str, ...] = ()
+    #: The number of matches that ended before the server's first answer was complete.
+    ended_before: int | None = None
 
     def update(self, event: Tournament) -> None:
         """Take over whether the tournament is over, and which entrants are withdrawn."""
-        self.over = event.over
-        self.withdrawn = event.withdrawn
-        self._results = None
-        self._pairs_are_current = False
-
-    def put(self, fixture: Fixture) -> bool:
-        """Note a match that started or ended. Returns True if its end is new."""
-        before = self._fixtures.get(fixture.match)
-        self._fixtures[fixture.match] = fixture
-        self._results = None
-        if fixture.winner is None:
-            self.running[fixture.match] = fixture
-            return False
-        self.running.pop(fixture.match, None)
-        self._count(fixture)
-        return before is None or before.winner is None
+        self.ledger.over = event.over
+        for entrant in event.withdrawn[len(self.ledger.withdrawn) :]:
+            self.ledger.withdraw(entrant)
 
     def catch_up(self) -> None:
         """Note that all earlier matches are known, and that the next ones are new."""
-        if self._ended_before is None:
-            self._ended_before = self.ended
-            self._pairs_are_current = False
+        if self.ended_before is None:
+            self.ended_before = self.ledger.ended
 
     @property
     def is_caught_up(self) -> bool:
         """Whether all matches are known that were played before this program began."""
-        return self._ended_before is not None
-
-    @property
-    def fixtures(self) -> Iterable[Fixture]:
-        """All matches, each with its last fixture."""
-        return self._fixtures.values()
+        return self.ended_before is not None
 
     @property
     def results(self) -> Results:
         """The results of all matches so far."""
-        if self._results is None:
-            self._results = Results(self.spec, self.withdrawn, self._fixtures.values())
-        return self._results
+        return Results(self.ledger)
 
     def report(self) -> Report:
         """Return the report on all matches so far."""
@@ -93,32 +55,24 @@ class TournamentProgress:
     @property
     def matches(self) -> int | None:
         """The number of matches of the whole tournament; None while that is not known."""
-        if not self._pairs_are_current:  # it changes only when an entrant is withdrawn
-            self._pairs = self.results.pairs
-            self._pairs_are_current = True
-        return None if self._pairs is None else 2 * self._pairs
+        pairs = self.ledger.pair_count
+        return None if pairs is None else 2 * pairs
 
     def remaining_s(self, now: float) -> float | None:
-        """Return the seconds that the rest takes at the present rate; None if not known."""
-        done = self.ended - (self._ended_before or 0)
-        if not done or self.matches is None:
+        """Return the remaining seconds at the current pace; None if not known."""
+        done, matches = self._done, self.matches
+        if not done or matches is None:
             return None
-        return max(0, self.matches - self.ended) * (now - self.started_at) / done
+        return max(0, matches - self.ledger.ended) * (now - self.started_at) / done
 
     def matches_per_hour(self, now: float) -> float | None:
         """Return the matches that ended in an hour since this program began; None without any."""
-        done = self.ended - (self._ended_before or 0)
+        done = self._done
         return 3600 * done / (now - self.started_at) if done and now > self.started_at else None
 
-    def _count(self, fixture: Fixture) -> None:
-        key = key_of(fixture)
-        attempt, legs = self._attempts.get(key, (0, set[int]()))
-        if fixture.attempt > attempt:
-            self.ended -= len(legs)
-            attempt, legs = self._attempts[key] = fixture.attempt, set[int]()
-        if fixture.attempt == attempt and fixture.winner and fixture.leg not in legs:
-            legs.add(fixture.leg)
-            self.ended += 1
+    @property
+    def _done(self) -> int:
+        return self.ledger.ended - (self.ended_before or 0)
 
 
 def stored_tournament(database: Database, tournament: str | None) -> StoredTournament:
@@ -135,20 +89,10 @@ def stored_tournament(database: Database, tournament: str | None) -> StoredTourn
     return stored
 
 
-def stored_progress(stored: StoredTournament) -> TournamentProgress:
-    """Return the state of a stored tournament. Raises ClickException if it cannot be read."""
-    created = stored.created
-    event = Tournament(
-        tournament=created.tournament,
-        spec=loads(created.spec),
-        over=stored.ended is not None,
-        withdrawn=stored.withdrawn,
-    )
-    found = TournamentProgress(event, created.at)
+def stored_ledger(stored: StoredTournament) -> Ledger:
+    """Return the ledger of a stored tournament. Raises ClickException if it cannot be read."""
     try:
-        for fixture in fixtures_of(stored):
-            found.put(fixture)
-    except (games.SpecError, OpeningError, ValueError) as error:
-        text = f"tournament {created.tournament} cannot be read: {error}"
+        return Ledger.restored(stored)
+    except UNREADABLE as error:
+        text = f"tournament {stored.created.tournament} cannot be read: {error}"
         raise click.ClickException(text) from error
-    return found

@@ -35,12 +35,12 @@ from playout.protocol.messages import (
     Withdraw,
 )
 from playout.protocol.tournament_spec import TournamentSpec
-from playout.server.organizer.adjudicator import Adjudicator
 from playout.server.organizer.console import TournamentDisplay
 from playout.server.organizer.entrants import Entrants, EntrantsFactory, RunnerCalls
 from playout.server.organizer.local_server import LocalServer, LocalServerError
 from playout.server.organizer.progress import TournamentProgress
 from playout.server.organizer.tournament_accounts import TEMPORARY, refusal
+from playout.server.tournament.ledger import Ledger
 
 #: Seconds between two polls of the processes.
 _POLL_INTERVAL_S = 0.2
@@ -69,7 +69,7 @@ class RunRequest:
     tournament: str | None = None
     notes: tuple[str, ...] = ()
     created: Callable[[], str | None] | None = None
-    stored: Callable[[str], TournamentProgress] | None = None
+    stored: Callable[[str], Ledger] | None = None
     abandoned: tuple[str, ...] = ()
     match_ended: Callable[[Fixture], None] = lambda fixture: None
 
@@ -105,7 +105,6 @@ class Runner:
         self._tournament = request.tournament
         self._is_creating = False
         self._entrants: Entrants | None = None
-        self._adjudicator: Adjudicator | None = None
         self._crashing: set[str] = set()
         self._is_ending = False
         self._frame_bytes = MAX_FRAME
@@ -158,8 +157,6 @@ class Runner:
 
     def received(self, event: Event) -> None:
         """React to an event of the server."""
-        if self._adjudicator:
-            self._adjudicator.received(event)
         match event:
             case Welcome():
                 self._welcomed(event)
@@ -214,7 +211,7 @@ class Runner:
                 return
             self._start(event)
         assert self.progress
-        for place in event.withdrawn[len(self.progress.withdrawn) :]:
+        for place in event.withdrawn[len(self.progress.ledger.withdrawn) :]:
             name = event.spec.entrants[place].name
             self._display.show(f"{name} is withdrawn; the others play on")
             if self._entrants:
@@ -225,11 +222,12 @@ class Runner:
         self._connection.send(Ping(id=_PING))
 
     def _start(self, event: Tournament) -> None:
-        """Start the entrants and the adjudicator of a tournament that was created or resumed."""
+        """Start the entrants of a tournament that was created or resumed."""
         # The event's own specification comes without given openings.
         spec = replace(event.spec, openings=self._request.spec.openings)
         event = structs.replace(event, spec=spec)
-        self.progress = TournamentProgress(event, self._reactor.seconds(), self._request.notes)
+        ledger = Ledger(event.tournament, spec, event.withdrawn)
+        self.progress = self._progress_of(ledger)
         self._tournament = event.tournament
         show = self._display.show
         show(f"Tournament {event.tournament}: {event.spec.name}")
@@ -237,16 +235,16 @@ class Runner:
             show(f"Watch it at {page}")
         calls = RunnerCalls(show, self._withdraw, self._abort, self._connection.send)
         self._entrants = self._entrants_of(event, calls)
-        if event.spec.adjudication.proofs:
-            send = self._connection.send
-            self._adjudicator = Adjudicator(self._reactor, send, show, self._logs)
+
+    def _progress_of(self, ledger: Ledger) -> TournamentProgress:
+        return TournamentProgress(ledger, self._reactor.seconds(), self._request.notes)
 
     def _fixture_changed(self, fixture: Fixture) -> None:
         progress = self.progress
         if progress is None or self._entrants is None:
             return
         self._entrants.place(fixture)
-        if not progress.put(fixture):
+        if not progress.ledger.put(fixture):
             return
         self._request.match_ended(fixture)
         if progress.is_caught_up:
@@ -256,7 +254,7 @@ class Runner:
     def _caught_up(self) -> None:
         assert self.progress is not None
         self.progress.catch_up()
-        if self.progress.over:
+        if self.progress.ledger.over:
             self._over(self.progress)
 
     # Refusals.
@@ -283,8 +281,8 @@ class Runner:
     def _not_running(self, error: Error) -> None:
         """Look for a tournament that the server does not know: it may be over, and stored."""
         if self._request.stored and self._tournament:
-            self.progress = self._request.stored(self._tournament)
-            if self.progress.over:
+            self.progress = self._progress_of(self._request.stored(self._tournament))
+            if self.progress.ledger.over:
                 self._over(self.progress)
                 return
         self._fail(error.text)
@@ -314,9 +312,9 @@ class Runner:
     def _ask_to_withdraw(self, names: set[str]) -> None:
         """Ask for the withdrawal of these entrants, except of withdrawn ones."""
         assert self.progress is not None
-        out = [self.progress.spec.entrants[place].name for place in self.progress.withdrawn]
-        for name in names.difference(out):
-            self._connection.send(Withdraw(id=_WITHDRAW, tournament=self.progress.id, entrant=name))
+        ledger = self.progress.ledger
+        for name in names.difference(_withdrawn(ledger)):
+            self._connection.send(Withdraw(id=_WITHDRAW, tournament=ledger.id, entrant=name))
 
     # From start to end.
 
@@ -334,8 +332,6 @@ class Runner:
             return
         if self._entrants and self.progress:
             self._entrants.poll(self.progress, now, reachable=self._connection.is_open)
-        if self._adjudicator:
-            self._adjudicator.poll(now)
         if self.progress:
             place = self._entrants.description(self.progress, now) if self._entrants else ""
             self._display.refresh(self.progress, now, place)
@@ -346,10 +342,10 @@ class Runner:
 
     def _over(self, progress: TournamentProgress) -> None:
         """End with exit code 0, or 1 if no match was played because of withdrawals."""
-        withdrawn = [progress.spec.entrants[place].name for place in progress.withdrawn]
+        withdrawn = _withdrawn(progress.ledger)
         if self._is_ending:
             return
-        if progress.ended or not withdrawn:
+        if progress.ledger.ended or not withdrawn:
             self._end(0)
             return
         names = ", ".join(withdrawn)
@@ -387,6 +383,9 @@ class Runner:
         if self._loop.running:
             self._loop.stop()
         self._connection.close()
-        if self._adjudicator:
-            self._adjudicator.stop()
         self._reactor.callLater(0.05, self._reactor.stop)
+
+
+def _withdrawn(ledger: Ledger) -> list[str]:
+    """Return the names of the entrants that were withdrawn."""
+    return [ledger.spec.entrants[place].name for place in ledger.withdrawn]

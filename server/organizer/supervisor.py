@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import signal
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import MappingProxyType
+
+import tomli_w
 
 from playout.commands.identity import TOKEN_FD
 from playout.commands.restarts import BackOff, Restarts
@@ -101,17 +102,12 @@ def engine_table(entrant: Entrant, sandbox: SandboxSettings, folder: Path) -> st
     keys: dict[str, object] = {"command": entrant.command, "protocol": entrant.protocol}
     if entrant.folder or not entrant.sandbox:
         keys["folder"] = str(folder / (entrant.folder or ""))
-    tables = {"program": keys}
     if entrant.sandbox:
         reads = [str(folder / each) for each in sandbox.reads]
         uses = sandbox.uses and str(folder / sandbox.uses)
         limits = asdict(replace(sandbox, reads=tuple(reads), uses=uses))
-        tables["program.sandbox"] = {key: value for key, value in limits.items() if value}
-    return "".join(
-        f"[{name}]\n"
-        + "".join(f"{key} = {json.dumps(each, ensure_ascii=False)}\n" for key, each in keys.items())
-        for name, keys in tables.items()
-    )
+        keys["sandbox"] = {key: value for key, value in limits.items() if value}
+    return tomli_w.dumps({"program": keys})
 
 
 def player_words(player: str, games: Iterable[str], *options: str) -> list[str]:

@@ -25,7 +25,7 @@ from playout.server.storage.results import (
 )
 from playout.server.storage.rows import ReadAnalysis, whole_analysis
 from playout.server.storage.schema import tournaments
-from playout.server.tournament.state import StoredGame
+from playout.server.tournament.ledger import StoredGame
 
 T = TypeVar("T")
 

@@ -59,7 +59,7 @@ from playout.server.storage.schema import (
     tournaments,
     withdrawals,
 )
-from playout.server.tournament.state import StoredGame
+from playout.server.tournament.ledger import StoredGame
 
 _decode_leaderboard = msgspec.json.Decoder(Leaderboard).decode
 _decode_puzzle = msgspec.json.Decoder(Puzzle).decode

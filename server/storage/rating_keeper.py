@@ -17,9 +17,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
-from msgspec import DecodeError
 
-from playout import games
 from playout.ratings.leaderboard import (
     Leaderboard,
     PlayerVersion,
@@ -30,21 +28,16 @@ from playout.ratings.leaderboard import (
     counted_game,
     due_entries,
 )
-from playout.ratings.openings import OpeningError
 from playout.server.model.records import Record, StoredLeaderboard, StoredRatingPoint
 from playout.server.storage.queries import Reader
 from playout.server.storage.schema import accounts, leaderboards, matches, rating_points
-from playout.server.tournament.results import Results
-from playout.server.tournament.state import restore_tournament
+from playout.server.tournament.ledger import UNREADABLE, Ledger
 
 #: The number of points in a history of matches that were stored together, as by an import: one
 #: after each of that many equal shares.
 SHARES = 25
 #: The fewest matches in a share, and the number of matches that are read at a time otherwise.
 _LEAST, _CHUNK = 10, 2000
-
-#: The errors of a stored tournament that this version cannot read.
-UNREADABLE = (games.SpecError, OpeningError, DecodeError, ValueError)
 
 _encode = msgspec.json.Encoder().encode
 
@@ -242,14 +235,13 @@ class _Verdicts:
             self._running[tournament] = None
             return
         try:
-            state = restore_tournament(*stored)
+            ledger = Ledger.restored(*stored)
         except UNREADABLE:
             self._running[tournament] = TournamentVerdict(set(), {})
             return
-        results = Results(state.spec, state.withdrawn, state.fixtures.values())
-        versions = {each.name: each.version for each in state.spec.entrants}
-        found = self._over if state.over else self._running
-        found[tournament] = TournamentVerdict(results.counted_matches, versions)
+        versions = {each.name: each.version for each in ledger.spec.entrants}
+        found = self._over if ledger.over else self._running
+        found[tournament] = TournamentVerdict(ledger.counted_matches, versions)
 
 
 def _points(board: Leaderboard, noted: dict[PlayerVersion, int]) -> list[Record]:

@@ -1,23 +1,20 @@
-"""Results of a tournament, from its fixtures to a report.
+"""Results of a tournament, from its ledger to a report.
 
 Only complete pairs count, each with its last attempt, in schedule order.
 """
 
 from __future__ import annotations
 
-import itertools
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from playout.commands.text import counted, percent
 from playout.protocol.messages import Fixture, Reason
 from playout.protocol.tournament_spec import Adjudication, Openings, Sprt, TournamentSpec
 from playout.ratings import bradley_terry, evidence, sprt
-from playout.ratings.pairs import Key, PairScore
-from playout.server.tournament import formats
-from playout.server.tournament.formats import Format
+from playout.server.tournament.ledger import LEGS, Ledger
 from playout.server.tournament.report.values import (
     BracketRound,
     CrosstableCell,
@@ -32,15 +29,12 @@ from playout.server.tournament.report.values import (
     SequentialTest,
     Standing,
 )
-from playout.server.tournament.standings import TIEBREAKS, Played, StandingsRow, crosstable, table
-from playout.server.tournament.state import key_of
+from playout.server.tournament.standings import TIEBREAKS, StandingsRow, crosstable, table
 
 #: Cores with less than this share of the median speed are reported as slow.
 SLOW = 0.7
 #: The share of matches that end by time from which a report has a note on them.
 _LATE = 0.05
-#: The points of the first player of a match, by its winner.
-_POINTS = {1: 1.0, -1: 0.5, 2: 0.0}
 
 
 def setting(spec: TournamentSpec) -> ReportSetting:
@@ -91,87 +85,24 @@ def _adjudication(rules: Adjudication) -> list[str]:
     return found
 
 
-@dataclass(frozen=True)
-class Attempt:
-    """The last attempt at a pair: its matches by leg."""
-
-    number: int
-    legs: Mapping[int, Fixture]
-
-    @property
-    def score(self) -> PairScore | None:
-        """The points of the entrant that moves first in leg 1; None if a leg has no result."""
-        first, second = (self._points(leg) for leg in (1, 2))
-        return None if first is None or second is None else PairScore(first, 1 - second)
-
-    @property
-    def repeated(self) -> bool:
-        """Whether both matches had the same moves as earlier ones."""
-        return len(self.legs) == 2 and all(each.repeated for each in self.legs.values())
-
-    def _points(self, leg: int) -> float | None:
-        fixture = self.legs.get(leg)
-        return _POINTS.get(fixture.winner) if fixture and fixture.winner is not None else None
-
-
-def attempts(fixtures: Iterable[Fixture]) -> dict[Key, Attempt]:
-    """Return the last attempt at each pair; of several fixtures of a match, the last counts."""
-    found: dict[Key, Attempt] = {}
-    for each in fixtures:
-        key, before = key_of(each), found.get(key_of(each))
-        if before is None or each.attempt > before.number:
-            found[key] = Attempt(each.attempt, {each.leg: each})
-        elif each.attempt == before.number:
-            found[key] = replace(before, legs={**before.legs, each.leg: each})
-    return found
-
-
 class Results:
-    """The complete pairs of a tournament so far, and the numbers that follow from them."""
+    """The numbers that follow from the complete pairs of a tournament so far."""
 
-    def __init__(
-        self, spec: TournamentSpec, withdrawn: Sequence[int], fixtures: Iterable[Fixture]
-    ) -> None:
-        """`withdrawn` are entrants in the order of their withdrawal.
-
-        Raises SpecError for an unknown format.
-        """
-        self.spec = spec
-        self.withdrawn = tuple(withdrawn)
-        self.format: Format = formats.load(spec)
-        self._attempts = attempts(fixtures)
-        scores = {key: each.score for key, each in self._attempts.items()}
-        self.results = {key: score for key, score in scores.items() if score is not None}
-        self._pairs = self.format.pairs(self.results, self.withdrawn)
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self.spec = ledger.spec
+        self.format = ledger.format
         #: The complete pairs, in schedule order.
-        self.played: list[Played] = [
-            (pair, self.results[pair.key]) for pair in self._pairs if pair.key in self.results
-        ]
+        self.played = ledger.played
         #: The played pairs that repeat no other pair: the evidence.
-        self.counted_pairs = [
-            (pair, score) for pair, score in self.played if not self._attempts[pair.key].repeated
-        ]
-
-    @property
-    def counted_matches(self) -> set[str]:
-        """The ids of the matches of the counted pairs."""
-        return {
-            fixture.match
-            for pair, _ in self.counted_pairs
-            for fixture in self._attempts[pair.key].legs.values()
-        }
-
-    @property
-    def pairs(self) -> int | None:
-        """The number of pairs of the whole tournament, None if not yet decided."""
-        return self.format.total(len(self._pairs), self.withdrawn)
+        self.counted_pairs = ledger.counted_pairs
 
     def standings(self) -> tuple[Standing, ...]:
         """Return the rows of the table, best first."""
         entrants = range(len(self.spec.entrants))
-        byes = self.format.byes(self.results, self.withdrawn)
+        byes = self.format.byes(self._ledger.results, self._ledger.withdrawn)
         rows = {row.entrant: row for row in table(len(entrants), self.played, byes)}
-        order = self.format.ranking(self.results, self.withdrawn) or list(rows)
+        order = self.format.ranking(self._ledger.results, self._ledger.withdrawn) or list(rows)
         return tuple(self._standing(place, rows[one]) for place, one in enumerate(order, 1))
 
     def _standing(self, place: int, row: StandingsRow) -> Standing:
@@ -186,31 +117,19 @@ class Results:
         if test is None:
             return None
         lower, upper = sprt.bounds(test)
-        curve = sprt.curve(self._pairs_without_gap(), test)
         return SequentialTest(
             **{name: getattr(test, name) for name in Sprt.__dataclass_fields__},
             lower=lower,
             upper=upper,
-            llrs=tuple(curve),
-            accepted=sprt.verdict(curve, test).accepted,
+            llrs=tuple(self._ledger.llrs),
+            accepted=self._ledger.accepted,
         )
-
-    def _pairs_without_gap(self) -> list[Played]:
-        """Return the counted pairs before the first open one: quick matches must not count first.
-
-        The server decides a test by the same pairs.
-        """
-        reached = {
-            pair.key
-            for pair in itertools.takewhile(lambda pair: pair.key in self.results, self._pairs)
-        }
-        return [each for each in self.counted_pairs if each[0].key in reached]
 
     def report(self, notes: Sequence[str] = ()) -> Report:
         """Return the whole report; `notes` come before those about the matches."""
         spec = self.spec
         rated = self._rated()
-        bracket = self.format.bracket(self.results, self.withdrawn)
+        bracket = self.format.bracket(self._ledger.results, self._ledger.withdrawn)
         return Report(
             name=spec.name,
             format=spec.format,
@@ -219,16 +138,16 @@ class Results:
                 ReportEntrant(
                     each.name,
                     each.version,
-                    withdrawn=place in self.withdrawn,
+                    withdrawn=place in self._ledger.withdrawn,
                     program=each.player or each.command or "",
                     clock=spec.clock_of(place),
                 )
                 for place, each in enumerate(spec.entrants)
             ),
             done=len(self.played),
-            pairs=self.pairs,
+            pairs=self._ledger.pair_count,
             repeated=len(self.played) - len(self.counted_pairs),
-            voided=sum(each.number - 1 for each in self._attempts.values()),
+            voided=self._ledger.voided,
             standings=self.standings(),
             tiebreaks=self.format.tiebreaks,
             crosstable=self._crosstable(),
@@ -252,7 +171,7 @@ class Results:
                 for number, seats in enumerate(bracket[:-1], start=1)
             ),
             setting=setting(spec),
-            winner=self.format.winner(self.results, self.withdrawn),
+            winner=self.format.winner(self._ledger.results, self._ledger.withdrawn),
         )
 
     def head_to_heads(self) -> tuple[HeadToHead, ...]:
@@ -267,10 +186,10 @@ class Results:
     def _rounds(self, bracket: Sequence[Sequence[int | None]]) -> tuple[ReportRound, ...]:
         """Return the meetings of each round, with byes last; in a bracket with the winners."""
         meetings: dict[int, dict[int, Meeting]] = defaultdict(dict)
-        for pair in self._pairs:
+        for pair in self._ledger.pairs:
             round_, board, _ = pair.key
             before = meetings[round_].get(board) or Meeting(*pair.entrants, (0.0, 0.0))
-            score = self.results.get(pair.key)
+            score = self._ledger.results.get(pair.key)
             gained = (score.total, 2 - score.total) if score else (0.0, 0.0)
             if pair.entrants[0] != before.first:
                 gained = gained[::-1]
@@ -278,7 +197,7 @@ class Results:
             points = (first + gained[0], second + gained[1])
             meetings[round_][board] = replace(before, points=points)
         found = {number: list(boards.values()) for number, boards in meetings.items()}
-        for bye in self.format.byes(self.results, self.withdrawn):
+        for bye in self.format.byes(self._ledger.results, self._ledger.withdrawn):
             found.setdefault(bye.round, []).append(Meeting(bye.entrant, None, (bye.matches, 0.0)))
         seats = dict(enumerate(bracket))
         return tuple(
@@ -320,7 +239,8 @@ class Results:
     @property
     def _fixtures(self) -> list[Fixture]:
         """The matches of the complete pairs."""
-        return [each for pair, _ in self.played for each in self._attempts[pair.key].legs.values()]
+        attempts = (self._ledger.attempts[pair.key] for pair, _ in self.played)
+        return [each for attempt in attempts for each in attempt.legs.values()]
 
     def _crosstable(self) -> tuple[tuple[CrosstableCell, ...], ...]:
         return tuple(map(tuple, crosstable(len(self.spec.entrants), self.played)))
@@ -358,8 +278,8 @@ class Results:
         """Return the results of each entrant's matches, by the reason of their end."""
         counts: list[dict[str, Counter[float]]] = [defaultdict(Counter) for _ in self.spec.entrants]
         for pair, score in self.played:
-            for leg, points in enumerate(score, 1):
-                reason = (self._attempts[pair.key].legs[leg].reason or Reason.RULES).value
+            for leg, points in zip(LEGS, score, strict=True):
+                reason = (self._ledger.attempts[pair.key].legs[leg].reason or Reason.RULES).value
                 counts[pair.entrants[0]][reason][points] += 1
                 counts[pair.entrants[1]][reason][1 - points] += 1
         return tuple(
@@ -372,7 +292,7 @@ class Results:
         again = Counter(
             tuple(sorted(pair.entrants))
             for pair, _ in self.played
-            if self._attempts[pair.key].repeated
+            if self._ledger.attempts[pair.key].repeated
         )
         names = [each.name for each in self.spec.entrants]
         return [
@@ -381,7 +301,7 @@ class Results:
         ]
 
     def _winner(self) -> list[str]:
-        winner = self.format.winner(self.results, self.withdrawn)
+        winner = self.format.winner(self._ledger.results, self._ledger.withdrawn)
         return [] if winner is None else [f"{self.spec.entrants[winner].name} is the winner"]
 
 

@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 
-from playout.ratings.pairs import Pair, PairScore
 from playout.server.tournament.formats import Bye
+from playout.server.tournament.ledger import Played
 from playout.server.tournament.report.values import CrosstableCell
-
-Played = tuple[Pair, PairScore]
 
 
 @dataclass(frozen=True)

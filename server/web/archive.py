@@ -20,7 +20,6 @@ from playout.server.model.records import StoredMatch
 from playout.server.storage.engine import first_line
 from playout.server.storage.local_tournaments import LocalReader
 from playout.server.storage.queries import Reader
-from playout.server.storage.rating_keeper import UNREADABLE
 from playout.server.storage.results import (
     ALL,
     MatchFilter,
@@ -32,9 +31,9 @@ from playout.server.storage.results import (
     TournamentRow,
 )
 from playout.server.storage.rows import ReadAnalysis, whole_analysis
+from playout.server.tournament.ledger import UNREADABLE, Ledger
 from playout.server.tournament.report import Report
 from playout.server.tournament.results import Results
-from playout.server.tournament.state import restore_tournament
 from playout.server.web.http import HttpError
 from playout.server.web.worker_pool import WorkerPool, WorkUnavailable
 
@@ -246,17 +245,16 @@ def _tournament(reader: Reader, tournament: str) -> TournamentRecord | None:
     if stored is None:
         return None
     try:
-        state = restore_tournament(*stored)
+        ledger = Ledger.restored(*stored)
     except UNREADABLE as error:
         raise UnreadableTournament(tournament, error) from error
     records, _ = stored
-    fixtures = tuple(state.fixtures.values())
     return TournamentRecord(
         tournament=tournament,
-        spec=state.spec,
+        spec=ledger.spec,
         started_at=records.created.at,
         ended_at=records.ended.at if records.ended else None,
-        fixtures=fixtures,
+        fixtures=tuple(ledger.fixtures.values()),
         is_local=reader.is_local(tournament),
-        report=Results(state.spec, state.withdrawn, fixtures).report(),
+        report=Results(ledger).report(),
     )

@@ -16,7 +16,7 @@ from msgspec import Raw, Struct, structs
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.web import http
 
-from playout.games import Game, State
+from playout.games import Position
 from playout.protocol.messages import (
     Analysis,
     Board,
@@ -136,7 +136,7 @@ def match_data(stored: StoredMatch) -> MatchData:
     replayed = replay(stored)
     read: Any = stored.moves
     moves = [_PlayedMove(m.action, m.seat, m.clocks, m.at, m.info) for m in read]
-    return _data(stored.started, replayed.game, replayed.states, moves, stored.ended)
+    return _data(stored.started, replayed.position, moves, stored.ended)
 
 
 def encoded(data: MatchData) -> bytes:
@@ -179,19 +179,17 @@ def unstored_match_data(room: MatchRoom) -> Callable[[], MatchData]:
     It may be called in another thread while the match continues.
     """
     match, started = room.match, room.record
-    states = tuple(match.states)
-    moves = [_PlayedMove(action, match.mover(ply)) for ply, action in enumerate(match.moves)]
-    return lambda: _data(started, match.game, states, moves, None)
+    position = match.position
+    moves = [_PlayedMove(action, match.mover(ply)) for ply, action in enumerate(position.moves)]
+    return lambda: _data(started, position, moves, None)
 
 
 def _data(
     started: MatchStarted,
-    game: Game,
-    states: Sequence[State],
+    position: Position,
     moves: Sequence[_PlayedMove],
     ended: MatchEnded | None,
 ) -> MatchData:
-    actions = [each.action for each in moves]
     controls = parse_time_controls(started.clock)
     return MatchData(
         match=started.match,
@@ -206,25 +204,23 @@ def _data(
         tournament=started.tournament,
         opening=started.opening,
         started_at=started.at,
-        to_move=0 if ended else game.current_player(states[-1]),
-        board=board_of(game),
+        to_move=0 if ended else position.to_move,
+        board=board_of(position.game),
         positions=tuple(
-            _position(game, states, actions, ply, moves[ply - 1] if ply else None)
-            for ply in range(len(states))
+            _position_data(position.at(ply), moves[ply - 1] if ply else None)
+            for ply in range(position.ply + 1)
         ),
         result=_result(ended) if ended else None,
     )
 
 
-def _position(
-    game: Game, states: Sequence[State], actions: Sequence[int], ply: int, move: _PlayedMove | None
-) -> PositionData:
+def _position_data(position: Position, move: _PlayedMove | None) -> PositionData:
     if move is None:
-        return PositionData(ply=ply, view=position_view_of(game, states, actions, ply))
+        return PositionData(ply=position.ply, view=position_view_of(position))
     info = _decode(move.info) if move.info else None
     return PositionData(
-        ply=ply,
-        view=position_view_of(game, states, actions, ply, info),
+        ply=position.ply,
+        view=position_view_of(position, info),
         action=move.action,
         player=move.seat,
         clocks=move.clocks and _rounded(move.clocks),
@@ -326,8 +322,8 @@ class MatchLookup:
         data, room = self._cache.get(match), self._hub.rooms.get(match)
         if data is None or data.result:
             return data
-        known = [each.action for each in data.positions[1:]]
-        return data if room and known == room.match.moves else None
+        known = tuple(each.action for each in data.positions[1:])
+        return data if room and known == room.match.position.moves else None
 
     async def _load(self, match: str) -> MatchData:
         room = self._hub.rooms.get(match)

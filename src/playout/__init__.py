@@ -3,8 +3,9 @@
     import playout
     game = playout.load("connect_four")
     player = playout.load_player("uct(c=1.2,seed=7)", game)
-    result = player.choose([game.initial_state()], playout.Limit(seconds=0.1))
-    print(game.show(game.next_state(game.initial_state(), result.action)))
+    position = playout.Position(game)
+    result = player.choose(position, playout.Limit(seconds=0.1))
+    print(game.show(position.play(result.action).state))
 
 The names below are what authors of bots and games need. `playout.games` and `playout.players` have
 more. A name is imported when it is first used: the package itself imports nothing.
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         Game,
         IllegalAction,
         KernelGame,
+        Position,
         SpecError,
         State,
         load,
@@ -39,6 +41,7 @@ __all__ = [
     "PlayResult",
     "Player",
     "PlayerError",
+    "Position",
     "SpecError",
     "State",
     "load",

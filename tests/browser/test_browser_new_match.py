@@ -343,6 +343,9 @@ def test_notices_are_switched_on_and_shown_by_the_browser(
             )
             devtools.send("ServiceWorker.enable")
             wait_until(lambda: page.evaluate("true") and registrations)  # handles events
+            # `ready` does not wait for the end of the activation; a push before it is lost.
+            state = "navigator.serviceWorker.ready.then(({ active }) => active.state)"
+            wait_until(lambda: page.evaluate(state) == "activated")
             notice = {
                 "text": "Your move",
                 "game": "G",

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from playout.server.organizer.tournament_accounts import prepare_accounts
 from support.browser import BrowserSite, BrowserUsers, running_site
+from support.given_accounts import accounts_in
 from support.raw_client import RawClient
 
 SPEC = {
@@ -31,7 +31,7 @@ def tokens() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, tokens: dict[str, str]) -> Iterator[BrowserSite]:
     folder = tmp_path_factory.mktemp("site")
-    tokens |= prepare_accounts(f"sqlite:///{folder}/playout.db", "Zoe", ["Ada", "Bob"])
+    tokens |= accounts_in(f"sqlite:///{folder}/playout.db", "Zoe", ["Ada", "Bob"])
     with running_site(folder) as site:
         yield site
 

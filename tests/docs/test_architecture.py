@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-import tomllib
+from configparser import ConfigParser
 from functools import cache
 from pathlib import Path
 
@@ -65,11 +65,12 @@ def test_the_layers_are_those_of_the_import_contract(package: str, rows: str) ->
 
 def layers_of(package: str) -> list[list[str]]:
     """The layers of the folders of a package, the top one first, as import-linter checks them."""
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    settings = ConfigParser()
+    settings.read(ROOT / "setup.cfg")
     found: list[list[list[str]]] = []
-    for contract in settings["contracts"]:
-        layers = [layer.split(" | ") for layer in contract.get("layers", [])]
-        if contract.get("containers") == [package]:
+    for contract in settings.values():
+        layers = [layer.split(" | ") for layer in contract.get("layers", "").strip().splitlines()]
+        if contract.get("containers") == package:
             found.append(layers)
         elif {name.rpartition(".")[0] for layer in layers for name in layer} == {package}:
             found.append([[name.rpartition(".")[2] for name in layer] for layer in layers])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,6 @@ def read(path: Path) -> Any:
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
-def project() -> dict[str, Any]:
-    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-
-
 def test_the_workflow_runs_every_check_where_nothing_is_skipped() -> None:
     workflow = read(GITHUB / "workflows" / "test.yml")
     assert set(workflow[True]) == {"push", "pull_request"}  # YAML reads the key `on` as true
@@ -40,7 +37,7 @@ def test_the_workflow_runs_every_check_where_nothing_is_skipped() -> None:
 
 def test_the_workflow_uses_the_oldest_python_that_is_supported() -> None:
     (job,) = read(GITHUB / "workflows" / "test.yml")["jobs"].values()
-    oldest = project()["project"]["requires-python"].removeprefix(">=")
+    oldest = metadata("playout")["Requires-Python"].removeprefix(">=")
     assert job["container"]["image"].startswith(f"python:{oldest}-")
 
 
@@ -79,4 +76,17 @@ def test_the_hooks_are_the_checks_of_a_quick_test() -> None:
 
 def test_editors_and_ruff_have_the_same_line_length() -> None:
     settings = (ROOT / ".editorconfig").read_text()
-    assert f"max_line_length = {project()['tool']['ruff']['line-length']}" in settings
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert f"max_line_length = {project['tool']['ruff']['line-length']}" in settings
+
+
+def test_texts_name_extras_that_exist_as_every_pip_finds_them() -> None:
+    """By the normalised name: pip before 23.3 does not find `open_spiel` in `open-spiel`."""
+    provided = metadata("playout").get_all("Provides-Extra") or []
+    assert "open-spiel" in provided
+    named = dict[str, Path]()
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("[a-z]*/**/*.py")]:
+        for extras in re.findall(r"pip install [\"'](?:\.|playout)\[([\w,-]+)\]", path.read_text()):
+            named |= dict.fromkeys(extras.split(","), path)
+    assert {"nets", "open-spiel", "push"} <= named.keys()
+    assert {name: path for name, path in named.items() if name not in provided} == {}

@@ -17,13 +17,13 @@ class Hasty(Player):
     def __init__(self, game):
         self.opening = 3
 
-    def choose(self, states, limit):
-        return PlayResult(self.game.legal_actions(states[-1])[0])
+    def choose(self, position, limit, report=None):
+        return PlayResult(position.legal_actions[0])
 
 
 class FromOne(Player):
-    def choose(self, states, limit):
-        return PlayResult(len(self.game.legal_actions(states[-1])))
+    def choose(self, position, limit, report=None):
+        return PlayResult(len(position.legal_actions))
 """
 
 

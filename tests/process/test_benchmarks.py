@@ -6,7 +6,6 @@ import json
 import math
 import random
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -15,8 +14,8 @@ from click.testing import CliRunner
 
 from benchmarks import __main__ as bench_command
 from playout import games, players
-from playout.games import State
-from playout.players import Limit, Player, PlayResult, Resigned, SpecError
+from playout.games import Position
+from playout.players import Limit, Player, PlayResult, Report, Resigned, SpecError
 from playout.ratings.evidence import elo
 from support import scale
 from testbed.bench import Column, ResultTable, output
@@ -30,7 +29,7 @@ from testbed.local_matches import (
 )
 from testbed.measure import Share
 from testbed.openspiel import position
-from testbed.positions import middle, opening, states_after
+from testbed.positions import middle, opening
 from testbed.tuning import main
 
 pytestmark = pytest.mark.usefixtures("copied_processes")
@@ -88,7 +87,7 @@ def test_openings_are_legal_repeatable_and_quiet(spec: str) -> None:
     assert drawn == [opening(game, 4, seed) for seed in range(20)]
     assert len({tuple(moves) for moves in drawn}) > 1
     for moves in drawn:
-        state = states_after(game, moves)[-1]
+        state = Position(game, moves).state
         replies = [game.next_state(state, action) for action in game.legal_actions(state)]
         assert replies
         assert all(game.winner(reply) != game.current_player(state) for reply in replies)
@@ -103,7 +102,7 @@ def test_a_game_without_such_an_opening_says_so() -> None:
 def test_the_middle_of_a_match_is_the_same_for_the_peer(spec: str) -> None:
     game = games.load(spec)
     moves = middle(game)
-    state, other = states_after(game, moves)[-1], position(spec, moves)
+    state, other = Position(game, moves).state, position(spec, moves)
     assert not other.is_terminal()
     assert other.current_player() + 1 == game.current_player(state)
     if spec != "ultimate_tic_tac_toe":
@@ -132,30 +131,30 @@ class Lowest(Player):
 
     told: list[str]
 
-    def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
-        assert len(states) == 1
+    def started(self, seat: int, opponent: str, position: Position) -> None:
+        assert position.ply == 0
         self.told = [f"seat {seat}"]
 
-    def moved(self, seat: int, action: int, states: Sequence[State]) -> None:
-        self.told.append(f"{seat} plays {action}")
+    def moved(self, seat: int, position: Position) -> None:
+        self.told.append(f"{seat} plays {position.last_move}")
 
-    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
-        assert len(states) == len(self.told)
-        assert self.told[0] == f"seat {self.game.current_player(states[-1])}"
-        return PlayResult(self.game.legal_actions(states[-1])[0])
+    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
+        assert position.ply == len(self.told) - 1
+        assert self.told[0] == f"seat {position.to_move}"
+        return PlayResult(position.legal_actions[0])
 
 
 class Quitter(Lowest):
     """Resigns at its first move."""
 
-    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
+    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
         raise Resigned
 
 
 class FailingPlayer(Lowest):
     """Raises an exception at its first move."""
 
-    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
+    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
         raise RuntimeError("out of ideas")
 
 

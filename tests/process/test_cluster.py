@@ -52,9 +52,9 @@ class Steady(Player):
         super().__init__(game)
         self.salt = salt
 
-    def choose(self, states, limit):
-        legal = list(self.game.legal_actions(states[-1]))
-        return PlayResult(choice(self.salt, len(states), legal))
+    def choose(self, position, limit, report=None):
+        legal = list(position.legal_actions)
+        return PlayResult(choice(self.salt, position.ply, legal))
 
     def longest_s(self, limit):
         return 0.0

@@ -53,6 +53,64 @@ def test_the_scripts_explain_themselves_before_they_install_anything(
     assert "Examples:" in shown.stdout
 
 
+#: A program that writes its name and its words to the file programs.txt beside it.
+LOGGED = '#!/bin/sh\necho "$(basename "$0") $*" >> "$(dirname "$0")/programs.txt"\n'
+FILE = "tests/unit/core/test_clock.py"
+
+
+@pytest.mark.parametrize(
+    ("words", "checks", "tests"),
+    [
+        ([FILE, "-k", "flag"], [], f"python -m pytest {FILE} -k flag"),
+        ([f"{FILE}::test_flag"], [], f"python -m pytest {FILE}::test_flag"),
+        (["tests/unit"], [], "python -m pytest -n N --dist worksteal tests/unit"),
+        (
+            ["--checks", FILE],
+            ["ruff check", "ruff format", "lint-imports", "mypy"],
+            f"python -m pytest -n N --dist worksteal {FILE}",
+        ),
+        (
+            ["--quick"],
+            ["ruff check", "ruff format", "lint-imports"],
+            "python -m pytest -n N --dist worksteal -o testpaths=tests/unit",
+        ),
+        (
+            ["-k", "flag"],
+            ["ruff check", "ruff format", "lint-imports", "mypy"],
+            "python -m pytest -n N --dist worksteal -k flag",
+        ),
+    ],
+)
+def test_the_tests_of_a_file_run_alone_unless_checks_are_wanted(
+    words: list[str], checks: list[str], tests: str, tmp_path: Path
+) -> None:
+    """In a copy of the repository in which each program only writes how it was called."""
+    programs = tmp_path / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    (tmp_path / "tests" / "node").mkdir(parents=True)
+    shutil.copytree("scripts", tmp_path / "scripts", ignore=shutil.ignore_patterns("*/"))
+    for copy in ("setup.cfg", ".venv/installed-plain", ".venv/installed-dev"):
+        shutil.copy("setup.cfg", tmp_path / copy)
+    for name in ("python", "ruff", "lint-imports", "mypy", "npm"):
+        (programs / name).write_text(LOGGED)
+        (programs / name).chmod(0o755)
+    done = subprocess.run(
+        [tmp_path / "scripts" / "test", *words],
+        env={"PATH": f"{programs}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    called = (programs / "programs.txt").read_text().splitlines()
+    assert re.sub(r"-n \d+", "-n N", called[-1]) == tests
+    found = [check for check in checks if any(each.startswith(check) for each in called)]
+    assert found == checks
+    others = ("ruff", "lint-imports", "mypy", "npm")
+    assert checks or not any(each.startswith(others) for each in called)
+    assert "mypy" in checks or not any(each.startswith("mypy") for each in called)
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [
@@ -91,8 +149,8 @@ def test_the_demo_compiles_only_its_game(tmp_path: Path) -> None:
     programs = tmp_path / ".venv" / "bin"
     programs.mkdir(parents=True)
     shutil.copytree("scripts", tmp_path / "scripts", ignore=shutil.ignore_patterns("*/"))
-    for copy in ("pyproject.toml", ".venv/installed-plain"):
-        shutil.copy("pyproject.toml", tmp_path / copy)
+    for copy in ("setup.cfg", ".venv/installed-plain"):
+        shutil.copy("setup.cfg", tmp_path / copy)
     (programs / "python").symlink_to(sys.executable)
     (programs / "playout-player").symlink_to(BIN / "playout-player")
     (programs / "playout-tournament").symlink_to("/bin/true")

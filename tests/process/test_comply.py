@@ -10,7 +10,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,8 +23,8 @@ from playout.bridges.comply.comply_command import BotReferee
 from playout.bridges.comply.private_server import PrivateServer
 from playout.bridges.comply.situations import OWN_ERRORS, SITUATIONS
 from playout.bridges.comply.trial import ComplyTerms, Finding
-from playout.games import State
-from playout.players.core.player import Limit, Player, PlayResult
+from playout.games import Position
+from playout.players.core.player import Limit, Player, PlayResult, Report
 from support import scale
 from support.commands import finish, invoke, start
 from support.copying_popen import CopyingPopen
@@ -247,16 +247,16 @@ class FaultyPlayer(Player):
         self._fault = fault
         self._first = -1
 
-    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
-        plies = len(states) - 1
+    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
+        plies = position.ply
         self._first = plies if self._first < 0 else self._first
         fails = {
-            "as first": states[-1][0] == 1,
-            "as second": states[-1][0] == 2,
+            "as first": position.to_move == 1,
+            "as second": position.to_move == 2,
             "later": plies > 5,
             "if it begins late": self._first > 1,
         }
-        legal = self.game.legal_actions(states[-1])
+        legal = position.legal_actions
         return PlayResult(99 if fails.get(self._fault) else legal[0])
 
 

@@ -12,8 +12,8 @@ from rich.console import Console
 from playout.protocol.messages import Reason
 from playout.protocol.tournament_spec import Sprt
 from playout.server.organizer.console import LineDisplay, LiveDisplay, result, tables
-from support.fixtures import fixture
-from support.organizer import KEY, new_progress
+from support.fixtures import KEY, fixture
+from support.organizer import new_progress
 
 
 def test_a_match_on_a_line() -> None:
@@ -28,9 +28,9 @@ def test_lines_now_and_then_have_the_standings(capsys: pytest.CaptureFixture[str
     progress, lines = new_progress(), LineDisplay()
     lines.refresh(progress, 100.0)
     assert capsys.readouterr().out == "Waiting for the entrants ...\n"
-    progress.put(fixture(KEY, 1, 1))
+    progress.ledger.put(fixture(KEY, 1, 1))
     lines.match_ended(progress, fixture(KEY, 1, 1, plies=7))
-    progress.put(fixture(KEY, 2, 2))
+    progress.ledger.put(fixture(KEY, 2, 2))
     lines.refresh(progress, 130.0)
     assert capsys.readouterr().out == "1 of 2  nim: Ann beat Bob (rules), 7 plies\n"
     lines.refresh(progress, 161.0)
@@ -99,7 +99,7 @@ def test_a_terminal_shows_for_how_long_something_is_waited_for() -> None:
 def test_standings_of_many_have_their_ratings() -> None:
     progress = new_progress(format_="round_robin", entrants=3)
     for leg in (1, 2):
-        progress.put(fixture(KEY, leg, leg))
+        progress.ledger.put(fixture(KEY, leg, leg))
     console = Console(width=80)
     with console.capture() as capture:
         console.print(tables(progress, 160.0))
@@ -109,7 +109,7 @@ def test_standings_of_many_have_their_ratings() -> None:
 
 def test_tables_show_all_at_once() -> None:
     progress = new_progress(format_="sprt", rounds=0, sprt=Sprt())
-    progress.put(fixture(KEY, 1, None, players=("Ann", "Bob[/]")))
+    progress.ledger.put(fixture(KEY, 1, None, players=("Ann", "Bob[/]")))
     console = Console(width=80)
     with console.capture() as capture:
         console.print(tables(progress, 160.0))

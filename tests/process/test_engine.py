@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from playout import games, players
-from playout.games import Game, SpecError, State
+from playout.games import Game, Position, SpecError
 from playout.players import Cancelled, Limit, MatchClock, Player, PlayerError, TimeLeft, engine
 from playout.players.engines import client, process
 from playout.players.engines.uci_games import uci_game
@@ -67,21 +67,17 @@ def make(tmp_path: Path) -> Iterator[Make]:
         tiny.require_gone()
 
 
-def states_after(*moves: int, game: Game = GAME) -> list[State]:
-    """The states of a match with these moves."""
-    states = [game.initial_state()]
-    for action in moves:
-        states.append(game.next_state(states[-1], action))
-    return states
+def after(*moves: int, game: Game = GAME) -> Position:
+    """The position of a match after these moves."""
+    return Position(game, moves)
 
 
 def played(player: Player, plies: int, limit: Limit = LIMIT) -> list[int]:
     """The moves of a match that the player plays against itself."""
-    states, moves = [player.game.initial_state()], list[int]()
+    position = Position(player.game)
     for _ in range(plies):
-        moves.append(player.choose(states, limit).action)
-        states.append(player.game.next_state(states[-1], moves[-1]))
-    return moves
+        position = position.play(player.choose(position, limit).action)
+    return [*position.moves]
 
 
 @pytest.mark.parametrize("protocol", MOVES)
@@ -94,17 +90,17 @@ def test_an_engine_plays_both_sides(make: Make, protocol: str) -> None:
 @pytest.mark.parametrize("protocol", ["gtp", "gomocup"])
 def test_an_engine_takes_up_a_match_in_its_middle(make: Make, protocol: str) -> None:
     player, _ = make(protocol=protocol)
-    states = states_after(0, 7, 1)
-    assert player.choose(states, Limit(5.0, moves=(0, 7, 1))).action == 2
-    assert player.choose(states[:2], LIMIT).action == 1  # out of step: another match
-    assert player.choose(states, LIMIT).action == 2
+    position = after(0, 7, 1)
+    assert player.choose(position, LIMIT).action == 2
+    assert player.choose(position.at(1), LIMIT).action == 1  # out of step: another match
+    assert player.choose(position, LIMIT).action == 2
 
 
 @pytest.mark.parametrize("protocol", MOVES)
 def test_a_new_match_starts_from_the_first_position(make: Make, protocol: str) -> None:
     player, tiny = make(protocol=protocol)
     for _ in range(2):
-        player.started(1, "Bob", [player.game.initial_state()])
+        player.started(1, "Bob", Position(player.game))
         assert played(player, 3) == MOVES[protocol][:3]
     assert len(tiny.pids) == 1
 
@@ -118,7 +114,7 @@ def test_an_engine_is_ready_for_a_match_before_its_clock_runs(make: Make, protoc
     for number in (1, 2):
         read = [line.split(maxsplit=1)[-1] if protocol == "gtp" else line for line in tiny.read]
         assert read.count(READY[protocol]) == number
-        player.started(1, "Bob", [player.game.initial_state()])
+        player.started(1, "Bob", Position(player.game))
         assert played(player, 3) == MOVES[protocol][:3]
         assert "".join(tiny.read).count(READY[protocol]) == number, "not on the clock"
         player.ended(0, "over")
@@ -143,11 +139,10 @@ def test_an_engine_completes_a_move_of_amazons_that_others_have_begun(make: Make
     """An opening of one action, the choice of a queen, is a third of a move in UCI."""
     game = games.load("amazons")
     player, tiny = make(protocol="uci", game=game)
-    states = states_after(game.legal_actions(game.initial_state())[2], game=game)
+    position = after(game.legal_actions(game.initial_state())[2], game=game)
     for _ in range(2):
-        action = player.choose(states, LIMIT).action
-        states.append(game.next_state(states[-1], action))
-    assert game.current_player(states[-1]) == 2
+        position = position.play(player.choose(position, LIMIT).action)
+    assert position.to_move == 2
     (line,) = (line for line in tiny.read if line.startswith("go "))
     restricted = line.partition(" searchmoves ")[2].split()
     assert len(restricted) > 100
@@ -158,7 +153,7 @@ def test_an_engine_completes_a_move_of_amazons_that_others_have_begun(make: Make
 @pytest.mark.parametrize("protocol", ["gomocup", "uci", "xboard"])
 def test_what_an_engine_says_of_its_search_becomes_its_analysis(make: Make, protocol: str) -> None:
     player, _ = make(protocol=protocol)
-    info = player.choose([player.game.initial_state()], LIMIT).info
+    info = player.choose(Position(player.game), LIMIT).info
     assert info is not None
     assert (info.depth, info.simulations) == (3, 2000)
     assert 0.6 < info.win_rate < 0.7
@@ -166,15 +161,15 @@ def test_what_an_engine_says_of_its_search_becomes_its_analysis(make: Make, prot
 
 def test_an_engine_that_refuses_a_move_gets_the_position_again(make: Make) -> None:
     player, tiny = make("refuse once")
-    assert player.choose(states_after(), LIMIT).action == 0
-    assert player.choose(states_after(0, 7), LIMIT).action == 1
+    assert player.choose(after(), LIMIT).action == 0
+    assert player.choose(after(0, 7), LIMIT).action == 1
     assert len(tiny.pids) == 1
 
 
 def test_an_engine_that_refuses_a_move_twice_is_given_up(make: Make) -> None:
     player, _ = make("refuse")
     with pytest.raises(PlayerError, match=r"has answered '\? illegal move', given '\d+ play b A5'"):
-        player.choose(states_after(0, 7), LIMIT)
+        player.choose(after(0, 7), LIMIT)
 
 
 # Faults.
@@ -218,14 +213,14 @@ def test_a_fault_names_the_command_and_the_engine_is_started_again(
     if fault.startswith("close"):  # such an engine does not exit
         monkeypatch.setattr(process, "EXIT_S", 0.2)
     player, tiny = make(fault, protocol)
-    states = states_after(*played(player, 2), game=player.game)
+    position = after(*played(player, 2), game=player.game)
     limit = NO_TIME if fault.startswith("hang") else LIMIT
     with pytest.raises(PlayerError) as error:
-        player.choose(states, limit)
+        player.choose(position, limit)
     assert told in str(error.value)
     assert "given '" in str(error.value)
     tiny.require_gone()
-    assert player.choose(states, LIMIT).action == MOVES[protocol][2]
+    assert player.choose(position, LIMIT).action == MOVES[protocol][2]
     assert len(tiny.pids) == 2
 
 
@@ -234,7 +229,7 @@ def test_an_engine_that_was_killed_resigns_one_match_only(make: Make) -> None:
     played(player, 1)
     os.kill(tiny.pids[0], signal.SIGKILL)
     with pytest.raises(PlayerError, match=r"ended by a signal \(Killed\)"):
-        player.choose([GAME.initial_state()], LIMIT)
+        player.choose(Position(GAME), LIMIT)
     assert played(player, 2) == [0, 1]
 
 
@@ -266,21 +261,21 @@ def test_a_late_answer_is_not_taken_for_the_next(make: Make) -> None:
     thinking = threading.Thread(target=cancel_when_asked, args=(player, tiny))
     thinking.start()
     with pytest.raises(Cancelled):
-        player.choose([GAME.initial_state()], LIMIT)
+        player.choose(Position(GAME), LIMIT)
     thinking.join()
 
 
 def test_a_move_after_the_end_of_its_match_is_not_one_of_the_next(make: Make) -> None:
     player, tiny = make("late 2", "uci")
-    states = states_after(*MOVES["uci"][:2], game=player.game)
+    position = after(*MOVES["uci"][:2], game=player.game)
     played(player, 1)
     thinking = threading.Thread(target=cancel_when_asked, args=(player, tiny))
     thinking.start()
     with pytest.raises(Cancelled):
-        player.choose(states, LIMIT)
+        player.choose(position, LIMIT)
     thinking.join()
     player.ready()
-    player.started(1, "Bob", states[:1])
+    player.started(1, "Bob", position.at(0))
     assert played(player, 2) == MOVES["uci"][:2]
     assert len(tiny.pids) == 1
 
@@ -299,19 +294,19 @@ def test_an_engine_that_stops_after_its_match_plays_the_next(make: Make) -> None
     player, tiny = make("late 1", "uci")
     choose_until_the_end(player)
     player.ready()
-    player.started(1, "Bob", [player.game.initial_state()])
+    player.started(1, "Bob", Position(player.game))
     assert played(player, 2) == MOVES["uci"][:2]
     assert len(tiny.pids) == 1
 
 
 def choose_until_the_end(player: Player) -> None:
     """The match of a player is over while it thinks."""
-    states = [player.game.initial_state()]
-    player.started(1, "Bob", states)
+    position = Position(player.game)
+    player.started(1, "Bob", position)
     ending = threading.Thread(target=end_when_asked, args=(player,))
     ending.start()
     with pytest.raises(Cancelled):
-        player.choose(states, LIMIT)
+        player.choose(position, LIMIT)
     ending.join()
 
 

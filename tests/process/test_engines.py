@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import shlex
 import shutil
 import signal
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from playout import games, players
-from playout.games import State
+from playout.games import Position
 from playout.players import Player
 from playout.players.engines.config import search_path
 from playout.protocol.messages import Reason
@@ -204,26 +205,45 @@ def test_an_engine_ponders_on_the_reply_that_it_expects(engines: Path, is_expect
     game = games.load("breakthrough")
     player = players.load(f"engine(name=pondering,file={engines})", game)
     assert player.ponders
-    states = [game.initial_state()]
-    chosen = player.choose(states, players.Limit(seconds=0.1))
+    first = Position(game)
+    chosen = player.choose(first, players.Limit(seconds=0.1))
     assert chosen.info
-    states.append(game.next_state(states[-1], chosen.action))
-    pondering = threading.Thread(target=ponder, args=(player, tuple(states)))
+    position = first.play(chosen.action)
+    pondering = threading.Thread(target=ponder, args=(player, position))
     pondering.start()
     player.cancel()
     pondering.join()
     player.ready()
-    legal = game.legal_actions(states[-1])
+    legal = position.legal_actions
     replies = chosen.info.pv[1:2] if is_expected else legal[:1]
-    states.append(game.next_state(states[-1], (*replies, legal[0])[0]))
-    again = player.choose(states, players.Limit(seconds=0.1))
-    assert again.action in game.legal_actions(states[-1])
+    position = position.play((*replies, legal[0])[0])
+    again = player.choose(position, players.Limit(seconds=0.1))
+    assert again.action in position.legal_actions
     player.close()
 
 
-def ponder(player: Player, states: Sequence[State]) -> None:
+def ponder(player: Player, position: Position) -> None:
     with contextlib.suppress(players.Cancelled):
-        player.ponder(states)
+        player.ponder(position)
+
+
+def test_an_engine_reports_while_it_searches_until_it_is_cancelled(tmp_path: Path) -> None:
+    engine = TinyEngine(tmp_path, "uci", "late 1")
+    player = players.load(f"engine(name=tiny,file={engine.file})", games.load("breakthrough"))
+    found: list[players.Info] = []
+
+    def report(info: players.Info) -> None:
+        found.append(info)
+        player.cancel()
+
+    with pytest.raises(players.Cancelled):
+        player.choose(Position(player.game), players.Limit(seconds=math.inf), report)
+    (info,) = found
+    assert (info.depth, info.simulations, len(info.pv)) == (2, 900, 1)
+    player.ready()
+    assert player.choose(Position(player.game), players.Limit(seconds=1)).info
+    player.close()
+    engine.require_gone()
 
 
 def in_home(folder: Path) -> Mapping[str, str]:

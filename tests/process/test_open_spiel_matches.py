@@ -120,7 +120,7 @@ def test_a_match_is_played_stored_shown_and_exported_as_open_spiel_plays_it(
         assert page.count('<li class="of-player-') == len(state.history())
         stored = jsonl.read(fetched(site, f"{where}.json").encode(), 1)
         replayed = replay(stored)
-        assert list(replayed.states[-1][2:]) == state.history()
+        assert list(replayed.position.state[2:]) == state.history()
         assert stored.ended
         check_result(replayed, stored.ended)
         name_in_pgn = data["positions"][-1]["view"]["name"].replace("\\", "\\\\")  # hive's moves

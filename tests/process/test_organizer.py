@@ -21,9 +21,9 @@ import trustme
 
 from playout.protocol.codec import ADMINISTRATORS_FRAME
 from playout.protocol.tournament_spec import loads
-from playout.server.organizer.tournament_accounts import prepare_accounts
 from playout.server.storage import Database
 from support.commands import RunningServer, finish, run, running_server, start
+from support.given_accounts import accounts_in
 from support.organizer import SPEC, book_of_openings, read_file
 from support.raw_client import RawClient
 
@@ -43,7 +43,7 @@ class Elsewhere(NamedTuple):
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
     url = f"sqlite:///{tmp_path_factory.mktemp('elsewhere')}/its.db"
-    tokens = prepare_accounts(url, "Zoe", ["Ada"])
+    tokens = accounts_in(url, "Zoe", ["Ada"])
     with running_server("--database", url) as server:
         yield Elsewhere(server, url, tokens)
 
@@ -100,7 +100,7 @@ def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Elsewhere
     authority.cert_pem.write_to_path(str(folder / "ca.pem"))
     certificate.private_key_and_cert_chain_pem.write_to_path(str(folder / "own.pem"))
     url = f"sqlite:///{folder}/its.db"
-    tokens = prepare_accounts(url, "Zoe", ["Ann", "Bob"])
+    tokens = accounts_in(url, "Zoe", ["Ann", "Bob"])
     pems = ("--tls-cert", str(folder / "own.pem"), "--tls-key", str(folder / "own.pem"))
     with running_server("--database", url, *pems) as server:
         yield Elsewhere(server, url, tokens), str(folder / "ca.pem")

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from playout import games, players
-from playout.games import Game, SpecError, State
+from playout.games import Game, Position, SpecError
 from playout.players import Cancelled, Limit, MatchClock, Player, PlayerError, TimeLeft
 from playout.players.engines import client, process
-from playout.players.engines.client import Position
 from playout.players.engines.original_client import move_seconds
 from playout.players.engines.original_json import rules_named
 from support.engines import TinyEngine
@@ -51,29 +50,28 @@ def messages(tiny: TinyEngine) -> list[dict[str, Any]]:
     return [json.loads(line) for line in tiny.said if line.startswith("{")]
 
 
-def played(player: Player, game: Game, seat: int, plies: int = 1000) -> list[State]:
-    """The states of a match against an opponent that plays the last legal action."""
-    states = [game.initial_state()]
-    player.started(seat, "Bob", tuple(states))
-    while not game.winner(states[-1]) and len(states) <= plies:
-        mover, action = states[-1][0], game.legal_actions(states[-1])[-1]
+def played(player: Player, game: Game, seat: int, plies: int = 1000) -> Position:
+    """The last position of a match against an opponent that plays the last legal action."""
+    position = Position(game)
+    player.started(seat, "Bob", position)
+    while not position.winner and position.ply < plies:
+        mover, action = position.to_move, position.legal_actions[-1]
         if mover == seat:
-            chosen = player.choose(tuple(states), LIMIT)
+            chosen = player.choose(position, LIMIT)
             action = chosen.action
             if chosen.info:
                 assert chosen.info.simulations == 12
                 assert (chosen.info.depth, chosen.info.win_rate) == (3, 0.625)
-        states.append(game.next_state(states[-1], action))
-        player.moved(mover, action, tuple(states))
-    return states
+        position = position.play(action)
+        player.moved(mover, position)
+    return position
 
 
 @pytest.mark.parametrize(("name", "seat"), [("connect_four", 1), ("reversi", 2), ("t3", 1)])
 def test_a_client_plays_a_match_to_the_end_and_leaves(make: Make, name: str, seat: int) -> None:
     player, tiny = make("chatter" if name == "t3" else "none", name)
     game = rules_named(name).game
-    states = played(player, game, seat)
-    player.ended(game.winner(states[-1]), "rules")
+    player.ended(played(player, game, seat).winner, "rules")
     wait_until(lambda: tiny.said[-1] == "left")
     first, *updates = messages(tiny)
     assert first == {"type": "player", "message": seat}
@@ -121,13 +119,13 @@ def process_exists(tiny: TinyEngine, number: int) -> bool:
 def test_a_match_that_goes_on_gets_a_new_client_in_its_middle(make: Make) -> None:
     player, tiny = make()
     game = games.load("connect_four")
-    states = played(player, game, 1, plies=4)
-    player.started(1, "Bob", tuple(states))
-    player.choose(tuple(states), LIMIT)
+    position = played(player, game, 1, plies=4)
+    player.started(1, "Bob", position)
+    player.choose(position, LIMIT)
     wait_until(lambda: "left" in tiny.said)
-    position = messages(tiny)[-1]
-    assert len(position["state"]["pieces"]) == 4
-    assert position["last_action"] == {"player": 2, "action": {"column": 6}, "sequence": 5}
+    update = messages(tiny)[-1]
+    assert len(update["state"]["pieces"]) == 4
+    assert update["last_action"] == {"player": 2, "action": {"column": 6}, "sequence": 5}
 
 
 def test_a_client_that_is_not_needed_any_more_is_told_the_result(
@@ -135,18 +133,18 @@ def test_a_client_that_is_not_needed_any_more_is_told_the_result(
 ) -> None:
     monkeypatch.setattr(client, "MARGIN_S", 0.2)
     player, tiny = make("hang 1")
-    states = (games.load("connect_four").initial_state(),)
-    player.started(1, "Bob", states)
+    position = Position(games.load("connect_four"))
+    player.started(1, "Bob", position)
     thinking = threading.Thread(target=cancel_when_asked, args=(player, tiny))
     thinking.start()
     with pytest.raises(Cancelled):
-        player.choose(states, LIMIT)
+        player.choose(position, LIMIT)
     thinking.join()
     assert not any("winners" in each for each in messages(tiny))  # it reads no more
     player.ready()
-    player.started(2, "Bob", states)
+    player.started(2, "Bob", position)
     with pytest.raises(PlayerError, match="has not answered in time"):
-        player.choose(states, NO_TIME)
+        player.choose(position, NO_TIME)
     assert len(tiny.pids) == 2
 
 
@@ -187,15 +185,15 @@ def test_a_fault_is_explained_and_the_next_match_is_played(
     monkeypatch.setattr(process, "MAX_ANSWER", 2**18)
     player, tiny = make(fault, "reversi")
     game = games.load("othello")
-    states = played(player, game, 1, plies=2)
+    position = played(player, game, 1, plies=2)
     with pytest.raises(PlayerError) as error:
-        player.choose(tuple(states), NO_TIME if fault.startswith("hang 2") else LIMIT)
+        player.choose(position, NO_TIME if fault.startswith("hang 2") else LIMIT)
     assert told in str(error.value)
     assert """given '{"type": "update", "board": null, "state": """ in str(error.value)
     assert str(error.value).isprintable()
     assert len(str(error.value)) < 1000
     player.ended(2, "resignation")
-    assert len(played(player, game, 1, plies=2)) == 3
+    assert played(player, game, 1, plies=2).ply == 2
     assert len(tiny.pids) == 2
 
 
@@ -244,7 +242,7 @@ def test_the_time_of_a_client_is_one_that_it_may_take_for_each_move(
     limit: Limit, seconds: float
 ) -> None:
     game = games.load("connect_four")
-    position = Position([game.initial_state()], ())
+    position = Position(game)
     assert move_seconds(limit, position, game.max_plies) == pytest.approx(seconds)
 
 
@@ -254,6 +252,6 @@ def test_the_command_has_the_seconds_for_a_move(make: Make, tmp_path: Path) -> N
     text = tiny.file.read_text().replace(str(tmp_path / "pids"), str(pids))
     tiny.file.write_text(text)
     player = players.load(f"engine(name=tiny,file={tiny.file})", games.load("connect_four"))
-    player.choose((games.load("connect_four").initial_state(),), Limit(seconds=2.0))
+    player.choose(Position(games.load("connect_four")), Limit(seconds=2.0))
     player.close()
     assert {"30.00 pids", "1.80 pids"} < {path.name for path in tmp_path.iterdir()}

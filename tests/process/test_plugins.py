@@ -95,7 +95,7 @@ class Faulty(Player):
         super().__init__(game)
         self.how = how
 
-    def started(self, seat, opponent, states):
+    def started(self, seat, opponent, position):
         if self.how == "started":
             raise LookupError("no book")
 
@@ -103,8 +103,8 @@ class Faulty(Player):
         if self.how == "ended":
             raise LookupError("no book")
 
-    def choose(self, states, limit):
-        first = self.game.legal_actions(states[-1])[0]
+    def choose(self, position, limit, report=None):
+        first = position.legal_actions[0]
         return {
             "raises": lambda: 1 / 0,
             "nothing": lambda: None,
@@ -159,11 +159,11 @@ from playout.players import PlayResult, Node, Player
 class Planner(Player):
     ponders = True
 
-    def choose(self, states, limit):
-        self.first = self.game.legal_actions(states[-1])[0]
+    def choose(self, position, limit, report=None):
+        self.first = position.legal_actions[0]
         return PlayResult(self.first)
 
-    def ponder(self, states):
+    def ponder(self, position):
         self.cancelled.wait()
 
     def tree(self, min_visits=1):

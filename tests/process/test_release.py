@@ -80,7 +80,7 @@ def test_a_wheel_without_a_file_behind_a_link_is_refused(source: Path, tmp_path:
     built = wheel(tmp_path / "playout-1.0-py3-none-any.whl", FILES)
     check_contents(built, built, source)
     (source / "games" / "nim.txt").touch()
-    with pytest.raises(ReleaseError, match=r"lacks playout/games/nim.txt: .*package-data"):
+    with pytest.raises(ReleaseError, match=r"lacks playout/games/nim.txt: .*package_data"):
         check_contents(built, built, source)
 
 
@@ -115,7 +115,7 @@ def repository(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "scripts" / "releasing", scripts / "releasing", ignore=ignored)
     for name in ("release", "interpreter"):
         shutil.copy(ROOT / "scripts" / name, scripts)
-    (folder / "pyproject.toml").write_text('[project]\nname = "playout"\nversion = "1.0"\n')
+    (folder / "setup.cfg").write_text("[metadata]\nname = playout\nversion = 1.0\n")
     return commit(folder)
 
 
@@ -133,10 +133,10 @@ def released(repository: Path, *words: str) -> tuple[int, str]:
 
 @needs_git
 def test_changes_that_are_not_committed_are_refused(repository: Path) -> None:
-    (repository / "pyproject.toml").write_text('[project]\nname = "playout"\nversion = "1.1"\n')
+    (repository / "setup.cfg").write_text("[metadata]\nname = playout\nversion = 1.1\n")
     code, printed = released(repository)
     assert code == 1
-    assert "changes that are not committed:\nM pyproject.toml\nCommit them" in printed
+    assert "changes that are not committed:\nM setup.cfg\nCommit them" in printed
     assert "Traceback" not in printed
 
 

@@ -251,10 +251,19 @@ def test_a_program_reaches_the_allowed_hosts_alone(tmp_path: Path) -> None:
 def test_the_proxy_ends_with_the_sandbox() -> None:
     words = Sandbox(SMALL, Path("/"), hosts=("example.org",)).words(["sleep", "600"])
     with subprocess.Popen(words) as started:
-        all_ = processes(started.pid, 5)
-        assert any(b"proxy.py" in Path(f"/proc/{each}/cmdline").read_bytes() for each in all_)
-        started.kill()
+        try:  # otherwise a failure would wait for the end of the program
+            wait_until(lambda: any(map(is_proxy, watch._tree(started.pid))), "the proxy")
+            all_ = processes(started.pid, 5)
+        finally:
+            started.kill()
     require_gone(all_)
+
+
+def is_proxy(pid: int) -> bool:
+    """Whether a process runs the proxy; before that, it is a copy of its parent."""
+    with suppress(OSError):  # it has ended
+        return b"proxy.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
 
 
 # As an engine.

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from playout import games, players
+from playout.games import Position
 from playout.players import Limit, Player, PlayerError
 from playout.players.engines import process
 from support.waiting import PATIENCE_S
@@ -58,20 +59,18 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Load]:
 @pytest.mark.parametrize("name", ["connect_four", "othello(size=4)"])
 def test_the_script_of_the_document_plays_whole_matches(load: Load, name: str) -> None:
     player, game = load(BOT, name), games.load(name)
-    states = [game.initial_state()]
-    while not game.winner(states[-1]):
-        action = player.choose(states, LIMIT).action
-        assert action in game.legal_actions(states[-1])
-        states.append(game.next_state(states[-1], action))
+    position = Position(game)
+    while not position.winner:
+        action = player.choose(position, LIMIT).action
+        assert action in position.legal_actions
+        position = position.play(action)
 
 
 def test_a_line_has_the_position_and_its_legal_actions_with_names(load: Load) -> None:
     echo = "import sys\nfor line in sys.stdin: print(line.strip(), flush=True)"
     player, game = load(echo, "nim(chips=3)"), games.load("nim(chips=3)")
-    states = [game.initial_state()]
-    states.append(game.next_state(states[0], 0))
     with pytest.raises(PlayerError) as error:
-        player.choose(states, LIMIT)
+        player.choose(Position(game, [0]), LIMIT)
     told = re.search(r"given '(.*)'$", str(error.value))
     assert told
     line = json.loads(told[1])
@@ -91,14 +90,14 @@ def test_a_line_has_the_position_and_its_legal_actions_with_names(load: Load) ->
 def test_an_answer_that_is_no_legal_action_is_named(load: Load, say: str) -> None:
     player = load(SAYS, "nim", say)
     with pytest.raises(PlayerError, match=LEGAL) as error:
-        player.choose([games.load("nim").initial_state()], LIMIT)
+        player.choose(Position(games.load("nim")), LIMIT)
     assert f"has answered '{say}'" in str(error.value)
 
 
 def test_a_script_that_ends_is_started_again(load: Load) -> None:
     player = load("print(input() and 0)", "nim")
-    states = [games.load("nim").initial_state()]
-    assert player.choose(states, LIMIT).action == 0
+    position = Position(games.load("nim"))
+    assert player.choose(position, LIMIT).action == 0
     with pytest.raises(PlayerError, match="has exited with code 0"):
-        player.choose(states, LIMIT)
-    assert player.choose(states, LIMIT).action == 0
+        player.choose(position, LIMIT)
+    assert player.choose(position, LIMIT).action == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from playout.players.training.record import EvaluationRecord
+from playout.players.training.record import ScoreRecord
 from playout.players.training.run_folder import RunFolder
 from support.commands import PATIENCE_S, Command, finish, run
 from support.dask_cluster import (
@@ -26,12 +26,12 @@ from testbed.machine import children, runs
 
 need_packages("jax", "optax", "onnx", "onnxruntime", "distributed")
 
-SELF_PLAY = "playout.players.training.selfplay_process"
+SELF_PLAY = "playout.players.training.jobs"
 #: Processes that wait for a job end soon when their learner was killed.
 IMPATIENT = {"playout.players.training.cluster.dask_selfplay._IDLE_S": 0.5}
 
 #: A worker that begins shards, and completes none.
-STUCK = {"playout.players.training.cluster.dask_selfplay._play": play_for_ever}
+STUCK = {"playout.players.training.jobs._reply": play_for_ever}
 #: A worker that answers no question.
 SILENT = {"platform.python_version": play_for_ever}
 OUTDATED = {"platform.python_version": partial(str, "3.9.1")}
@@ -109,12 +109,12 @@ def playing(cluster: DaskCluster) -> list[int]:
     return [each for each in found if runs(each, SELF_PLAY)]
 
 
-def evaluated(folder: RunFolder, *more: str) -> EvaluationRecord:
+def evaluated(folder: RunFolder, *more: str) -> ScoreRecord:
     """An evaluation in which nothing is left to chance."""
     words = ("--pairs", "3", "--simulations", "8", "--options", "seed=1,backend=onnxruntime")
     code, output = run("playout-train", "evaluate", str(folder.path), *words, *more)
     assert code == 0, output
-    return folder.evaluations()[-1]
+    return folder.scores()[-1]
 
 
 def test_a_training_survives_the_loss_of_workers_and_scheduler_and_is_evaluated_as_on_one_machine(

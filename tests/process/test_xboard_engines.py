@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from playout import games, players
-from playout.games import SpecError
+from playout.games import Position, SpecError
 from playout.players import Limit, MatchClock, Player, TimeLeft
 from playout.players.engines.config import search_path
 from support.commands import RunningServer, finish_all, start
@@ -29,7 +29,7 @@ def played(tmp_path: Path, limit: Limit, game: str = "chess", **keys: str) -> li
     tiny = TinyEngine(tmp_path, "xboard", **keys)
     player = loaded(tiny, game)
     try:
-        player.choose([player.game.initial_state()], limit)
+        player.choose(Position(player.game), limit)
     finally:
         player.close()
     tiny.require_gone()
@@ -84,7 +84,7 @@ def test_castling_may_be_named_as_in_pgn(tmp_path: Path) -> None:
     """Phalanx and Sjaak do so, without the sign of a check."""
     game = games.load("chess(fen=5k2/8/8/8/8/8/8/R3K2R w KQ - 0 1)")
     player = loaded(TinyEngine(tmp_path, "xboard", "castles"), str(game))
-    action = player.choose([game.initial_state()], Limit(5.0)).action
+    action = player.choose(Position(game), Limit(5.0)).action
     player.close()
     assert game.action_name(game.initial_state(), action) == "O-O+"
 

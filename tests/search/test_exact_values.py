@@ -10,9 +10,8 @@ import pytest
 from open_spiel.python.algorithms.minimax import alpha_beta_search
 
 from playout import games, players
-from playout.games import KernelGame, State
+from playout.games import KernelGame, Position, State
 from playout.players import Limit
-from playout.players.core.player import actions_between
 from support import scale
 from testbed.openspiel import position
 from testbed.positions import SolvedPosition, exact
@@ -48,14 +47,13 @@ def test_enough_games_have_enough_different_positions() -> None:
     assert sum(len(each) >= LEAST for each in stored().values()) >= GAMES
     for positions in stored().values():
         assert len(positions) <= COUNT
-        assert len({each.states[-1] for each in positions}) == len(positions)
+        assert len({each.position.state for each in positions}) == len(positions)
 
 
 def test_in_each_position_one_move_preserves_the_value_and_one_does_not() -> None:
-    for spec, positions in stored().items():
-        game = games.load(spec)
+    for positions in stored().values():
         for each in positions:
-            assert tuple(each.values) == game.legal_actions(each.states[-1])
+            assert tuple(each.values) == each.position.legal_actions
             assert 0 < sum(map(each.kept_by, each.values)) < len(each.values)
 
 
@@ -64,7 +62,7 @@ def test_minimax_proves_the_values_again(spec: str) -> None:
     game = games.load(spec)
     solver = players.load("minimax(seed=2)", game)
     for each in sample(spec):
-        found = proven_values(game, solver, each.states[-1], NODES)
+        found = proven_values(game, solver, each.position.state, NODES)
         assert found == list(each.values.values())
     solver.close()
 
@@ -75,10 +73,9 @@ PEERS = ("tic_tac_toe", "connect_four", "hex(size=6)", "y(size=6)", "clobber", "
 
 @pytest.mark.parametrize("spec", PEERS)
 def test_openspiel_finds_the_same_values(spec: str) -> None:
-    game = games.load(spec)
-    longest = sorted(stored()[spec], key=lambda each: -len(each.states))
+    longest = sorted(stored()[spec], key=lambda each: -each.position.ply)
     for each in longest[: scale.repetitions(10, short=2)]:
-        state = position(spec, actions_between(game, each.states))
+        state = position(spec, each.position.moves)
         mover = state.current_player()
         found = {
             action: alpha_beta_search(state.get_game(), state.child(action), None, 99, mover)[0]
@@ -93,7 +90,7 @@ def test_no_proof_of_minimax_contradicts_an_ending(ending: Ending) -> None:
     game, proofs = games.load(ending.game), 0
     solver = players.load("minimax(seed=1)", game)
     for each in stored()[ending.game]:
-        info = solver.choose([each.states[-1]], FEW_NODES).info
+        info = solver.choose(each.position, FEW_NODES).info
         assert info is not None
         if info.proven is not None:
             proofs += 1
@@ -115,7 +112,11 @@ def test_the_values_of_two_kings_at_checkers_are_those_of_minimax() -> None:
             game.legal_actions(state), solution.values(state) or (), strict=True
         ):
             after = solution.without_history(game.next_state(state, action))
-            info = None if game.winner(after) else solver.choose([after], FEW_NODES).info
+            info = (
+                None
+                if game.winner(after)
+                else solver.choose(Position(game, start=after), FEW_NODES).info
+            )
             if info and info.proven is not None:
                 proven[value] += 1
                 assert info.proven == (value if after[0] == state[0] else -value)
@@ -131,6 +132,6 @@ if scale.slow:  # the analysis of chess lists a million positions
         game = games.load(ending.game)
         assert isinstance(game, KernelGame)
         positions = sample(ending.game)
-        solution = Solution(game, ending, [each.states[-1] for each in positions])
+        solution = Solution(game, ending, [each.position.state for each in positions])
         for each in positions:
-            assert solution.values(each.states[-1]) == list(each.values.values())
+            assert solution.values(each.position.state) == list(each.values.values())

@@ -18,10 +18,10 @@ STEP = 20
 @pytest.mark.parametrize("spec", GAMES)
 def test_positions_are_won_and_no_two_alike(spec: str) -> None:
     game = games.load(spec)
-    positions = [each[-1] for each in forced_wins(game)]
-    assert len(set(positions)) == len(positions) == COUNT
+    states = [each.state for each in forced_wins(game)]
+    assert len(set(states)) == len(states) == COUNT
     judge = Judge(game)
-    for state in positions[::STEP]:
+    for state in states[::STEP]:
         assert judge.winning_action(state, JUDGEMENT) is not None
     judge.close()
 
@@ -31,10 +31,8 @@ def test_the_judge_accepts_no_move_that_lets_the_other_player_win(spec: str) -> 
     game = games.load(spec)
     judge, examined = Judge(game), forced_wins(game)[::STEP]
     assert len(examined) == COUNT // STEP
-    for states in examined:
-        before, state = states[-2:]  # the move before was a mistake, or the match was lost anyway
-        action = next(a for a in game.legal_actions(before) if game.next_state(before, a) == state)
-        assert not judge.wins(before, action)
+    for position in examined:  # the last move was a mistake, or the match was lost anyway
+        assert not judge.wins(position.states[-2], position.moves[-1])
     judge.close()
 
 
@@ -44,9 +42,11 @@ def test_the_judge_accepts_no_move_that_lets_the_other_player_win(spec: str) -> 
 def test_a_search_finds_nearly_all_wins(spec: str, player: str) -> None:
     game = games.load(spec)
     search, judge = players.load(player, game), Judge(game)
-    states = [each[-1] for each in forced_wins(game)[::STEP]]
-    moves = [search.choose([state], Limit(simulations=5000)).action for state in states]
-    won = sum(judge.wins(*each) for each in zip(states, moves, strict=True))
+    positions = forced_wins(game)[::STEP]
+    won = sum(
+        judge.wins(each.state, search.choose(each, Limit(simulations=5000)).action)
+        for each in positions
+    )
     search.close()
     judge.close()
-    assert won >= 0.9 * len(states)
+    assert won >= 0.9 * len(positions)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from playout import games, players
+from playout.games import Position
 from playout.players import Limit
 from support import scale
 
@@ -56,6 +57,6 @@ PROOFS = [
 def test_the_value_of_a_small_board_is_proven(spec: str, player: str) -> None:
     game = games.load(spec)
     search = players.load(f"{player}(seed=1)", game)
-    info = search.choose([game.initial_state()], Limit(seconds=600)).info
+    info = search.choose(Position(game), Limit(seconds=600)).info
     assert info
     assert info.proven == VALUES[spec]

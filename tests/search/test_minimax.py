@@ -11,8 +11,8 @@ import pyspiel
 import pytest
 
 from playout import games, players
-from playout.games import Game, KernelGame, State
-from playout.players import Cancelled, Info, Limit, SpecError
+from playout.games import Game, KernelGame, Position, State
+from playout.players import Info, Limit, SpecError
 from playout.players.core.rules import board_key, rules_of
 from playout.players.depth_first import null_window as search
 from playout.players.depth_first import transposition
@@ -25,7 +25,7 @@ LONG = Limit(seconds=60)
 
 
 def searched(game: Game, state: State, options: str = "seed=1,memory_mb=1") -> Info:
-    info = players.load(f"minimax({options})", game).choose([state], LONG).info
+    info = players.load(f"minimax({options})", game).choose(Position(game, start=state), LONG).info
     assert info is not None
     return info
 
@@ -63,7 +63,7 @@ def test_every_position_of_tic_tac_toe() -> None:
     for state, value in sample(list(values.items()), short=200):
         if game.winner(state):
             continue
-        choice = player.choose([state], LONG)
+        choice = player.choose(Position(game, start=state), LONG)
         assert choice.info
         assert choice.info.proven == value
         assert choice.info.win_rate == (1 + value) / 2
@@ -131,7 +131,7 @@ def test_the_end_of_random_matches(spec: str, plies: int, positions: int) -> Non
             other.apply_action(action)
         if game.winner(state):
             continue
-        choice = player.choose([state], LONG)
+        choice = player.choose(Position(game, start=state), LONG)
         assert choice.info
         assert choice.info.proven == alpha_beta(other), state
         if choice.info.proven >= 0:  # and the action preserves it
@@ -153,7 +153,7 @@ def test_othello_with_twelve_empty_cells_is_proven() -> None:
         while state[2:].count(0) > 12 and not game.winner(state):
             state = game.next_state(state, choose.choice(game.legal_actions(state)))
         if not game.winner(state):
-            info = player.choose([state], LONG).info
+            info = player.choose(Position(game, start=state), LONG).info
             assert info
             assert info.proven is not None
             proven += 1
@@ -182,7 +182,7 @@ def test_a_win_beyond_the_depth_is_unknown_and_one_within_is_proven() -> None:
 @pytest.mark.parametrize("player", ["minimax(seed=1)", "greedy(seed=1)"])
 def test_both_win_at_once_and_prevent_a_loss(player: str, spec: str, moves: str, best: str) -> None:
     game, state = after(spec, moves)
-    choice = players.load(player, game).choose([state], Limit(simulations=5000))
+    choice = players.load(player, game).choose(Position(game, start=state), Limit(simulations=5000))
     assert not best or game.action_name(state, choice.action) in best.split()
     assert choice.action in game.legal_actions(state)
 
@@ -258,7 +258,7 @@ def test_equal_moves_are_chosen_at_random_and_equal_seeds_alike() -> None:
 
     def action(seed: int) -> int:
         player = players.load(f"minimax(seed={seed},memory_mb=1)", game)
-        return player.choose([state], Limit(simulations=2000)).action
+        return player.choose(Position(game, start=state), Limit(simulations=2000)).action
 
     assert len({action(seed) for seed in range(10)}) > 5
     assert action(7) == action(7)
@@ -267,7 +267,7 @@ def test_equal_moves_are_chosen_at_random_and_equal_seeds_alike() -> None:
 @pytest.mark.parametrize("limit", [Limit(simulations=1), Limit(seconds=0.0), Limit(simulations=0)])
 def test_the_tightest_limit_still_gives_a_move(limit: Limit) -> None:
     game = games.load("connect_four")
-    choice = players.load("minimax(seed=1)", game).choose([game.initial_state()], limit)
+    choice = players.load("minimax(seed=1)", game).choose(Position(game), limit)
     assert choice.action in range(7)
     assert choice.info
     assert choice.info.proven is None
@@ -277,18 +277,17 @@ def test_the_tightest_limit_still_gives_a_move(limit: Limit) -> None:
 def test_a_finished_game_has_no_choice(name: str) -> None:
     game, state = after("nim(chips=1)", "1")
     with pytest.raises(ValueError, match="the game is over"):
-        players.load(name, game).choose([state], Limit())
+        players.load(name, game).choose(Position(game, start=state), Limit())
 
 
 def test_cancelling_ends_a_search_that_would_take_an_hour() -> None:
     game = games.load("gomoku")
     player = players.load("minimax(time=3600)", game)
     threading.Timer(0.05, player.cancel).start()
-    for _ in range(2):  # no search starts before `ready`
-        with pytest.raises(Cancelled):
-            player.choose([game.initial_state()], Limit())
+    for _ in range(2):  # the second one does not search before `ready`
+        assert player.choose(Position(game), Limit()).action in range(225)
     player.ready()
-    assert player.choose([game.initial_state()], Limit(simulations=10)).info
+    assert player.choose(Position(game), Limit(simulations=10)).info
 
 
 @pytest.mark.parametrize(
@@ -353,9 +352,9 @@ def test_greedy_beats_random() -> None:
     greedy, opponent = players.load("greedy(seed=1)", game), players.load("random(seed=1)", game)
     won = 0
     for match in range(10):
-        states = [game.initial_state()]
-        while not game.winner(states[-1]):
-            player = greedy if (len(states) + match) % 2 else opponent
-            states.append(game.next_state(states[-1], player.choose(states, Limit()).action))
-        won += game.winner(states[-1]) == 1 + match % 2
+        position = Position(game)
+        while not position.winner:
+            player = opponent if (position.ply + match) % 2 else greedy
+            position = position.play(player.choose(position, Limit()).action)
+        won += position.winner == 1 + match % 2
     assert won >= 9

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from playout import games, players
-from playout.games import KernelGame, SpecError
+from playout.games import KernelGame, Position, SpecError
 from playout.players import Limit
 from playout.players.evaluations import files
 from playout.players.evaluations.placements import (
@@ -81,7 +81,7 @@ def test_a_strong_expectation_decides_what_rave_plays(tmp_path: Path) -> None:
     chosen = {}
     for prior in (0, 100):
         text = f"rave(evaluation={path},prior={prior},simulations=300,seed=1)"
-        chosen[prior] = players.load(text, game).choose([game.initial_state()], Limit()).action
+        chosen[prior] = players.load(text, game).choose(Position(game), Limit()).action
     assert chosen[0] != corner
     assert chosen[100] in (corner, 20)  # half a turn maps one to the other
 
@@ -92,7 +92,7 @@ def test_two_threads_search_with_an_evaluation(tmp_path: Path) -> None:
     files.write(path, random_tables(game), files.Card(game=str(game)))
     player = players.load(f"rave(evaluation={path},simulations=2000,threads=2,seed=1)", game)
     again = players.load(f"rave(evaluation={path},simulations=2000,threads=2,seed=1)", game)
-    first, second = (each.choose([game.initial_state()], Limit()) for each in (player, again))
+    first, second = (each.choose(Position(game), Limit()) for each in (player, again))
     assert first.info
     assert second.info
     assert first.info.actions == second.info.actions

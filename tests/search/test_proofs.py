@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from playout import games, players
-from playout.games import Game, State
+from playout.games import Game, Position, State
 from playout.players import Info, Limit, Node, Player
 from support.scale import repetitions, sample
 from testbed.positions import SolvedPosition, solved
@@ -50,7 +50,7 @@ def values_of_actions(game: Game, state: State, values: Values) -> dict[int, int
 
 
 def searched(player: Player, state: State, simulations: int) -> Info:
-    info = player.choose([state], Limit(simulations=simulations)).info
+    info = player.choose(Position(player.game, start=state), Limit(simulations=simulations)).info
     assert info is not None
     return info
 
@@ -153,14 +153,14 @@ def check_tree(game: Game, state: State, node: Node, values: Values) -> int:
 def test_every_proof_in_a_tree_is_right(spec: str, text: str) -> None:
     game = games.load(spec)
     values = valued(game)
-    states, known = [game.initial_state()], 0
+    position, known = Position(game), 0
     player = players.load(text, game)
-    while game.legal_actions(states[-1]):
-        action = player.choose(states, Limit(simulations=3000)).action
+    while position.legal_actions:
+        action = player.choose(position, Limit(simulations=3000)).action
         tree = player.tree()
         assert tree is not None
-        known += check_tree(game, states[-1], tree, values)
-        states.append(game.next_state(states[-1], action))
+        known += check_tree(game, position.state, tree, values)
+        position = position.play(action)
     assert known > 0
 
 
@@ -168,15 +168,13 @@ HARD, EASY = solved("hard"), solved("easy")
 
 
 def test_the_values_of_the_solved_positions_are_correct() -> None:
-    game = games.load("connect_four")
     assert (len(HARD), len(EASY)) == (200, 400)
     for each in HARD + EASY:
-        state = each.states[-1]
-        assert 12 <= len(each.states) - 1 <= 18
-        assert tuple(each.values) == game.legal_actions(state)
+        assert 12 <= each.position.ply <= 18
+        assert tuple(each.values) == each.position.legal_actions
         assert each.value == max(each.values.values())
         for action, value in each.values.items():
-            if game.winner(game.next_state(state, action)):
+            if each.position.play(action).winner:
                 assert value == 1
 
 
@@ -185,7 +183,7 @@ def rate_kept(text: str, positions: list[SolvedPosition], simulations: int) -> f
     player = players.load(text, games.load("connect_four"))
     kept = 0
     for each in positions:
-        info = searched(player, each.states[-1], simulations)
+        info = searched(player, each.position.state, simulations)
         check_claims(info, each.value, each.values)
         kept += each.kept_by(info.actions[0].action)
     player.close()
@@ -228,11 +226,11 @@ def test_easy_positions_are_kept() -> None:
 def test_an_immediate_win_is_played() -> None:
     """With an open four, a stone anywhere wins too, but later."""
     game = games.load("gomoku")
-    state = game.initial_state()
+    position = Position(game)
     for name in ["e5", "a1", "e6", "c1", "e7", "f1", "e8", "h1"]:
-        state = game.next_state(state, game.parse_action(state, name))
+        position = position.play(game.parse_action(position.state, name))
     for seed in range(20):
-        choice = players.load(f"uct(seed={seed})", game).choose([state], Limit(seconds=0.02))
-        assert game.action_name(state, choice.action) in ("e4", "e9")
+        choice = players.load(f"uct(seed={seed})", game).choose(position, Limit(seconds=0.02))
+        assert position.name(choice.action) in ("e4", "e9")
         assert choice.info is not None
         assert (choice.info.proven, choice.info.pv) == (1, (choice.action,))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from playout import games
-from playout.games import Game, State
+from playout.games import Game, Position, State
 from playout.games.core.kernels import uncompiled
 from playout.players.core.player import Limit
 from playout.players.mcts import analysis
@@ -178,7 +178,7 @@ def test_proofs_are_those_of_minimax(spec: str, decisive: bool) -> None:
 
 
 def minimax_value(game: Game, state: State) -> int:
-    info = Minimax(game, depth=12).choose([state], Limit()).info
+    info = Minimax(game, depth=12).choose(Position(game, start=state), Limit()).info
     assert info is not None
     assert info.proven is not None
     return info.proven

@@ -13,7 +13,7 @@ import pyspiel
 import pytest
 
 from playout import games, players
-from playout.games import TIE, Game, State
+from playout.games import TIE, Game, Position, State
 from playout.players import Limit
 from playout.players.prover.puzzles import PuzzleFinder, played_match
 from playout.protocol.puzzles import Puzzle, WinningMove, attempt, main_line
@@ -58,7 +58,7 @@ def by_player(text: str, limit: Limit, spec: str) -> Solver:
         state = after(game, actions)
         if over := game.winner(state):
             return over
-        info = player.choose([state], limit).info
+        info = player.choose(Position(game, start=state), limit).info
         assert info is not None
         assert info.proven is not None
         mover = game.current_player(state)

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from playout import games, players
-from playout.games import KernelGame
-from playout.players import Cancelled, Limit, SpecError
+from playout.games import KernelGame, Position
+from playout.players import Limit, SpecError
 from playout.players.core.rules import rules_of
 from playout.players.mcts.selection import (
     FLAT,
@@ -35,7 +35,7 @@ from support.scale import repetitions
 
 def chosen(spec: str, moves: str, options: str = "seed=1,simulations=20000") -> str:
     game, state = after(spec, moves)
-    choice = players.load(f"uct({options})", game).choose([state], Limit())
+    choice = players.load(f"uct({options})", game).choose(Position(game, start=state), Limit())
     return game.action_name(state, choice.action)
 
 
@@ -62,7 +62,7 @@ def test_the_same_seed_searches_the_same_and_another_does_not() -> None:
 
     def actions(seed: int) -> object:
         player = players.load(f"uct(seed={seed},simulations=3000)", game)
-        return player.choose([state], Limit()).info.actions  # type: ignore[union-attr]
+        return player.choose(Position(game, start=state), Limit()).info.actions  # type: ignore[union-attr]
 
     assert actions(7) == actions(7)
     assert actions(7) != actions(8)
@@ -105,7 +105,7 @@ def test_plain_python_is_asked_the_same_way() -> None:
     results = []
     for game in (compiled, Interpreted(compiled)):
         player = players.load("uct(seed=3,simulations=300,max_plies=3)", game)
-        results.append(player.choose([game.initial_state()], Limit()).info)
+        results.append(player.choose(Position(game), Limit()).info)
     assert results[0].actions == results[1].actions
     assert results[0].pv == results[1].pv
 
@@ -123,11 +123,9 @@ def compiled():
 
 game = Interpreted(games.load("tic_tac_toe"))
 made = [players.load(name, game) for name in ("uct", "uct(tuned=true)", "rave", "flat")]
-before, state = compiled(), game.initial_state()
-for action in (0, 4, 8, 1):
-    state = game.next_state(state, action)
+before = compiled()
 for player in made:
-    player.choose([state], Limit(simulations=300))
+    player.choose(games.Position(game, (0, 4, 8, 1)), Limit(simulations=300))
 assert compiled() == before
 """
 
@@ -143,7 +141,11 @@ def test_a_first_choice_in_plain_python_does_not_wait_for_the_compiler() -> None
 
 def test_the_analysis_is_consistent() -> None:
     game, state = after("connect_four", "4 4")
-    info = players.load("uct(seed=1)", game).choose([state], Limit(simulations=5000)).info
+    info = (
+        players.load("uct(seed=1)", game)
+        .choose(Position(game, start=state), Limit(simulations=5000))
+        .info
+    )
     assert info is not None
     assert info.simulations == 5000
     assert sum(each.visits for each in info.actions) == 5000
@@ -157,7 +159,7 @@ def test_the_analysis_is_consistent() -> None:
 def test_a_search_continues_in_a_full_tree() -> None:
     game = games.load("gomoku")
     player = players.load("uct(seed=1,memory_mb=1)", game)
-    info = player.choose([game.initial_state()], Limit(simulations=30_000)).info
+    info = player.choose(Position(game), Limit(simulations=30_000)).info
     assert info is not None
     assert info.simulations == 30_000
     tree = player._workers[0].tree  # type: ignore[attr-defined]
@@ -175,7 +177,7 @@ def test_rave_does_not_explore_where_the_game_assumes_results(
 
     def visits(options: str) -> list[int]:
         player = players.load(f"rave(seed=1,simulations=500,{options})", game)
-        return [each.visits for each in player.choose([game.initial_state()], Limit()).info.actions]
+        return [each.visits for each in player.choose(Position(game), Limit()).info.actions]
 
     default = "prior=0" if "prior" in explicit else "prior=1"
     assert visits(default) == visits(explicit) != visits(other)
@@ -187,10 +189,12 @@ def test_a_heavily_pruned_tree_can_start_anew(player: str) -> None:
     game = games.load("gomoku")
     state = game.initial_state()
     searcher = players.load(player, game)
-    searcher.choose([state], Limit(simulations=repetitions(100_000, short=30_000)))
+    searcher.choose(
+        Position(game, start=state), Limit(simulations=repetitions(100_000, short=30_000))
+    )
     for action in range(0, 225, repetitions(5, short=15)):
         other = game.next_state(state, action)
-        searcher.choose([other], Limit(simulations=200 + 20 * action))
+        searcher.choose(Position(game, start=other), Limit(simulations=200 + 20 * action))
 
 
 @pytest.mark.parametrize("options", ["memory_mb=1", "memory_mb=1,threads=2"])
@@ -200,7 +204,7 @@ def test_a_search_that_prunes_can_be_repeated(options: str) -> None:
     def searched() -> object:
         simulations = repetitions(150_000, short=60_000)
         player = players.load(f"uct(seed=1,simulations={simulations},{options})", game)
-        return player.choose([game.initial_state()], Limit()).info.actions  # type: ignore[union-attr]
+        return player.choose(Position(game), Limit()).info.actions  # type: ignore[union-attr]
 
     assert searched() == searched()
 
@@ -229,7 +233,7 @@ def test_flat_plays_the_best_mean(simulations: int, seed: int) -> None:
     """An action with one more playout has no advantage."""
     game = games.load("connect_four")
     player = players.load(f"flat(seed={seed})", game)
-    choice = player.choose([game.initial_state()], Limit(simulations=simulations))
+    choice = player.choose(Position(game), Limit(simulations=simulations))
     assert choice.info is not None
     tried = [each for each in choice.info.actions if each.visits]
     assert sum(each.visits for each in tried) == simulations
@@ -239,7 +243,7 @@ def test_flat_plays_the_best_mean(simulations: int, seed: int) -> None:
 
 def test_options_may_be_whole_numbers() -> None:
     game = games.load("connect_four")
-    choice = UCT(game, c=1, fpu=2, seed=1).choose([game.initial_state()], Limit(simulations=10))
+    choice = UCT(game, c=1, fpu=2, seed=1).choose(Position(game), Limit(simulations=10))
     assert choice.action in range(7)
 
 
@@ -259,7 +263,7 @@ def test_options_may_be_whole_numbers() -> None:
 )
 def test_options_may_be_any_whole_number(player: str) -> None:
     game = games.load("tic_tac_toe")
-    choice = players.load(player, game).choose([game.initial_state()], Limit(simulations=100))
+    choice = players.load(player, game).choose(Position(game), Limit(simulations=100))
     assert choice.action in game.legal_actions(game.initial_state())
 
 
@@ -279,26 +283,25 @@ def test_all_threads_end_when_one_is_interrupted(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr("playout.players.mcts.analysis.is_decided", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        player.choose([game.initial_state()], Limit(seconds=3600, time_carries_over=True))
+        player.choose(Position(game), Limit(seconds=3600, time_carries_over=True))
     player.close()
 
 
 def test_counts_do_not_overflow() -> None:
     game = games.load("connect_four")
-    player, state = UCT(game, seed=1, solver=False), game.initial_state()
-    player.choose([state], Limit(simulations=1000))
+    player = UCT(game, seed=1, solver=False)
+    player.choose(Position(game), Limit(simulations=1000))
     player._workers[0].tree.nodes["visits"][0] = MAX_SIMULATIONS - 500
-    info = player.choose([state], Limit(simulations=1000)).info
+    info = player.choose(Position(game), Limit(simulations=1000)).info
     assert info is not None
     assert info.simulations == 500
 
 
 def test_the_tighter_limit_holds() -> None:
     game = games.load("tic_tac_toe")
-    state = game.initial_state()
     player = players.load("uct(simulations=100,time=60)", game)
     for limit in (Limit(), Limit(simulations=1000), Limit(seconds=60)):
-        info = player.choose([state], limit).info
+        info = player.choose(Position(game), limit).info
         assert info is not None
         assert info.simulations == 100
 
@@ -306,7 +309,7 @@ def test_the_tighter_limit_holds() -> None:
 @pytest.mark.parametrize("limit", [Limit(simulations=1), Limit(seconds=0.0), Limit(simulations=0)])
 def test_the_tightest_limit_still_gives_a_move(limit: Limit) -> None:
     game = games.load("connect_four")
-    choice = players.load("uct(seed=1)", game).choose([game.initial_state()], limit)
+    choice = players.load("uct(seed=1)", game).choose(Position(game), limit)
     assert choice.action in range(7)
     assert choice.info
     assert choice.info.simulations == 1
@@ -315,19 +318,17 @@ def test_the_tightest_limit_still_gives_a_move(limit: Limit) -> None:
 def test_a_finished_game_has_no_choice() -> None:
     game, state = after("nim(chips=1)", "1")
     with pytest.raises(ValueError, match="the game is over"):
-        players.load("uct", game).choose([state], Limit())
+        players.load("uct", game).choose(Position(game, start=state), Limit())
 
 
 def test_cancelling_ends_a_search_that_would_take_an_hour() -> None:
     game = games.load("connect_four")
     player = players.load("uct(time=3600)", game)
     threading.Timer(0.05, player.cancel).start()
-    with pytest.raises(Cancelled):
-        player.choose([game.initial_state()], Limit())
-    with pytest.raises(Cancelled):  # no search starts before `ready`
-        player.choose([game.initial_state()], Limit())
+    for _ in range(2):  # the second one ends soon, too, before `ready`
+        assert player.choose(Position(game), Limit()).action in range(7)
     player.ready()
-    assert player.choose([game.initial_state()], Limit(simulations=10)).info
+    assert player.choose(Position(game), Limit(simulations=10)).info
 
 
 def test_the_search_releases_the_interpreter() -> None:
@@ -378,9 +379,8 @@ def test_every_player_but_the_human_plays_a_whole_match() -> None:
             continue
         game = games.load("breakthrough" if name == "alphabeta" else "nim")  # it needs a board
         player = players.load(name, game)
-        states = [game.initial_state()]
-        while game.legal_actions(states[-1]):
-            choice = player.choose(tuple(states), Limit(seconds=0.01))
-            states.append(game.next_state(states[-1], choice.action))
+        position = Position(game)
+        while position.legal_actions:
+            position = position.play(player.choose(position, Limit(seconds=0.01)).action)
         player.close()
-        assert game.winner(states[-1])
+        assert position.winner

@@ -8,10 +8,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-import tomllib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,7 +20,6 @@ from click.testing import CliRunner
 from support.forked import MODULES, ForkedCommand
 
 PATIENCE_S = 200
-_ROOT = Path(__file__).parents[2]
 Command = subprocess.Popen[str] | ForkedCommand
 #: Bots and entrants have the priority of other processes: with `nice`, beside two busy processes,
 #: they get a tenth of a core and take a minute to start.
@@ -45,9 +44,8 @@ def start(command: str, *arguments: str, **options: Any) -> ForkedCommand:
 
 def installed(command: str) -> list[str]:
     """The words that run a command as its installed script does."""
-    project = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    module, _, function = project["scripts"][command].partition(":")
-    code = f"import sys; from {module} import {function}; sys.exit({function}())"
+    entry = distribution("playout").entry_points[command]
+    code = f"import sys; from {entry.module} import {entry.attr}; sys.exit({entry.attr}())"
     return [sys.executable, "-P", "-c", code]
 
 

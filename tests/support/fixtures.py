@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from playout.protocol.messages import Fixture, Reason
 from playout.protocol.tournament_spec import Entrant, TournamentSpec
 from playout.ratings.pairs import Key
+from playout.server.tournament.ledger import Ledger
 
 NAMES = ("Ann", "Bob", "Cem", "Dee", "Eva", "Fay")
+#: The first pair of a tournament.
+KEY = (1, 1, 1)
 
 
 def spec(
@@ -19,6 +23,16 @@ def spec(
         entrants = tuple(Entrant(name, "1") for name in NAMES[:entrants])
     given: dict[str, Any] = {"name": "a test", "games": ("nim",)}
     return TournamentSpec(**given | {"format": format_, "entrants": entrants} | fields)
+
+
+def ledger_of(
+    spec: TournamentSpec, fixtures: Iterable[Fixture], withdrawn: Iterable[int] = ()
+) -> Ledger:
+    """Return the ledger of a tournament with these matches."""
+    ledger = Ledger("t", spec, withdrawn)
+    for each in fixtures:
+        ledger.put(each)
+    return ledger
 
 
 def fixture(key: Key, leg: Literal[1, 2], winner: int | None, **fields: Any) -> Fixture:

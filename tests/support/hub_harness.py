@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgpack
 
-from playout.protocol.analyst import AnalysisOrder, AnalysisReport
+from playout.protocol.analyst import AnalysisOrder, AnalysisReport, ProofOrder
 from playout.protocol.codec import decode_event, encode
 from playout.protocol.messages import (
     Analysis,
@@ -90,9 +90,10 @@ class HubHarness:
         #: Bots that were ended, whose processes exit at once or when `exit_bots` is called.
         self.ending: list[str] = []
         self.bots_linger = False
-        #: The running analyses by id, and those that are to be ended.
+        #: The running analyses by id, those that are to be ended, and the ordered proofs.
         self.analyses: dict[str, AnalysisOrder] = {}
         self.ending_analyses: list[str] = []
+        self.proofs: list[ProofOrder] = []
         #: The ladders whose ratings are to be computed, at the end of the call.
         self.unrated: list[RateLadder] = []
         #: Computes them; None if it fails.
@@ -162,7 +163,9 @@ class HubHarness:
                 case EndBot(bot):
                     del self.bots[bot]
                     self.ending.append(bot)
-                case StartAnalysis(order):
+                case StartAnalysis(ProofOrder() as proof):
+                    self.proofs.append(proof)
+                case StartAnalysis(AnalysisOrder() as order):
                     self.analyses[order.analysis] = order
                 case EndAnalysis(analysis):
                     assert analysis in self.analyses
@@ -188,6 +191,12 @@ class HubHarness:
         if info is None:
             del self.analyses[analysis]
         report = AnalysisReport(analysis, info, over=info is None, error=error)
+        self.do(self.hub.analysis_reported(report, self.now))
+
+    def proven(self, winner: Literal[1, 2, -1] | None, error: str = "") -> None:
+        """Report the end of the earliest ordered proof as an analyst."""
+        order = self.proofs.pop(0)
+        report = AnalysisReport(order.analysis, over=True, winner=winner, error=error)
         self.do(self.hub.analysis_reported(report, self.now))
 
     def close_files(self) -> None:

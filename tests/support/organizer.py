@@ -9,12 +9,12 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from playout.commands.toml_table import TomlSyntaxError
-from playout.protocol.messages import Tournament
 from playout.protocol.tournament_spec import TournamentSpec
 from playout.protocol.versions import files_in, installed
 from playout.server.organizer.progress import TournamentProgress
 from playout.server.organizer.tournament_command import main
 from playout.server.tournament import spec_parser
+from playout.server.tournament.ledger import Ledger
 from support.fixtures import spec
 
 SPEC = """\
@@ -30,8 +30,6 @@ command = "cat bot.txt"
 [[entrants]]
 name = "Bob"
 """
-#: The first pair of a tournament.
-KEY = (1, 1, 1)
 
 
 class SpecFaults(ValueError):
@@ -76,4 +74,4 @@ def book_of_openings(folder: Path, lines: int) -> Path:
 
 def new_progress(**fields: Any) -> TournamentProgress:
     """Return the progress of a tournament that has just started, at 100 s."""
-    return TournamentProgress(Tournament(tournament="t", spec=spec(**fields)), 100.0)
+    return TournamentProgress(Ledger("t", spec(**fields)), 100.0)

@@ -187,6 +187,7 @@ def speak_uci(lines: Iterator[str]) -> None:
             made = words[2:]
         if command == "go":
             if fault == f"late {1 + counts['moves']}":  # until it is told to stop
+                say("info depth 2 nodes 900 score cp 50 pv a2a3\n")
                 next(each for each in lines if each.strip() == "stop")
             file, rows = "abcdefgh"[len(made) // 2], "76" if len(made) % 2 else "23"
             move = "a1a1" if is_illegal() else f"{file}{rows[0]}{file}{rows[1]}"

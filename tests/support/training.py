@@ -108,5 +108,6 @@ def assert_each_shard_counts_once(folder: RunFolder) -> None:
 
 def round_record(number: int, **values: float) -> NetRound:
     """A record of round `number` with these values and zeros elsewhere."""
-    zeros = {name: 0 for name in NetRound.__dataclass_fields__ if name != "shards"}
-    return NetRound(**zeros | {"round": number} | values, shards=(f"{number:04}-0.npz",))
+    zeros = dict.fromkeys(NetRound.__struct_fields__, 0)
+    shards = (f"{number:04}-0.npz",)
+    return NetRound(**zeros | {"round": number} | values | {"shards": shards})

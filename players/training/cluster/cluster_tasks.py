@@ -26,7 +26,7 @@ from playout.commands.text import counted
 from playout.players.training import TrainingError
 from playout.players.training.cluster import requirements
 from playout.players.training.cluster.requirements import TrainingWorker
-from playout.players.training.selfplay_process import ATTEMPTS
+from playout.players.training.jobs import ATTEMPTS
 from playout.players.training.settings import ProcessSettings
 
 
@@ -189,13 +189,6 @@ class ClusterTasks:
             for worker in self._checks.ended():
                 self._joined(worker)
             self._advance()
-
-    def on_all_workers(self, call: Callable[..., Any], patience_s: float) -> None:
-        """Call a function with `run` on all workers; wait for answers at most `patience_s`."""
-        if self._is_connected:
-            done = self._connection.ask_later(self._connection.run, call, self.run)
-            with contextlib.suppress(Exception):
-                done.result(patience_s)
 
     def cancel(self) -> None:
         """Cancel the tasks that are not done."""

@@ -13,7 +13,6 @@ from distributed import Worker, get_worker
 from playout import games
 from playout.players import Limit
 from playout.players.nets.files import write_atomically
-from playout.players.training import run_files
 from playout.players.training.cluster import cluster_tasks
 from playout.players.training.cluster.cluster_tasks import (
     ClusterTask,
@@ -27,6 +26,7 @@ from playout.players.training.evaluation import (
     openings,
     played_pair,
 )
+from playout.players.training.run_folder import read
 from playout.players.training.settings import ProcessSettings
 from playout.ratings.pairs import PairScore
 
@@ -87,7 +87,7 @@ def played(
     given = openings(terms, pairs)
     with cluster_tasks.opened(address, ProcessSettings(), say) as tasks:
         learned = [each.learned for each in terms.players if each.learned]
-        contents = {str(each): run_files.read(each) for each in learned}
+        contents = {str(each): read(each) for each in learned}
         tasks.start((_task(tasks, terms, i, each, found) for i, each in enumerate(given)), contents)
         while not tasks.is_idle or found:
             while found:

@@ -26,7 +26,7 @@ from playout.server.core.effects import SendServerState
 from playout.server.core.handlers.analyses import Analyses
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.hello import Greeting, normalised_name
-from playout.server.core.handlers.tournament_director import TournamentDirector
+from playout.server.core.handlers.tournaments import Tournaments
 from playout.server.core.match import Refused
 from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionManager
@@ -49,7 +49,7 @@ class Administration:
         rooms: Rooms,
         bots: BotManager,
         analyses: Analyses,
-        director: TournamentDirector,
+        tournaments: Tournaments,
     ) -> None:
         self._context = context
         self._accounts = accounts
@@ -58,7 +58,7 @@ class Administration:
         self._rooms = rooms
         self._bots = bots
         self._analyses = analyses
-        self._director = director
+        self._tournaments = tournaments
 
     @handles(ListAccounts)
     def list_accounts(self, request: ListAccounts, origin: RequestContext) -> None:
@@ -117,7 +117,7 @@ class Administration:
             re=request.id,
             jobs=(
                 *(counted(number, what) for what, number in jobs.items() if number),
-                *(f"tournament {each.spec.name}" for each in self._director.running()[:LISTED]),
+                *(f"tournament {each.spec.name}" for each in self._tournaments.running()[:LISTED]),
             ),
             limits=tuple(
                 ServerValue(name=name, value=value)

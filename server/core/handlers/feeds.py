@@ -25,9 +25,9 @@ from playout.protocol.messages import (
     WatchLadder,
 )
 from playout.server.core.context import Context
-from playout.server.core.handlers.joined_sessions import JoinedSessions
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.seeks import Lobby, normalised_game
+from playout.server.core.joined_sessions import JoinedSessions
 from playout.server.core.match import Match
 from playout.server.core.match_room import MatchOver
 from playout.server.core.rooms import Rooms

@@ -389,7 +389,7 @@ class Ladders:
             return
         self._count_absence(ladder, event, players, now)
         is_first = on_ladder.pair == match.id
-        opening = tuple(match.moves[: match.opening_plies])
+        opening = tuple(match.position.moves[: match.opening_plies])
         if event.record.winner:
             ladder.state.count(players, event.record.winner, event.record.at)
             if is_first:

@@ -46,7 +46,8 @@ class PushNotices:
 
     def turn_began(self, event: TurnBegan, now: float) -> None:
         """Tell a player that is away that it is to move."""
-        if seat := event.room.match.to_move:
+        seat = event.room.match.to_move
+        if seat and event.room.is_correspondence:
             self._notify(event.room, seat, "Your move")
 
     def match_over(self, event: MatchOver, now: float) -> None:

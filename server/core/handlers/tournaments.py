@@ -1,41 +1,103 @@
-"""Requests about tournaments: playing in them, watching them, creating and ending them."""
+"""Tournaments: requests about them, and their matches, between the sessions that have joined."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from msgspec import structs
 
 from playout import games
-from playout.games.core import spec
+from playout.games.core import spec as notation
 from playout.protocol.messages import (
     Code,
     CreateTournament,
     EndTournament,
+    Fixture,
     Join,
+    Notice,
     Ok,
     ReportCluster,
     WatchTournament,
     Withdraw,
 )
-from playout.server.core.context import Context
+from playout.protocol.names import skeleton
+from playout.protocol.time_control import parse_time_control
+from playout.protocol.tournament_spec import TournamentSpec, dumps
+from playout.ratings.openings import OpeningError
+from playout.server.core.context import Context, FeatureEvent
+from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.handlers.feeds import TournamentFeed, to_message
-from playout.server.core.handlers.tournament_director import TournamentDirector
-from playout.server.core.match import Refused
+from playout.server.core.joined_sessions import ClusterReports, FreeSessions, JoinedSessions
+from playout.server.core.match import Match, Refused, Terms
+from playout.server.core.match_room import MatchOver, MatchRoom, started_record
+from playout.server.core.rate_limits import DATABASE_FULL
+from playout.server.core.rooms import Rooms
+from playout.server.core.session_manager import SessionDisconnected, SessionManager
 from playout.server.core.sessions import RequestContext, Session, handles
-from playout.server.tournament.state import TournamentState
+from playout.server.model.records import (
+    EntrantWithdrawn,
+    TournamentCreated,
+    TournamentEnded,
+    match_without_result,
+)
+from playout.server.tournament import spec_validation
+from playout.server.tournament.state import DueMatch, TournamentState
+
+#: The cost of a slice of work, in plies: playing one takes 20 to 60 microseconds.
+SLICE = 200
+#: The cost of a step of a creation or of an opening, and of a match without its opening.
+STEP_COST = 100
+MATCH_COST = 40
+#: The matches that are aborted in a slice, 0.2 milliseconds each.
+ENDS_A_SLICE = 30
+#: Attempts at a pair; if the last one fails for a move that cannot be stored, or for a fault of the
+#: game, the tournament ends. Bots that repeat their moves would fail again.
+MOST_ATTEMPTS = 3
+
+_Sessions = tuple[Session, Session]
 
 
-class TournamentRequests:
-    """Passes requests about tournaments to the director."""
+@dataclass(frozen=True)
+class TournamentOver(FeatureEvent):
+    """A tournament is over, by its id; all its matches have ended."""
 
-    def __init__(
-        self, context: Context, director: TournamentDirector, feed: TournamentFeed
-    ) -> None:
+    tournament: str
+
+
+class Tournaments:
+    """The tournaments of a hub, and the sessions that play in them."""
+
+    def __init__(self, context: Context, rooms: Rooms, sessions: SessionManager) -> None:
         self._context = context
-        self._director = director
-        self._feed = feed
+        self._rooms = rooms
+        self._sessions = sessions
+        self._joined = JoinedSessions()
+        self._feed = TournamentFeed(context, rooms, self._joined)
+        self._tournaments: dict[str, TournamentState] = {}
+        #: Where the entrants run, for the pages.
+        self.clusters = ClusterReports()
+        #: The tournaments whose pairs are being made, in slices.
+        self._pairing: set[str] = set()
+        #: The tournaments with more matches to begin.
+        self._beginning: set[str] = set()
+        #: Sessions that lost their connection while they played matches of tournaments, by key.
+        self._away: dict[str, Session] = {}
+        #: Due when a seat that its session has left may be given to another session.
+        self._timer = context.timers.new(self.start_due_matches)
+
+    def restore(self, tournament: TournamentState) -> None:
+        """Add a tournament from before the server was started."""
+        self._tournaments[tournament.id] = tournament
+
+    def restore_match(self, room: MatchRoom) -> None:
+        """Note that the players of a match from before a restart are not connected yet."""
+        for session in room.seats:
+            self._note_away(session)
+
+    # Requests.
 
     @handles(Join)
     def join(self, request: Join, origin: RequestContext) -> None:
@@ -43,49 +105,81 @@ class TournamentRequests:
         session = origin.session
         if session.account is None:
             raise Refused(Code.NOT_FOR_GUESTS, "only registered players join tournaments")
-        self._director.join(session, request, origin.now)
+        if request.tournament is not None:
+            tournament = self._get(request.tournament)
+            if session.skeleton not in tournament.entrants:
+                text = f"{session.name!r} is not an entrant of {tournament.spec.name!r}"
+                raise Refused(Code.NOT_ALLOWED, text)
+        self._joined.put(session, request)
+        for tournament in self.running():
+            if session.skeleton in tournament.entrants:
+                self._continue(tournament, origin.now)
         self._context.send_to(session, Ok(re=request.id))
 
     @handles(WatchTournament)
     def watch_tournament(self, request: WatchTournament, origin: RequestContext) -> None:
         """Send a tournament: its state, then its events."""
-        tournament = self._director.get(request.tournament)
+        tournament = self._get(request.tournament)
         self._send(tournament, request, origin.session, origin.now, from_now=request.from_now)
 
     @handles(CreateTournament)
     def create_tournament(self, request: CreateTournament, origin: RequestContext) -> None:
-        """Begin a tournament, and send it."""
-        session = origin.session
-        _require_ready(request.spec.games)  # the specification is checked later, in steps
+        """Begin a tournament and send it, in slices: its specification is checked first."""
+        session, steps = origin.session, self._steps(request.spec)
+        _require_ready(request.spec.games)
 
-        def refused(error: Refused) -> None:
+        def make(now: float) -> bool:
+            try:
+                for _ in range(SLICE // STEP_COST):
+                    if tournament := next(steps):
+                        self._begin_tournament(tournament, now)
+                        self._send(tournament, request, session, now)
+                        return False
+                return True
+            except (games.SpecError, OpeningError) as error:
+                refused = Refused(Code.BAD_TOURNAMENT, str(error))
+            except GameFault as fault:
+                text = "a tournament is not created, for its game has failed: {fault}"
+                self._context.log(text, {"fault": fault.details})
+                refused = Refused(Code.BAD_TOURNAMENT, str(fault))
+            except Refused as error:
+                refused = error
             if session.connection is not None:
-                self._context.decline(session.connection, error, request.id)
+                self._context.decline(session.connection, refused, request.id)
+            return False
 
-        self._director.create(
-            request.spec,
-            origin.now,
-            created=lambda tournament, now: self._send(tournament, request, session, now),
-            refused=refused,
-        )
+        self._context.jobs.add(make, origin.now)
 
     @handles(Withdraw)
     def withdraw(self, request: Withdraw, origin: RequestContext) -> None:
         """Continue a tournament without one of its entrants."""
-        tournament = self._director.get(request.tournament)
-        self._director.withdraw(tournament, request.entrant, origin.now)
+        tournament, name = self._get(request.tournament), request.entrant
+        index = tournament.entrants.get(skeleton(name))
+        if index is None:
+            raise Refused(Code.INVALID, f"{name!r} is not an entrant")
+        if index not in tournament.withdrawn and not tournament.over:
+            tournament.withdraw(index)
+            number, at = len(tournament.withdrawn), origin.now + self._context.epoch
+            self._context.store(
+                EntrantWithdrawn(tournament=tournament.id, number=number, entrant=index, at=at)
+            )
+            self._context.log("tournament {tournament} continues without {entrant}",
+                              _log_fields(tournament) | {"entrant": name})  # fmt: skip
+            self._feed.announce(tournament, to_message(tournament))
+            self._continue(tournament, origin.now)
         self._context.send_to(origin.session, Ok(re=request.id))
 
     @handles(EndTournament)
     def end_tournament(self, request: EndTournament, origin: RequestContext) -> None:
         """End a tournament with its results so far."""
-        self._director.end(self._director.get(request.tournament), origin.now)
+        self._end(self._get(request.tournament), origin.now)
         self._context.send_to(origin.session, Ok(re=request.id))
 
     @handles(ReportCluster)
     def report_cluster(self, request: ReportCluster, origin: RequestContext) -> None:
         """Note where the entrants of a tournament run."""
-        self._director.report_cluster(request, origin.session)
+        if not self._get(request.tournament).over:
+            self.clusters.put(request, origin.session)
         self._context.send_to(origin.session, Ok(re=request.id))
 
     def _send(
@@ -101,9 +195,324 @@ class TournamentRequests:
             self._context.send_to(session, structs.replace(to_message(tournament), re=request.id))
             self._feed.watch(session, tournament, now, from_now=from_now)
 
+    def _steps(self, spec: TournamentSpec) -> Iterator[TournamentState | None]:
+        """Yields None after each step, and at the end the tournament.
+
+        Raises Refused, SpecError, OpeningError, GameFault.
+        """
+        answers = games.SpecError, OpeningError
+        with faults_of(" or ".join(spec.games), "a function called for a check", but=answers):
+            yield from spec_validation.check(spec)
+            tournament = TournamentState(self._context.new_id(), spec)
+            yield from tournament.prepare()
+        if self._context.closing:
+            raise Refused(Code.CLOSING, "the server will stop: it starts no new tournaments")
+        if self._context.budget.is_full:
+            raise Refused(Code.TOO_MANY, DATABASE_FULL)
+        yield tournament
+
+    def _begin_tournament(self, tournament: TournamentState, now: float) -> None:
+        context, spec = self._context, tournament.spec
+        self._tournaments[tournament.id] = tournament
+        at = now + context.epoch
+        context.store(
+            TournamentCreated(tournament=tournament.id, name=spec.name, spec=dumps(spec), at=at)
+        )
+        context.log("tournament {tournament} begins: {name}", _log_fields(tournament))
+        self._continue(tournament, now)
+
+    def _get(self, tournament_id: str) -> TournamentState:
+        """The tournament of this id. Raises Refused."""
+        if tournament := self._tournaments.get(tournament_id):
+            return tournament
+        text = f"there is no tournament {tournament_id!r}, or it ended long ago"
+        raise Refused(Code.UNKNOWN_TOURNAMENT, text)
+
+    def _end(self, tournament: TournamentState, now: float) -> None:
+        """End a tournament with its results so far; running matches are aborted."""
+        if tournament.over:
+            return
+        tournament.over = True
+        self.clusters.forget(tournament.id)
+        at = now + self._context.epoch
+        self._context.store(TournamentEnded(tournament=tournament.id, at=at))
+        self._context.log("tournament {tournament} is over: {name}", _log_fields(tournament))
+        running = deque(tournament.running)
+
+        def abort_some(now: float) -> bool:
+            some = [running.popleft() for _ in range(min(ENDS_A_SLICE, len(running)))]
+            self._abort(some, "the tournament is over", now)
+            if not running:
+                self._context.queue(TournamentOver(tournament.id))
+            return bool(running)
+
+        self._context.jobs.start(abort_some, now)
+
+    def end_failed(self, tournament_id: str, why: str, now: float) -> None:
+        """End a tournament that cannot continue, and send its watchers the reason."""
+        tournament = self._tournaments.get(tournament_id)
+        if tournament and not tournament.over:
+            text = f"tournament {tournament_id} ends: {why}"
+            self.notify(tournament_id, Notice(code="tournament_failed", text=text))
+            self._end(tournament, now)
+
+    def notify(self, tournament_id: str, notice: Notice) -> None:
+        """Send a notice to the watchers of a tournament."""
+        self._feed.notify(tournament_id, notice)
+
+    def fixture_of(self, match_id: str) -> Fixture | None:
+        """The fixture of a match; None if it belongs to no tournament."""
+        found = (each.fixtures.get(match_id) for each in self._tournaments.values())
+        return next(filter(None, found), None)
+
+    def running(self) -> list[TournamentState]:
+        """Return the tournaments that are not over."""
+        return [each for each in self._tournaments.values() if not each.over]
+
+    def is_running(self, tournament_id: str) -> bool:
+        """Return whether there is a tournament of this id that is not over."""
+        tournament = self._tournaments.get(tournament_id)
+        return tournament is not None and not tournament.over
+
+    def spec_of(self, tournament_id: str | None) -> TournamentSpec | None:
+        """The specification of a tournament; None if there is none of this id."""
+        tournament = self._tournaments.get(tournament_id or "")
+        return tournament.spec if tournament else None
+
+    def match_lost(self, match_id: str, tournament_id: str | None, now: float) -> None:
+        """Note that a match cannot continue after a restart: its pair is played again."""
+        tournament = self._tournaments.get(tournament_id or "")
+        if tournament and match_id in tournament.running:
+            text, at = "it could not continue after a restart", now + self._context.epoch
+            record = match_without_result(match_id, text, at)
+            self._context.store(record)
+            tournament.match_ended(record, ())
+
+    def start_due_matches(self, now: float) -> None:
+        """Begin the matches of all tournaments that can begin now."""
+        for tournament in self.running():
+            if not tournament.over:  # the end of another one may have ended it
+                self._continue(tournament, now)
+
+    # Events.
+
+    def session_disconnected(self, event: SessionDisconnected, now: float) -> None:
+        """Remove a session that has lost its connection, as player, watcher and organizer."""
+        self._joined.remove(event.session)
+        self.clusters.session_ended(event.session)
+        self._feed.remove(event.session)
+        if event.session.matches:
+            self._note_away(event.session)
+            self.start_due_matches(now)
+
+    def match_over(self, event: MatchOver, now: float) -> None:
+        """Count the result of a match that belongs to a tournament."""
+        self._joined.match_over(event.room.seats)
+        tournament = self._tournaments.get(event.room.record.tournament or "")
+        if tournament is None or event.record.match not in tournament.running:
+            return
+        fixture = tournament.match_ended(event.record, event.room.match.position.moves)
+        self._feed.announce(tournament, fixture)
+        if event.room.game_failed and fixture.attempt >= MOST_ATTEMPTS:
+            self.end_failed(tournament.id, event.record.text, now)
+        if not tournament.over:
+            self._continue(tournament, now)
+
+    def tournament_over(self, event: TournamentOver, now: float) -> None:
+        """Send the watchers of a tournament that it is over, after the ends of its matches."""
+        tournament = self._tournaments[event.tournament]
+        self._feed.announce(tournament, to_message(tournament))
+
+    # The rest.
+
+    def _continue(self, tournament: TournamentState, now: float) -> None:
+        if pointless := tournament.void_matches:
+            # The event of each end calls this method again.
+            self._abort(pointless, "the other match of the pair has no result", now)
+        elif tournament.needs_pairs:
+            self._prepare_pairs(tournament, now)
+        elif tournament.is_decided:
+            self._end(tournament, now)
+        elif not self._context.closing:
+            self._hand_over_seats(tournament, now)
+            self._begin_matches(tournament, now)
+
+    def _prepare_pairs(self, tournament: TournamentState, now: float) -> None:
+        """Make the pairs that follow from the results, in slices, and then continue."""
+        if tournament.id in self._pairing:
+            return
+        self._pairing.add(tournament.id)
+
+        def prepare_some(now: float) -> bool:
+            for _ in range(SLICE // STEP_COST):
+                if tournament.over or not tournament.needs_pairs:
+                    break
+                tournament.prepare_pairs()
+            else:
+                return True
+            self._pairing.discard(tournament.id)
+            if not tournament.over:
+                self._continue(tournament, now)
+            return False
+
+        self._context.jobs.add(prepare_some, now)
+
+    def _begin_matches(self, tournament: TournamentState, now: float) -> None:
+        """Begin the matches that can begin: the first ones at once, the rest in slices."""
+        if tournament.id not in self._beginning:
+            self._beginning.add(tournament.id)
+            self._context.jobs.start(lambda now: self._begin_some(tournament, now), now)
+
+    def _begin_some(self, tournament: TournamentState, now: float) -> bool:
+        """Begin the first matches of the schedule for which both players are free.
+
+        Returns whether there may be more.
+        """
+        if tournament.needs_pairs:  # a result has come between two slices
+            self._beginning.discard(tournament.id)
+            self._continue(tournament, now)
+            return False
+        cost, most = 0, tournament.spec.concurrency or len(self._joined)
+        for core_set, free in self._joined.groups(tournament):
+            due = tournament.due(free)
+            while self._may_begin(tournament, most) and len(free) > 1:
+                if cost >= SLICE:
+                    return True
+                if match := next(due, None):
+                    self._begin(tournament, match, _taken(free, match.entrants), now)
+                    cost += MATCH_COST + len(match.opening)
+                    if core_set is not None:
+                        break
+                elif tournament.needs_opening:
+                    self._prepare_opening(tournament, now)
+                    cost += STEP_COST
+                    due = tournament.due(free)
+                else:
+                    break
+        self._beginning.discard(tournament.id)
+        return False
+
+    def _may_begin(self, tournament: TournamentState, most: int) -> bool:
+        return not (tournament.over or self._context.closing or len(tournament.running) >= most)
+
+    def _prepare_opening(self, tournament: TournamentState, now: float) -> None:
+        """Do a step of the work for an opening; if there is none, end the tournament."""
+        games_ = " or ".join(tournament.spec.games)
+        try:
+            with faults_of(games_, "a function called for an opening", but=(OpeningError,)):
+                tournament.prepare_opening()
+        except (OpeningError, GameFault) as error:
+            self._cannot_continue(tournament, error, now)
+
+    def _cannot_continue(self, tournament: TournamentState, error: Exception, now: float) -> None:
+        """End a tournament whose game has failed, or whose rules have changed since its begin."""
+        why = error.details if isinstance(error, GameFault) else str(error)
+        text = "tournament {tournament} cannot continue: {why}"
+        self._context.log(text, _log_fields(tournament) | {"why": why})
+        self.end_failed(tournament.id, str(error), now)
+
+    def _begin(
+        self,
+        tournament: TournamentState,
+        due: DueMatch,
+        sessions: _Sessions,
+        now: float,
+    ) -> None:
+        context, spec = self._context, tournament.spec
+        first, second = (spec.entrants[index].name for index in due.entrants)
+        controls = tuple(parse_time_control(spec.clock_of(index)) for index in due.entrants)
+        terms = Terms(
+            time_control=controls[0],
+            second_time_control=controls[1],
+            # Ratings use only matches in which both had the same time.
+            rated=controls[0] == controls[1],
+            illegal_moves=0,
+            credit_cap_s=context.policy.credit_cap_s,
+            max_plies=spec.adjudication.max_plies,
+        )
+        try:
+            match = Match(context.new_id(), games.load(due.game), (first, second), terms)
+            match.open(due.opening)
+        except (GameFault, games.IllegalAction) as error:
+            self._cannot_continue(tournament, error, now)
+            return
+        record = started_record(
+            match,
+            sessions,
+            now + context.epoch,
+            tournament=tournament.id,
+            fixture=str(due.slot),
+            core_speed=self._core_speed(tournament, sessions),
+        )
+        room = MatchRoom(
+            context,
+            self._rooms,
+            match,
+            sessions,
+            record,
+            draws=spec.draw_offers,
+            adjudication=spec.adjudication,
+        )
+        fixture = due.slot.fixture(record)
+        tournament.put(fixture)
+        room.begin(now)
+        self._feed.announce(tournament, fixture)
+
+    def _core_speed(self, tournament: TournamentState, sessions: _Sessions) -> float | None:
+        """The speed of the cores that both sessions run on; None if it is unknown."""
+        first, second = map(self._joined.core_set_of, sessions)
+        return self.clusters.speed(tournament.id, first) if first == second else None
+
+    def _hand_over_seats(self, tournament: TournamentState, now: float) -> None:
+        """Give the seats of absent sessions to other sessions of the same account."""
+        for room, session in list(self._abandoned_seats(tournament, now)):
+            heir = self._joined.heir(tournament, session, room.match.id)
+            seat = room.seat_of(session)
+            if heir and seat:
+                self._sessions.reseat(room, seat, heir, now)
+                self._context.send_to(heir, room.started(heir, now))
+
+    def _abandoned_seats(
+        self, tournament: TournamentState, now: float
+    ) -> Iterator[tuple[MatchRoom, Session]]:
+        """The seats of sessions that were away for the required time; sets the timer for others."""
+        for key, session in list(self._away.items()):
+            if session.connection is not None or not session.matches:
+                del self._away[key]
+                continue
+            at = session.left_at + self._context.policy.take_over_after_s
+            for match_id in session.matches & tournament.running.keys():
+                if now >= at:
+                    yield self._rooms.running[match_id], session
+                elif at < self._timer.due_at:
+                    self._timer.set(at)
+
+    def _note_away(self, session: Session) -> None:
+        rooms = (self._rooms.running.get(match_id) for match_id in session.matches)
+        if session.connection is None and any(room and room.record.tournament for room in rooms):
+            self._away[session.key] = session
+
+    def _abort(self, matches: Iterable[str], text: str, now: float) -> None:
+        for match_id in list(matches):
+            if room := self._rooms.running.get(match_id):
+                room.abort(text, now)
+
+
+def _taken(free: FreeSessions, entrants: tuple[int, int]) -> _Sessions:
+    """Take a session of each entrant from the free ones."""
+    first, second = (free[index].pop(0) for index in entrants)
+    for index in entrants:
+        if not free[index]:
+            del free[index]
+    return first, second
+
+
+def _log_fields(tournament: TournamentState) -> dict[str, object]:
+    return {"tournament": tournament.id, "name": tournament.spec.name}
+
 
 def _require_ready(texts: Sequence[str]) -> None:
     """Raise NotReady if one of these games is being compiled."""
     for text in texts:
         with contextlib.suppress(games.SpecError):  # checked with the specification
-            games.describe(spec.parse(text).name)
+            games.describe(notation.parse(text).name)

@@ -161,7 +161,7 @@ class DaskEntrants:
         if self._is_connected and progress.is_caught_up:
             if not self._is_begun:
                 # Matches that another runner left have lost their players.
-                self._abort_later(progress.running)
+                self._abort_later(progress.ledger.running)
                 self._is_begun = True
             for message in self._connection.messages():
                 self._received(message)
@@ -198,7 +198,7 @@ class DaskEntrants:
         parts = [
             f"cluster {self._connection.address}: {counted(len(self._workers), 'worker')}",
             counted(sum(each.cores for each in self._workers.values()), "core"),
-            f"{len(progress.running)} of {len(self._core_sets)} matches at once",
+            f"{len(progress.ledger.running)} of {len(self._core_sets)} matches at once",
             *([f"{waiting} wait for free cores"] if waiting else []),
             *self._rate(progress, now),
             *([self._dashboard] if self._dashboard else []),
@@ -335,7 +335,7 @@ class DaskEntrants:
     def _abort_void(self, progress: TournamentProgress, now: float) -> None:
         """Abort the matches without players, until the server confirms that."""
         for match, due_at in list(self._void.items()):
-            if match not in progress.running:
+            if match not in progress.ledger.running:
                 del self._void[match]
             elif now >= due_at:
                 self._void[match] = now + _ABORT_AGAIN_S

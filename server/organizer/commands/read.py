@@ -21,8 +21,9 @@ from playout.server.model.records import StoredTournament
 from playout.server.organizer import estimate, spec_file
 from playout.server.organizer.commands.tournament_options import database_option, spec_argument
 from playout.server.organizer.console import CHECKING, busy
-from playout.server.organizer.progress import stored_progress, stored_tournament
+from playout.server.organizer.progress import stored_ledger, stored_tournament
 from playout.server.tournament.report import FORMATS, writer
+from playout.server.tournament.results import Results
 
 _REPORT_EPILOG = """
 \b
@@ -88,7 +89,7 @@ def status(tournament: str | None, database: str) -> None:
     if not stored.ended:
         click.echo(f"If it is not running, continue it with: playout-tournament resume "
                    f"{created.tournament}")  # fmt: skip
-    report = stored_progress(stored).report()
+    report = Results(stored_ledger(stored)).report()
     standings = replace(report, crosstable=(), los=(), endings=())
     click.echo(f"\n{writer('text')(standings)}", nl=False)
 
@@ -108,7 +109,7 @@ def status(tournament: str | None, database: str) -> None:
 def report(tournament: str | None, format_: str, output: IO[str], database: str) -> None:
     """Write the report on the tournament ID, or on the latest."""
     write = writer(format_)
-    output.write(write(stored_progress(_stored(database, tournament)).report()))
+    output.write(write(Results(stored_ledger(_stored(database, tournament))).report()))
 
 
 @click.command(epilog=_EXPORT_EPILOG)

@@ -17,9 +17,10 @@ from playout.server.organizer.commands.tournament_options import (
 )
 from playout.server.organizer.console import CHECKING, busy
 from playout.server.organizer.launch import ServerChoice, chosen_cluster, launch, notes
-from playout.server.organizer.progress import stored_progress, stored_tournament
+from playout.server.organizer.progress import stored_ledger, stored_tournament
 from playout.server.organizer.runner import RunRequest
 from playout.server.tournament.report import writer
+from playout.server.tournament.results import Results
 from playout.server.tournament.spec_parser import ClusterSettings
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def _resume(
     spec, tournament = loads(stored.created.spec), stored.created.tournament
     if stored.ended:
         click.echo(f"Tournament {tournament} is over.\n")
-        click.echo(writer("text")(stored_progress(stored).report()), nl=False)
+        click.echo(writer("text")(Results(stored_ledger(stored)).report()), nl=False)
         return
     if given and (fields := spec_file.differences(given, spec)):
         raise click.ClickException(

@@ -1,20 +1,14 @@
-"""The report as plain text, Markdown, CSV and JSON.
-
-CSV is that of RFC 4180, except that lines end with a line feed.
-"""
+"""The report as plain text, Markdown, CSV and JSON."""
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 from rich.cells import cell_len
 
-from playout.commands.text import plain
+from playout.commands.text import csv_text, plain
 from playout.server.tournament.report.tables import TextTable, in_order, summary, tables
 from playout.server.tournament.report.values import CrosstableCell, Estimate, Report
 from playout.server.tournament.report.words import headline
@@ -23,8 +17,6 @@ from playout.server.tournament.report.words import headline
 JSON_VERSION = 1
 _MARKS = re.compile(r"[\\`*_{}\[\]<>#|~&]")
 _Field = str | int | float | None
-#: The first characters with which spreadsheets take a text for a formula, also the wide ones.
-_FORMULA = (*"=+-@", *"\uff1d\uff0b\uff0d\uff20", "'")
 
 
 # Plain text, in aligned columns.
@@ -95,46 +87,30 @@ def as_csv(report: Report) -> str:
         rating = report.ratings[each.entrant] if report.ratings else Estimate()
         rows.append(
             [
-                *(each.place, _safe(entrant.name), _safe(entrant.version)),
+                *(each.place, entrant.name, entrant.version),
                 *(each.points, *each.tiebreaks),
                 *(counts.matches, counts.won, counts.tied, counts.lost, rating.value, rating.error),
             ]
         )
-    return _csv([head, *rows])
+    return csv_text([head, *rows])
 
 
 def crosstable_as_csv(report: Report) -> str:
     """Return the points of each entrant against each, by standing; empty if they never met."""
     order = in_order(report) if report.crosstable else []
-    head: list[_Field] = ["name", *(_safe(report.entrants[one].name) for one in order)]
+    head: list[_Field] = ["name", *(report.entrants[one].name for one in order)]
     rows: list[list[_Field]] = [
         [
-            _safe(report.entrants[one].name),
+            report.entrants[one].name,
             *(_points(report.crosstable[one][other]) for other in order),
         ]
         for one in order
     ]
-    return _csv([head, *rows])
+    return csv_text([head, *rows])
 
 
 def _points(cell: CrosstableCell) -> float | None:
     return cell.points if cell.matches else None
-
-
-def _safe(text: str) -> str:
-    """Return the text on one line; a text that a spreadsheet would compute gets an apostrophe.
-
-    After OWASP, "CSV Injection". An apostrophe at the start is doubled, so that the original text
-    can be recovered.
-    """
-    text = plain(text)
-    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
-
-
-def _csv(rows: Iterable[Iterable[_Field]]) -> str:
-    file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerows(rows)
-    return file.getvalue()
 
 
 # JSON.

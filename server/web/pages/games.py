@@ -15,7 +15,7 @@ from twisted.logger import Logger
 from twisted.web import http
 
 from playout import games
-from playout.games import BoardView, Description, Game, State
+from playout.games import BoardView, Description, Game, Position
 from playout.games.core.description import Variant
 from playout.server.core.view import board_of, position_view_of
 from playout.server.runtime.game_compilation import described_games
@@ -101,34 +101,31 @@ def _entry(name: str) -> _GameEntry | None:
 
 
 def _example(game: Game) -> _ExamplePosition:
-    states, moves = _example_moves(game)
-    drawing = {"board": board_of(game), "view": position_view_of(game, states, moves, len(moves))}
-    return _ExamplePosition(msgspec.to_builtins(drawing), game.show(states[-1]))
+    position = _after_example_moves(game)
+    drawing = {"board": board_of(game), "view": position_view_of(position)}
+    return _ExamplePosition(msgspec.to_builtins(drawing), game.show(position.state))
 
 
-def _example_moves(game: Game) -> tuple[list[State], list[int]]:
-    """Random moves near the middle that do not end the game, the same in each call."""
+def _after_example_moves(game: Game) -> Position:
+    """The position after random moves near the middle, the same in each call; not the end."""
     rng = random.Random(4)
-    states, moves = [game.initial_state()], list[int]()
-    distances = _distances(game.view(states[0]))
-    while len(moves) < min(_PLIES, game.max_plies // 3):
-        actions = _central_actions(game, states[-1], distances)
-        action = rng.choice(actions)
-        next_state = game.next_state(states[-1], action)
-        if game.winner(next_state):
+    position = Position(game)
+    distances = _distances(game.view(position.state))
+    while position.ply < min(_PLIES, game.max_plies // 3):
+        after = position.play(rng.choice(_central_actions(position, distances)))
+        if after.winner:
             break
-        states.append(next_state)
-        moves.append(action)
-    return states, moves
+        position = after
+    return position
 
 
-def _central_actions(game: Game, state: State, distances: Sequence[float]) -> list[int]:
-    clicks = game.view(state).clicks
+def _central_actions(position: Position, distances: Sequence[float]) -> list[int]:
+    clicks = position.game.view(position.state).clicks
 
     def distance(action: int) -> float:
         return sum(map(distances.__getitem__, clicks.get(action, ())))
 
-    actions = sorted(game.legal_actions(state), key=distance)
+    actions = sorted(position.legal_actions, key=distance)
     return actions[: max(2, round(_NEAR * len(actions)))]
 
 

@@ -15,6 +15,7 @@ from msgspec import Struct
 from twisted.web import http
 
 from playout import games
+from playout.games import Position
 from playout.protocol.messages import LegalMove, Reason, Seat
 from playout.server.core.policy import Policy
 from playout.server.core.view import drawn, legal_moves_of, position_view_of
@@ -88,27 +89,23 @@ def continuation(match: MatchData, ply: int, moves: Sequence[int]) -> Continuati
     """Try moves after the first `ply` moves of a match. Raises HttpError for an illegal one."""
     game = games.load(match.game)
     played = match.positions[1 : ply + 1]
-    actions = [each.action for each in played if each.action is not None]
-    states = [game.initial_state()]
-    for action in actions:
-        states.append(game.next_state(states[-1], action))
+    position = Position(game, (each.action for each in played if each.action is not None))
     positions = []
     for action in moves:
-        mover = cast(Seat, game.current_player(states[-1]))
-        if game.winner(states[-1]) or action not in game.legal_actions(states[-1]):
-            text = f"move {len(actions) + 1}, action {action}, is not legal"
+        mover = cast(Seat, position.to_move)
+        if position.winner or action not in position.legal_actions:
+            text = f"move {position.ply + 1}, action {action}, is not legal"
             raise HttpError(http.BAD_REQUEST, text)
-        states.append(game.next_state(states[-1], action))
-        actions.append(action)
-        view = position_view_of(game, states, actions, len(actions))
-        positions.append(PositionData(ply=len(actions), view=view, action=action, player=mover))
-    over = game.winner(states[-1])
+        position = position.play(action)
+        view = position_view_of(position)
+        positions.append(PositionData(ply=position.ply, view=view, action=action, player=mover))
+    over = position.winner
     return Continuation(
         positions=tuple(positions),
-        actions=tuple(actions),
-        to_move=0 if over else game.current_player(states[-1]),
+        actions=position.moves,
+        to_move=0 if over else position.to_move,
         winner=over,
-        legal_moves=() if over else legal_moves_of(game, states[-1]),
+        legal_moves=() if over else legal_moves_of(position),
     )
 
 

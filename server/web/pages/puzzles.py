@@ -17,6 +17,7 @@ from twisted.web import http
 
 from playout import games
 from playout.commands.text import utc
+from playout.games import Position
 from playout.protocol.messages import Board, LegalMove, Seat
 from playout.protocol.names import skeleton
 from playout.protocol.puzzles import Puzzle, attempt, main_line
@@ -151,14 +152,13 @@ def puzzle_state(puzzle: Puzzle, moves: list[int], *, with_solution: bool = Fals
     """
     game = games.load(puzzle.game)
     tried = attempt(puzzle, moves)
-    states = [game.initial_state()]
     rest = main_line(tried.then or ()) if with_solution else ()
-    actions = [*puzzle.actions, *tried.actions, *rest]
-    for action in actions:
-        if action not in game.legal_actions(states[-1]):
+    position = Position(game)
+    for action in (*puzzle.actions, *tried.actions, *rest):
+        if action not in position.legal_actions:
             raise HttpError(http.BAD_REQUEST, f"action {action} is not legal")
-        states.append(game.next_state(states[-1], action))
-    first = len(puzzle.actions)
+        position = position.play(action)
+    first, states = len(puzzle.actions), position.states
     is_open = bool(tried.then) and not with_solution
     return PuzzleState(
         puzzle=puzzle.id,
@@ -172,13 +172,13 @@ def puzzle_state(puzzle: Puzzle, moves: list[int], *, with_solution: bool = Fals
         positions=tuple(
             PositionData(
                 ply=ply,
-                view=position_view_of(game, states, actions, ply),
-                action=actions[ply - 1] if ply else None,
+                view=position_view_of(position.at(ply)),
+                action=position.moves[ply - 1] if ply else None,
                 player=_seat(game.current_player(states[ply - 1])) if ply else None,
             )
             for ply in range(first, len(states))
         ),
-        legal_moves=legal_moves_of(game, states[-1]) if is_open else (),
+        legal_moves=legal_moves_of(position) if is_open else (),
     )
 
 

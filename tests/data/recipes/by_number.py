@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
-from playout.games import Game, State
-from playout.players.core.player import Limit, Player, PlayResult
+from playout.games import Game, Position
+from playout.players.core.player import Limit, Player, PlayResult, Report
 
 
 class ByNumber(Player):
@@ -18,8 +17,8 @@ class ByNumber(Player):
         super().__init__(game)
         self._place = -1 if highest else 0
 
-    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
-        return PlayResult(self.game.legal_actions(states[-1])[self._place])
+    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
+        return PlayResult(position.legal_actions[self._place])
 
     def longest_s(self, limit: Limit) -> float | None:
         return 0.0

@@ -5,24 +5,27 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Sequence
 from pathlib import Path
 
 from playout import players
-from playout.games import Game, State
+from playout.games import Game, Position
 
 
 class ExitingPlayer(players.Player):
     """Ends its process when it has to move."""
 
-    def choose(self, states: Sequence[State], limit: players.Limit) -> players.PlayResult:
+    def choose(
+        self, position: Position, limit: players.Limit, report: players.Report | None = None
+    ) -> players.PlayResult:
         os._exit(3)
 
 
 class StuckPlayer(players.Player):
     """Never moves."""
 
-    def choose(self, states: Sequence[State], limit: players.Limit) -> players.PlayResult:
+    def choose(
+        self, position: Position, limit: players.Limit, report: players.Report | None = None
+    ) -> players.PlayResult:
         signal.pause()
         raise AssertionError
 
@@ -34,32 +37,38 @@ class EndlessPlayer(players.Player):
         super().__init__(game)
         self._once = Path(once) if once else None
 
-    def choose(self, states: Sequence[State], limit: players.Limit) -> players.PlayResult:
+    def choose(
+        self, position: Position, limit: players.Limit, report: players.Report | None = None
+    ) -> players.PlayResult:
         if self._once is None or not self._once.exists():
             if self._once:
                 self._once.touch()
             print("thinking", flush=True)
             while True:
                 pass
-        return players.PlayResult(self.game.legal_actions(states[-1])[0])
+        return players.PlayResult(position.legal_actions[0])
 
 
 class EndlessListener(players.Player):
     """Never returns from the notification that a match starts."""
 
-    def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
+    def started(self, seat: int, opponent: str, position: Position) -> None:
         print("thinking", flush=True)
         while True:
             pass
 
-    def choose(self, states: Sequence[State], limit: players.Limit) -> players.PlayResult:
+    def choose(
+        self, position: Position, limit: players.Limit, report: players.Report | None = None
+    ) -> players.PlayResult:
         raise AssertionError
 
 
 class LockingPlayer(players.Player):
     """Thinks for ever in a function of C that keeps Python's global lock."""
 
-    def choose(self, states: Sequence[State], limit: players.Limit) -> players.PlayResult:
+    def choose(
+        self, position: Position, limit: players.Limit, report: players.Report | None = None
+    ) -> players.PlayResult:
         print("thinking", flush=True)
         re.match("(a+)+$", "a" * 80 + "b")  # it takes years
         raise AssertionError

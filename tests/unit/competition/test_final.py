@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import tomllib
 from pathlib import Path
@@ -98,3 +99,12 @@ def test_the_standings_over_games_are_means_and_sums() -> None:
         OverallStanding("Old", "1", 1400.0, None, True, 4, 1.5),
     ]
     assert [each.name for each in overall({"nim": ladders["nim"]})] == ["Ada", "Bob", "New"]
+
+
+def test_no_name_in_the_grades_is_a_formula_of_a_spreadsheet(tmp_path: Path) -> None:
+    submissions = accepted(Cup(tmp_path))
+    grade = final.Grade(" =1+1", "-v", 1.5, 3, rating=-12.4, error=None)
+    head, row = csv.reader(final.grades_as_csv([grade], submissions, {}).splitlines())
+    cells = dict(zip(head, row, strict=True))
+    assert (cells["team"], cells["names"], cells["version"]) == ("' =1+1", "' =1+1", "'-v")
+    assert (cells["rating"], cells["error"], cells["points"]) == ("-12", "", "1.5")

@@ -29,7 +29,7 @@ from playout.protocol.messages import (
     Watch,
     Welcome,
 )
-from playout.server.core.accounts import DAY_S, digest
+from playout.server.core.accounts import DAY_S, Directory, GivenAccount, digest
 from playout.server.model.records import Account, SeatTakenOver
 from support.hub_harness import (
     GAME,
@@ -51,6 +51,30 @@ def newcomer(name: str, **fields: Any) -> Hello:
 
 def member(harness: HubHarness, name: str) -> MemoryClient:
     return harness.client(name, guest=False)
+
+
+# Accounts of a server's start.
+
+
+def test_a_given_account_that_is_not_there_is_new() -> None:
+    made = Directory().given(GivenAccount("Ann", "its digest", administrator=True), "1", 5.0)
+    assert made == Account(
+        id="1", name="Ann", digest="its digest", created_at=5.0, token_at=5.0, administrator=True
+    )
+
+
+def test_a_given_account_that_is_there_is_taken_over_with_its_name() -> None:
+    old = Account(
+        id="1",
+        name="ANN",
+        digest="x",
+        created_at=1.0,
+        renewal="y",
+        administrator=True,
+        revoked=True,
+    )
+    made = Directory([old]).given(GivenAccount("Ann", "its digest"), "2", 5.0)
+    assert made == Account(id="1", name="Ann", digest="its digest", created_at=1.0, token_at=5.0)
 
 
 # Names and tokens.

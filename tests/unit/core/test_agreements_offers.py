@@ -157,7 +157,7 @@ def test_a_takeback_leads_back_to_the_own_last_move(
     shown = eve.heard(Update)[-1].view
     assert shown is not None
     assert shown.name == "b2"
-    assert harness.only_match().moves == [8, 4]
+    assert harness.only_match().position.moves == (8, 4)
 
 
 def test_taking_back_further_is_another_offer(

@@ -31,7 +31,7 @@ from playout.protocol.messages import (
 from playout.protocol.tournament_spec import Openings, dumps
 from playout.server.core.guarded_game import GuardedGame
 from playout.server.core.handlers.ladders import MOST_VOID
-from playout.server.core.handlers.tournament_director import MOST_ATTEMPTS
+from playout.server.core.handlers.tournaments import MOST_ATTEMPTS
 from playout.server.model.offered_bots import parse_offered_bots
 from playout.server.model.records import (
     MatchEnded,

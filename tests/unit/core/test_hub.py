@@ -426,7 +426,7 @@ def test_a_repeated_move_is_answered_to_its_sender_alone() -> None:
     told = len(bob.inbox)
     assert ann.ask(move, Update) == first
     assert len(bob.inbox) == told
-    assert harness.only_match().moves == [4]
+    assert harness.only_match().position.moves == (4,)
 
 
 def test_the_answer_to_a_repeated_move_has_the_legal_actions_asked_for() -> None:

@@ -239,7 +239,7 @@ class StatefulHub(RuleBasedStateMachine):
         for match in running.values():
             for name in self.participants(match):
                 view = self.here[name].views[match.id]
-                assert view.moves == match.moves
+                assert tuple(view.moves) == match.position.moves
                 assert view.ended is None
         for match_id in self.running - set(running):
             self.check_end(self.matches[match_id])
@@ -260,7 +260,7 @@ class StatefulHub(RuleBasedStateMachine):
                 match.result.winner,
                 match.result.reason,
             )
-            assert view.moves == match.moves
+            assert tuple(view.moves) == match.position.moves
             assert view.ended.state == match.state
 
     @invariant()

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from playout.protocol.messages import Join
-from playout.server.core.handlers.joined_sessions import FreeSessions, JoinedSessions
+from playout.server.core.joined_sessions import FreeSessions, JoinedSessions
 from playout.server.core.sessions import Session
 from playout.server.tournament.state import TournamentState
 from support.hub_harness import hello_of

@@ -54,10 +54,10 @@ def refused(
     match: Match, seat: int, ply: int, action: int, now: float = 0.0, lag_s: float = 0.0
 ) -> Code:
     """The code with which a move is refused; the position stays."""
-    before = list(match.moves)
+    before = match.position.moves
     with pytest.raises(Refused) as refusal:
         match.play(seat, ply, action, now, lag_s)
-    assert match.moves == before
+    assert match.position.moves == before
     assert str(refusal.value)
     return refusal.value.code
 
@@ -197,7 +197,7 @@ def test_a_repeated_move_is_recognised_and_not_played_twice() -> None:
     match = play(new_match(), 4, 0)
     assert not match.play(1, 0, 4, 1.0)
     assert not match.play(2, 1, 0, 1.0)
-    assert match.moves == [4, 0]
+    assert match.position.moves == (4, 0)
     play(match, 8)
     assert not match.play(1, 0, 4, 2.0)
 
@@ -286,7 +286,7 @@ class Refereeing(RuleBasedStateMachine):
             assert lost_by(match, seat, Reason.TIME)
             return
         assert match.play(seat, ply, action, self.now, lag_s)
-        assert match.moves[ply:] == [action]
+        assert match.position.moves[ply:] == (action,)
         assert match.mover(ply) == seat
         self.credited_s += credit_s
         self.moved_at = self.now
@@ -306,7 +306,7 @@ class Refereeing(RuleBasedStateMachine):
         match = self.match
         if ply == match.ply and seat == match.to_move:
             return
-        if ply < match.ply and (seat, action) == (match.mover(ply), match.moves[ply]):
+        if ply < match.ply and (seat, action) == (match.mover(ply), match.position.moves[ply]):
             assert not match.play(seat, ply, action, self.now)
         elif match.status is Status.ENDED:
             assert refused(match, seat, ply, action, self.now) is Code.MATCH_OVER
@@ -335,11 +335,11 @@ class Refereeing(RuleBasedStateMachine):
     def the_moves_replay_to_the_states(self) -> None:
         state = self.game.initial_state()
         states = [state]
-        for ply, action in enumerate(self.match.moves):
+        for ply, action in enumerate(self.match.position.moves):
             assert self.match.mover(ply) == self.game.current_player(state)
             state = self.game.next_state(state, action)
             states.append(state)
-        assert self.match.states == states
+        assert self.match.position.states == tuple(states)
 
     @invariant()
     def life_goes_forward(self) -> None:

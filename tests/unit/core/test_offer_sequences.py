@@ -170,11 +170,11 @@ class OffersModel:
         """Send a request; moves are taken back, and draws agreed on, only if it `agrees`."""
         if NAMES[by] not in self.here:
             return
-        match, before = room.match, list(room.match.moves)
+        match, before = room.match, room.match.position.moves
         self.here[NAMES[by]].client.say(request)
         is_draw = match.result is not None and match.result.reason is Reason.AGREEMENT
-        assert agrees == (is_draw or len(match.moves) < len(before))
-        assert match.moves[: len(before)] == before[: len(match.moves)]
+        assert agrees == (is_draw or len(match.position.moves) < len(before))
+        assert match.position.moves[: len(before)] == before[: len(match.position.moves)]
 
     def come_back(self, by: int) -> None:
         """Resume a session, unless it has ended."""
@@ -211,7 +211,7 @@ class OffersModel:
     def check_running(self, room: MatchRoom, stored: StoredMatch) -> None:
         """Check a match that is stored completely."""
         match, opened = room.match, room.offers.open
-        assert replay(stored).states == tuple(match.states)
+        assert replay(stored).position.states == match.position.states
         assert [each.seat for each in stored.moves] == [match.mover(i) for i in range(match.ply)]
         assert len({each.player for each in opened}) == len(opened)
         assert not self.rated or all(each.offer == "draw" for each in opened)

@@ -126,7 +126,7 @@ def test_requests_are_answered_while_entrants_are_checked() -> None:
 def test_rounds_are_paired_in_slices_between_which_requests_are_handled(
     format_: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("playout.server.tournament.state.PAIRS_A_STEP", 1)
+    monkeypatch.setattr("playout.server.tournament.ledger.PAIRS_A_STEP", 1)
     harness = HubHarness()
     lines = [member(harness, name) for name in NAMES]
     boss, tournament = new_tournament(harness, spec_of(4, format=format_, rounds=2))

@@ -43,7 +43,7 @@ from playout.server.model.records import (
     TournamentCreated,
     TournamentEnded,
 )
-from playout.server.tournament.state import restore_tournament
+from playout.server.tournament.ledger import Ledger
 from support.hub_harness import HubHarness, MemoryClient, administrator, match_between
 from support.tournaments import (
     NAMES,
@@ -423,8 +423,8 @@ def test_a_tournament_that_is_interrupted_has_the_pairs_it_would_have_had(format
             harness = restarted(harness)
     stored = stored_tournament(harness.stored)
     assert stored.ended
-    state = restore_tournament(stored)
-    assert state.is_decided()
+    ledger = Ledger.restored(stored)
+    assert ledger.is_decided
     fixtures = [fixture for fixture, _ in played_pairs(harness.stored)]
     assert len(fixtures) == len(set(fixtures)), "none is doubled"
     for match in stored.matches:

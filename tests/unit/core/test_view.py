@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from playout import games
+from playout.games import Position
 from playout.games.core.view import BoardView, draw
 from playout.games.tic_tac_toe import TicTacToe
 from playout.protocol.messages import (
@@ -187,45 +188,44 @@ def test_a_session_that_takes_a_seat_stops_watching() -> None:
 def test_every_game_can_be_drawn_and_clicked_through(name: str) -> None:
     game = games.load(name)
     board = board_of(game)
-    states, moves = [game.initial_state()], list[int]()
-    while choices := legal_moves_of(game, states[-1]):
-        choice = choices[len(moves) * 7 % len(choices)]
-        moves.append(choice.action)
-        states.append(game.next_state(states[-1], choice.action))
-        picture = position_view_of(game, states, moves, len(moves))
+    position = Position(game)
+    while choices := legal_moves_of(position):
+        choice = choices[position.ply * 7 % len(choices)]
+        position = position.play(choice.action)
+        picture = position_view_of(position)
         assert len(picture.cells) == board.rows * board.columns
         assert (set(choice.cells) <= set(picture.last), picture.name) == (True, choice.name)
         assert all(0 <= cell < len(picture.cells) for cell in choice.cells)
-    assert game.winner(states[-1])
+    assert position.winner
+
+
+def named_moves(game: games.Game, *names: str) -> Position:
+    """The position after moves by their names."""
+    position = Position(game)
+    for name in names:
+        position = position.play(game.parse_action(position.state, name))
+    return position
 
 
 def test_a_small_board_that_is_won_is_said_to_be_somebodys() -> None:
     game = games.load("ultimate_tic_tac_toe")
-    moves: list[int] = []
-    states = [game.initial_state()]
-    for name in ("i3", "i7", "g3", "c7", "h3"):
-        moves.append(game.parse_action(states[-1], name))
-        states.append(game.next_state(states[-1], moves[-1]))
-    owners = [position_view_of(game, states, moves, ply).blocks for ply in range(6)]
+    position = named_moves(game, "i3", "i7", "g3", "c7", "h3")
+    owners = [position_view_of(position.at(ply)).blocks for ply in range(6)]
     assert owners == [(0,) * 9] * 5 + [(0, 0, 1, 0, 0, 0, 0, 0, 0)]
 
 
 def test_the_last_cells_are_those_of_all_moves_of_the_last_player_in_a_row() -> None:
     game = games.load("amazons(size=6)")
-    states, moves = [game.initial_state()], list[int]()
-    for name in ["a2", "d2", "d3", "b6", "b3", "a2"]:
-        moves.append(game.parse_action(states[-1], name))
-        states.append(game.next_state(states[-1], moves[-1]))
-    last = [position_view_of(game, states, moves, ply).last for ply in range(7)]
+    position = named_moves(game, "a2", "d2", "d3", "b6", "b3", "a2")
+    last = [position_view_of(position.at(ply)).last for ply in range(7)]
     assert last == [(), (24,), (24, 27), (24, 27, 21), (1,), (1, 19), (1, 19, 24)]
 
 
 def test_named_candidates_are_limited_and_include_the_played_move() -> None:
     game = games.load("gomoku")
-    states, moves = [game.initial_state(), game.next_state(game.initial_state(), 7)], [7]
     actions = tuple((action, action, 0.5) for action in range(225))
     info = Analysis(pv=tuple(range(100)), actions=actions)
-    picture = position_view_of(game, states, moves, 1, info)
+    picture = position_view_of(Position(game, [7]), info)
     assert len(picture.pv) == NAMED
     assert [top.action for top in picture.candidates] == [*range(224, 224 - NAMED, -1), 7]
 
@@ -258,9 +258,8 @@ def test_a_game_that_cannot_be_drawn_is_played_all_the_same(
 @pytest.mark.parametrize("spec", EXAMPLES)
 def test_a_position_is_drawn_from_what_clients_are_sent_as_by_its_game(spec: str) -> None:
     game = games.load(spec)
-    states, moves = [game.initial_state()], list[int]()
-    while len(moves) < 4 and (legal := game.legal_actions(states[-1])):
-        moves.append(legal[-1])
-        states.append(game.next_state(states[-1], moves[-1]))
-    sent = position_view_of(game, states, moves, len(moves))
-    assert drawn(board_of(game), sent) == draw(game.view(states[-1]))
+    position = Position(game)
+    while position.ply < 4 and position.legal_actions:
+        position = position.play(position.legal_actions[-1])
+    sent = position_view_of(position)
+    assert drawn(board_of(game), sent) == draw(game.view(position.state))

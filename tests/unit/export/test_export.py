@@ -227,7 +227,7 @@ def test_sgfmill_reads_matches_of_go(spec: str) -> None:
     assert read.get_komi() == game.komi
     assert read.get_winner() == {1: "b", 2: "w"}[_winner(stored)]
     margin = float(read.get_root().get("RE").partition("+")[2])
-    assert margin == abs(game.lead(replay(stored).states[-1]) or 0)
+    assert margin == abs(game.lead(replay(stored).position.state) or 0)
     moves = [node.get_move() for node in read.get_main_sequence()[1:]]
     assert [(colour, to and size * to[0] + to[1]) for colour, to in moves] == [
         ("bw"[move.seat - 1], move.action if move.action < size * size else None)

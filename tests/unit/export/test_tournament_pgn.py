@@ -19,9 +19,9 @@ import pytest
 from playout.protocol.tournament_spec import Entrant, Openings
 from playout.server.export import pgn
 from playout.server.storage import Database
+from playout.server.tournament.ledger import Ledger
 from playout.server.tournament.report.values import HeadToHead
 from playout.server.tournament.results import Results
-from playout.server.tournament.state import restore_tournament
 from support.played_tournaments import store_tournaments
 from support.tournaments import spec_of
 
@@ -43,8 +43,7 @@ def tournament(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, HeadToHea
     played = database.tournament(stored.created.tournament)
     database.close()
     assert played
-    state = restore_tournament(played)
-    return text, Results(spec, (), state.fixtures.values()).report().head_to_head[0]
+    return text, Results(Ledger.restored(played)).report().head_to_head[0]
 
 
 def pair_scores(text: str) -> list[float]:

@@ -261,7 +261,7 @@ def test_without_the_package_the_error_says_how_to_install_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyspiel", None)
     games.load.cache_clear()
-    with pytest.raises(SpecError, match=r'pip install "\.\[open_spiel\]" in a checkout'):
+    with pytest.raises(SpecError, match=r'pip install "\.\[open-spiel\]" in a checkout'):
         games.load("open_spiel(game=clobber,rows=3)")
 
 

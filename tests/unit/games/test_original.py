@@ -88,7 +88,7 @@ def test_a_board_with_the_fewest_methods_is_played_by_searches() -> None:
     game = games.load("original(board=countdown)")
     assert game.show(game.initial_state()) == '{\n "left": 7,\n "player": 1\n}'
     chosen = players.load("minimax(seed=1,memory_mb=1)", game).choose(
-        [game.initial_state()], players.Limit(seconds=60)
+        games.Position(game), players.Limit(seconds=60)
     )
     assert game.action_name(game.initial_state(), chosen.action) == "1"
     assert chosen.info

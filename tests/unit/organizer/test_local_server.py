@@ -18,7 +18,7 @@ def test_a_port_that_is_taken_is_said_to_be(logs: LogFolder) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(LocalServerError, match=f"port {port} "):
-            LocalServer("sqlite://", port, logs, games=["nim"], registration="closed")
+            LocalServer("sqlite://", port, logs, games=["nim"], accounts=(), registration="closed")
 
 
 def test_the_usual_port_of_the_page_may_be_taken(
@@ -26,7 +26,7 @@ def test_the_usual_port_of_the_page_may_be_taken(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = taken.getsockname()
-        options = {"games": ["nim"], "registration": "closed", "http": address}
+        options = {"games": ["nim"], "accounts": (), "registration": "closed", "http": address}
         with pytest.raises(LocalServerError, match=f"port {address[1]} "):
             LocalServer("sqlite://", 0, logs, **options)
         monkeypatch.setattr(local_server, "USUAL_HTTP", f"127.0.0.1:{address[1]}")
@@ -43,7 +43,7 @@ def test_the_usual_port_of_the_page_may_be_taken_later(
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = free.getsockname()
     monkeypatch.setattr(local_server, "USUAL_HTTP", f"127.0.0.1:{address[1]}")
-    options = {"games": ["nim"], "registration": "closed", "http": address}
+    options = {"games": ["nim"], "accounts": (), "registration": "closed", "http": address}
     server = LocalServer("sqlite://", 0, logs, **options)
     assert server.http == address
     server.poll(0.0)

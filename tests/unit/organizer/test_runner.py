@@ -214,7 +214,7 @@ def test_it_follows_the_tournament_again_and_hears_nothing_twice(
     assert output.count("Ann beat Bob") == 1
     assert output.count("Cem and Dee tied") == 1
     assert harness.runner.progress
-    assert harness.runner.progress.ended == 2
+    assert harness.runner.progress.ledger.ended == 2
     harness.poll()
     assert harness.counts == dict.fromkeys(NAMES, 2), "no process is started a second time"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import tomllib
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,14 @@ from typing import Any
 import pytest
 
 from playout.commands.subprocesses import LogFolder
-from playout.protocol.tournament_spec import Entrant
-from playout.server.organizer.supervisor import BACK_OFF, CRASHES, Supervisor, starter
+from playout.protocol.tournament_spec import Entrant, SandboxSettings
+from playout.server.organizer.supervisor import (
+    BACK_OFF,
+    CRASHES,
+    Supervisor,
+    engine_table,
+    starter,
+)
 from support.fixtures import spec
 from support.processes import is_gone
 from support.waiting import wait_until
@@ -157,3 +164,13 @@ def test_what_a_process_has_started_ends_with_it(logs: LogFolder) -> None:
     entrants.poll(0)
     entrants.poll(0)
     wait_until(partial(is_gone, int(logs.of("1-Ann-1").read_text())))
+
+
+def test_the_table_of_a_program_is_toml_whatever_its_folder_is_called() -> None:
+    entrant = Entrant("a", "", command='run "é"', protocol="gtp", sandbox=True, folder='\x7f"\\é')
+    text = engine_table(entrant, SandboxSettings(reads=("x\x7f",)), Path("/t"))
+    program = tomllib.loads(text)["program"]
+    assert program["command"] == 'run "é"'
+    assert program["folder"] == '/t/\x7f"\\é'
+    assert program["sandbox"]["reads"] == ["/t/x\x7f"]
+    assert "uses" not in program["sandbox"]

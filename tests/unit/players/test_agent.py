@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from twisted.python.failure import Failure
 
 from playout import games
 from playout.commands.identity import GivenToken, Identity, SavedAccount, TokenFile
-from playout.games import Game, SpecError, State
+from playout.games import Game, Position, SpecError, State
 from playout.games.core import spec
 from playout.players import (
     ActionStats,
@@ -28,6 +28,7 @@ from playout.players import (
     Player,
     PlayerError,
     PlayResult,
+    Report,
     Resigned,
     TimeLeft,
 )
@@ -144,16 +145,18 @@ class Thinker(Player):
         self.ponder_until_cancelled = True
         self.calls: list[tuple[str, int]] = []
         self.limits: list[Limit] = []
+        self.positions: list[Position] = []
 
-    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
-        self.calls.append(("choose", len(states) - 1))
+    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
+        self.calls.append(("choose", position.ply))
         self.limits.append(limit)
+        self.positions.append(position)
         if self.cancelled.is_set():
             raise Cancelled
         return self.answer()
 
-    def ponder(self, states: Sequence[State]) -> None:
-        self.calls.append(("ponder", len(states) - 1))
+    def ponder(self, position: Position) -> None:
+        self.calls.append(("ponder", position.ply))
         if self.ponder_until_cancelled:
             assert self.cancelled.is_set(), "without a cancellation this would never end"
             raise Cancelled
@@ -331,7 +334,7 @@ def test_a_move_is_chosen_and_sent_once() -> None:
     harness.play(TAKE_3)
     harness.think()
     assert harness.sent() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
-    assert [each.moves for each in harness.player.limits] == [(), (TAKE_1, TAKE_3)]
+    assert [each.moves for each in harness.player.positions] == [(), (TAKE_1, TAKE_3)]
 
 
 def test_a_player_is_told_the_clocks_of_both(harness: AgentHarness) -> None:
@@ -411,7 +414,7 @@ def test_a_choice_is_dropped_when_the_match_went_on_elsewhere(harness: AgentHarn
     harness.think()
     assert harness.sent() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
     assert harness.player.calls == [("choose", 0), ("choose", 2)]
-    assert harness.player.limits[-1].moves == (TAKE_2, TAKE_2)
+    assert harness.player.positions[-1].moves == (TAKE_2, TAKE_2)
 
 
 def test_a_match_that_is_over_ends_the_choice(harness: AgentHarness) -> None:
@@ -743,7 +746,7 @@ def test_a_move_that_was_lost_with_the_line_is_never_reported(tmp_path: Path) ->
 
 
 def test_a_player_that_says_nonsense_resigns(harness: AgentHarness) -> None:
-    info = Info(pv=(99,), actions=(ActionStats(TAKE_1, 1, 1.0),))
+    info = Info(actions=(ActionStats(TAKE_1, 1, 1.0, amaf="high"),))  # type: ignore[arg-type]
     harness.player.answer = lambda: PlayResult(TAKE_1, info)
     harness.start()
     harness.think()
@@ -1345,7 +1348,7 @@ def test_a_match_that_another_process_began_is_continued(tournament: TournamentH
     assert tournament.sent() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
     (limit,) = tournament.player.limits
     assert limit.seconds
-    assert limit.moves == (TAKE_2, TAKE_3)
+    assert tournament.player.positions[-1].moves == (TAKE_2, TAKE_3)
 
 
 def test_matches_whose_player_is_gone_are_left_to_the_server() -> None:
@@ -1547,7 +1550,7 @@ def test_the_same_ply_is_thought_over_again_after_a_takeback(harness: AgentHarne
     harness.play(TAKE_2)
     harness.think()
     assert [each.ply for each in harness.sent() if isinstance(each, Move)] == [1, 1]
-    assert harness.player.limits[-1].moves == (TAKE_2,)
+    assert harness.player.positions[-1].moves == (TAKE_2,)
 
 
 def test_a_choice_from_before_a_takeback_is_not_sent(harness: AgentHarness) -> None:
@@ -1564,7 +1567,7 @@ def test_a_choice_from_before_a_takeback_is_not_sent(harness: AgentHarness) -> N
     assert not harness.sent()
     harness.player.answer = lambda: PlayResult(TAKE_1)
     harness.think()
-    assert harness.player.limits[-1].moves == (TAKE_2,)
+    assert harness.player.positions[-1].moves == (TAKE_2,)
     assert harness.sent() == [Move(id=1, match="m", ply=1, action=TAKE_1)]
 
 
@@ -1580,8 +1583,8 @@ def test_a_takeback_while_the_line_was_broken_is_found_in_the_moves(
     harness.reactor.work.clear()
     match = harness.agent._match
     assert match is not None
-    assert match.moves == [TAKE_1, TAKE_1]
-    assert match.states[-1] == harness.state
+    assert match.position.moves == (TAKE_1, TAKE_1)
+    assert match.position.state == harness.state
 
 
 @pytest.mark.parametrize("ponders", [True, False])
@@ -1618,7 +1621,7 @@ def test_a_person_is_told_of_offers_and_their_end() -> None:
     told: list[str] = []
     person = Thinker(GAME)
     person.human = True
-    person.told = told.append  # type: ignore[method-assign]
+    person.notice = told.append  # type: ignore[method-assign]
     harness = AgentHarness(person)
     harness.start()
     for seat in (1, 2):

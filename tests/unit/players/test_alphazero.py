@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from playout import games, players
-from playout.games import Game, SpecError
-from playout.players import Cancelled, Limit
+from playout.games import Game, Position, SpecError
+from playout.players import Limit
 from playout.players.alphazero import AlphaZero
 from playout.players.client import trees
 from playout.players.nets import graph
@@ -52,24 +52,22 @@ def new_player(new_net: NewNet, spec: str, **options: object) -> AlphaZero:
 )
 def test_it_plays_whole_matches(new_net: NewNet, spec: str) -> None:
     player = new_player(new_net, spec, simulations=40)
-    game, state = player.game, player.game.initial_state()
-    states = [state]
-    while not game.winner(states[-1]):
-        result = player.choose(states, Limit())
-        assert result.action in game.legal_actions(states[-1])
+    position = Position(player.game)
+    while not position.winner:
+        result = player.choose(position, Limit())
+        assert result.action in position.legal_actions
         assert result.info is not None
         assert 0 <= result.info.win_rate <= 1
         assert result.info.pv[0] == result.info.actions[0].action
-        states.append(game.next_state(states[-1], result.action))
+        position = position.play(result.action)
     player.close()
 
 
 def test_equal_seeds_and_batches_give_equal_searches(new_net: NewNet) -> None:
-    state = games.load("connect_four").initial_state()
     found = []
     for seed in (1, 1):
         player = new_player(new_net, "connect_four", simulations=200, seed=seed, noise=0.25)
-        info = player.choose([state], Limit()).info
+        info = player.choose(Position(player.game), Limit()).info
         assert info is not None
         found.append([(each.action, each.visits) for each in info.actions])
         assert sum(each.visits for each in info.actions) == 199  # the first is that of the root
@@ -80,28 +78,25 @@ def test_equal_seeds_and_batches_give_equal_searches(new_net: NewNet) -> None:
 def test_a_win_is_played_and_a_loss_prevented(new_net: NewNet) -> None:
     game = games.load("connect_four")
     for moves, best in (("4 1 4 1 4 2", "4"), ("1 4 1 4 2 4", "4")):
-        states = [game.initial_state()]
+        position = Position(game)
         for name in moves.split():
-            action = game.parse_action(states[-1], name)
-            states.append(game.next_state(states[-1], action))
+            position = position.play(game.parse_action(position.state, name))
         player = new_player(new_net, "connect_four", simulations=400)
-        action = player.choose(states, Limit()).action
-        assert game.action_name(states[-1], action) == best
+        assert position.name(player.choose(position, Limit()).action) == best
         player.close()
 
 
 def test_the_tree_of_the_played_moves_is_kept(new_net: NewNet) -> None:
     player = new_player(new_net, "connect_four", simulations=500)
-    game = player.game
-    states = [game.initial_state()]
-    player.choose(states, Limit())
+    position = Position(player.game)
+    player.choose(position, Limit())
     tree = player.tree()
     assert tree is not None
     reply = tree.children[0].children[0]
     for action in (tree.children[0].action, reply.action):
         assert action is not None
-        states.append(game.next_state(states[-1], action))
-    info = player.choose(states, Limit(simulations=1)).info
+        position = position.play(action)
+    info = player.choose(position, Limit(simulations=1)).info
     assert info is not None
     assert sum(each.visits for each in info.actions) >= reply.visits
     player.close()
@@ -109,8 +104,8 @@ def test_the_tree_of_the_played_moves_is_kept(new_net: NewNet) -> None:
 
 def test_the_tree_shows_what_selects_an_action(new_net: NewNet) -> None:
     player = new_player(new_net, "connect_four", simulations=300, c_puct=2.0)
-    state = player.game.initial_state()
-    player.choose([state], Limit())
+    position = Position(player.game)
+    player.choose(position, Limit())
     tree = player.tree()
     assert tree is not None
     for child in tree.children:
@@ -119,29 +114,29 @@ def test_the_tree_shows_what_selects_an_action(new_net: NewNet) -> None:
             2.0 * child.prior * math.sqrt(tree.visits) / (1 + child.visits)
         )
     assert sum(child.prior or 0 for child in tree.children) == pytest.approx(1, abs=1e-5)
-    line = trees.text(player.game, state, tree).splitlines()[2]
+    line = trees.text(player.game, position.state, tree).splitlines()[2]
     assert re.fullmatch(r"  \d, \d+ visits, [\d.]+%, P [\d.]+%, Q [+-][\d.]+, U [\d.]+", line)
     player.close()
 
 
 def test_with_a_temperature_moves_vary(new_net: NewNet) -> None:
     player = new_player(new_net, "connect_four", simulations=30, temperature=1.0, reuse=False)
-    states = [player.game.initial_state()]
-    assert len({player.choose(states, Limit()).action for _ in range(30)}) > 2
+    position = Position(player.game)
+    assert len({player.choose(position, Limit()).action for _ in range(30)}) > 2
     player.close()
 
 
 def test_cancelling_ends_a_search_and_pondering(new_net: NewNet) -> None:
     player = new_player(new_net, "connect_four", ponder=True)
-    states = [player.game.initial_state()]
+    position = Position(player.game)
     for search in (
-        lambda: player.choose(states, Limit(seconds=3600)),
-        lambda: player.ponder(states),
+        lambda: player.choose(position, Limit(seconds=3600)),
+        lambda: player.ponder(position),
     ):
         timer = threading.Timer(0.05, player.cancel)
         timer.start()
-        with pytest.raises(Cancelled):
-            search()
+        result = search()
+        assert result is None or result.action in position.legal_actions
         timer.join()
         player.ready()
     player.close()
@@ -152,7 +147,7 @@ def test_a_game_in_plain_python_is_searched_too(new_net: NewNet) -> None:
     plain = Plain(game)
     plain.spec = game.spec
     player = AlphaZero(plain, net=new_net(game), simulations=60, seed=1, backend="onnxruntime")
-    assert player.choose([game.initial_state()], Limit()).action in range(9)
+    assert player.choose(Position(game), Limit()).action in range(9)
     player.close()
 
 

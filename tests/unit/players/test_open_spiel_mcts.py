@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from playout import games, players
-from playout.games import SpecError
+from playout.games import Position, SpecError
 from playout.players import Cancelled, Limit, PlayResult
 from playout.players.open_spiel_mcts import OpenSpielMCTS
 
@@ -15,21 +15,19 @@ from playout.players.open_spiel_mcts import OpenSpielMCTS
 def test_it_wins_at_once() -> None:
     game = games.load("open_spiel(game=tic_tac_toe)")
     player = players.load("open_spiel_mcts(simulations=500,seed=1)", game)
-    states = [game.initial_state()]
-    for action in (0, 3, 1, 4):
-        states.append(game.next_state(states[-1], action))
-    assert player.choose(states, Limit()) == PlayResult(2)
+    assert player.choose(Position(game, (0, 3, 1, 4)), Limit()) == PlayResult(2)
 
 
 def test_equal_seeds_play_equally() -> None:
     game = games.load("open_spiel(game=breakthrough)")
-    states = (game.initial_state(),)
+    position = Position(game)
     both = [players.load("open_spiel_mcts(seed=7)", game) for _ in range(2)]
     first, second = (
-        [player.choose(states, Limit(simulations=100)).action for _ in range(3)] for player in both
+        [player.choose(position, Limit(simulations=100)).action for _ in range(3)]
+        for player in both
     )
     assert first == second
-    assert set(first) <= set(game.legal_actions(states[-1]))
+    assert set(first) <= set(position.legal_actions)
 
 
 def test_cancelled_it_stops_before_its_time() -> None:
@@ -37,7 +35,7 @@ def test_cancelled_it_stops_before_its_time() -> None:
     player = players.load("open_spiel_mcts(time=3)", game)
     threading.Timer(0.05, player.cancel).start()
     with pytest.raises(Cancelled):
-        player.choose((game.initial_state(),), Limit())
+        player.choose(Position(game), Limit())
 
 
 @pytest.mark.parametrize(

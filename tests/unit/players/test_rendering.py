@@ -13,7 +13,7 @@ CONNECT_FOUR = games.load("connect_four")
 
 
 def said(game: games.Game, info: Info, width: int = 80) -> list[str]:
-    return rendering.analysis(game, game.initial_state(), info, width).splitlines()
+    return rendering.analysis(games.Position(game), info, width).splitlines()
 
 
 def test_what_a_search_found() -> None:
@@ -63,8 +63,7 @@ def test_of_many_actions_the_best_are_shown() -> None:
 
 def test_edges_have_the_colours_of_their_players_and_the_last_stone_is_marked() -> None:
     game = games.load("hex(size=2)")
-    start = game.initial_state()
-    text = rendering.board(game, game.next_state(start, 0), last=0, before=start)
+    text = rendering.board(games.Position(game, [0]))
     styles = {(text.plain[span.start : span.end], str(span.style)) for span in text.spans}
     assert {("x x x", "bold red"), ("o", "bold cyan"), ("X", "bold red reverse")} <= styles
 

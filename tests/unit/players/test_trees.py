@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from playout import games, players
-from playout.games import Game, State
+from playout.games import Game, Position, State
 from playout.games.nim import Nim
-from playout.players import ActionStats, Info, Limit, Node, Player, PlayResult
+from playout.players import ActionStats, Info, Limit, Node, Player, PlayResult, Report
 from playout.players.client.trees import FORMATS, TreeFile, as_json, graphviz, mermaid, text
 from playout.players.core.player import MAX_DEPTH
 
@@ -145,7 +145,7 @@ class ThinkingPlayer(Player):
         self.root = root
         self.min_visits: list[int] = []
 
-    def choose(self, states: object, limit: Limit) -> PlayResult:
+    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
         raise NotImplementedError
 
     def tree(self, min_visits: int = 1) -> Node | None:
@@ -174,7 +174,7 @@ def deep() -> tuple[Game, Node]:
     """The tree of a search that had but one way to go, for a thousand plies."""
     game = games.load("nim(chips=1000,max_take=1)")
     player = players.load("uct(seed=1,solver=false)", game)
-    player.choose([game.initial_state()], Limit(simulations=3000))
+    player.choose(Position(game), Limit(simulations=3000))
     root = player.tree()
     assert root is not None
     return game, root

@@ -30,7 +30,7 @@ from playout.ratings.leaderboard import (
 )
 from playout.server.tournament import formats
 from playout.server.tournament.results import Results
-from support.fixtures import NAMES, fixture, pair, spec
+from support.fixtures import NAMES, fixture, ledger_of, pair, spec
 
 STRENGTHS = {"Ann": 0.0, "Bob": -200.0, "Cem": 120.0, "Dee": 300.0}
 FIRST_MOVE = 50.0
@@ -67,7 +67,7 @@ def rated_of(fixtures: list[Fixture]) -> list[RatedMatch]:
 
 def verdict_of(spec: TournamentSpec, fixtures: list[Fixture]) -> TournamentVerdict:
     versions = {each.name: each.version for each in spec.entrants}
-    return TournamentVerdict(Results(spec, (), fixtures).counted_matches, versions)
+    return TournamentVerdict(ledger_of(spec, fixtures).counted_matches, versions)
 
 
 def counted(rated: list[RatedMatch], verdict: TournamentVerdict | None) -> list[RatedGame]:
@@ -134,7 +134,7 @@ def test_the_ratings_of_one_tournament_are_the_tournaments_own() -> None:
         players = NAMES[one], NAMES[other]
         fixtures.append(fixture(key, 1, next(winners), players=players))
         fixtures.append(fixture(key, 2, next(winners), players=players[::-1]))
-    own = Results(whole, (), fixtures).report()
+    own = Results(ledger_of(whole, fixtures)).report()
     verdict = verdict_of(whole, fixtures)
     found = leaderboard_of("nim", counted(rated_of(fixtures), verdict))
     assert found.anchor == ("Ann", "1")

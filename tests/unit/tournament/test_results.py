@@ -25,22 +25,21 @@ from playout.server.tournament.report.values import (
 )
 from playout.server.tournament.report.words import headline
 from playout.server.tournament.results import Results
-from support.fixtures import fixture, pair, spec
+from support.fixtures import fixture, ledger_of, pair, spec
 
 
 def report_of(
     spec: TournamentSpec, withdrawn: Sequence[int], fixtures: Sequence[Fixture]
 ) -> Report:
-    return Results(spec, withdrawn, fixtures).report()
+    return Results(ledger_of(spec, fixtures, withdrawn)).report()
 
 
 def played_through(spec: TournamentSpec, withdrawn: Sequence[int] = ()) -> list[Fixture]:
     """All fixtures of a tournament in which the entrant that is listed first wins."""
     found: list[Fixture] = []
     while True:
-        results = Results(spec, withdrawn, found)
-        pairs = formats.load(spec).pairs(results.results, withdrawn)
-        missing = [each for each in pairs if each.key not in results.results]
+        ledger = ledger_of(spec, found, withdrawn)
+        missing = [each for each in ledger.pairs if each.key not in ledger.results]
         if not missing:
             return found
         for each in missing:

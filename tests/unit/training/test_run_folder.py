@@ -5,12 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from playout import games
 from playout.players.training import TrainingError, settings
-from playout.players.training.run_folder import Checkpoint, RunFolder
+from playout.players.training.run_folder import Checkpoint, RunFolder, packed_shard
 from playout.players.training.samples import Played, Samples, Shard, ShardName
 from support.requirements import need_packages
 from support.training import round_record
@@ -142,7 +143,7 @@ def test_the_record_that_was_not_written_is_restored_from_the_checkpoint(folder:
     folder.start(START, None)
     folder.append_record(round_record(1))
     with (folder.path / "metrics.jsonl").open("ab") as file:
-        file.write(round_record(2).line()[:30])
+        file.write(msgspec.json.encode(round_record(2))[:30])
     folder.start(START, round_record(2))
     assert folder.records() == [round_record(1), round_record(2)]
     folder.append_record(round_record(3))
@@ -166,7 +167,7 @@ def test_the_round_that_is_complete_is_stored_and_older_shards_are_removed(
     folder: RunFolder,
 ) -> None:
     for number, place in ((2, 1), (2, 0), (10, 0)):
-        folder.write_shard(ShardName(number, place), SHARD)
+        folder.write_shard(ShardName(number, place), packed_shard(SHARD, GAME))
     assert list(folder.read_round(2)) == [ShardName(2, 0), ShardName(2, 1)]
     state = {f"net/{name}": value for name, value in START.items()}
     folder.complete_round(Checkpoint(state, round_record(10)), first_needed=3)
@@ -176,32 +177,6 @@ def test_the_round_that_is_complete_is_stored_and_older_shards_are_removed(
     checkpoint = folder.read_checkpoint()
     assert checkpoint
     assert checkpoint.record == round_record(10)
-
-
-def test_a_folder_on_another_machine_has_the_nets_that_are_needed(folder: RunFolder) -> None:
-    folder.start(START, None)
-    content = folder.net_content(0)
-    other = RunFolder.copy(folder.path.with_name("other"), settings.text_of(SETTINGS))
-    assert other.exists
-    for number in range(8):
-        other.put_net(number, content)
-    other.put_net(7, b"no net")  # it is there
-    assert list(other.kept.paths()) == [5, 6, 7]
-    assert other.net_content(7) == content
-
-
-def test_a_shard_is_taken_to_another_machine_with_its_games(folder: RunFolder) -> None:
-    name, games = ShardName(3, 1), b"games"
-    folder.write_shard(name, SHARD)
-    folder.put_games(name, games)
-    other = RunFolder.create(folder.path.with_name("other"), SETTINGS)
-    shard, left = folder.read_played(name)
-    assert left == games
-    other.put_shard(ShardName(3, 0), shard)
-    assert other.read_shard(ShardName(3, 0)).played == SHARD.played
-    folder.forget_shard(name)
-    assert folder.shards() == []
-    assert folder.read_games(name) is None
 
 
 def test_unfinished_files_are_removed(folder: RunFolder) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from playout import games
 from playout.players.training import TrainingError, settings
-from playout.players.training.run_folder import RunFolder
+from playout.players.training.run_folder import RunFolder, packed_shard
 from playout.players.training.samples import Played, Samples, Shard, ShardName, joined
 
 GAME = games.load("mnk(m=3,n=3,k=3)")
@@ -30,7 +30,7 @@ def some_samples(n: int = 3) -> Samples:
 
 def test_a_shard_is_read_as_it_was_written(folder: RunFolder) -> None:
     path = folder.path / "shards" / "0001-0.npz"
-    folder.write_shard(NAME, Shard(some_samples(), PLAYED))
+    folder.write_shard(NAME, packed_shard(Shard(some_samples(), PLAYED), GAME))
     read = folder.read_shard(NAME)
     assert read.played == PLAYED
     for array, written in zip(read.samples, some_samples(), strict=True):
@@ -41,7 +41,7 @@ def test_a_shard_is_read_as_it_was_written(folder: RunFolder) -> None:
 
 def test_a_shard_that_was_cut_anywhere_is_refused(folder: RunFolder) -> None:
     path = folder.path / "shards" / "0001-0.npz"
-    folder.write_shard(NAME, Shard(some_samples(), PLAYED))
+    folder.write_shard(NAME, packed_shard(Shard(some_samples(), PLAYED), GAME))
     whole = path.read_bytes()
     for size in range(0, len(whole), 101):
         path.write_bytes(whole[:size])
@@ -51,7 +51,7 @@ def test_a_shard_that_was_cut_anywhere_is_refused(folder: RunFolder) -> None:
 
 def test_a_shard_with_a_changed_byte_is_refused(folder: RunFolder) -> None:
     path = folder.path / "shards" / "0001-0.npz"
-    folder.write_shard(NAME, Shard(some_samples(300), PLAYED))
+    folder.write_shard(NAME, packed_shard(Shard(some_samples(300), PLAYED), GAME))
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
@@ -60,7 +60,7 @@ def test_a_shard_with_a_changed_byte_is_refused(folder: RunFolder) -> None:
 
 
 def test_a_shard_of_another_game_is_refused(folder: RunFolder) -> None:
-    folder.write_shard(NAME, Shard(some_samples(), PLAYED))
+    folder.write_shard(NAME, packed_shard(Shard(some_samples(), PLAYED), GAME))
     folder.settings_file.write_text('game = "nim"')
     with pytest.raises(TrainingError, match=r"has samples of mnk.*expected nim"):
         RunFolder.open(folder.path).read_shard(NAME)
@@ -69,7 +69,7 @@ def test_a_shard_of_another_game_is_refused(folder: RunFolder) -> None:
 def test_a_shard_with_numbers_that_are_not_finite_is_refused(folder: RunFolder) -> None:
     samples = some_samples()
     samples.outcome[1] = np.nan
-    folder.write_shard(NAME, Shard(samples, PLAYED))
+    folder.write_shard(NAME, packed_shard(Shard(samples, PLAYED), GAME))
     with pytest.raises(TrainingError, match="outcome has"):
         folder.read_shard(NAME)
 

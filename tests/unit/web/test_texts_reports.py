@@ -26,7 +26,7 @@ from playout.server.tournament.report.values import (
 from playout.server.tournament.report.words import headline
 from playout.server.tournament.results import Results
 from playout.server.web.texts import LANGUAGES, Language
-from support.fixtures import pair, spec
+from support.fixtures import ledger_of, pair, spec
 
 TRANSLATED_LANGUAGES = [each for each in LANGUAGES.values() if each.is_translated]
 #: Numbers, abbreviations, and the fields of the reports below that are data.
@@ -40,15 +40,14 @@ def played_through(format_: str) -> Report:
     tournament = spec(format_, sprt=Sprt() if formats.find(format_).has_test else None)
     fixtures = []
     for _ in range(50):
-        results = Results(tournament, (), fixtures)
-        pairs = formats.load(tournament).pairs(results.results, ())
-        missing = [each for each in pairs if each.key not in results.results]
+        ledger = ledger_of(tournament, fixtures)
+        missing = [each for each in ledger.pairs if each.key not in ledger.results]
         for each in missing:
             better = each.entrants[0] < each.entrants[1]
             fixtures += pair(each.key, 1 if better else 2, 2 if better else 1)
         if not missing:
             break
-    return Results(tournament, (), fixtures).report()
+    return Results(ledger).report()
 
 
 DUEL = Report(

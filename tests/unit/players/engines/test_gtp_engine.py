@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
 
 import pytest
 
 from playout import games, players
-from playout.games import State
+from playout.games import Position
 from playout.games.core import spec
 from playout.players.engines.gtp_engine import GtpServer
 from playout.players.engines.line_input import LineInput
@@ -17,24 +16,29 @@ from playout.players.engines.line_input import LineInput
 class FaultyMover(players.Player):
     """Raises an exception instead of moving."""
 
-    def choose(self, states: Sequence[State], limit: players.Limit) -> players.PlayResult:
+    def choose(
+        self, position: Position, limit: players.Limit, report: players.Report | None = None
+    ) -> players.PlayResult:
         raise RuntimeError("out of order")
 
 
 class ResigningMover(players.Player):
     """Resigns its first move."""
 
-    def choose(self, states: Sequence[State], limit: players.Limit) -> players.PlayResult:
+    def choose(
+        self, position: Position, limit: players.Limit, report: players.Report | None = None
+    ) -> players.PlayResult:
         raise players.Resigned
 
 
 class CountingMover(players.Player):
     """Plays the first legal action, and is told the moves of the match."""
 
-    def choose(self, states: Sequence[State], limit: players.Limit) -> players.PlayResult:
-        assert limit.moves is not None
-        assert len(limit.moves) == len(states) - 1
-        return players.PlayResult(self.game.legal_actions(states[-1])[0])
+    def choose(
+        self, position: Position, limit: players.Limit, report: players.Report | None = None
+    ) -> players.PlayResult:
+        assert Position(self.game, position.moves) == position
+        return players.PlayResult(position.legal_actions[0])
 
 
 def answers(capsys: pytest.CaptureFixture[str], player: type, *lines: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""players.engines.uci_go and uci_budget: the words of `go`, limits, and the length of turns."""
+"""players.engines.uci_go: the words of `go` and their limits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from playout import games
 from playout.games.core import spec
 from playout.players.core.player import Limit
 from playout.players.engines.local_match import LocalMatch
-from playout.players.engines.uci_budget import SearchBudget
 from playout.players.engines.uci_go import GoCommand, parse_go
 
 MATCH = LocalMatch(games.load("chess"), spec.parse("random"))
@@ -97,88 +96,3 @@ def test_moves_to_go_share_the_clock(moves: int) -> None:
 def test_a_move_of_several_actions_shares_its_limits() -> None:
     found = parsed("movetime 3100 nodes 300").limit(MATCH, 0.1, actions=3)
     assert (found.seconds, found.simulations) == (pytest.approx(1.0), 100)
-
-
-class SetClock:
-    """A clock that a test sets."""
-
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def turns(budget: SearchBudget, clock: SetClock) -> list[float]:
-    """Return the seconds of all turns of a player that uses its time up."""
-    found = []
-    while turn := budget.turn(0.5):
-        assert turn.seconds is not None
-        clock.now += turn.seconds
-        budget.has_move = True
-        found.append(round(turn.seconds, 6))
-    return found
-
-
-def test_turns_end_at_powers_of_ten() -> None:
-    for seconds, expected in (
-        (0.1, [0.1]),
-        (1.0, [0.1, 0.9]),
-        (30.0, [0.03, 0.27, 2.7, 27.0]),
-    ):
-        clock = SetClock()
-        budget = SearchBudget(Limit(seconds, time_carries_over=True), waits=False, clock=clock)
-        assert turns(budget, clock) == expected
-
-
-def test_only_the_last_turn_may_stop_early() -> None:
-    clock = SetClock()
-    budget = SearchBudget(Limit(1.0, time_carries_over=True), waits=False, clock=clock)
-    first = budget.turn(0.5)
-    clock.now += 0.1
-    last = budget.turn(0.5)
-    assert first
-    assert last
-    assert (first.time_carries_over, last.time_carries_over) == (False, True)
-
-
-def test_there_is_always_time_for_a_first_turn() -> None:
-    clock = SetClock()
-    budget = SearchBudget(Limit(0.5), waits=False, clock=clock)
-    clock.now += 9.0
-    assert budget.turn(0.5)
-    budget.has_move = True
-    assert budget.turn(0.5) is None
-
-
-def test_the_time_of_pondering_counts_when_the_move_was_expected() -> None:
-    clock = SetClock()
-    budget = SearchBudget(Limit(1.0, 500), waits=True, clock=clock)
-    assert not SearchBudget(Limit(1.0), waits=True).is_limited
-    budget.has_move = True
-    clock.now += 0.8
-    assert budget.turn(0.5) == Limit(None, 500)
-    budget.waits = False
-    assert budget.is_limited
-    left = budget.turn(0.5)
-    assert left
-    assert left.seconds == pytest.approx(0.2)
-
-
-def test_nodes_are_counted_over_all_turns() -> None:
-    budget = SearchBudget(Limit(None, 1000), waits=False)
-    assert budget.turn(0.5) == Limit(None, 100)
-    budget.has_move, budget.nodes = True, 100
-    assert budget.turn(0.5) == Limit(None, 900)
-    budget.nodes = 1000
-    assert budget.turn(0.5) is None
-
-
-def test_rounds_share_what_is_left() -> None:
-    clock = SetClock()
-    budget = SearchBudget(Limit(2.0, 1000), waits=False, clock=clock)
-    clock.now += 1.0
-    assert budget.share(8, 1, 0.5) == Limit(pytest.approx(1 / 32), 31)
-    assert budget.share(3, 3, 0.5) == Limit(pytest.approx(1 / 3), 333)
-    assert SearchBudget(Limit(), waits=True).share(8, 1, 0.5) == Limit(0.5)
-    budget.has_move, budget.nodes = True, 1000
-    assert budget.share(8, 1, 0.5) is None

@@ -11,7 +11,6 @@ from playout.players.engines.uci_games import uci_game
 from playout.players.engines.uci_info import (
     InfoWriter,
     MoveLine,
-    SearchTotals,
     centipawns,
     line_after,
     lines_of,
@@ -36,9 +35,9 @@ def line_of(game: str, *names: str, fen: str = "") -> tuple[int, ...]:
 
 def test_a_line_has_what_is_known() -> None:
     info = Info(depth=3, win_rate=0.64, pv=line_of("chess", "e2e4", "e7e5"))
-    said = writer("chess").line(2, info, SearchTotals(500, 0.25))
+    said = writer("chess").line(2, info, 500, 0.25)
     assert said == ("info depth 3 multipv 2 score cp 100 nodes 500 nps 2000 time 250 pv e2e4 e7e5")
-    said = writer("chess").line(1, Info(), SearchTotals(0, 0.0))
+    said = writer("chess").line(1, Info(), 0, 0.0)
     assert said == "info multipv 1 score cp 0 nodes 0 time 0"
 
 
@@ -72,9 +71,9 @@ def test_a_proven_result_is_a_mate_if_the_line_leads_there() -> None:
     ],
 )
 def test_chances_are_shown_where_they_are_known(game: str, info: Info, chances: str | None) -> None:
-    said = writer(game, shows_wdl=True).line(1, info, SearchTotals(1, 1.0))
+    said = writer(game, shows_wdl=True).line(1, info, 1, 1.0)
     assert (chances in said) if chances else ("wdl" not in said)
-    assert "wdl" not in writer(game).line(1, info, SearchTotals(1, 1.0))
+    assert "wdl" not in writer(game).line(1, info, 1, 1.0)
 
 
 def test_the_lines_of_a_search_begin_with_the_chosen_move() -> None:

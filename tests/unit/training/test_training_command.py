@@ -5,7 +5,7 @@ import importlib.util
 import pytest
 
 from playout.players.training import TrainingError
-from playout.players.training.commands.run import require_learning
+from playout.players.training.training_command import require_learning
 
 
 def test_a_missing_package_is_an_error_with_the_command_that_installs_it(

@@ -1,0 +1,135 @@
+"""A position of a match: the game, the moves so far and the states that they led through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playout.games.core.game import Game, State
+
+
+class Position:
+    """An immutable position of a match, with its moves and its states.
+
+    `moves` are the actions played, and `states[n]` is the state after n of them. `Position(game)`
+    is the first position of a match. The constructor plays `moves`, and raises IllegalAction.
+    `start` replaces the initial state of the game, for matches from a given position; it is not
+    checked.
+
+    Two positions are equal if they have the same game, the same first state and the same moves.
+    """
+
+    __slots__ = ("_legal", "game", "moves", "states")
+
+    _legal: tuple[int, ...] | None
+    game: Game
+    moves: tuple[int, ...]
+    states: tuple[State, ...]
+
+    def __new__(cls, game: Game, moves: Iterable[int] = (), start: State | None = None) -> Position:
+        first = game.initial_state() if start is None else start
+        position = _position(game, (), (first,), None)
+        for action in moves:
+            position = position.play(action)
+        return position
+
+    @property
+    def state(self) -> State:
+        """The current state."""
+        return self.states[-1]
+
+    @property
+    def ply(self) -> int:
+        """The number of moves played, which is also the number of the next move."""
+        return len(self.moves)
+
+    @property
+    def to_move(self) -> int:
+        """The player to move: 1 or 2. It has no meaning when the game is over."""
+        return self.game.current_player(self.states[-1])
+
+    @property
+    def winner(self) -> int:
+        """The winner, 1 or 2; -1 for a tie, 0 while the game goes on."""
+        return self.game.winner(self.states[-1])
+
+    @property
+    def last_move(self) -> int | None:
+        """The action played last; None in the first position."""
+        return self.moves[-1] if self.moves else None
+
+    @property
+    def legal_actions(self) -> tuple[int, ...]:
+        """The legal actions in ascending order; () when the game is over."""
+        if self._legal is None:
+            object.__setattr__(self, "_legal", self.game.legal_actions(self.states[-1]))
+        assert self._legal is not None
+        return self._legal
+
+    def name(self, action: int) -> str:
+        """Return an action of this position as people write it."""
+        return self.game.action_name(self.state, action)
+
+    def names(self, line: Iterable[int]) -> tuple[str, ...]:
+        """Return the names of the moves of a line from here, up to the first that is not legal."""
+        found, position = list[str](), self
+        for action in line:
+            if action not in position.legal_actions:
+                break
+            found.append(position.name(action))
+            position = position.play(action)
+        return tuple(found)
+
+    def move_name(self, ply: int = -1) -> str:
+        """Return move number `ply` as people write it, by default the last one."""
+        return self.game.action_name(self.states[:-1][ply], self.moves[ply])
+
+    def play(self, action: int) -> Position:
+        """Return the position after `action`. Raises IllegalAction with the reason."""
+        return self.after(action, *self.game.step(self.states[-1], action))
+
+    def after(self, action: int, state: State, legal: tuple[int, ...] | None = None) -> Position:
+        """Return the position after `action`, whose state and legal actions are known."""
+        return _position(self.game, (*self.moves, action), (*self.states, state), legal)
+
+    def at(self, ply: int) -> Position:
+        """Return the earlier position after the first `ply` moves."""
+        if not 0 <= ply <= len(self.moves):
+            raise IndexError(f"ply {ply} of a position with {len(self.moves)} moves")
+        if ply == len(self.moves):
+            return self
+        return _position(self.game, self.moves[:ply], self.states[: ply + 1], None)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Position cannot be changed: {name}")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Position):
+            return NotImplemented
+        mine, its = (self.moves, self.states[0]), (other.moves, other.states[0])
+        return mine == its and str(self.game) == str(other.game)
+
+    def __hash__(self) -> int:
+        return hash((str(self.game), self.moves, self.states[0]))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _position, (self.game, self.moves, self.states, None)
+
+    def __repr__(self) -> str:
+        start = self.states[0]
+        given = "" if start == self.game.initial_state() else f", start={start}"
+        return f"Position({self.game!r}, {self.moves}{given})"
+
+
+def _position(
+    game: Game,
+    moves: tuple[int, ...],
+    states: tuple[State, ...],
+    legal: tuple[int, ...] | None,
+) -> Position:
+    """Return a position of known states, without playing its moves."""
+    position = object.__new__(Position)
+    for name, value in (("game", game), ("moves", moves), ("states", states), ("_legal", legal)):
+        object.__setattr__(position, name, value)
+    return position

@@ -1,0 +1,384 @@
+"""The ledger of a tournament: its pairs, their attempts and legs, the scores and the test.
+
+The state of a tournament follows from its specification, the withdrawals and its fixtures. The
+ledger is built from the events as they happen, on the server and in `playout-tournament`, or from
+stored records (`restored`). A pair has two legs, the matches with swapped colours. If a leg has no
+result, the pair is played again, as another attempt; only the last attempt counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Self
+
+from msgspec import DecodeError, structs
+
+from playout import games
+from playout.protocol.messages import Fixture
+from playout.protocol.tournament_spec import TournamentSpec, loads
+from playout.ratings import evidence, sprt
+from playout.ratings.openings import OpeningError
+from playout.ratings.pairs import Key, Pair, PairScore
+from playout.server.model.records import MatchEnded, MatchStarted, StoredTournament
+from playout.server.tournament import formats, spec_validation
+from playout.server.tournament.formats.core.format import without_left_out
+
+Leg = Literal[1, 2]
+LEGS: tuple[Leg, Leg] = (1, 2)
+Played = tuple[Pair, PairScore]
+
+#: The number of pairs of a schedule that are made in a step, 4 microseconds each.
+PAIRS_A_STEP = 500
+#: The errors of a stored tournament that this version cannot restore: see `Ledger.restored`.
+UNREADABLE = (games.SpecError, OpeningError, DecodeError, ValueError)
+
+
+class MatchSlot(NamedTuple):
+    """The place of a match in a tournament: its pair, its leg, and the attempt from 1."""
+
+    key: Key
+    leg: Leg
+    attempt: int
+
+    def fixture(self, started: MatchStarted) -> Fixture:
+        """Return the fixture of the match in this slot when it has started."""
+        return Fixture(
+            tournament=started.tournament or "",
+            round=self.key[0],
+            board=self.key[1],
+            number=self.key[2],
+            leg=self.leg,
+            attempt=self.attempt,
+            match=started.match,
+            game=started.game,
+            players=started.players,
+            core_speed=started.core_speed,
+        )
+
+    def __str__(self) -> str:
+        return ".".join(map(str, (*self.key, self.leg, self.attempt)))
+
+
+def parse_slot(text: str) -> MatchSlot:
+    """Return the slot of its text form, as in `1.2.1.1.1`. Raises ValueError."""
+    round_, board, number, leg, attempt = map(int, text.split("."))
+    if leg not in LEGS:
+        raise ValueError(f"a pair has no match number {leg}")
+    return MatchSlot((round_, board, number), leg, attempt)
+
+
+@dataclass
+class Attempt:
+    """An attempt at a pair; `legs` are its matches that are running or have a result."""
+
+    number: int
+    legs: dict[Leg, Fixture] = field(default_factory=dict)
+
+    @property
+    def score(self) -> PairScore | None:
+        """The points of the entrant that moves first in leg 1; None if a leg has no result."""
+        first, second = (self.legs.get(leg) for leg in LEGS)
+        if not (first and second and first.winner and second.winner):
+            return None
+        return PairScore(_POINTS[first.winner], 1 - _POINTS[second.winner])
+
+    @property
+    def repeated(self) -> bool:
+        """Whether both matches had the same moves as earlier ones."""
+        return len(self.legs) == 2 and all(each.repeated for each in self.legs.values())
+
+
+#: The points of the first player of a match, by its winner.
+_POINTS = {1: 1.0, games.TIE: 0.5, 2: 0.0}
+
+
+class StoredGame(NamedTuple):
+    """A stored match of a tournament, with the values on which the tournament depends."""
+
+    started: MatchStarted
+    ended: MatchEnded | None
+    actions: Sequence[int]
+
+
+class Ledger:
+    """The matches of one tournament, and everything that follows from their results."""
+
+    def __init__(
+        self, tournament: str, spec: TournamentSpec, withdrawn: Iterable[int] = ()
+    ) -> None:
+        """`withdrawn` are entrants in the order of their withdrawal.
+
+        Raises SpecError for an unknown format or a wrong number of entrants. Without
+        `prepare_pairs`, pairs are made when they are needed.
+        """
+        self.id = tournament
+        self.spec = spec
+        self.format = formats.load(spec)
+        self.withdrawn = list(withdrawn)
+        self.over = False
+        #: By match id, in the order of their start.
+        self.fixtures: dict[str, Fixture] = {}
+        self.running: dict[str, Fixture] = {}
+        #: The number of matches whose result counts, or will count when the pair is complete.
+        self.ended = 0
+        #: The last attempt at each pair that has begun.
+        self.attempts: dict[Key, Attempt] = {}
+        #: The scores of the complete pairs.
+        self.results: dict[Key, PairScore] = {}
+        #: The running matches that do not count, because the pair is played again.
+        self._void: dict[str, None] = {}
+        #: For each digest of a match with a result, the first pair that was played so.
+        self._played: dict[str, Key] = {}
+        self._known: list[Pair] | None = None
+        #: The rest of the schedule while it is made in steps, and its first pairs.
+        self._schedule: Iterator[Pair | None] | None = None
+        self._scheduled: list[Pair] = []
+        self._complete = 0
+        #: The LLR of the test after each of the `_tested` pairs that is evidence.
+        self._llrs: list[float] = []
+        self._tested = 0
+        self._frequencies = evidence.Pentanomial().frequencies
+        self._accepted: Literal["H0", "H1"] | None = None
+
+    @classmethod
+    def restored(cls, stored: StoredTournament, games_: Iterable[StoredGame] | None = None) -> Self:
+        """Return a stored tournament, with the matches `games_` or those in `stored`.
+
+        Raises one of `UNREADABLE`: an older version may have stored a specification that is not
+        valid in this one.
+        """
+        spec = loads(stored.created.spec)
+        spec_validation.check_stored(spec)
+        ledger = cls(stored.created.tournament, spec, stored.withdrawn)
+        if games_ is None:
+            games_ = (
+                StoredGame(each.started, each.ended, [move.action for move in each.moves])
+                for each in stored.matches
+            )
+        finished = []
+        for started, ended, actions in games_:
+            ledger.put(parse_slot(started.fixture or "").fixture(started))
+            if ended:
+                finished.append((ended, actions))
+        for ended, actions in sorted(finished, key=lambda each: each[0].at):
+            ledger.match_ended(ended, actions)
+        ledger.over = stored.ended is not None
+        return ledger
+
+    # Events.
+
+    def put(self, fixture: Fixture) -> bool:
+        """Note a match that has started or ended. Return whether its end is new."""
+        before = self.fixtures.get(fixture.match)
+        if before and before.winner is not None:
+            return False
+        self.fixtures[fixture.match] = fixture
+        key = key_of(fixture)
+        if key not in self.attempts or fixture.attempt > self.attempts[key].number:
+            self._begin_attempt(key, fixture.attempt)
+        attempt = self.attempts[key]
+        counts = fixture.attempt == attempt.number
+        if fixture.winner is None:
+            self.running[fixture.match] = fixture
+            if counts:
+                attempt.legs[fixture.leg] = fixture
+            else:
+                self._void[fixture.match] = None
+            return False
+        self.running.pop(fixture.match, None)
+        self._void.pop(fixture.match, None)
+        if counts and fixture.winner == 0:
+            self._begin_attempt(key, attempt.number + 1)
+        elif counts:
+            attempt.legs[fixture.leg] = fixture
+            self.ended += 1
+            self._score(key, attempt)
+        return True
+
+    def match_ended(self, ended: MatchEnded, actions: Sequence[int]) -> Fixture:
+        """Note that a match has ended; return its fixture with the result.
+
+        Without a result, its pair is played again. A match repeats those of other pairs only: a
+        pair that is played again may have the same moves.
+        """
+        before = self.fixtures[ended.match]
+        key, digest = key_of(before), _digest(before, actions)
+        fixture = structs.replace(
+            before,
+            winner=ended.winner,
+            reason=ended.reason,
+            plies=len(actions),
+            repeated=bool(ended.winner) and self._played.get(digest, key) != key,
+        )
+        if ended.winner:
+            self._played.setdefault(digest, key)
+        self.put(fixture)
+        return fixture
+
+    def withdraw(self, entrant: int) -> None:
+        """Continue without an entrant, which cannot return."""
+        self.withdrawn.append(entrant)
+        self._complete = 0
+        if self._known and not self.format.depends_on_results:
+            self._known = without_left_out(self._known, self.results, self.withdrawn)
+        else:
+            self._forget_pairs()
+
+    # Pairs.
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """All known pairs that were or will be played, in schedule order."""
+        if self._known is None:
+            self._known = self.format.pairs(self.results, self.withdrawn)
+        return self._known
+
+    @property
+    def needs_pairs(self) -> bool:
+        """Whether the last results may have made pairs known: see `prepare_pairs`."""
+        return self._known is None
+
+    def prepare_pairs(self) -> None:
+        """Do a step of the work for the known pairs, in a few milliseconds.
+
+        Without it, all pairs are made when they are needed.
+        """
+        if self._schedule is None:
+            self._schedule = iter(self.format.schedule(self.results, self.withdrawn))
+        for made, pair in enumerate(self._schedule, start=1):
+            if pair is None:
+                return
+            self._scheduled.append(pair)
+            if made == PAIRS_A_STEP:
+                return
+        self._known = without_left_out(self._scheduled, self.results, self.withdrawn)
+        self._schedule, self._scheduled = None, []
+
+    @property
+    def pair_count(self) -> int | None:
+        """The number of pairs of the whole tournament; None if not yet decided."""
+        return self.format.total(len(self.pairs), self.withdrawn)
+
+    @property
+    def complete_pairs(self) -> int:
+        """The number of complete pairs before the first open one.
+
+        It counts from the last result on, because the schedule may have thousands of pairs, and
+        this is called after each match.
+        """
+        pairs = self.pairs
+        while self._complete < len(pairs) and pairs[self._complete].key in self.results:
+            self._complete += 1
+        return self._complete
+
+    @property
+    def void_matches(self) -> list[str]:
+        """The running matches that do not count, as the other match of the pair is void."""
+        return list(self._void)
+
+    @property
+    def voided(self) -> int:
+        """The number of attempts that were followed by another one."""
+        return sum(each.number - (1 if each.legs else 2) for each in self.attempts.values())
+
+    # Results.
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether no match is left: the test is decided, or all pairs are complete."""
+        if self.accepted:
+            return True
+        return not self.running and self.complete_pairs == len(self.pairs)
+
+    @property
+    def played(self) -> list[Played]:
+        """The complete pairs, in schedule order."""
+        found = ((pair, self.results.get(pair.key)) for pair in self.pairs)
+        return [(pair, score) for pair, score in found if score is not None]
+
+    @property
+    def counted_pairs(self) -> list[Played]:
+        """The complete pairs that repeat no other pair: the evidence."""
+        return [each for each in self.played if not self.attempts[each[0].key].repeated]
+
+    @property
+    def counted_matches(self) -> set[str]:
+        """The ids of the matches of the counted pairs."""
+        return {
+            fixture.match
+            for pair, _ in self.counted_pairs
+            for fixture in self.attempts[pair.key].legs.values()
+        }
+
+    @property
+    def llrs(self) -> Sequence[float]:
+        """The LLR of the sequential test after each pair that is evidence; empty without a test.
+
+        Only the pairs before the first open one count: quick matches must not count first.
+        """
+        self._continue_test()
+        return self._llrs
+
+    @property
+    def accepted(self) -> Literal["H0", "H1"] | None:
+        """The hypothesis that the sequential test has accepted; None while it goes on."""
+        self._continue_test()
+        return self._accepted
+
+    def _continue_test(self) -> None:
+        test = self.spec.sprt
+        if test is None or not self.format.has_test:
+            return
+        since, self._tested = self._tested, self.complete_pairs
+        new = [
+            (pair, self.results[pair.key])
+            for pair in itertools.islice(self.pairs, since, self._tested)
+            if not self.attempts[pair.key].repeated
+        ]
+        if new:
+            curve = sprt.curve(new, test, self._frequencies)
+            counts = evidence.pentanomial(0, new).frequencies
+            self._frequencies = tuple(map(sum, zip(self._frequencies, counts, strict=True)))
+            self._llrs += curve
+            self._accepted = self._accepted or sprt.verdict(curve, test).accepted
+
+    def _forget_pairs(self) -> None:
+        """Forget the pairs, so that they are made again."""
+        self._known, self._schedule, self._scheduled = None, None, []
+
+    def _begin_attempt(self, key: Key, number: int) -> None:
+        """Begin another attempt at a pair; the matches of the last one do not count any more."""
+        before = self.attempts.get(key)
+        self.attempts[key] = Attempt(number)
+        if before is None:
+            return
+        legs = before.legs.values()
+        self._void.update((each.match, None) for each in legs if each.match in self.running)
+        self.ended -= sum(bool(each.winner) for each in legs)
+
+    def _score(self, key: Key, attempt: Attempt) -> None:
+        """Score the pair if both of its matches have ended."""
+        if (score := attempt.score) is None:
+            return
+        self.results[key] = score
+        if self._known is None:
+            self._forget_pairs()
+        elif self.format.knows_more(len(self._known), self.results):
+            if self.format.depends_on_results:
+                self._forget_pairs()
+            else:
+                self._known += self.format.more(len(self._known), self.results)
+
+
+def key_of(fixture: Fixture) -> Key:
+    """Return the key of the fixture's pair in the schedule."""
+    return fixture.round, fixture.board, fixture.number
+
+
+def _digest(fixture: Fixture, actions: Iterable[int]) -> str:
+    """Return a digest that is equal for matches of the same game, players and moves."""
+    parts = (fixture.game, *fixture.players, *map(str, actions))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -1,0 +1,63 @@
+"""docs/writing-a-bot.md: the bot that reports while it searches, and the drawing of a match."""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from playout import Limit, Position, games, players
+from playout.players import Info
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "writing-a-bot.md"
+
+
+def block(start: str) -> str:
+    """The Python code of the document that begins with a text."""
+    pattern = rf"```python\n({re.escape(start)}.*?)```"
+    found = re.search(pattern, DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+    assert found
+    return found[1]
+
+
+def test_the_bot_that_reports_returns_its_best_move_when_it_is_cancelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sampling.py").write_text(block('"""Counts won random matches'))
+    monkeypatch.syspath_prepend(tmp_path)
+    game = games.load("tic_tac_toe")
+    player = players.load("sampling:Sampling", game)
+    reported: list[Info] = []
+
+    def report(info: Info) -> None:
+        reported.append(info)
+        if info.win_rate > 0.9 and info.simulations >= 100:
+            player.cancel()
+
+    #  X X .
+    #  O O .    X wins at the top right.
+    #  . . .
+    result = player.choose(Position(game, [0, 3, 1, 4]), Limit(seconds=math.inf), report)
+    assert result.action == 2
+    assert reported
+    assert result.info is not None
+    assert result.info.simulations >= reported[-1].simulations
+    assert result.info.pv == (2,)
+
+
+def test_the_drawing_shows_each_move_and_the_board_after_it() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", block('"""Draws a match')],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    game, moves = games.load("tic_tac_toe"), [4, 0, 8]
+    expected = [game.show(game.initial_state())]
+    for number, name in enumerate(["b2", "a1", "c3"], start=1):
+        expected += [f"{number}. {name}", game.show(Position(game, moves[:number]).state)]
+    assert done.stdout.rstrip("\n") == "\n".join(expected).rstrip("\n")

@@ -1,0 +1,29 @@
+"""Texts for people and for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import time
+from datetime import datetime
+
+import pytest
+
+from playout.commands.text import csv_text, utc
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", " =", "\t@", "\u3000-", "\uff1d", "'"])
+def test_a_text_is_no_formula_of_a_spreadsheet_and_a_number_stays_a_number(start: str) -> None:
+    rows = csv.reader(csv_text([(f"{start}1", -5, None, -0.5), ("a\nb", 'c"d,')]).splitlines())
+    shown = f"'{start}1".replace("\t", " ")
+    assert list(rows) == [[shown, "-5", "", "-0.5"], ["a b", 'c"d,']]
+
+
+def test_times_are_in_utc_wherever_the_machine_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        assert datetime.fromtimestamp(0).hour == 19  # the time zone is in effect
+        assert f"{utc(0):%Y-%m-%d %H:%M}" == "1970-01-01 00:00"
+    finally:
+        monkeypatch.undo()
+        time.tzset()

@@ -1,0 +1,141 @@
+"""The ledger of a tournament: equal from live events, stored records and a watcher's fixtures."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from playout.protocol.messages import Reason
+from playout.protocol.tournament_spec import Sprt, TournamentSpec, dumps
+from playout.ratings import sprt
+from playout.server.model.records import (
+    MatchEnded,
+    MatchStarted,
+    StoredTournament,
+    TournamentCreated,
+)
+from playout.server.tournament.ledger import Ledger, MatchSlot, StoredGame
+from support.fixtures import KEY, fixture, ledger_of, pair, spec
+from support.scale import repetitions
+
+
+class Recorded:
+    """A tournament as the server keeps it: a live ledger, and the records that are stored."""
+
+    def __init__(self, spec: TournamentSpec) -> None:
+        self.ledger = Ledger("t", spec)
+        self.games: list[StoredGame] = []
+
+    def start(self, slot: MatchSlot) -> str:
+        """Start a match in a slot, and return its id."""
+        started = MatchStarted(
+            match=f"m{len(self.games):03}",
+            game="nim",
+            players=("Ann", "Bob") if slot.leg == 1 else ("Bob", "Ann"),
+            accounts=(None, None),
+            sessions=("1", "2"),
+            clock="none",
+            rated=True,
+            illegal_moves=0,
+            credit_cap_s=0.0,
+            tournament="t",
+            fixture=str(slot),
+            at=0.0,
+        )
+        self.games.append(StoredGame(started, None, ()))
+        self.ledger.put(slot.fixture(started))
+        return started.match
+
+    def end(self, match: str, winner: int, *actions: int) -> None:
+        at = float(sum(each.ended is not None for each in self.games))
+        ended = MatchEnded(
+            match=match, winner=winner, returns=(0.0, 0.0), reason=Reason.RULES, text="", at=at
+        )
+        self.ledger.match_ended(ended, actions)
+        place = int(match[1:])
+        self.games[place] = StoredGame(self.games[place].started, ended, actions)
+
+    def restored(self) -> Ledger:
+        """The ledger after a restart of the server."""
+        created = TournamentCreated(
+            tournament="t", name="a test", spec=dumps(self.ledger.spec), at=0.0
+        )
+        return Ledger.restored(StoredTournament(created=created), self.games)
+
+
+def facts(ledger: Ledger) -> tuple[object, ...]:
+    return (
+        ledger.fixtures,
+        ledger.running,
+        ledger.ended,
+        ledger.attempts,
+        ledger.results,
+        set(ledger.void_matches),
+        ledger.pairs,
+        ledger.voided,
+        ledger.is_decided,
+        ledger.counted_matches,
+        ledger.accepted,
+        [round(each, 6) for each in ledger.llrs],
+    )
+
+
+@pytest.mark.parametrize("seed", range(repetitions(100, short=8)))
+def test_a_restart_and_a_watcher_have_the_facts_of_the_server(seed: int) -> None:
+    chance = random.Random(seed)
+    format_, test = chance.choice((("match", None), ("sprt", Sprt(0, 200))))
+    recorded = Recorded(spec(format_, rounds=6, sprt=test))
+    ledger, watcher = recorded.ledger, Ledger("t", recorded.ledger.spec)
+    for _ in range(80):
+        slots = [
+            MatchSlot(each.key, leg, attempt.number if attempt else 1)
+            for each in ledger.pairs
+            if each.key not in ledger.results
+            for attempt in [ledger.attempts.get(each.key)]
+            for leg in (1, 2)
+            if attempt is None or leg not in attempt.legs
+        ]
+        if slots and chance.random() < 0.5:
+            match = recorded.start(chance.choice(slots[:6]))
+        elif ledger.running:
+            match = chance.choice(sorted(ledger.running))
+            recorded.end(match, chance.choice((0, 1, 2, -1)), chance.randrange(4))
+        else:
+            continue
+        watcher.put(ledger.fixtures[match])
+        assert facts(watcher) == facts(ledger)
+    assert facts(recorded.restored()) == facts(ledger)
+    assert facts(ledger_of(ledger.spec, ledger.fixtures.values())) == facts(ledger)
+
+
+def test_a_match_is_no_repetition_of_one_that_does_not_count() -> None:
+    recorded = Recorded(spec())
+    recorded.end(recorded.start(MatchSlot(KEY, 1, 1)), 1, 5, 6)
+    recorded.end(recorded.start(MatchSlot(KEY, 2, 1)), 0, 5)
+    again = recorded.start(MatchSlot(KEY, 1, 2))
+    recorded.end(again, 1, 5, 6)
+    assert not recorded.ledger.fixtures[again].repeated
+    other = recorded.start(MatchSlot((2, 1, 1), 1, 1))
+    recorded.end(other, 1, 5, 6)
+    assert recorded.ledger.fixtures[other].repeated, "the second attempt counts"
+    assert recorded.restored().fixtures == recorded.ledger.fixtures
+
+
+def test_the_test_continues_from_the_pairs_before() -> None:
+    tested = spec("sprt", rounds=0, sprt=Sprt(0, 50))
+    results = [(1, 2), (2, 1), (-1, 1), (1, 2), (2, 2), (-1, -1)] * 4
+    ledger = ledger_of(tested, ())
+    for number, (first, second) in enumerate(results, 1):
+        for each in pair((number, 1, 1), first, second, repeated=number == 3):
+            ledger.put(each)
+        assert len(ledger.llrs) == number - (number >= 3)
+    assert tested.sprt
+    assert ledger.llrs == pytest.approx(sprt.curve(ledger.counted_pairs, tested.sprt))
+
+
+def test_a_pair_counts_as_voided_when_it_is_played_again() -> None:
+    ledger = ledger_of(spec(), [fixture(KEY, 1, 1), fixture(KEY, 2, 0)])
+    assert (ledger.voided, ledger.ended, ledger.results) == (0, 0, {})
+    ledger.put(fixture(KEY, 1, None, attempt=2))
+    assert ledger.voided == 1
