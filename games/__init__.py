@@ -35,7 +35,7 @@ from playout.games.core.game import (
 from playout.games.core.grid import GridGame
 from playout.games.core.kernels import Board, Kernels, Vector, helper, kernel
 from playout.games.core.position import Position
-from playout.games.core.spec import SpecError
+from playout.games.core.spec import Option, SpecError
 from playout.games.core.symmetries import Symmetry
 from playout.games.core.view import BoardView
 
@@ -51,6 +51,7 @@ __all__ = [
     "KernelGame",
     "Kernels",
     "NotReady",
+    "Option",
     "Position",
     "SpecError",
     "State",

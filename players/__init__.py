@@ -16,7 +16,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from playout.games import Game, SpecError
+from playout.games import Game, Option, SpecError
 from playout.games.core import plugins, spec
 from playout.players.core.player import (
     ActionStats,
@@ -46,6 +46,7 @@ __all__ = [
     "MatchRequest",
     "MatchRequested",
     "Node",
+    "Option",
     "PlayResult",
     "Player",
     "PlayerError",

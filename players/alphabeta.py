@@ -7,11 +7,12 @@ import threading
 import time as clock
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import ClassVar
+from typing import Annotated
 
 import numpy as np
 
-from playout.games import Game, Position, SpecError, State
+from playout.games import Game, Option, Position, SpecError, State
+from playout.players.core.options import Candidates, Ponder, Seed, Threads, Time
 from playout.players.core.player import (
     ActionStats,
     Info,
@@ -29,7 +30,6 @@ from playout.players.evaluations import files
 
 #: A search to the next depth is not begun after this part of the time, if the rest can be kept.
 _MOST_USED = 0.7
-_MOST_THREADS = 256
 #: Moves of a reported line, at most.
 _LONGEST_LINE = 24
 
@@ -37,45 +37,33 @@ _LONGEST_LINE = 24
 class AlphaBeta(Player):
     """Principal-variation search, a ply deeper each time, with a learned evaluation.
 
-    `evaluation` is a file made by `playout-train export`; some games come with one. `depth`
-    limits the plies that it looks ahead, 0 means no limit. `seed` decides between equal moves. The
-    `threads` search the same position and share a table, which `reuse` keeps for the next move.
+    `evaluation` is a file made by `playout-train export`; some games come with one. The `threads`
+    search the same position and share a table, which `reuse` keeps for the next move.
     """
-
-    about_options: ClassVar = {
-        "evaluation": "file of the evaluation, or `shipped`: the one that comes with the game",
-        "time": "seconds for each move, above 0; by default, as the clock allows",
-        "depth": "plies that it looks ahead before forcing moves; 0 for no limit",
-        "seed": "whole number for the choice among equal moves; without it, random",
-        "memory_mb": "memory of the transposition table in MB, 1 or more",
-        "candidates": "moves whose values it finds exactly, for an analysis; 1 or more",
-        "threads": f"searches in parallel that share the table, from 1 to {_MOST_THREADS}",
-        "reuse": "whether the table is kept between the moves of a match",
-        "ponder": "whether it thinks on the opponent's time",
-    }
 
     def __init__(
         self,
         game: Game,
-        evaluation: str = files.SHIPPED,
-        time: float | None = None,
-        depth: int = 0,
-        seed: int | None = None,
-        memory_mb: int = 64,
-        candidates: int = 1,
-        threads: int = 1,
-        reuse: bool = True,
-        ponder: bool = False,
+        evaluation: Annotated[
+            str,
+            Option("file of the evaluation; `shipped` is the one that comes with the game"),
+        ] = files.SHIPPED,
+        time: Time = None,
+        depth: Annotated[
+            int, Option("maximum depth in plies before forcing moves; 0 for no limit", ge=0)
+        ] = 0,
+        seed: Seed = None,
+        memory_mb: Annotated[
+            int, Option("memory of the transposition table, in MB", ge=1, le=1 << 16)
+        ] = 64,
+        candidates: Candidates = 1,
+        threads: Threads = 1,
+        reuse: Annotated[
+            bool, Option("whether the table is kept between the moves of a match")
+        ] = True,
+        ponder: Ponder = False,
     ) -> None:
         super().__init__(game)
-        _require(time is None or time > 0, f"time must be above 0 seconds, not {time}")
-        _require(depth >= 0, f"depth must be 0 or more, not {depth}")
-        _require(
-            0 < threads <= _MOST_THREADS,
-            f"threads must be from 1 to {_MOST_THREADS}, not {threads}",
-        )
-        _require(candidates > 0, f"candidates must be 1 or more, not {candidates}")
-        _require(0 < memory_mb <= 1 << 16, "memory_mb must be from 1 to 65536")
         self._rules = rules_of(game)
         self._functions = pv.functions_for(self._rules)
         try:
@@ -246,8 +234,3 @@ def _stats(action: int, visits: int, value: int) -> ActionStats:
     proven = (1 if value > 0 else -1) if abs(value) > qs.CERTAIN else None
     win_rate = (1 + qs.expected_of(value)) / 2
     return ActionStats(action, visits, visits * win_rate, proven=proven)
-
-
-def _require(holds: bool, message: str) -> None:
-    if not holds:
-        raise SpecError(f"alphabeta: {message}")

@@ -6,14 +6,15 @@ import functools
 import random
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
-from typing import ClassVar
+from typing import Annotated, Literal, get_args
 
 import msgspec
 from msgspec import Struct
 
 from playout import players
-from playout.games import Game, Position, SpecError
+from playout.games import Game, Option, Position, SpecError
 from playout.games.core import spec
+from playout.players.core.options import Candidates, Seed, Simulations, Time
 from playout.players.core.player import Limit, Node, Player, PlayResult, Report, tighter
 
 #: For each game the strongest player, then those for parameters of the game that it cannot play.
@@ -49,7 +50,8 @@ class Strength(Struct, frozen=True, forbid_unknown_fields=True):
     mistakes: float = 0.0
 
 
-LEVELS = ("easy", "medium", "strong", "master")
+Level = Literal["easy", "medium", "strong", "master"]
+LEVELS: tuple[Level, ...] = get_args(Level)
 
 
 @functools.cache
@@ -62,38 +64,25 @@ def levels() -> Mapping[str, Mapping[str, Strength]]:
 class Best(Player):
     """The strongest player of each game: alphabeta, alphazero, rave or uct.
 
-    `time`, `simulations` (positions for alphabeta) and `seed` are as for these. `candidates` is the
-    number of moves that an analysis compares, if the player has to look for them. `mistakes` is the
-    share of moves that are drawn from all legal ones. A `level` sets limits that make it about
-    equally strong in every game.
+    For alphabeta, `simulations` limits the number of positions. A `level` sets limits that make it
+    about equally strong in every game.
     """
-
-    about_options: ClassVar = {
-        "time": "seconds for each move, above 0; by default, as the clock allows",
-        "simulations": "most simulations or positions for each move; without it, no limit",
-        "level": f"one of {', '.join(LEVELS)}: limits measured for each game",
-        "mistakes": "share of moves drawn from all legal ones, from 0 to 1",
-        "seed": "whole number for repeatable searches; without it, random",
-        "candidates": "moves that an analysis compares, 1 or more",
-    }
 
     def __init__(
         self,
         game: Game,
-        time: float | None = None,
-        simulations: int | None = None,
-        level: str = "",
-        mistakes: float = 0.0,
-        seed: int | None = None,
-        candidates: int = 1,
+        time: Time = None,
+        simulations: Simulations = None,
+        level: Annotated[
+            Level | None, Option("strength, by limits measured for each game", default="no limits")
+        ] = None,
+        mistakes: Annotated[
+            float, Option("share of moves that are drawn from all legal ones", ge=0, le=1)
+        ] = 0.0,
+        seed: Seed = None,
+        candidates: Candidates = 1,
     ) -> None:
         super().__init__(game)
-        given = {"time": time, "simulations": simulations, "candidates": candidates}
-        for name, value in given.items():
-            if value is not None and value <= 0:
-                raise SpecError(f"best: {name} must be above 0, not {value}")
-        if not 0 <= mistakes <= 1:
-            raise SpecError(f"best: mistakes must be from 0 to 1, not {mistakes}")
         self._limit, self._mistakes = Limit(time, simulations), mistakes
         if level:
             strength = _strength(game, level)
@@ -124,11 +113,8 @@ class Best(Player):
         self._player.close()
 
 
-def _strength(game: Game, level: str) -> Strength:
-    """Return the strength of a level. Raises SpecError for an unknown level."""
+def _strength(game: Game, level: Level) -> Strength:
     known = levels()
-    if level not in LEVELS:
-        raise SpecError(f"best: unknown level {level!r} (there are: {', '.join(LEVELS)})")
     return known.get(spec.parse(str(game)).name, known["other"])[level]
 
 

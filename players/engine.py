@@ -10,11 +10,11 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar
+from typing import Annotated
 
 import msgspec
 
-from playout.games import Game, Position, SpecError
+from playout.games import Game, Option, Position, SpecError
 from playout.players.core.player import Cancelled, Limit, Player, PlayResult, Report, Reporter
 from playout.players.engines import config
 from playout.players.engines.client import UNLIMITED_S, EngineClient, is_short
@@ -41,18 +41,22 @@ _STOP_S = 5.0
 
 
 class Engine(Player):
-    """Plays the moves of an engine, whose table in `engines.toml` is `name`.
-
-    The file is in the current folder or the user's configuration folder, unless `file` names one.
-    """
+    """Plays the moves of an engine that `engines.toml` describes."""
 
     prepares = True
-    about_options: ClassVar = {
-        "name": "name of the engine's table in engines.toml",
-        "file": "file with the table; by default engines.toml in the current or the user's folder",
-    }
 
-    def __init__(self, game: Game, name: str, file: str = "") -> None:
+    def __init__(
+        self,
+        game: Game,
+        name: Annotated[str, Option("name of the engine's table in `engines.toml`")],
+        file: Annotated[
+            str,
+            Option(
+                "file with the table",
+                default="engines.toml in the current folder or the user's configuration folder",
+            ),
+        ] = "",
+    ) -> None:
         super().__init__(game)
         self._config = config.find(name, file)
         self._config.require_game(game)

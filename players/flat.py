@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from playout.games import Game
+from playout.players.core.options import Seed, Simulations, Threads, Time
 from playout.players.mcts.searcher import PlayoutSearch
 from playout.players.mcts.selection import FLAT, UNTRIED_FIRST, Selection
 
@@ -14,10 +15,10 @@ class Flat(PlayoutSearch):
         self,
         game: Game,
         /,
-        time: float | None = None,
-        simulations: int | None = None,
-        threads: int = 1,
-        seed: int | None = None,
+        time: Time = None,
+        simulations: Simulations = None,
+        threads: Threads = 1,
+        seed: Seed = None,
     ) -> None:
         super().__init__(
             game,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from typing import ClassVar
+from typing import Annotated
 
 import numpy as np
 
-from playout.games import Game, Position, SpecError, State
+from playout.games import Game, Option, Position, State
 from playout.games.core.random import seeded
+from playout.players.core.options import Seed
 from playout.players.core.player import (
     ActionStats,
     Cancelled,
@@ -24,19 +25,16 @@ from playout.players.core.rules import rules_of
 class Greedy(Player):
     """Wins at once if possible, prevents an immediate loss, otherwise maximizes won playouts.
 
-    `playouts` is the number of playouts after each move; equal seeds play equally. Limits are
-    ignored.
+    It ignores all limits.
     """
 
-    about_options: ClassVar = {
-        "playouts": "random playouts after each move, 1 or more",
-        "seed": "whole number for repeatable moves; without it, random",
-    }
-
-    def __init__(self, game: Game, playouts: int = 10, seed: int | None = None) -> None:
+    def __init__(
+        self,
+        game: Game,
+        playouts: Annotated[int, Option("number of random playouts after each move", ge=1)] = 10,
+        seed: Seed = None,
+    ) -> None:
         super().__init__(game)
-        if playouts < 1:
-            raise SpecError(f"greedy: playouts must be at least 1, not {playouts}")
         self._playouts = playouts
         self._rules = rules_of(game)
         seed = secrets.randbits(64) if seed is None else seed

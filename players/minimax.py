@@ -10,11 +10,12 @@ import time as clock
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 
-from playout.games import Game, Position, SpecError, State
+from playout.games import Game, Option, Position, SpecError, State
+from playout.players.core.options import Seed, Time
 from playout.players.core.player import (
     ActionStats,
     Info,
@@ -102,32 +103,19 @@ class ProvenBounds:
 
 
 class Minimax(Player):
-    """Searches until the result is proven, or for `time` seconds, or as the clock allows.
-
-    `depth` limits the plies that it looks ahead, 0 means no limit; `seed` decides between equal
-    moves; `memory_mb` limits the transposition table.
-    """
-
-    about_options: ClassVar = {
-        "time": "seconds for each move, above 0; by default, as the clock allows",
-        "depth": "plies that it looks ahead; 0 for no limit",
-        "seed": "whole number for the choice among equal moves; without it, random",
-        "memory_mb": "memory of the transposition table in MB, 1 or more",
-    }
+    """Searches until the result is proven or the time is over."""
 
     def __init__(
         self,
         game: Game,
-        time: float | None = None,
-        depth: int = 0,
-        seed: int | None = None,
-        memory_mb: int = 64,
+        time: Time = None,
+        depth: Annotated[int, Option("maximum depth in plies; 0 for no limit", ge=0)] = 0,
+        seed: Seed = None,
+        memory_mb: Annotated[int, Option("memory of the transposition table, in MB", ge=1)] = 64,
     ) -> None:
         super().__init__(game)
-        _require(time is None or time > 0, f"time must be above 0 seconds, not {time}")
-        _require(depth >= 0, f"depth must be 0 or more, not {depth}")
-        _require(memory_mb > 0, "memory_mb must be above 0")
-        _require(game.num_actions <= transposition.MAX_MOVES, f"{game} has too many actions")
+        if game.num_actions > transposition.MAX_MOVES:
+            raise SpecError(f"minimax: {game} has too many actions")
         self._time = time
         self._depth = depth
         self._rules = rules_of(game)
@@ -255,8 +243,3 @@ def _continues(search: NullWindowSearch, finished: NullWindowSearch) -> bool:
     if search.attacker == finished.attacker and finished.result == transposition.NEVER:
         return False
     return search is not finished or search.deepen()
-
-
-def _require(holds: bool, message: str) -> None:
-    if not holds:
-        raise SpecError(f"minimax: {message}")

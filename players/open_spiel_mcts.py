@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 import threading
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
-from playout.games import Game, Position, SpecError, checked
+from playout.games import Game, Option, Position, SpecError
 from playout.games.open_spiel import OpenSpiel
+from playout.players.core.options import Exploration, Seed, Time
 from playout.players.core.player import Cancelled, Limit, Player, PlayResult, Report, tighter
 
-_NAME = "open_spiel_mcts"
 MAX_MEMORY_MB = 10**6
 MAX_SIMULATIONS = 2**31 - 1
 #: Seconds between two looks at `cancelled`.
@@ -23,39 +22,36 @@ _SPARE_S = 0.005
 class OpenSpielMCTS(Player):
     """UCT with random playouts, from one position at a time (OpenSpiel's MCTSBot).
 
-    Searches for `time` seconds per move, or as long as the clock allows; `simulations` limits the
-    simulations per move. `c` weighs exploration, on the scale of `uct`. `solver` backs up proofs,
-    `memory_mb` limits the memory of the tree. Equal seeds and simulations play equally.
+    `c` weighs exploration on the scale of `uct`.
     """
-
-    about_options: ClassVar = {
-        "c": "weight of exploration, 0 or more",
-        "time": "seconds for each move, above 0; by default, as the clock allows",
-        "simulations": "most simulations for each move, 1 or more; without it, no limit",
-        "solver": "whether wins, ties and losses are proven in the tree",
-        "seed": "whole number for repeatable searches; without it, random",
-        "memory_mb": "memory of the tree in MB, 1 or more",
-    }
 
     def __init__(
         self,
         game: Game,
-        c: float = 0.7,
-        time: float | None = None,
-        simulations: int | None = None,
-        solver: bool = True,
-        seed: int | None = None,
-        memory_mb: int = 256,
+        c: Exploration = 0.7,
+        time: Time = None,
+        simulations: Annotated[
+            int | None,
+            Option(
+                "maximum number of simulations for each move",
+                ge=1,
+                le=MAX_SIMULATIONS,
+                default="no limit",
+            ),
+        ] = None,
+        solver: Annotated[
+            bool, Option("whether wins, ties and losses are proven in the tree")
+        ] = True,
+        seed: Seed = None,
+        memory_mb: Annotated[
+            int, Option("memory of the tree, in MB", ge=1, le=MAX_MEMORY_MB)
+        ] = 256,
     ) -> None:
         super().__init__(game)
         if not isinstance(game, OpenSpiel):
-            raise _error(f"it plays only the games open_spiel(game=...), not {game}")
-        if not 0 <= c < math.inf:
-            raise _error(f"c must be 0 or more, not {c}")
-        if time is not None and not 0 < time < math.inf:
-            raise _error(f"time must be above 0 seconds, not {time}")
-        checked(_NAME, "simulations", 1 if simulations is None else simulations, 1, MAX_SIMULATIONS)
-        checked(_NAME, "memory_mb", memory_mb, 1, MAX_MEMORY_MB)
+            raise SpecError(
+                f"open_spiel_mcts: it plays only the games open_spiel(game=...), not {game}"
+            )
         self._rules = game
         self._own = Limit(time, simulations)
         self._c, self._solver, self._memory_mb = c, solver, memory_mb
@@ -96,7 +92,3 @@ class OpenSpielMCTS(Player):
             verbose=False,
             max_wall_clock_time=max(seconds - _SPARE_S, seconds / 2),
         )
-
-
-def _error(message: str) -> SpecError:
-    return SpecError(f"{_NAME}: {message}")

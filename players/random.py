@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import random
-from typing import ClassVar
 
 from playout.games import Game, Position
+from playout.players.core.options import Seed
 from playout.players.core.player import Limit, Player, PlayResult, Report
 
 
 class Random(Player):
-    """Plays a random legal action; equal seeds play equally."""
+    """Plays a random legal action."""
 
-    about_options: ClassVar = {"seed": "whole number for repeatable moves; without it, random"}
-
-    def __init__(self, game: Game, seed: int | None = None) -> None:
+    def __init__(self, game: Game, seed: Seed = None) -> None:
         super().__init__(game)
         self._random = random.Random(seed)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, ClassVar
+from typing import Annotated, Any, Literal
 
-from playout.games import Game, KernelGame, SpecError
+from playout.games import Game, KernelGame, Option, SpecError
 from playout.players.evaluations import files
 from playout.players.evaluations.placements import new_placements
 from playout.players.mcts.searcher import PlayoutSearch
@@ -29,49 +28,64 @@ class Rave(PlayoutSearch):
     """Rapid action value estimation (Gelly & Silver 2011), for games of placing stones.
 
     The score of an action combines its own results with those of all simulations in which the
-    player chose it later. `schedule` sets the weight of the latter: `hand` is the hand-selected
-    schedule, where both weigh the same at `k` visits; `mse` is the schedule of minimum mean square
-    error, for the given `bias`. `c` weighs exploration; by default it is 0 if the game assumes
-    results of each action before its first visit, as Go does, otherwise 0.2. `prior` weighs these
-    results (Gelly & Silver 2007); 0 ignores them. `fpu` is the score of an action without results.
-    `near_first` tries actions next to stones first; by default it is on for games that define
-    neighbours. In games whose actions place stones, an `evaluation` says which results to assume
+    player chose it later. With the `schedule` `hand`, the hand-selected one, both weigh the same at
+    `k` visits; `mse` minimizes the mean square error for the given `bias`. Results that the game
+    assumes before the first visit of an action, as Go does, count with the weight `prior` (Gelly &
+    Silver 2007). In games whose actions place stones, an `evaluation` says which results to assume
     from the fourth visit of a position on.
     """
-
-    about_options: ClassVar = {
-        "k": "visits at which both kinds of results weigh the same (schedule=hand), above 0",
-        "schedule": "how the weight of later moves falls: hand or mse",
-        "bias": "bias that schedule=mse assumes, a finite number",
-        "c": "weight of exploration, 0 or more; by default 0.2, in games that assume results 0",
-        "fpu": "score of an action without any results",
-        "near_first": "whether actions next to stones are tried first; the default is the game's",
-        "prior": "weight of the results that the game assumes before the first visit; 0 for none",
-        "evaluation": "file of an evaluation, or `shipped`, by which results are assumed",
-    }
 
     def __init__(
         self,
         game: Game,
         /,
-        k: float = 1000.0,
-        schedule: str = "hand",
-        bias: float = 0.1,
-        c: float | None = None,
-        fpu: float = UNTRIED_FIRST,
-        near_first: bool | None = None,
-        prior: float = 1.0,
-        evaluation: str = "",
+        k: Annotated[
+            float,
+            Option("number of visits at which both results weigh the same, for `hand`", gt=0),
+        ] = 1000.0,
+        schedule: Annotated[
+            Literal["hand", "mse"],
+            Option(
+                "weight of the results of later moves: `hand`, by the visits of the node, or "
+                "`mse`, by those of the action, with the least mean square error"
+            ),
+        ] = "hand",
+        bias: Annotated[
+            float, Option("assumed bias of the results of later moves, for `mse`")
+        ] = 0.1,
+        c: Annotated[
+            float | None,
+            Option(
+                "weight of exploration",
+                ge=0,
+                default=f"{EXPLORATION}; in games that assume results 0, unless `prior` is 0",
+            ),
+        ] = None,
+        fpu: Annotated[
+            float, Option("score of an action without any results, also of later moves")
+        ] = UNTRIED_FIRST,
+        near_first: Annotated[
+            bool | None,
+            Option(
+                "whether actions next to stones are tried first",
+                default="true in games that define neighbours",
+            ),
+        ] = None,
+        prior: Annotated[
+            float,
+            Option("weight of the results that the game or the evaluation assumes", ge=0),
+        ] = 1.0,
+        evaluation: Annotated[
+            str,
+            Option(
+                "file of an evaluation, or `shipped`, by which results are assumed", default="none"
+            ),
+        ] = "",
         **options: Any,
     ) -> None:
-        self._require(0 < k < math.inf, f"k must be a number above 0, not {k}")
-        self._require(math.isfinite(bias), f"bias must be a number, not {bias}")
-        self._require(schedule in SCHEDULES, f"schedule is hand or mse, not {schedule!r}")
-        self._require(0 <= prior < math.inf, f"prior must be a number from 0 on, not {prior}")
         if c is None:
             c = 0.0 if prior and _assumes_results(game) else EXPLORATION
-        self._require(c >= 0, f"c must be 0 or more, not {c}")
-        selection = Selection(RAVE, c, fpu, SCHEDULES.get(schedule, HAND_SELECTED), k, bias, prior)
+        selection = Selection(RAVE, c, fpu, SCHEDULES[schedule], k, bias, prior)
         if near_first is None:
             near_first = hasattr(game, "neighbours")
         placements = None

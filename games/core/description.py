@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from playout.games.core import spec
 from playout.games.core.game import Game
 
-Value = int | float | bool | str
-
 #: The words within a title that have no capital.
 _LOWER = ("and", "of")
 #: How the values of switches are written.
@@ -26,7 +24,7 @@ class Parameter:
 
     name: str
     kind: str
-    default: Value | None
+    default: spec.Value | None
     about: str = ""
     choices: tuple[str, ...] = ()
     required: bool = False
@@ -70,11 +68,11 @@ def described(name: str, make: type[Game]) -> Description:
     parameters = tuple(
         Parameter(
             key,
-            spec.wanted(each.annotation),
-            None if each.default is each.empty else each.default,
-            make.about_parameters.get(key, ""),
-            spec.choices(each.annotation),
-            each.default is each.empty,
+            each.kind,
+            each.default,
+            each.option.meaning or make.about_parameters.get(key, ""),
+            each.choices,
+            each.required,
         )
         for key, each in spec.parameters_of(make).items()
     )

@@ -27,7 +27,7 @@ class IllegalAction(ValueError):
     """Raised for an action that the rules forbid, and for a text that names no action."""
 
 
-class Game(ABC):
+class Game(spec.HasOptions, ABC):
     """A game for two players, without chance or hidden information.
 
     A state is a flat tuple of small ints, `(player to move, outcome, ...)`; equal positions are

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 import math
 import re
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 _SPEC = re.compile(r"\s*([\w.:-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 MAX_LENGTH = 500
+
+#: A value of an option.
+Value = int | float | bool | str
 
 
 class SpecError(ValueError):
@@ -73,40 +77,191 @@ def unknown(kind: str, name: str, allowed: Iterable[str]) -> SpecError:
     return SpecError(f"unknown {kind} {name!r}{hint} (there are: {', '.join(choices) or 'none'})")
 
 
-def parameters_of(make: type, skip: int = 0) -> dict[str, inspect.Parameter]:
-    """Return the parameters of a class by name, without the first `skip`; annotations are types.
+@dataclass(frozen=True)
+class Option:
+    """The meaning and the range of an option, for `Annotated` parameters of players and games.
+
+    `c: Annotated[float, Option("weight of exploration", ge=0)] = 0.5` accepts 0 and more. `ge` and
+    `le` are inclusive bounds, `gt` is an exclusive one. `default` says what happens without the
+    option, if its default value does not say it.
+    """
+
+    about: str = ""
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+    default: str = ""
+
+    @property
+    def range(self) -> str:
+        """The range in words, as in "1 to 256", "0 or more" or "above 0"; "" without bounds."""
+        if self.ge is not None and self.le is not None:
+            return f"{self.ge} to {self.le}"
+        bounds = {"{} or more": self.ge, "above {}": self.gt, "at most {}": self.le}
+        return ", ".join(text.format(each) for text, each in bounds.items() if each is not None)
+
+    @property
+    def meaning(self) -> str:
+        """The meaning with the range, as in "weight of exploration, 0 or more"."""
+        return ", ".join(filter(None, (self.about, self.range)))
+
+    def check(self, owner: str, key: str, value: object) -> None:
+        """Raise SpecError if a value is outside the range; it names the owner of the option."""
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            return
+        expected = ""
+        if not math.isfinite(value):
+            expected = _KINDS[float]
+        elif (
+            (self.ge is not None and value < self.ge)
+            or (self.gt is not None and value <= self.gt)
+            or (self.le is not None and value > self.le)
+        ):
+            two_sided = self.ge is not None and self.le is not None
+            expected = f"from {self.range}" if two_sided else self.range
+        if expected:
+            raise SpecError(f"{owner}: {key} must be {expected}, not {value}")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of an `__init__`: an option of a player, or a parameter of a game.
+
+    `type` is int, float, bool, str, a `Literal` of texts or a `Choice`. `default` is None if the
+    parameter is required, or has no value by default.
+    """
+
+    name: str
+    type: object
+    default: Value | None
+    required: bool
+    option: Option
+
+    @property
+    def kind(self) -> str:
+        """The kind of values that it accepts, in words."""
+        return _KINDS.get(self.type, "text")
+
+    @property
+    def values(self) -> str:
+        """The values that it accepts, in words: "a whole number, 1 to 256"."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        return ", ".join(filter(None, (self.kind, self.option.range)))
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The only texts that it accepts; () if it accepts any, or no texts."""
+        if isinstance(self.type, type) and issubclass(self.type, Choice):
+            return self.type.values()
+        return typing.get_args(self.type) if typing.get_origin(self.type) is Literal else ()
+
+    def read(self, owner: str, text: str) -> Value:
+        """Return the value of a text. Raises SpecError, which names the owner of the option."""
+        value: Value = text
+        try:
+            if self.type is bool:
+                value = _BOOLS[text.lower()]
+            elif self.type is int:
+                value = int(text)
+            elif self.type is float:
+                value = float(text)
+                if not math.isfinite(value):
+                    raise ValueError
+        except (ValueError, KeyError):
+            text = f"{owner}: {self.name} must be {self.kind}, not {text!r}"
+            raise SpecError(text) from None
+        self.check(owner, value)
+        return value
+
+    def check(self, owner: str, value: object) -> None:
+        """Raise SpecError for a value that is none of the choices, or outside the range."""
+        if isinstance(value, str) and (choices := self.choices) and value not in choices:
+            raise unknown(f"{self.name} of {owner}", value, choices)
+        self.option.check(owner, self.name, value)
+
+
+class HasOptions:
+    """Base of players and games: their `__init__` refuses values outside the declared ranges."""
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        if "__init__" in vars(cls):
+            cls.__init__ = _checked(vars(cls)["__init__"])  # type: ignore[method-assign]
+
+
+def _checked(init: Callable[..., None]) -> Callable[..., None]:
+    """Return an `__init__` that first checks the values of its own parameters."""
+    names = list(inspect.signature(init).parameters)
+
+    @functools.wraps(init)
+    def checked(self: object, *arguments: object, **options: object) -> None:
+        declared = _declared(init)
+        for key, value in (*zip(names[1:], arguments, strict=False), *options.items()):
+            if key in declared:
+                declared[key].check(type(self).__name__, value)
+        init(self, *arguments, **options)
+
+    return checked
+
+
+def parameters_of(make: type, skip: int = 0) -> dict[str, Parameter]:
+    """Return the parameters of a class by name, without the first `skip`.
 
     A `**name` parameter stands for those of the next `__init__` in the method resolution order, to
     which it is passed.
     """
-    found: dict[str, inspect.Parameter] = {}
+    found: dict[str, Parameter] = {}
     for init in (vars(base)["__init__"] for base in make.__mro__ if "__init__" in vars(base)):
-        hints = typing.get_type_hints(init)
-        own = list(inspect.signature(init).parameters.values())[1 + skip :]
-        for each in own:
-            if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY):
-                annotated = each.replace(annotation=hints.get(each.name, str))
-                found.setdefault(each.name, annotated)
+        own = list(inspect.signature(init).parameters.values())[1:]
+        skipped = [each.name for each in own[:skip]]
+        for key, parameter in _declared(init).items():
+            if key not in skipped:
+                found.setdefault(key, parameter)
         if not any(each.kind is each.VAR_KEYWORD for each in own):
             break
     return found
 
 
-def bind(make: type, spec: Spec, *, skip: int = 0) -> dict[str, int | float | bool | str]:
+@functools.cache
+def _declared(init: Callable[..., None]) -> Mapping[str, Parameter]:
+    """Return the parameters of one `__init__` that can be given by name, without `self`."""
+    hints = typing.get_type_hints(init, include_extras=True)
+    return {
+        each.name: _parameter(each, hints.get(each.name, str))
+        for each in list(inspect.signature(init).parameters.values())[1:]
+        if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)
+    }
+
+
+def _parameter(declared: inspect.Parameter, annotation: object) -> Parameter:
+    option = Option()
+    while (origin := typing.get_origin(annotation)) in (Annotated, typing.Union, types.UnionType):
+        inner, *others = typing.get_args(annotation)
+        if origin is Annotated:
+            option = next((each for each in others if isinstance(each, Option)), option)
+        annotation = next(each for each in (inner, *others) if each is not type(None))
+    required = declared.default is declared.empty
+    default = None if required else declared.default
+    return Parameter(declared.name, annotation, default, required, option)
+
+
+def bind(make: type, spec: Spec, *, skip: int = 0) -> dict[str, Value]:
     """Return the options of `spec` as keyword arguments for `make`, converted by its annotations.
 
     The first `skip` parameters of `make` are not options. Raises SpecError, which lists the known
-    options, for an unknown option, a missing one, or a value of the wrong type.
+    options, for an unknown option, a missing one, or a value of the wrong type or outside the
+    declared range.
     """
     parameters = parameters_of(make, skip)
-    arguments: dict[str, int | float | bool | str] = {}
+    arguments: dict[str, Value] = {}
     for key, text in spec.options.items():
         if key not in parameters:
             raise unknown(f"option of {spec.name}", key, parameters)
-        arguments[key] = _convert(spec.name, key, text, parameters[key].annotation)
+        arguments[key] = parameters[key].read(spec.name, text)
     for key, parameter in parameters.items():
-        if parameter.default is parameter.empty and key not in arguments:
-            listed = ", ".join(choices(parameter.annotation))
+        if parameter.required and key not in arguments:
+            listed = ", ".join(parameter.choices)
             text = f"{spec.name} needs the option {key!r}: {spec.name}({key}=...)"
             raise SpecError(text + (f" (there are: {listed})" if listed else ""))
     return arguments
@@ -126,46 +281,9 @@ def spelled(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-_WANTED: Mapping[object, str] = {
+_KINDS: Mapping[object, str] = {
     bool: "true or false",
     int: "a whole number",
     float: "a number",
 }
 _BOOLS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-
-
-def wanted(annotation: object) -> str:
-    """Return the kind of values that a parameter with that annotation accepts, in words."""
-    return _WANTED.get(_without_none(annotation), "text")
-
-
-def choices(annotation: object) -> tuple[str, ...]:
-    """Return the texts that a parameter annotated as `Literal` or `Choice` accepts, else ()."""
-    if isinstance(annotation, type) and issubclass(annotation, Choice):
-        return annotation.values()
-    return typing.get_args(annotation) if typing.get_origin(annotation) is Literal else ()
-
-
-def _convert(name: str, key: str, text: str, annotation: object) -> int | float | bool | str:
-    kind = _without_none(annotation)
-    if (allowed := choices(kind)) and text not in allowed:
-        raise unknown(f"{key} of {name}", text, allowed)
-    try:
-        if kind is bool:
-            return _BOOLS[text.lower()]
-        if kind is int:
-            return int(text)
-        if kind is float:
-            number = float(text)
-            if math.isnan(number):  # NaN would pass every check that compares with a bound
-                raise ValueError
-            return number
-    except (ValueError, KeyError):
-        raise SpecError(f"{name}: {key} must be {wanted(kind)}, not {text!r}") from None
-    return text
-
-
-def _without_none(annotation: object) -> object:
-    if typing.get_origin(annotation) in (typing.Union, types.UnionType):  # Optional[...]
-        return next(each for each in typing.get_args(annotation) if each is not type(None))
-    return annotation

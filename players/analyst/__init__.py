@@ -1,5 +1,7 @@
-"""The analyst: a process in which bots analyse positions, and `minimax` proves results of matches.
+"""Processes in which players work for a server: the analyst, and the finder of `puzzles`.
 
-The server starts it, with a low priority. Both write a line of JSON for each message of
+In an analyst, bots analyse positions, and `minimax` proves results of matches.
+
+The server starts an analyst, with a low priority. Both write a line of JSON for each message of
 `playout.protocol.analyst`, over a socket that is the standard input of the process.
 """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections import ChainMap
 from collections.abc import Iterator
 
 from playout import games, players
@@ -13,35 +12,27 @@ from playout.games.core import spec
 from playout.games.core.description import Parameter
 from playout.players.core.player import Player
 
-#: The longest line of the list of games, if possible.
+#: Preferred maximum line length of the list of games.
 WIDTH = 80
 
 
 def described(name: str) -> str:
-    """Return a player's docstring and options, with defaults and meanings. Raises SpecError."""
+    """Return a player's docstring and options: defaults, values, meanings. Raises SpecError."""
     make = players.find(name)
-    meanings = about_options(make)
     rows: list[tuple[str, str, str]] = []
     for key, parameter in spec.parameters_of(make, skip=1).items():
-        default = parameter.default
-        shown = "" if default in (None, parameter.empty) else str(default)
-        shown = shown.lower() if isinstance(default, bool) else shown
-        needed = ", required" if default is parameter.empty else ""
-        kind = spec.wanted(parameter.annotation) + needed
-        rows.append((f"{key}={shown}", kind, meanings.get(key, "")))
+        shown = "" if parameter.default is None else spec.spelled(parameter.default)
+        values = parameter.values + (", required" if parameter.required else "")
+        default = f"; by default {parameter.option.default}" if parameter.option.default else ""
+        rows.append((f"{key}={shown}", values, parameter.option.about + default))
     widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
     listed = [
-        f"  {option:{widths[0]}}  {kind:{widths[1]}}  {meaning}".rstrip()
-        for option, kind, meaning in rows
+        f"  {option:{widths[0]}}  {values:{widths[1]}}  {meaning}".rstrip()
+        for option, values, meaning in rows
     ]
     about = "\n\n".join(_docstrings(make))
     head = f"Options, for --option or {name}(...), with their defaults:" if rows else "No options."
     return "\n".join([f"{name}: {about}", "", head, *listed])
-
-
-def about_options(make: type[Player]) -> dict[str, str]:
-    """Return the meanings of a player's options, with those of its base classes."""
-    return dict(ChainMap(*(dict(vars(base).get("about_options", {})) for base in make.__mro__)))
 
 
 def _docstrings(make: type[Player]) -> Iterator[str]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
 from playout.games import Game, Position
+from playout.games.core.spec import HasOptions
 
 #: Depth of an exported tree, in plies below the root. Python and most JSON readers fail on much
 #: deeper nesting.
@@ -182,7 +183,7 @@ class Reporter:
             self._due_at = time.perf_counter() + REPORT_S
 
 
-class Player(ABC):
+class Player(HasOptions, ABC):
     """Plays one side of one game. The keyword parameters of `__init__` are its options.
 
     `choose`, `ponder` and `prepare` may be called in another thread than the other methods, but
@@ -195,9 +196,6 @@ class Player(ABC):
     ponders: bool = False
     #: Whether it needs time before a match, in `prepare`.
     prepares: bool = False
-    #: The meaning and range of each option in one line, for `playout-player --options`. The options
-    #: of base classes are described there.
-    about_options: ClassVar[Mapping[str, str]] = {}
     #: The name and version of the program that plays, if it is not Playout.
     version: str = ""
     #: The id of the current match on a server.

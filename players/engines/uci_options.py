@@ -6,7 +6,6 @@ names; an empty value, or `<empty>`, is the default of the player.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -127,16 +126,16 @@ def _of_engine(variant: str) -> Iterable[OfferedOption]:
 
 def _of_player(player: spec.Spec) -> Iterator[OfferedOption]:
     for key, parameter in _parameters(player.name).items():
-        is_given = parameter.default not in (None, "", parameter.empty)
+        is_given = parameter.default not in (None, "")
         text = player.options.get(key) or (spec.spelled(parameter.default) if is_given else _EMPTY)
         if key in _NUMBERS:
             name, most = _NUMBERS[key]
             yield OfferedOption(name, "spin", text, 1, most, parameter=key)
         elif key not in _HIDDEN:
-            kind = "check" if parameter.annotation is bool else "string"
+            kind = "check" if parameter.type is bool else "string"
             yield OfferedOption(key, kind, text, parameter=key)
 
 
-def _parameters(name: str) -> Mapping[str, inspect.Parameter]:
+def _parameters(name: str) -> Mapping[str, spec.Parameter]:
     """Return the parameters of a player by their names."""
     return spec.parameters_of(find(name), skip=1)

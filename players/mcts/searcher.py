@@ -10,13 +10,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from playout import players
-from playout.games import Game, Position, SpecError
+from playout.games import Game, Option, Position, SpecError
+from playout.players.core.options import Ponder, Seed, Simulations, Threads, Time
 from playout.players.core.player import (
     ActionStats,
     Info,
@@ -35,7 +36,6 @@ from playout.players.mcts.tree import MAX_ACTIONS, MAX_SIMULATIONS, ROOT
 from playout.players.mcts.uct_simulation import SearchConfig
 from playout.players.mcts.uct_worker import Worker
 
-MAX_THREADS = 256
 #: The largest share of the time for a move in which `minimax` looks for a proof.
 MAX_PROOF = 0.9
 #: The share of `memory_mb` for the table of `minimax`.
@@ -43,27 +43,13 @@ _PROOF_MEMORY = 0.25
 
 
 class TreeSearch(Player):
-    """Searches for `time` seconds per move, or as long as the clock allows.
+    """Monte Carlo tree search, with its time, threads, proofs and reports.
 
-    `simulations` limits the simulations per move; with it and `seed`, a search is exactly
-    repeatable. `solver` backs up proofs. `decisive` playouts, for games that define them, win at
-    once if possible and prevent immediate losses. `reuse` keeps the subtree of the played moves,
-    `ponder` thinks on the opponent's time. In the share `proof` of the time for a move, `minimax`
-    first looks for a proof; without one, the tree search has the rest.
-    `memory_mb` limits the memory of all trees and of the table of `minimax` together.
+    A search with `simulations` and `seed` is exactly repeatable. `solver` backs up proofs.
+    `decisive` playouts, for games that define them, win at once if possible and prevent immediate
+    losses. In the share `proof` of the time for a move, `minimax` first looks for a proof; without
+    one, the tree search has the rest.
     """
-
-    about_options: ClassVar = {
-        "time": "seconds for each move, above 0; by default, as the clock allows",
-        "simulations": "most simulations for each move, 1 or more; without it, no limit",
-        "solver": "whether wins, ties and losses are proven in the tree",
-        "decisive": "whether playouts win at once and prevent losses, in games that define this",
-        "reuse": "whether the tree is kept between moves",
-        "ponder": "whether it thinks on the opponent's time",
-        "proof": "share of the time in which minimax first looks for a proof, from 0 to 0.9",
-        "seed": "whole number for repeatable searches, with simulations; without it, random",
-        "memory_mb": "memory of all trees and of the table of minimax, in MB, 1 or more",
-    }
 
     def __init__(
         self,
@@ -71,21 +57,33 @@ class TreeSearch(Player):
         config: SearchConfig,
         threads: int,
         /,
-        time: float | None = None,
-        simulations: int | None = None,
-        solver: bool = True,
-        decisive: bool = True,
-        reuse: bool = True,
-        ponder: bool = False,
-        proof: float = 0.0,
-        seed: int | None = None,
-        memory_mb: int = 256,
+        time: Time = None,
+        simulations: Simulations = None,
+        solver: Annotated[
+            bool, Option("whether wins, ties and losses are proven in the tree")
+        ] = True,
+        decisive: Annotated[
+            bool,
+            Option("whether playouts win at once and prevent losses, in games that define this"),
+        ] = True,
+        reuse: Annotated[bool, Option("whether the tree is kept between moves")] = True,
+        ponder: Ponder = False,
+        proof: Annotated[
+            float,
+            Option(
+                "share of the time in which minimax first looks for a proof, unless the number of "
+                "simulations is limited",
+                ge=0,
+                le=MAX_PROOF,
+            ),
+        ] = 0.0,
+        seed: Seed = None,
+        memory_mb: Annotated[
+            int,
+            Option("memory of all trees and, for `proof`, of the table of minimax, in MB", ge=1),
+        ] = 256,
     ) -> None:
         super().__init__(game)
-        self._require(time is None or time > 0, f"time must be above 0 seconds, not {time}")
-        self._require(simulations is None or simulations > 0, "simulations must be above 0")
-        self._require(memory_mb > 0, "memory_mb must be above 0")
-        self._require(0 <= proof <= MAX_PROOF, f"proof must be from 0 to {MAX_PROOF}, not {proof}")
         self._require(
             game.num_actions <= MAX_ACTIONS,
             f"{game} has {game.num_actions} actions, and at most {MAX_ACTIONS} are supported",
@@ -295,18 +293,8 @@ class TreeSearch(Player):
 class PlayoutSearch(TreeSearch):
     """Evaluates the leaves of the tree by random playouts.
 
-    `heavy` playouts use what a game knows of good moves. `near_first` tries actions next to stones
-    before the others. `max_plies` cuts playouts off and counts them as ties. Each of `threads` has
-    its own tree, and their results are summed.
+    Each of the `threads` has its own tree, and their results are summed.
     """
-
-    about_options: ClassVar = {
-        "heavy": "whether playouts use what the game knows of good moves",
-        "near_first": "whether actions next to stones are tried first, in games that define this",
-        "max_plies": "plies after which a playout counts as a tie; 0 for no limit",
-        "max_depth": "depth of the tree in plies; 0 for no limit",
-        "threads": f"searches in parallel, each with a tree, from 1 to {MAX_THREADS}",
-    }
 
     def __init__(
         self,
@@ -315,19 +303,26 @@ class PlayoutSearch(TreeSearch):
         placements: Placements | None = None,
         expected: int = 0,
         /,
-        heavy: bool = False,
-        near_first: bool = False,
-        max_plies: int = 0,
-        max_depth: int = 0,
-        threads: int = 1,
+        heavy: Annotated[
+            bool, Option("whether playouts use what the game knows of good moves")
+        ] = False,
+        near_first: Annotated[
+            bool,
+            Option(
+                "whether actions next to stones are tried first, in games that define neighbours"
+            ),
+        ] = False,
+        max_plies: Annotated[
+            int,
+            Option("number of plies after which a playout counts as a tie; 0 for no limit", ge=0),
+        ] = 0,
+        max_depth: Annotated[
+            int, Option("maximum depth of the tree in plies; 0 for no limit", ge=0)
+        ] = 0,
+        threads: Threads = 1,
         **options: Any,
     ) -> None:
-        self.game = game  # for error messages
-        self._require(max_plies >= 0, f"max_plies must be 0 or more, not {max_plies}")
-        self._require(max_depth >= 0, f"max_depth must be 0 or more, not {max_depth}")
-        self._require(
-            0 < threads <= MAX_THREADS, f"threads must be from 1 to {MAX_THREADS}, not {threads}"
-        )
+        self.game = game
         self._neighbours = self._padded_neighbours() if near_first else np.empty(0, dtype=np.int64)
         self._placements = placements
         deepest = game.max_plies + 1

@@ -33,7 +33,7 @@ from playout.games import Game
 from playout.players.nets.contract import INPUT, POLICY, VALUE
 from playout.players.nets.encoding import board_shape
 from playout.players.nets.files import NetError, read_limited
-from playout.players.nets.graph import GraphBuilder, Layer, outputs
+from playout.players.nets.graph import Layer, Layers, Parameters, write_layers
 
 #: For each plane of theirs, the number of ours.
 _PLANES = (0, 1, 2, 4)
@@ -63,26 +63,34 @@ def convert(source: Path, target: Path, game: Game, metadata: Mapping[str, str])
     `metadata` has at least `author`, `licence` and `trained`. Raises NetError if it is no net for a
     board of this size, and if it cannot be read or written.
     """
-    *common, policy, policy_dense, value, value_dense1, value_dense2 = _layers(source, game)
-    graph = GraphBuilder()
-    x = INPUT
-    for number, layer in enumerate(common, start=1):
-        x = graph.relu(graph.convolve(x, f"conv{number}/w", layer))
-    head = graph.flat(graph.relu(graph.convolve(x, "policy/conv_w", policy)))
-    graph.dense(head, "policy/dense_w", policy_dense, to_name=POLICY)
-    head = graph.flat(graph.relu(graph.convolve(x, "value/conv_w", value)))
-    hidden = graph.relu(graph.dense(head, "value/dense1_w", value_dense1))
-    graph.add("Tanh", graph.dense(hidden, "value/dense2_w", value_dense2), to_name=VALUE)
-    graph.save(target, game, metadata)
+    layers = _layers(source, game)
+    write_layers(target, game, layers, _parameters(source, game, layers), metadata)
 
 
-def _layers(path: Path, game: Game) -> list[Layer]:
-    """Return the 8 layers of a file, changed for our planes, actions and convolutions."""
+def _layers(path: Path, game: Game) -> Layers:
     planes, rows, columns = board_shape(game)
     if rows != columns or game.num_actions != rows * columns:
         raise NetError(f"{path} cannot be a net for {game}; expected an mnk game on a square board")
+    cells = rows * columns
+    return (
+        Layer("conv1/w", (32, planes, 3, 3), of=INPUT),
+        Layer("conv2/w", (64, 32, 3, 3), of="conv1/w"),
+        Layer("conv3/w", (128, 64, 3, 3), of="conv2/w"),
+        Layer("policy/conv_w", (4, 128, 1, 1), of="conv3/w"),
+        Layer("policy/dense_w", (4 * cells, cells), "policy/conv_w", "", output=POLICY),
+        Layer("value/conv_w", (2, 128, 1, 1), of="conv3/w"),
+        Layer("value/dense1_w", (2 * cells, 64), of="value/conv_w"),
+        Layer("value/dense2_w", (64, 1), "value/dense1_w", "Tanh", output=VALUE),
+    )
+
+
+def _parameters(path: Path, game: Game, layers: Layers) -> Parameters:
+    """Return the arrays of a file, changed for our planes, actions and convolutions."""
     arrays = read_arrays(path)
-    if [array.shape for array in arrays] != _shapes(rows * columns):
+    planes, rows, columns = board_shape(game)
+    expected = [shape for each in layers for shape in (each.shape, (each.size,))]
+    expected[0] = (32, len(_PLANES), 3, 3)
+    if [array.shape for array in arrays] != expected:
         wrong = f"{path} is not a net of AlphaZero_Gomoku for {game}"
         raise NetError(f"{wrong}; expected its 16 arrays for a board of {rows}x{columns}")
     if not all(np.isfinite(each).all() for each in arrays):
@@ -93,25 +101,11 @@ def _layers(path: Path, game: Game) -> list[Layer]:
     arrays[0][:, _PLANES] = first
     theirs = np.arange(rows * columns).reshape(rows, columns)[::-1].ravel()  # for each of ours
     arrays[8:10] = [each[..., theirs] for each in policy]
-    return list(zip(arrays[::2], arrays[1::2], strict=True))
+    names = [name for each in layers for name in (each.weights, each.bias)]
+    return dict(zip(names, arrays, strict=True))
 
 
-def _shapes(cells: int) -> list[tuple[int, ...]]:
-    """Return the shapes of the 16 arrays for a board of that many cells."""
-    weights: list[tuple[int, ...]] = [
-        (32, 4, 3, 3),
-        (64, 32, 3, 3),
-        (128, 64, 3, 3),
-        (4, 128, 1, 1),
-        (4 * cells, cells),
-        (2, 128, 1, 1),
-        (2 * cells, 64),
-        (64, 1),
-    ]
-    return [shape for each in weights for shape in (each, (outputs(each),))]
-
-
-#: Largest file, in bytes, and most instructions; a list of 16 arrays has about 400.
+#: Maximum size of a file, in bytes, and number of its instructions: 16 arrays have about 400.
 LARGEST = 32 << 20
 _MOST_INSTRUCTIONS = 100_000
 _MOST_DIMENSIONS = 4

@@ -1,4 +1,7 @@
-"""The residual net that `playout-train` trains: size, names and shapes of arrays, ONNX file.
+"""A net as a list of layers, and the residual net that `playout-train` trains.
+
+From the list follow the shapes of the arrays and the ONNX file here, and what JAX computes in
+`playout.players.training.trainer`. `Architecture.layers` is the list of the residual net:
 
     stem            3x3 convolution from the planes to `filters`; in a game whose board has blocks
                     with winners, a convolution that makes one cell of each block
@@ -6,10 +9,8 @@
     policy          1x1 convolution to `head_planes`, dense layer to one logit an action
     value           1x1 convolution to `head_planes`, dense layers to `value_hidden` and to 1, tanh
 
-Each convolution and the first dense layer of the value are followed by a relu. Arrays are float32;
-convolutions are [out, in, height, width] with zeros around the board, dense layers are `x @ w + b`
-over the flattened planes. There is no batch norm: it would couple the samples of a batch, and needs
-other code in training than in play.
+There is no batch norm: it would couple the samples of a batch, and needs other code in training
+than in play.
 
 At the start, the policy's dense layer sets the logit of an action to the difference of two planes
 at the cell of that action, so that whatever the convolutions learn about one cell holds for all
@@ -23,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,45 @@ _QUIET = 0.1
 STEM, BLOCK_STEM = "stem/w", "stem/block_w"
 
 
+class Layer(NamedTuple):
+    """A layer of a net: activation(weights * x + bias), where x is the result of the layer `of`.
+
+    `weights` is the name of its weights, which is that of the layer, too. A `shape` of four numbers
+    is a convolution's, [out, in, height, width], with zeros around the board; with `apart`, it
+    reads rectangles side by side, and its result has a cell for each. A `shape` of two numbers,
+    [in, out], is a dense layer's: x @ weights + bias, over the flattened planes. The result of the
+    layer `plus` is added before the `activation`, an operator of ONNX or "". `output` names the
+    output of the net that the result is. All arrays are float32.
+    """
+
+    weights: str
+    shape: tuple[int, ...]
+    of: str
+    activation: Literal["Relu", "Tanh", ""] = "Relu"
+    plus: str = ""
+    apart: bool = False
+    output: str = ""
+
+    @property
+    def bias(self) -> str:
+        """The name of the bias: `stem/b` for `stem/w`."""
+        group, _, name = self.weights.partition("/")
+        return f"{group}/{name.replace('w', 'b')}"
+
+    @property
+    def is_convolution(self) -> bool:
+        """Whether it reads planes, and not flattened numbers."""
+        return len(self.shape) == 4
+
+    @property
+    def size(self) -> int:
+        """The number of results for a cell or a position, and of biases."""
+        return self.shape[0] if self.is_convolution else self.shape[1]
+
+
+Layers = tuple[Layer, ...]
+
+
 @dataclass(frozen=True)
 class Architecture:
     """The size of a residual net, for any game."""
@@ -58,41 +98,48 @@ class Architecture:
     head_planes: int = 8
     value_hidden: int = 64
 
-    def shapes(self, game: Game) -> dict[str, tuple[int, ...]]:
-        """Return the shape of each array by its name, in the order in which they are applied."""
+    def layers(self, game: Game) -> Layers:
+        """Return the layers of the net for a game, in the order in which they are applied."""
         planes, rows, columns = board_shape(game)
         wide, head, hidden = self.filters, self.head_planes, self.value_hidden
         side = block_side(game)
         flat = head * (rows // side) * (columns // side)
-        weights: dict[str, tuple[int, ...]] = {}
         if side > 1:
-            weights[BLOCK_STEM] = (wide, planes, side, side)
+            layers = [Layer(BLOCK_STEM, (wide, planes, side, side), of=INPUT, apart=True)]
         else:
-            weights[STEM] = (wide, planes, 3, 3)
+            layers = [Layer(STEM, (wide, planes, 3, 3), of=INPUT)]
         for block in range(self.blocks):
-            weights[f"block{block}/w1"] = (wide, wide, 3, 3)
-            weights[f"block{block}/w2"] = (wide, wide, 3, 3)
-        weights["policy/w"] = (head, wide, 1, 1)
-        weights["policy/dense_w"] = (flat, game.num_actions)
-        weights["value/w"] = (head, wide, 1, 1)
-        weights["value/dense1_w"] = (flat, hidden)
-        weights["value/dense2_w"] = (hidden, 1)
-        shapes = {}
-        for name, shape in weights.items():
-            shapes[name] = shape
-            shapes[bias_of(name)] = (outputs(shape),)
-        return shapes
+            first, second, x = f"block{block}/w1", f"block{block}/w2", layers[-1].weights
+            layers.append(Layer(first, (wide, wide, 3, 3), of=x))
+            layers.append(Layer(second, (wide, wide, 3, 3), of=first, plus=x))
+        x = layers[-1].weights
+        policy, value, dense = "policy/w", "value/w", "value/dense1_w"
+        return (
+            *layers,
+            Layer(policy, (head, wide, 1, 1), of=x),
+            Layer("policy/dense_w", (flat, game.num_actions), policy, "", output=POLICY),
+            Layer(value, (head, wide, 1, 1), of=x),
+            Layer(dense, (flat, hidden), of=value),
+            Layer("value/dense2_w", (hidden, 1), dense, "Tanh", output=VALUE),
+        )
+
+    def shapes(self, game: Game) -> dict[str, tuple[int, ...]]:
+        """Return the shape of each array by its name, in the order in which they are applied."""
+        return {
+            name: shape
+            for layer in self.layers(game)
+            for name, shape in ((layer.weights, layer.shape), (layer.bias, (layer.size,)))
+        }
 
     def initial(self, game: Game, rng: np.random.Generator) -> dict[str, NDArray[np.float32]]:
         """Return random arrays by name: He's initialisation (He et al. 2015, eq. 10), biases 0."""
         arrays = {}
-        for name, shape in self.shapes(game).items():
-            if len(shape) == 1:
-                arrays[name] = np.zeros(shape, np.float32)
-                continue
-            inputs = int(np.prod(shape)) // outputs(shape)
-            scale = np.sqrt(2 / inputs) * (_QUIET if _ends_a_sum(name) else 1)
-            arrays[name] = (rng.standard_normal(shape) * scale).astype(np.float32)
+        for layer in self.layers(game):
+            inputs = int(np.prod(layer.shape)) // layer.size
+            scale = np.sqrt(2 / inputs) * (_QUIET if layer.plus or layer.output else 1)
+            numbers = rng.standard_normal(layer.shape) * scale
+            arrays[layer.weights] = numbers.astype(np.float32)
+            arrays[layer.bias] = np.zeros(layer.size, np.float32)
         self._join_cells_to_actions(arrays["policy/w"], arrays["policy/dense_w"], game)
         return arrays
 
@@ -121,125 +168,15 @@ class Architecture:
         blocks = sum(name.startswith("block") and name.endswith("/w1") for name in parameters)
         return cls(
             blocks=blocks,
-            filters=parameters[stem_of(parameters)].shape[0],
+            filters=parameters[BLOCK_STEM if BLOCK_STEM in parameters else STEM].shape[0],
             head_planes=parameters["policy/w"].shape[0],
             value_hidden=parameters["value/dense1_w"].shape[1],
         )
 
 
-def stem_of(parameters: Mapping[str, object]) -> str:
-    """Return the name of the first convolution's weights: `BLOCK_STEM` if it reads blocks."""
-    return BLOCK_STEM if BLOCK_STEM in parameters else STEM
-
-
-def outputs(shape: tuple[int, ...]) -> int:
-    """Return the numbers that a layer computes for a cell or a sample, from the weights' shape."""
-    return shape[0] if len(shape) == 4 else shape[1]
-
-
-def bias_of(weights: str) -> str:
-    """Return the name of the bias of some weights: `stem/b` for `stem/w`."""
-    group, _, name = weights.partition("/")
-    return f"{group}/{name.replace('w', 'b')}"
-
-
-def _ends_a_sum(name: str) -> bool:
-    return name.endswith(("/w2", "policy/dense_w", "value/dense2_w"))
-
-
 #: Operators and format of ONNX 1.12 (2022), so that older runtimes read the files, too.
 OPSET = 17
 IR_VERSION = 8
-
-#: The weights and the bias of a layer.
-Layer = tuple[NDArray[np.float32], NDArray[np.float32]]
-
-
-class GraphBuilder:
-    """Collects the operators and the arrays of a net; each method returns the name of its result.
-
-    With `half`, arrays are stored as float16, which halves the file, and are converted to float32
-    when the net is loaded. Raises NetError if the package onnx is missing.
-    """
-
-    def __init__(self, half: bool = False) -> None:
-        self._onnx = require("onnx", "nets")
-        self._half = half
-        self._nodes: list[onnx.NodeProto] = []
-        self._arrays: list[onnx.TensorProto] = []
-
-    def add(self, operator: str, *inputs: str, to_name: str = "", **attributes: Any) -> str:
-        """Add an operator whose result is called `to_name`, by default its type and a number."""
-        name = to_name or f"{operator.lower()}{len(self._nodes)}"
-        make = self._onnx.helper.make_node
-        self._nodes.append(make(operator, list(inputs), [name], name=name, **attributes))
-        return name
-
-    def convolve(self, x: str, name: str, layer: Layer, apart: bool = False) -> str:
-        """Add a convolution whose result has as many rows and columns as `x`.
-
-        `name` is that of its weights, such as `stem/w`. With `apart`, it reads rectangles of its
-        size side by side, and the result has one cell for each.
-        """
-        if apart:
-            return self.add("Conv", x, *self._layer(name, layer), strides=layer[0].shape[2:])
-        padding = [size // 2 for size in layer[0].shape[2:]] * 2
-        return self.add("Conv", x, *self._layer(name, layer), pads=padding)
-
-    def dense(self, x: str, name: str, layer: Layer, to_name: str = "") -> str:
-        """Add `x @ w + b`, with the weights w and the bias b."""
-        return self.add("Gemm", x, *self._layer(name, layer), to_name=to_name)
-
-    def relu(self, x: str) -> str:
-        """Add the larger of 0 and each number."""
-        return self.add("Relu", x)
-
-    def flat(self, x: str) -> str:
-        """Add a reshaping to one row per position, plane after plane."""
-        return self.add("Flatten", x, axis=1)
-
-    def save(self, path: Path, game: Game, metadata: Mapping[str, str]) -> None:
-        """Write the net as an ONNX file of the contract, which is complete or absent.
-
-        Raises NetError if the metadata do not fulfil the contract, or if it cannot be written.
-        """
-        helper = self._onnx.helper
-        shapes = contract.expected_shapes(game)
-        values = {
-            name: helper.make_tensor_value_info(name, self._onnx.TensorProto.FLOAT, ["N", *shape])
-            for name, shape in shapes.items()
-        }
-        graph = helper.make_graph(
-            self._nodes,
-            "net",
-            [values[contract.INPUT]],
-            [values[name] for name in contract.OUTPUTS],
-            self._arrays,
-        )
-        opsets = [helper.make_operatorsetid("", OPSET)]
-        model = helper.make_model(
-            graph, producer_name="playout", opset_imports=opsets, ir_version=IR_VERSION
-        )
-        helper.set_model_props(model, contract.complete(metadata, game))
-        contract.check(model, path, game)
-        try:
-            write_atomically(path, model.SerializeToString(deterministic=True))
-        except OSError as error:
-            raise NetError(f"{path} cannot be written: {why_not_written(error)}") from error
-
-    def _layer(self, name: str, layer: Layer) -> tuple[str, str]:
-        weights, bias = layer
-        return self._array(name, weights), self._array(bias_of(name), bias)
-
-    def _array(self, name: str, array: NDArray[np.float32]) -> str:
-        stored = f"{name}/half" if self._half else name
-        kind = np.float16 if self._half else np.float32
-        with np.errstate(over="ignore"):  # infinity is refused when the net is saved
-            numbers = array.astype(kind, order="C")
-        self._arrays.append(self._onnx.numpy_helper.from_array(numbers, stored))
-        if self._half:
-            self.add("Cast", stored, to_name=name, to=self._onnx.TensorProto.FLOAT)
-        return name
 
 
 def write(
@@ -256,27 +193,103 @@ def write(
     for other names or shapes of parameters, for NaN and infinity, and if it cannot be written.
     """
     path = Path(path)
-    architecture = _architecture(path, game, parameters)
-    graph = GraphBuilder(half)
+    layers = _architecture(path, game, parameters).layers(game)
+    write_layers(path, game, layers, parameters, metadata, half)
 
-    def layer(weights: str) -> Layer:
-        return parameters[weights], parameters[bias_of(weights)]
 
-    def convolve(x: str, name: str) -> str:
-        return graph.convolve(x, name, layer(name))
+def write_layers(
+    path: Path,
+    game: Game,
+    layers: Layers,
+    parameters: Parameters,
+    metadata: Mapping[str, str],
+    half: bool = False,
+) -> None:
+    """Write a net of these layers as an ONNX file of the contract, which is complete or absent.
 
-    def dense(x: str, name: str, to_name: str = "") -> str:
-        return graph.dense(x, name, layer(name), to_name)
+    Raises NetError if the net or the metadata do not fulfil the contract, if the file cannot be
+    written, and if the package onnx is missing.
+    """
+    graph = _Graph(half)
+    convolutions = {each.weights for each in layers if each.is_convolution}
+    for layer in layers:
+        graph.add_layer(layer, parameters, flatten=layer.of in convolutions)
+    model = graph.model(game, contract.complete(metadata, game))
+    contract.check(model, path, game)
+    try:
+        write_atomically(path, model.SerializeToString(deterministic=True))
+    except OSError as error:
+        raise NetError(f"{path} cannot be written: {why_not_written(error)}") from error
 
-    stem = stem_of(parameters)
-    x = graph.relu(graph.convolve(INPUT, stem, layer(stem), apart=stem == BLOCK_STEM))
-    for i in range(architecture.blocks):
-        inner = graph.relu(convolve(x, f"block{i}/w1"))
-        x = graph.relu(graph.add("Add", x, convolve(inner, f"block{i}/w2")))
-    dense(graph.flat(graph.relu(convolve(x, "policy/w"))), "policy/dense_w", to_name=POLICY)
-    hidden = dense(graph.flat(graph.relu(convolve(x, "value/w"))), "value/dense1_w")
-    graph.add("Tanh", dense(graph.relu(hidden), "value/dense2_w"), to_name=VALUE)
-    graph.save(path, game, metadata)
+
+class _Graph:
+    """The operators and the arrays of an ONNX file.
+
+    With `half`, arrays are stored as float16, which halves the file, and are converted to float32
+    when the net is loaded. Raises NetError if the package onnx is missing.
+    """
+
+    def __init__(self, half: bool) -> None:
+        self._onnx = require("onnx", "nets")
+        self._half = half
+        self._nodes: list[onnx.NodeProto] = []
+        self._arrays: list[onnx.TensorProto] = []
+        #: The name of the result of each layer.
+        self._results = {INPUT: INPUT}
+
+    def add_layer(self, layer: Layer, parameters: Parameters, flatten: bool) -> None:
+        """Add a layer; with `flatten`, the planes that a dense layer reads are flattened before."""
+        x = self._results[layer.of]
+        if not layer.is_convolution and flatten:
+            x = self._add("Flatten", x, axis=1)
+        weights = self._array(layer.weights, parameters[layer.weights])
+        bias = self._array(layer.bias, parameters[layer.bias])
+        if not layer.is_convolution:
+            output = "" if layer.activation else layer.output
+            x = self._add("Gemm", x, weights, bias, to_name=output)
+        elif layer.apart:
+            x = self._add("Conv", x, weights, bias, strides=layer.shape[2:])
+        else:
+            padding = [size // 2 for size in layer.shape[2:]] * 2
+            x = self._add("Conv", x, weights, bias, pads=padding)
+        if layer.plus:
+            x = self._add("Add", self._results[layer.plus], x)
+        if layer.activation:
+            x = self._add(layer.activation, x, to_name=layer.output)
+        self._results[layer.weights] = x
+
+    def model(self, game: Game, metadata: Mapping[str, str]) -> onnx.ModelProto:
+        """Return the model with these metadata and the input and the outputs of the contract."""
+        helper, kind = self._onnx.helper, self._onnx.TensorProto.FLOAT
+        values = {
+            name: helper.make_tensor_value_info(name, kind, ["N", *shape])
+            for name, shape in contract.expected_shapes(game).items()
+        }
+        outputs = [values[name] for name in contract.OUTPUTS]
+        graph = helper.make_graph(self._nodes, "net", [values[INPUT]], outputs, self._arrays)
+        opsets = [helper.make_operatorsetid("", OPSET)]
+        model = helper.make_model(
+            graph, producer_name="playout", opset_imports=opsets, ir_version=IR_VERSION
+        )
+        helper.set_model_props(model, metadata)
+        return model
+
+    def _add(self, operator: str, *inputs: str, to_name: str = "", **attributes: Any) -> str:
+        """Add an operator, and return the name of its result: `to_name`, or a numbered one."""
+        name = to_name or f"{operator.lower()}{len(self._nodes)}"
+        make = self._onnx.helper.make_node
+        self._nodes.append(make(operator, list(inputs), [name], name=name, **attributes))
+        return name
+
+    def _array(self, name: str, array: NDArray[np.float32]) -> str:
+        stored = f"{name}/half" if self._half else name
+        kind = np.float16 if self._half else np.float32
+        with np.errstate(over="ignore"):  # infinity is refused when the net is saved
+            numbers = array.astype(kind, order="C")
+        self._arrays.append(self._onnx.numpy_helper.from_array(numbers, stored))
+        if self._half:
+            self._add("Cast", stored, to_name=name, to=self._onnx.TensorProto.FLOAT)
+        return name
 
 
 def _architecture(path: Path, game: Game, parameters: Parameters) -> Architecture:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -14,8 +15,9 @@ from numpy.typing import NDArray
 from platformdirs import user_cache_path
 
 from playout.games import Game
+from playout.players.nets.contract import INPUT, POLICY, VALUE
 from playout.players.nets.encoding import Encoding
-from playout.players.nets.graph import BLOCK_STEM, Parameters, bias_of, stem_of
+from playout.players.nets.graph import Architecture, Layers, Parameters
 from playout.players.training import TrainingError
 from playout.players.training.replay import Batch, ReplayBuffer
 from playout.players.training.run_folder import PARAMETERS
@@ -55,6 +57,7 @@ class Trainer:
     def __init__(self, game: Game, settings: LearningSettings, seed: int, start: Parameters):
         self.step = 0
         self._game = game
+        self._layers = Architecture.of(start).layers(game)
         self._settings = settings
         self._seed = seed
         self._optimizer = optax.chain(
@@ -64,7 +67,7 @@ class Trainer:
         self._average: Any = dict(start)
         self._moments = self._optimizer.init(self._parameters)
         self._update = jax.jit(self._updated)
-        self._evaluate = jax.jit(evaluate)
+        self._evaluate = jax.jit(partial(evaluate, self._layers))
 
     @property
     def parameters(self) -> dict[str, NDArray[np.float32]]:
@@ -132,7 +135,7 @@ class Trainer:
     def _updated(
         self, parameters: Any, average: Any, moments: Any, batch: Any, rate: Any, decay: Any
     ) -> Any:
-        gradient, losses = gradients(parameters, batch)
+        gradient, losses = gradients(self._layers, parameters, batch)
         updates, moments = self._optimizer.update(gradient, moments, parameters)
         changed = jax.tree.map(lambda value, update: value - rate * update, parameters, updates)
         average = jax.tree.map(lambda old, new: new + decay * (old - new), average, changed)
@@ -159,29 +162,41 @@ class Losses(NamedTuple):
     agreement: jax.Array
 
 
-def evaluate(parameters: Weights, planes: jax.Array) -> tuple[jax.Array, jax.Array]:
+_ACTIVATIONS: Mapping[str, Callable[[jax.Array], jax.Array]] = {
+    "Relu": jax.nn.relu,
+    "Tanh": jnp.tanh,
+    "": lambda x: x,
+}
+
+
+def evaluate(layers: Layers, parameters: Weights, planes: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return the logits [n, actions] and the values [n], from -1 to 1, of encoded positions."""
-    stem = stem_of(parameters)
-    apart = stem == BLOCK_STEM
-    x = jax.nn.relu(_convolution(planes, parameters, stem, bias_of(stem), apart))
-    for block in range(sum(name.endswith("/w1") for name in parameters)):
-        y = jax.nn.relu(_convolution(x, parameters, f"block{block}/w1", f"block{block}/b1"))
-        x = jax.nn.relu(x + _convolution(y, parameters, f"block{block}/w2", f"block{block}/b2"))
-    policy, value = (
-        jax.nn.relu(_convolution(x, parameters, f"{head}/w", f"{head}/b")).reshape(len(planes), -1)
-        for head in ("policy", "value")
-    )
-    logits = _dense(policy, parameters, "policy/dense")
-    hidden = jax.nn.relu(_dense(value, parameters, "value/dense1"))
-    return logits, jnp.tanh(_dense(hidden, parameters, "value/dense2"))[:, 0]
+    results = {INPUT: planes}
+    for layer in layers:
+        x, weights, bias = results[layer.of], parameters[layer.weights], parameters[layer.bias]
+        if layer.is_convolution:
+            convolved = jax.lax.conv_general_dilated(
+                x,
+                weights,
+                layer.shape[2:] if layer.apart else (1, 1),
+                "VALID" if layer.apart else "SAME",
+                dimension_numbers=("NCHW", "OIHW", "NCHW"),
+            )
+            y = convolved + bias[:, None, None]
+        else:
+            y = x.reshape(len(planes), -1) @ weights + bias
+        if layer.plus:
+            y = results[layer.plus] + y
+        results[layer.output or layer.weights] = _ACTIVATIONS[layer.activation](y)
+    return results[POLICY], results[VALUE][:, 0]
 
 
-def loss(parameters: Weights, batch: Batch) -> tuple[jax.Array, Losses]:
+def loss(layers: Layers, parameters: Weights, batch: Batch) -> tuple[jax.Array, Losses]:
     """Return the loss: the policy's cross entropy plus the value's squared error.
 
     Illegal actions have no share in the policy.
     """
-    logits, values = evaluate(parameters, batch.planes)
+    logits, values = evaluate(layers, parameters, batch.planes)
     shares = jax.nn.log_softmax(jnp.where(batch.legal, logits, _ILLEGAL))
     policy_loss = -(batch.policy * shares).sum(axis=1).mean()
     value_loss = jnp.square(values - batch.value).mean()
@@ -196,33 +211,11 @@ def loss(parameters: Weights, batch: Batch) -> tuple[jax.Array, Losses]:
     return policy_loss + value_loss, losses
 
 
-def gradients(parameters: Weights, batch: Batch) -> tuple[Weights, Losses]:
+def gradients(layers: Layers, parameters: Weights, batch: Batch) -> tuple[Weights, Losses]:
     """Return the gradients of the loss, and the losses."""
     parts = math.gcd(len(batch.value), _PARTS)
-    gradient = jax.grad(loss, has_aux=True)
+    gradient = jax.grad(partial(loss, layers), has_aux=True)
     pieces = zip(*(jnp.split(each, parts) for each in batch), strict=True)
     found = [gradient(parameters, Batch(*piece)) for piece in pieces]
     mean: tuple[Weights, Losses] = jax.tree.map(lambda *each: sum(each) / parts, *found)
     return mean
-
-
-def _convolution(
-    x: jax.Array, parameters: Weights, weights: str, biases: str, apart: bool = False
-) -> jax.Array:
-    """Return a convolution over planes in rows and columns that keeps the size of the board.
-
-    With `apart`, it reads blocks side by side, and the result has one cell for each.
-    """
-    kernel = parameters[weights]
-    convolved = jax.lax.conv_general_dilated(
-        x,
-        kernel,
-        kernel.shape[2:] if apart else (1, 1),
-        "VALID" if apart else "SAME",
-        dimension_numbers=("NCHW", "OIHW", "NCHW"),
-    )
-    return convolved + parameters[biases][:, None, None]
-
-
-def _dense(x: jax.Array, parameters: Weights, name: str) -> jax.Array:
-    return x @ parameters[f"{name}_w"] + parameters[f"{name}_b"]

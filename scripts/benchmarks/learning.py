@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from playout import games
+from playout import games, players
 from playout.games import KernelGame, Position
+from playout.games.core.spec import Spec
 from playout.players import Limit
-from playout.players.alphazero import AlphaZero
 from playout.players.nets import graph
 from playout.players.nets.encoding import Encoding
 from playout.players.nets.graph import Architecture
@@ -108,15 +108,15 @@ def _bare(net: Net, batch: int, seconds: float) -> Callable[[], float]:
 def _measure_play(bench: Bench, table: ResultTable, setting: Setting, batch: int) -> None:
     game, seconds = games.load(setting.game), bench.pick(1.0, 0.2)
     net = load(setting.net, game, backend=setting.backend, batch=batch)
-    player = AlphaZero(
-        game,
-        net=str(setting.net),
-        backend=setting.backend,
-        batch=batch,
-        decisive=False,  # each simulation is an evaluation
-        reuse=False,
-        seed=1,
-    )
+    options = {
+        "net": str(setting.net),
+        "backend": setting.backend,
+        "batch": str(batch),
+        "decisive": "false",  # each simulation is an evaluation
+        "reuse": "false",
+        "seed": "1",
+    }
+    player = players.load(Spec("alphazero", options), game)
 
     def search() -> float:
         info = player.choose(Position(game), Limit(seconds=seconds)).info

@@ -26,7 +26,7 @@ from playout import games, players
 from playout.commands import interrupts
 from playout.games import Game, KernelGame, Position, SpecError, State
 from playout.players import Limit, Player
-from playout.players.prover.puzzles import match_with_mistakes
+from playout.players.analyst.puzzles import match_with_mistakes
 from testbed.bench import Bench
 from testbed.local_matches import run_on_cores
 from testbed.positions import EXACT, SIGNS, SolvedEntry

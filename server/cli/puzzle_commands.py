@@ -1,6 +1,6 @@
 """`playout-server puzzles`, which finds puzzles in matches and stores them for the page /puzzles.
 
-A process searches, `playout.players.prover.puzzle_process`: it gets matches as lines of JSON, and
+A process searches, `playout.players.analyst.puzzles`: it gets matches as lines of JSON, and
 answers each with a line of JSON. It has the lowest priority, so that a server may run beside it.
 """
 
@@ -38,7 +38,7 @@ Examples:
   playout-server puzzles --random 100 --game connect_four
                                             in 100 matches that it plays itself
 """
-_FINDER = (sys.executable, "-P", "-m", "playout.players.prover.puzzle_process")
+_FINDER = (sys.executable, "-P", "-m", "playout.players.analyst.puzzles")
 #: Seconds between two lines about the progress.
 _PROGRESS_S = 1.8
 

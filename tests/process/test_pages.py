@@ -24,7 +24,7 @@ from playout.server.core.accounts import digest
 from playout.server.model.records import Account, TournamentCreated
 from playout.server.server_command import main as playout_server
 from playout.server.storage import Database
-from playout.server.storage.shipped_puzzles import shipped_puzzles
+from playout.server.storage.database import shipped_puzzles
 from support.commands import RunningServer, running_server
 from support.http_site import HttpSite
 from support.hub_harness import administrator

@@ -253,7 +253,7 @@ def test_parameters_of_the_player_are_options(gui: UciGui) -> None:
     assert gui.ready("setoption name Hash value 8", "setoption name simulations value 7") == []
     assert word_after(gui.go("startpos", "movetime 1000")[-2], "nodes") == "7"
     wrong = gui.ready("setoption name simulations value -1")
-    assert wrong == ["info string error: uct: simulations must be above 0"]
+    assert wrong == ["info string error: uct: simulations must be 1 or more, not -1"]
     assert gui.ready("setoption name simulations value <empty>") == []
     assert int(word_after(gui.go("startpos", "nodes 50")[-2], "nodes")) == 50
 

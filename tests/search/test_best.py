@@ -123,5 +123,5 @@ def test_an_option_that_is_out_of_range_is_refused(options: str) -> None:
 
 
 def test_an_unknown_level_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(SpecError, match="easy, medium, strong, master"):
+    with pytest.raises(SpecError, match=r"of best 'hard' .there are: easy, master, medium, strong"):
         players.load("best(level=hard)", games.load("nim"))

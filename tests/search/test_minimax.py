@@ -295,10 +295,10 @@ def test_cancelling_ends_a_search_that_would_take_an_hour() -> None:
     [
         ("minimax(time=0)", "time must be above 0"),
         ("minimax(depth=-1)", "depth must be 0 or more"),
-        ("minimax(memory_mb=0)", "memory_mb must be above 0"),
+        ("minimax(memory_mb=0)", "memory_mb must be 1 or more"),
         ("minimax(memory_mb=100000000000)", "cannot allocate memory_mb=100000000000"),
         ("minimax(dept=5)", "did you mean 'depth'"),
-        ("greedy(playouts=0)", "playouts must be at least 1"),
+        ("greedy(playouts=0)", "playouts must be 1 or more, not 0"),
     ],
 )
 def test_invalid_options_say_what_is_allowed(spec: str, told: str) -> None:

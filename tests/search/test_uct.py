@@ -267,9 +267,17 @@ def test_options_may_be_any_whole_number(player: str) -> None:
     assert choice.action in game.legal_actions(game.initial_state())
 
 
-@pytest.mark.parametrize("options", ["k=inf", "k=0", "bias=inf", "bias=-inf"])
-def test_rave_cannot_weigh_by_infinity(options: str) -> None:
-    with pytest.raises(SpecError, match="must be a number"):
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("k=inf", "k must be a number"),
+        ("k=0", "k must be above 0, not 0"),
+        ("bias=inf", "bias must be a number"),
+        ("bias=-inf", "bias must be a number"),
+    ],
+)
+def test_rave_cannot_weigh_by_infinity(options: str, told: str) -> None:
+    with pytest.raises(SpecError, match=told):
         players.load(f"rave({options})", games.load("tic_tac_toe"))
 
 
@@ -351,10 +359,10 @@ def test_the_search_releases_the_interpreter() -> None:
     ("options", "told"),
     [
         ("time=0", "time must be above 0"),
-        ("simulations=0", "simulations must be above 0"),
+        ("simulations=0", "simulations must be 1 or more"),
         ("c=-1", "must be 0 or more"),
         ("max_plies=-1", "must be 0 or more"),
-        ("memory_mb=0", "memory_mb must be above 0"),
+        ("memory_mb=0", "memory_mb must be 1 or more"),
         ("simulation=5", "did you mean 'simulations'"),
         ("c=much", "c must be a number"),
         ("fpu=nan", "fpu must be a number"),

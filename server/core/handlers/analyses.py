@@ -29,7 +29,6 @@ from playout.server.core.effects import EndAnalysis, StartAnalysis
 from playout.server.core.handlers.seeks import normalised_game
 from playout.server.core.match import Refused
 from playout.server.core.rate_limits import Quota, network
-from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionClosed, SessionDisconnected
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.core.timers import Timer
@@ -65,9 +64,8 @@ class _Analysis:
 class Analyses:
     """Passes the positions that people ask about to analysts, and the reports back."""
 
-    def __init__(self, context: Context, rooms: Rooms) -> None:
+    def __init__(self, context: Context) -> None:
         self._context = context
-        self._rooms = rooms
         #: By id, in the order of their requests.
         self._waiting: dict[str, _Analysis] = {}
         self._running: dict[str, _Analysis] = {}
@@ -152,7 +150,7 @@ class Analyses:
         family = games.load(game).family
         return any(
             each.skeleton == session.skeleton and room.match.game.family == family
-            for room in self._rooms.running.values()
+            for room in self._context.rooms.running.values()
             for each in room.seats
         )
 

@@ -25,7 +25,7 @@ class Puzzles:
             PuzzleAttempted(
                 puzzle=request.puzzle,
                 account=account.id,
-                moves=request.moves,
+                moves=",".join(map(str, request.moves)),
                 at=origin.now + self._context.epoch,
             )
         )

@@ -21,6 +21,7 @@ from playout.server.core.policy import Policy
 from playout.server.core.view import drawn, legal_moves_of, position_view_of
 from playout.server.export import jsonl, sgf, writer
 from playout.server.model.offered_bots import by_strength
+from playout.server.storage.database import whole_analysis
 from playout.server.storage.results import RESULTS, MatchFilter
 from playout.server.web.archive import Archive
 from playout.server.web.http import (
@@ -34,7 +35,6 @@ from playout.server.web.match_data import (
     MatchData,
     PositionData,
     encoded,
-    packed,
     public,
 )
 from playout.server.web.pages.source import PageSource, render_page
@@ -127,7 +127,7 @@ async def _download(archive: Archive, name: str) -> HttpResponse:
         names = ", ".join(f"{match}.{each}" for each in FORMATS)
         raise HttpError(http.NOT_FOUND, f"unknown format; the files of a match are {names}")
     format_, media_type = FORMATS[suffix]
-    stored = await archive.match(parse_id(match), packed if format_ == "jsonl" else None)
+    stored = await archive.match(parse_id(match), whole_analysis if format_ == "jsonl" else None)
     if stored is None:
         raise HttpError(http.NOT_FOUND, f"there is no match {match!r}, or it is not stored yet")
     headers = {"Content-Disposition": f'attachment; filename="{match}.{suffix}"'}

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated
 
-from playout.games import Game, Position
+from playout.games import Game, Option, Position
 from playout.players.core.player import Limit, Player, PlayResult, Report
 
 
 class ByNumber(Player):
     """Plays the legal action with the lowest number."""
 
-    about_options: ClassVar = {"highest": "whether to play the highest number instead"}
-
-    def __init__(self, game: Game, highest: bool = False) -> None:
+    def __init__(
+        self,
+        game: Game,
+        highest: Annotated[bool, Option("whether to play the highest number instead")] = False,
+    ) -> None:
         super().__init__(game)
         self._place = -1 if highest else 0
 

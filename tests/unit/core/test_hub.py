@@ -41,8 +41,8 @@ from playout.protocol.messages import (
     Welcome,
 )
 from playout.server.core.accounts import digest
-from playout.server.core.handlers.seeks import OpenSeek
 from playout.server.core.hub import Hub
+from playout.server.core.lobby import OpenSeek
 from playout.server.model.offered_bots import parse_offered_bots
 from support.hub_harness import (
     GAME,

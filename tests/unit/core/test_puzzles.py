@@ -19,7 +19,7 @@ def test_the_attempt_of_an_account_is_stored() -> None:
     ann = harness.client("Ann", role="spectator", guest=False, token=token)
     assert ann.ask(ATTEMPT, Ok).re == 1
     (stored,) = attempts(harness)
-    assert (stored.puzzle, stored.moves) == ("p1", (2, 5))
+    assert (stored.puzzle, stored.moves) == ("p1", "2,5")
     account = harness.hub.accounts.like("Ann")
     assert account is not None
     assert stored.account == account.id

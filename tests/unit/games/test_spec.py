@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import pytest
 
 from playout import games
 from playout.games.core.spec import (
+    HasOptions,
+    Option,
     SpecError,
     bind,
     canonical,
-    choices,
     parameters_of,
     parse,
-    wanted,
 )
 
 
@@ -85,9 +85,9 @@ def test_one_spelling_with_the_options_of_the_base() -> None:
 
 
 def test_the_type_of_a_parameter_in_words() -> None:
-    words = {name: wanted(each.annotation) for name, each in parameters_of(Closed, 1).items()}
+    words = {name: each.kind for name, each in parameters_of(Closed, 1).items()}
     assert words == {"name": "text", "deep": "true or false"}
-    assert wanted(parameters_of(Search)["time"].annotation) == "a number"
+    assert parameters_of(Search)["time"].kind == "a number"
 
 
 class Chosen:
@@ -98,7 +98,7 @@ class Chosen:
 def test_a_text_may_have_choices() -> None:
     assert bind(Chosen, parse("chosen(kind=long)")) == {"kind": "long"}
     assert canonical("chosen", Chosen, {"kind": "long", "size": 3}) == "chosen(kind=long)"
-    found = {name: choices(each.annotation) for name, each in parameters_of(Chosen).items()}
+    found = {name: each.choices for name, each in parameters_of(Chosen).items()}
     assert found == {"kind": ("short", "long"), "size": ()}
 
 
@@ -112,6 +112,89 @@ def test_a_text_may_have_choices() -> None:
 def test_a_text_that_is_no_choice_is_refused_with_the_choices(spec: str, told: str) -> None:
     with pytest.raises(SpecError, match=told):
         bind(Chosen, parse(spec))
+
+
+Share = Annotated[float, Option("share of the moves", ge=0, le=1)]
+
+
+class Ranged(HasOptions):
+    def __init__(
+        self,
+        game: object,
+        share: Share = 0.5,
+        depth: Annotated[int | None, Option("depth in plies", gt=0, default="no limit")] = None,
+        plain: int = 3,
+        kind: Literal["short", "long"] = "short",
+    ) -> None:
+        self.given = share, depth, plain, kind
+
+
+class Narrower(Ranged):
+    """Its `share` has another range, and `other` is not declared."""
+
+    def __init__(
+        self,
+        game: object,
+        share: Annotated[float, Option("share", ge=0.5)] = 1.0,
+        other: float = 0.0,
+        **options: int,
+    ) -> None:
+        super().__init__(game, share, **options)  # type: ignore[arg-type]
+
+
+def test_a_range_in_words() -> None:
+    assert Option(ge=1, le=256).range == "1 to 256"
+    assert Option(ge=0).range == "0 or more"
+    assert Option(gt=0, le=1).range == "above 0, at most 1"
+    assert Option("anything").range == ""
+    declared = parameters_of(Ranged, skip=1)
+    assert declared["share"].option.meaning == "share of the moves, 0 to 1"
+    assert declared["depth"].values == "a whole number, above 0"
+    assert declared["plain"].values == "a whole number"
+    assert declared["kind"].values == "one of short, long"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("share", -0.1, "share must be from 0 to 1, not -0.1"),
+        ("share", 1.5, "share must be from 0 to 1, not 1.5"),
+        ("depth", 0, "depth must be above 0, not 0"),
+        ("kind", "shart", "unknown kind of .anged 'shart'; did you mean 'short'"),
+    ],
+)
+def test_a_value_outside_the_range_is_refused_as_text_and_in_python(
+    key: str, value: float | str, told: str
+) -> None:
+    with pytest.raises(SpecError, match=told):
+        bind(Ranged, parse(f"ranged({key}={value})"), skip=1)
+    with pytest.raises(SpecError, match=told):
+        Ranged(None, **{key: value})  # type: ignore[arg-type]
+
+
+def test_values_at_the_bounds_and_none_are_accepted() -> None:
+    assert bind(Ranged, parse("ranged(share=1,depth=1,plain=-7)"), skip=1)
+    assert Ranged(None, 0, None, -7).given == (0, None, -7, "short")
+
+
+@pytest.mark.parametrize("value", ["inf", "-inf", "nan"])
+def test_a_number_is_finite(value: str) -> None:
+    with pytest.raises(SpecError, match="share must be a number, not"):
+        bind(Ranged, parse(f"ranged(share={value})"), skip=1)
+    with pytest.raises(SpecError, match=f"Ranged: share must be a number, not {value}"):
+        Ranged(None, share=float(value))
+    with pytest.raises(SpecError, match="c must be a number"):
+        bind(Search, parse(f"search(c={value})"), skip=1)
+
+
+def test_each_class_checks_the_options_that_it_declares() -> None:
+    with pytest.raises(SpecError, match=r"Narrower: share must be 0\.5 or more, not 0\.2"):
+        Narrower(None, 0.2)
+    with pytest.raises(SpecError, match="Narrower: share must be from 0 to 1, not 3"):
+        Narrower(None, 3)
+    with pytest.raises(SpecError, match="Narrower: depth must be above 0, not -1"):
+        Narrower(None, depth=-1)
+    assert Narrower(None, other=-1.0, depth=2).given == (1.0, 2, 3, "short")
 
 
 def test_games_of_one_family_are_known_by_whatever_name() -> None:

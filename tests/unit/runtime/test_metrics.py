@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -32,15 +33,9 @@ class CountedServer:
 
 
 def metrics_of(counted: CountedServer) -> Metrics:
+    names = [each.name for each in fields(counted) if each.name != "analyses_dropped"]
     return Metrics(
-        connections=lambda: counted.connections,
-        sessions=lambda: counted.sessions,
-        matches=lambda: counted.matches,
-        accounts=lambda: counted.accounts,
-        bots=lambda: counted.bots,
-        storage_up=lambda: counted.storage_up,
-        database_bytes=lambda: counted.database_bytes,
-        database_limit_bytes=lambda: counted.database_limit_bytes,
+        {name: partial(getattr, counted, name) for name in names},
         analyses_dropped=lambda: counted.analyses_dropped,
     )
 
@@ -78,6 +73,16 @@ def test_gauges_show_the_values_at_the_time_of_reading() -> None:
     assert seen["playout_accounts"] == 1
     assert seen["playout_bots"] == 5
     assert seen["playout_storage_up"] == 0
+
+
+def test_dropped_analyses_are_counted_once_each() -> None:
+    counted = CountedServer(analyses_dropped=3)
+    metrics = metrics_of(counted)
+    assert read(metrics)["playout_analyses_dropped_total"] == 3
+    counted.analyses_dropped = 5
+    values = {each.name: each.value for each in metrics.values()}
+    assert values["playout_analyses_dropped_total"] == 5
+    assert read(metrics)["playout_analyses_dropped_total"] == 5
 
 
 def test_events_are_counted(metrics: Metrics) -> None:

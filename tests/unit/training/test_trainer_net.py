@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,8 @@ def test_the_net_in_training_computes_what_its_onnx_file_does(tmp_path: Path, ga
     loaded = net.load(tmp_path / "net.onnx", rules, backend="onnxruntime")
     start = np.array([rules.initial_state()] * 3, np.int64)
     planes = Encoding(rules).encode(start, np.full(3, -1, np.int64))
-    logits, values = trainer.evaluate(parameters, planes)
+    layers = Architecture.of(parameters).layers(rules)
+    logits, values = trainer.evaluate(layers, parameters, planes)
     expected_logits, expected_values = loaded.evaluate(planes)
     np.testing.assert_allclose(logits, expected_logits, atol=1e-4)
     np.testing.assert_allclose(values, expected_values, atol=1e-4)
@@ -47,7 +49,8 @@ def test_a_new_net_is_close_to_an_even_policy_and_the_value_0(game: str) -> None
 
     rules = games.load(game)
     parameters = Architecture().initial(rules, np.random.default_rng(1))
-    logits, values = trainer.evaluate(parameters, random_planes(board_shape(rules), 8))
+    planes = random_planes(board_shape(rules), 8)
+    logits, values = trainer.evaluate(Architecture().layers(rules), parameters, planes)
     assert np.ptp(logits, axis=1).max() < 1
     assert np.abs(values).max() < 0.4
 
@@ -60,15 +63,17 @@ def test_the_gradients_of_the_parts_of_a_batch_are_those_of_the_batch() -> None:
 
     size = 6  # two parts
     rules, random = games.load("mnk(m=3,n=4,k=3)"), np.random.default_rng(1)
-    parameters = Architecture(blocks=1, filters=4).initial(rules, random)
+    architecture = Architecture(blocks=1, filters=4)
+    layers, parameters = architecture.layers(rules), architecture.initial(rules, random)
     batch = Batch(
         random.random((size, *Encoding(rules).shape), np.float32),
         random.random((size, rules.num_actions)) < 0.7,
         random.dirichlet(np.ones(rules.num_actions), size).astype(np.float32),
         random.uniform(-1, 1, size).astype(np.float32),
     )
-    whole, losses = jax.jit(jax.grad(trainer.loss, has_aux=True))(parameters, batch)
-    found, found_losses = jax.jit(trainer.gradients)(parameters, batch)
+    gradient = jax.grad(partial(trainer.loss, layers), has_aux=True)
+    whole, losses = jax.jit(gradient)(parameters, batch)
+    found, found_losses = jax.jit(partial(trainer.gradients, layers))(parameters, batch)
     for name, expected in whole.items():
         np.testing.assert_allclose(found[name], expected, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(found_losses, losses, rtol=1e-4)

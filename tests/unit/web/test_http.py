@@ -402,15 +402,12 @@ def test_health_is_served_while_all_requests_are_being_answered(
 
 
 SERVER = """
-import sys
+import collections, sys
 from twisted.internet import reactor
 from playout.server.runtime import metrics, process
 from playout.server.web.site import make_site
 process.begin(as_json=True)
-of = metrics.Metrics(
-    connections=int, sessions=int, matches=int, accounts=int, bots=int, storage_up=lambda: True,
-    database_bytes=int, database_limit_bytes=int, analyses_dropped=int,
-)
+of = metrics.Metrics(collections.defaultdict(lambda: int), int)
 port = reactor.listenTCP(0, make_site(of, lambda: None), interface="127.0.0.1")
 print(port.getHost().port, flush=True)
 from twisted.internet import stdio, protocol

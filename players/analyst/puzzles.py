@@ -9,6 +9,11 @@ then with the reply that leaves the fewest such moves.
 In games such as chess the results of all moves are seldom proven. A match without such a puzzle may
 have a timed one: one move wins within two or three turns, against all replies, and no other move
 does within as many.
+
+    python -m playout.players.analyst.puzzles
+
+reads orders of `playout.protocol.puzzles` and writes answers, one per line, until the end of its
+input. It has the lowest priority.
 """
 
 from __future__ import annotations
@@ -16,16 +21,22 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import math
+import os
 import random
+import signal
+import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from playout import players
+import msgspec
+
+from playout import games, players
+from playout.commands.subprocesses import LOWEST_NICENESS, begin
 from playout.games import TIE, Game, IllegalAction, Position, State
 from playout.players.core.player import Limit, Player
 from playout.players.minimax import Minimax
-from playout.protocol.puzzles import Puzzle, WinningMove
+from playout.protocol.puzzles import Puzzle, PuzzleAnswer, PuzzleOrder, WinningMove
 
 #: The search for the result of a position: at most so many nodes, for at most so many seconds.
 PROOF = Limit(simulations=300_000, seconds=0.5)
@@ -326,3 +337,49 @@ def match_with_mistakes(
             action = drawn.choice(bots).choose(position, limit).action
         position = position.play(action)
     return position
+
+
+# The process.
+
+_decode = msgspec.json.Decoder(PuzzleOrder).decode
+
+
+class PuzzleSearch:
+    """Answers orders; it keeps the finder of the last game."""
+
+    def __init__(self) -> None:
+        self._loaded: tuple[Game, PuzzleFinder] | None = None
+
+    def answer(self, order: PuzzleOrder) -> PuzzleAnswer:
+        """Return the puzzle of a match, or the reason why it cannot be searched."""
+        try:
+            game, finder = self._finder(order.game)
+            actions = order.actions
+            if actions is None:
+                actions = tuple(played_match(game, order.seed))
+            return PuzzleAnswer(finder.find(actions, order.match))
+        except Exception as error:  # the game may be a plugin
+            return PuzzleAnswer(error=str(error) or repr(error))
+
+    def _finder(self, spelled: str) -> tuple[Game, PuzzleFinder]:
+        game = games.load(spelled)
+        if self._loaded is None or self._loaded[0] is not game:
+            if self._loaded:
+                self._loaded[1].close()
+            self._loaded = game, PuzzleFinder(game)
+        return self._loaded
+
+
+def main() -> None:
+    """Answer orders until the end of the input."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
+    begin(os.getppid(), signal.SIGKILL, LOWEST_NICENESS)
+    search = PuzzleSearch()
+    with contextlib.suppress(BrokenPipeError):
+        for line in sys.stdin.buffer:
+            sys.stdout.buffer.write(msgspec.json.encode(search.answer(_decode(line))) + b"\n")
+            sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()
