@@ -53,7 +53,7 @@ class FeatureEvent:
 
 
 class Outbox(Generic[T]):
-    """Holds items for connections until the records up to a number are stored.
+    """Holds items, most of them for connections, until the records up to a number are stored.
 
     Records are numbered from 1 in the order in which they are to be stored.
     """
@@ -104,7 +104,7 @@ class Outbox(Generic[T]):
 
 
 class Context:
-    """Collects the effects of a call in the order in which the driver carries them out."""
+    """The state that features share, and the effects of a call in their order."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class Context:
         self._effects.append(Store(self.records, record))
 
     def when_stored(self, call: Callable[[float], None]) -> None:
-        """Call with the time when the records so far are stored, of which one is of this call."""
+        """Call with the time when the records so far are stored; one of them is of this call."""
         self._outbox.hold((), self.records, call)
 
     def when_idle(self, work: Callable[[], bool]) -> None:

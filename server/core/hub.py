@@ -22,7 +22,7 @@ from playout.ratings.bradley_terry import Ratings
 from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.effects import Effect
 from playout.server.core.handlers.administration import Administration
-from playout.server.core.handlers.analyses import Analyses
+from playout.server.core.handlers.analyses import Analyses, Puzzles
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed
 from playout.server.core.handlers.hello import Greeting
@@ -30,7 +30,6 @@ from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.play import Play
 from playout.server.core.handlers.proofs import Proofs
 from playout.server.core.handlers.push import PushNotices
-from playout.server.core.handlers.puzzles import Puzzles
 from playout.server.core.handlers.seeks import SeekClosed, Seeks
 from playout.server.core.handlers.tournaments import TournamentOver, Tournaments
 from playout.server.core.match import Refused

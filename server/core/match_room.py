@@ -45,6 +45,7 @@ from playout.server.model.records import (
     MovePlayed,
     MovesTakenBack,
     SeatTakenOver,
+    converted,
     flat,
 )
 
@@ -438,9 +439,7 @@ class MatchRoom:
 
     def offer_closed(self, offer: OpenOffer, how: How) -> OfferClosed:
         """The message about an offer that is open no longer."""
-        return OfferClosed(
-            match=self.match.id, offer=offer.offer, player=offer.player, ply=offer.ply, how=how
-        )
+        return converted(OfferClosed, offer, match=self.match.id, how=how)
 
     def send_players(
         self, message: Offered | OfferClosed, origin: Session, re: RequestId | None

@@ -33,7 +33,7 @@ from playout.protocol.messages import (
 from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.match import Match
-from playout.server.model.records import MovePlayed
+from playout.server.model.records import MovePlayed, converted
 
 #: Moves of a principal variation that are named, and candidates that are shown.
 NAMED = 20
@@ -197,20 +197,7 @@ class MatchView:
 def board_of(game: Game) -> Board:
     """The board of a game: the part of its view that is the same for all positions."""
     view = game.view(game.initial_state())
-    return Board(
-        rows=view.rows,
-        columns=view.columns,
-        geometry=view.geometry,
-        piece=view.piece,
-        block=view.block,
-        column_labels=view.column_labels,
-        row_labels=view.row_labels,
-        surface=view.surface,
-        cell_labels=view.cell_labels,
-        edges=view.edges,
-        material=dict(game.material),
-        komi=game.komi,
-    )
+    return converted(Board, view, material=dict(game.material), komi=game.komi)
 
 
 def drawn(board: Board, position: PositionView) -> str:

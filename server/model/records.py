@@ -47,13 +47,13 @@ def flat(**fields: Any) -> dict[str, Any]:
     return fields
 
 
-def converted(kind: type[T], record: Struct, **others: Any) -> T:
-    """Return a struct of another type with the attributes of a record that have the same names.
+def converted(kind: type[T], source: object, **others: Any) -> T:
+    """Return a struct of a type with the attributes of `source` that have the names of its fields.
 
-    `others` are its other fields.
+    `others` are its other fields. Raises TypeError for a field that neither has.
     """
     names = kind.__struct_fields__  # type: ignore[attr-defined]
-    return kind(**{name: getattr(record, name) for name in names if hasattr(record, name)} | others)
+    return kind(**{name: getattr(source, name) for name in names if hasattr(source, name)} | others)
 
 
 def stored_analysis(info: Analysis) -> str:
@@ -87,6 +87,11 @@ class TokenRenewed(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     digest: str
     token_at: float | None
     renewal: str
+
+
+def token_change(before: Account, account: Account) -> TokenRenewed:
+    """Return the record of the change of an account's tokens."""
+    return converted(TokenRenewed, account, account=account.id, before=before.digest)
 
 
 class AccountLocked(Struct, frozen=True, kw_only=True, gc=False, tag=True):

@@ -18,7 +18,13 @@ from playout.protocol.puzzles import Puzzle, attempt
 from playout.protocol.tournament_spec import TournamentSpec, loads
 from playout.ratings.elo import EloRatings
 from playout.ratings.leaderboard import Leaderboard, NotedRating, RatingPoint
-from playout.server.model.records import Account, MatchStarted, StoredMatch, StoredTournament
+from playout.server.model.records import (
+    Account,
+    MatchStarted,
+    StoredMatch,
+    StoredTournament,
+    converted,
+)
 from playout.server.storage.database import (
     Database,
     ReadAnalysis,
@@ -402,15 +408,13 @@ def _tournament_row(row: sa.Row[Any]) -> TournamentRow:
         spec = loads(row.spec)
     except DecodeError:
         spec = TournamentSpec(row.name, games=(), format="", entrants=())
-    return TournamentRow(
+    return converted(
+        TournamentRow,
+        row,
         tournament=row.id,
-        name=row.name,
         format=spec.format,
         games=spec.games,
         entrants=tuple(each.name for each in spec.entrants),
-        matches=row.matches,
-        started_at=row.started_at,
-        ended_at=row.ended_at,
     )
 
 

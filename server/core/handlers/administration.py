@@ -30,7 +30,13 @@ from playout.server.core.handlers.tournaments import Tournaments
 from playout.server.core.match import Refused
 from playout.server.core.session_manager import SessionManager
 from playout.server.core.sessions import RequestContext, handles
-from playout.server.model.records import Account, AccountLocked, AccountRenamed, TokenRenewed
+from playout.server.model.records import (
+    Account,
+    AccountLocked,
+    AccountRenamed,
+    converted,
+    token_change,
+)
 
 #: The most accounts in an answer to `list_accounts`.
 LISTED = 200
@@ -152,15 +158,7 @@ class Administration:
             token_at=origin.now + self._context.epoch,
             renewal="",
         )
-        self._context.store(
-            TokenRenewed(
-                account=account.id,
-                before=account.digest,
-                digest=renewed.digest,
-                token_at=renewed.token_at,
-                renewal="",
-            )
-        )
+        self._context.store(token_change(account, renewed))
         self._log("{by} has replaced the token of {name}", origin, name=account.name)
         return renewed
 
@@ -179,11 +177,6 @@ class Administration:
 
 
 def _entry(account: Account, token: str | None = None) -> AccountEntry:
-    return AccountEntry(
-        name=account.name,
-        created_at=account.created_at,
-        administrator=account.administrator,
-        locked=account.revoked,
-        bot=not account.digest,
-        token=token,
+    return converted(
+        AccountEntry, account, locked=account.revoked, bot=not account.digest, token=token
     )

@@ -1,4 +1,4 @@
-"""Analyses of positions by the server's bots, for people who study a match.
+"""What people study: analyses of positions by the server's bots, and puzzles.
 
 `Policy.analyses` of them run at once, and the others wait in the order of their requests; while
 some wait, each has a short turn. A person has one at a time. Nobody gets help in a match: while an
@@ -17,6 +17,7 @@ from playout.protocol.messages import (
     Analyse,
     AnalysisQueued,
     AnalysisUpdate,
+    AttemptPuzzle,
     Code,
     OfferedBot,
     Ok,
@@ -33,6 +34,7 @@ from playout.server.core.session_manager import SessionClosed, SessionDisconnect
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.core.timers import Timer
 from playout.server.model.offered_bots import by_strength, for_game
+from playout.server.model.records import PuzzleAttempted
 
 #: Seconds that an analysis has while others wait.
 TURN_S = 2.0
@@ -232,3 +234,26 @@ def _queued(analysis: _Analysis, place: int, re: int | str | None = None) -> Ana
         seconds=analysis.order.seconds,
         place=place,
     )
+
+
+class Puzzles:
+    """Has attempts stored. The database keeps the first one of an account at a known puzzle."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    @handles(AttemptPuzzle)
+    def attempt(self, request: AttemptPuzzle, origin: RequestContext) -> None:
+        """Store an attempt. Guests are not rated."""
+        account = origin.session.account
+        if account is None:
+            raise Refused(Code.NOT_FOR_GUESTS, "guests solve puzzles without a rating")
+        self._context.store(
+            PuzzleAttempted(
+                puzzle=request.puzzle,
+                account=account.id,
+                moves=",".join(map(str, request.moves)),
+                at=origin.now + self._context.epoch,
+            )
+        )
+        self._context.send_to(origin.session, Ok(re=request.id))

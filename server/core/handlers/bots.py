@@ -30,7 +30,7 @@ from playout.server.core.session_manager import SessionClosed, SessionDisconnect
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.core.timers import Timer
 from playout.server.model.offered_bots import for_game
-from playout.server.model.records import Account
+from playout.server.model.records import Account, converted
 
 #: Seconds in which a bot must connect after it was started.
 CONNECT_S = 30.0
@@ -87,14 +87,7 @@ class BotManager:
     @handles(ChallengeBot)
     def challenge_bot(self, request: ChallengeBot, origin: RequestContext) -> None:
         """Start a bot; its match begins when it has connected."""
-        seek = Seek(
-            id=request.id,
-            game=request.game,
-            clock=request.clock,
-            rated=request.rated,
-            seat=request.seat,
-        )
-        self._challenge(self._requested(request), seek, origin)
+        self._challenge(self._requested(request), converted(Seek, request), origin)
 
     @handles(Seek)
     def seek(self, request: Seek, origin: RequestContext) -> None:

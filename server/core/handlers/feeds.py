@@ -32,6 +32,7 @@ from playout.server.core.match import Match
 from playout.server.core.match_room import MatchOver
 from playout.server.core.session_manager import SessionDisconnected
 from playout.server.core.sessions import RequestContext, Session, handles
+from playout.server.model.records import converted
 from playout.server.tournament.state import TournamentState
 
 INTERVAL_S = 1.0
@@ -156,15 +157,8 @@ def difference(before: Overview, after: Overview, outcomes: Iterable[Outcome]) -
 def _outcome(match: Match) -> Outcome:
     result = match.result
     assert result is not None
-    return Outcome(
-        match=match.id,
-        game=str(match.game),
-        players=match.players,
-        plies=match.ply,
-        winner=result.winner,
-        reason=result.reason,
-        text=result.text,
-    )
+    game, players = str(match.game), match.players
+    return converted(Outcome, result, match=match.id, game=game, players=players, plies=match.ply)
 
 
 class LadderFeed:

@@ -28,7 +28,7 @@ from playout.server.core.match import Refused
 from playout.server.core.rate_limits import Quota
 from playout.server.core.session_manager import SessionManager
 from playout.server.core.sessions import RequestContext, Session, handles
-from playout.server.model.records import Account, TokenRenewed
+from playout.server.model.records import Account, token_change
 
 
 class Greeting:
@@ -220,15 +220,7 @@ class Greeting:
 
     def _change_token(self, before: Account, account: Account) -> Account:
         self._accounts.put(account)
-        self._context.store(
-            TokenRenewed(
-                account=account.id,
-                before=before.digest,
-                digest=account.digest,
-                token_at=account.token_at,
-                renewal=account.renewal,
-            )
-        )
+        self._context.store(token_change(before, account))
         return account
 
     def _left_s(self, account: Account, now: float) -> float:

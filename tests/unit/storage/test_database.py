@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+import alembic.command
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
@@ -258,6 +259,32 @@ def test_a_migration_that_is_interrupted_changes_nothing(
         monkeypatch.setattr(engine, "upgrade", upgrade)
         database.migrate()
         database.require()
+
+
+@pytest.mark.parametrize("version", engine.known()[:-1])
+def test_an_upgrade_keeps_everything_that_is_stored(url: str, version: str) -> None:
+    """A row in each table of an earlier version, with all of its values, is there afterwards."""
+    config = Config()
+    config.set_main_option("script_location", "playout.server.storage:migrations")
+    before = sa.MetaData()
+    connected = sa.create_engine(url)
+    with connected.begin() as connection:
+        config.attributes["connection"] = connection
+        alembic.command.upgrade(config, version)
+        before.reflect(connection)
+        before.remove(before.tables["alembic_version"])
+        values = {str: "{}", int: 7, float: 0.5, bool: True, bytes: b"{}"}
+        for table in before.sorted_tables:
+            row = {each.name: values[each.type.python_type] for each in table.columns}
+            connection.execute(table.insert().values(row))
+        stored = {each: connection.execute(sa.select(each)).all() for each in before.sorted_tables}
+    assert "matches" in before.tables
+    with contextlib.closing(Database(url)) as database:
+        database.migrate()
+        database.require()
+    with connected.connect() as connection:
+        assert {each: connection.execute(sa.select(each)).all() for each in stored} == stored
+    connected.dispose()
 
 
 def test_of_several_that_migrate_at_once_one_does(url: str) -> None:
