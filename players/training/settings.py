@@ -14,7 +14,7 @@ from playout import games
 from playout.commands import toml_table
 from playout.commands.toml_table import (
     Check,
-    TomlSyntaxError,
+    TomlError,
     TomlTable,
     number,
     one_of,
@@ -27,7 +27,6 @@ from playout.players.nets.encoding import block_side
 from playout.players.nets.graph import Architecture
 from playout.players.nets.net import EXTRAS, PRECISIONS
 from playout.players.training import TrainingError
-from playout.players.training.self_play import SelfPlaySettings
 
 #: What a run learns.
 NET, EVALUATION = KINDS = ("net", "evaluation")
@@ -63,6 +62,40 @@ def _keys_of(settings: type) -> dict[str, Key]:
     """Return the keys of a class of settings, by name."""
     found = ((each.name, each.metadata.get(_KEY)) for each in fields(settings))
     return {name: key for name, key in found if key}
+
+
+@dataclass(frozen=True)
+class SelfPlaySettings:
+    """How games are played; with the defaults, a net learned mnk(m=6,n=6,k=4) in minutes."""
+
+    games: int = _key(128, whole(1, 4096), "games that a worker plays at a time: the net's batch")
+    simulations: int = _key(128, whole(2, 100_000), "of a full search, whose move is a sample")
+    quick_simulations: int = _key(24, whole(2, 100_000), "of the other searches")
+    full_share: float = _key(0.25, number(0.01, 1), "share of the moves that become samples")
+    c_puct: float = _key(1.5, number(0, 100), "exploration constant of PUCT")
+    fpu_reduction: float = _key(
+        0.25, number(0, 2), "unvisited moves: the parent's value minus this"
+    )
+    dirichlet_alpha: float = _key(
+        10.0, number(0.01, 1000), "noise at the root, divided by the number of actions"
+    )
+    noise: float = _key(0.25, number(0, 1), "share of the noise in the policy at the root")
+    temperature_plies: int = _key(
+        6, whole(0, 1000), "first moves of a game, which are drawn in proportion to their visits"
+    )
+    random_openings: float = _key(0.5, number(0, 1), "share of the games with random first moves")
+    opening_plies: int = _key(4, whole(0, 100), "maximum number of random first moves")
+    handicap_games: float = _key(
+        0.0, number(0, 1), "share in which one player moves by the policy alone"
+    )
+    solver: bool = _key(True, truth, "proven results count instead of the net's value")
+    decisive: bool = _key(True, truth, "the search sees wins and losses within two moves")
+    playout_rounds: int = _key(
+        0, whole(0, 10_000), "first rounds, in which playouts evaluate, no net"
+    )
+    playout_simulations: int = _key(
+        1000, whole(2, 100_000), "of a full search in them; quick ones in proportion"
+    )
 
 
 @dataclass(frozen=True)
@@ -166,24 +199,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "head_planes": Key(whole(1, 256), "planes of the policy and value heads"),
         "value_hidden": Key(whole(1, 4096), "units of the value head"),
     },
-    "self_play": {
-        "games": Key(whole(1, 4096), "games that a worker plays at a time: the net's batch"),
-        "simulations": Key(whole(2, 100_000), "of a move that becomes a sample"),
-        "quick_simulations": Key(whole(2, 100_000), "of the other moves"),
-        "full_share": Key(number(0.01, 1), "share of the moves that become samples"),
-        "c_puct": Key(number(0, 100), "exploration constant of PUCT"),
-        "fpu_reduction": Key(number(0, 2), "unvisited moves: the parent's value minus this"),
-        "dirichlet_alpha": Key(number(0.01, 1000), "noise at the root, divided by its moves"),
-        "noise": Key(number(0, 1), "share of the noise in the policy at the root"),
-        "temperature_plies": Key(whole(0, 1000), "moves of a game that are drawn by visits"),
-        "random_openings": Key(number(0, 1), "share of the games with random first moves"),
-        "opening_plies": Key(whole(0, 100), "maximum number of random first moves"),
-        "handicap_games": Key(number(0, 1), "share in which one player moves by the policy alone"),
-        "solver": Key(truth, "proven results count instead of the net's value"),
-        "decisive": Key(truth, "the search sees wins and losses within two moves"),
-        "playout_rounds": Key(whole(0, 10_000), "first rounds, in which playouts evaluate, no net"),
-        "playout_simulations": Key(whole(2, 100_000), "of a move that becomes a sample in them"),
-    },
+    "self_play": _keys_of(SelfPlaySettings),
     "learning": _keys_of(LearningSettings),
     "limits": _keys_of(Limits),
     "processes": _keys_of(ProcessSettings),
@@ -242,7 +258,7 @@ def parse(text: str, where: str) -> TrainingSettings:
     """
     try:
         values, faults = toml_table.load(text, where)
-    except TomlSyntaxError as error:
+    except TomlError as error:
         raise TrainingError(str(error)) from None
     top = TomlTable(values, (), "the settings", faults)
     game = top.need("game", toml_table.game, games.load("tic_tac_toe"))
