@@ -15,7 +15,7 @@ import numpy as np
 from playout.games import Board, GridGame, Kernels, State, Symmetry, Vector, checked, helper, kernel
 from playout.games.core.bits import count, grid, lowest, nth, read_owners, write_owners
 from playout.games.core.grid import cells_of_moves
-from playout.games.core.kernels import LEVEL, inlined, insert
+from playout.games.core.kernels import LEVEL, inlined, insert, uncompiled
 from playout.games.core.random import GAMMA, Rng, below
 
 # board: player, outcome, pieces of player 1, pieces of player 2, rows, columns, the cells in play.
@@ -136,18 +136,6 @@ def run(board: Board, rng: Rng, trace: Vector, decisive: bool) -> int:
         board[0] = 3 - player
     rng[0] = state
     return ply
-
-
-@kernel
-def start(board: Board, params: Vector) -> None:
-    rows, columns = params
-    board[0] = 1
-    board[1] = 0
-    board[_ROWS], board[_COLUMNS] = rows, columns
-    board[_CELLS] = grid(rows, columns)
-    home = 2 if rows >= 6 else 1
-    board[2] = grid(home, columns)
-    board[3] = board[2] << 8 * (rows - home)
 
 
 @kernel
@@ -331,7 +319,6 @@ class Breakthrough(GridGame):
     look: ClassVar = {"piece": "disc", "surface": "checkered"}
 
     kernels = Kernels(
-        start,
         legal,
         play,
         playout,
@@ -355,8 +342,10 @@ class Breakthrough(GridGame):
         home = 2 if rows >= 6 else 1
         # Without the last move, no piece goes further than the row before the last.
         steps = sum(rows - 2 - row for row in range(home))
+        empty = (rows - 2 * home) * columns
         super().__init__(
-            (rows, columns),
+            {_ROWS: rows, _COLUMNS: columns, _CELLS: uncompiled(grid)(rows, columns)},
+            (1, 0, *[1] * home * columns, *[0] * empty, *[2] * home * columns),
             board=7,
             state=2 + rows * columns,
             actions=12 * rows * columns,

@@ -129,18 +129,6 @@ def nth_move(up: int, right: int, down: int, left: int, n: int) -> tuple[int, in
 
 
 @kernel
-def start(board: Board, params: Vector) -> None:
-    rows, columns = params
-    board[:] = 0
-    board[0] = 1
-    board[_ROWS], board[_COLUMNS] = rows, columns
-    board[_RECIPROCAL] = (1 << 16) // columns + 1
-    for row in range(rows):
-        for column in range(columns):
-            add(board, 1 + (rows - 1 - row + column) % 2, row * _STRIDE + column)
-
-
-@kernel
 def legal(board: Board, actions: Vector) -> int:
     if board[1]:
         return 0
@@ -373,7 +361,7 @@ class Clobber(GridGame):
 
     look: ClassVar = {"piece": "disc"}
 
-    kernels = Kernels(start, legal, play, playout, write, read, sensible=sensible, observe=observe)
+    kernels = Kernels(legal, play, playout, write, read, sensible=sensible, observe=observe)
     sorts_sensible = False
     features = (0.02, 0.3, 0.1)
     shapes = (((0, 1), (1, 0), (1, 1), (1, 2), (2, 1)),)  # a piece and its neighbours
@@ -383,8 +371,11 @@ class Clobber(GridGame):
         self.rows = checked("clobber", "rows", rows, 1, MAX_SIDE)
         self.columns = checked("clobber", "columns", columns, 2, MAX_SIDE)
         cells = rows * columns
+        places = (divmod(cell, columns) for cell in range(cells))
+        first = (1 + (rows - 1 - row + column) % 2 for row, column in places)
         super().__init__(
-            (rows, columns),
+            {_ROWS: rows, _COLUMNS: columns, _RECIPROCAL: (1 << 16) // columns + 1},
+            (1, 0, *first),
             board=_STUCK + 4,
             state=2 + cells,
             actions=4 * cells,

@@ -12,8 +12,8 @@ from typing import ClassVar
 
 from playout.games import BoardView, GridGame, Kernels, SpecError, State, checked
 from playout.games.goban.heavy import heavy, playout
-from playout.games.goban.points import MAX_SIDE, board_words
-from playout.games.goban.position import area_lead, legal, play, read, start, write
+from playout.games.goban.points import MAX_SIDE, board_words, header_of
+from playout.games.goban.position import area_lead, legal, play, read, write
 from playout.games.goban.prior import prior
 
 #: The letters of columns: Go players leave out I.
@@ -59,9 +59,10 @@ class Go(GridGame):
     look: ClassVar = {"piece": "stone", "surface": "wood"}
     upward = True
     pass_name = "pass"
+    puts_stones = True
     sgf_number = 1
 
-    kernels = Kernels(start, legal, play, playout, write, read, heavy=heavy, prior=prior)
+    kernels = Kernels(legal, play, playout, write, read, heavy=heavy, prior=prior)
     komi: float
 
     def __init__(self, size: int = 9, komi: float = 7.5, superko: bool = False) -> None:
@@ -71,7 +72,8 @@ class Go(GridGame):
         if 2 * komi != int(2 * komi):
             raise SpecError(f"go: komi must be a multiple of 0.5, not {komi}")
         super().__init__(
-            (size, int(2 * komi), int(superko)),
+            header_of(size, int(2 * komi), superko),
+            (1, 0, 0, -1, -1),
             board=board_words(size),
             state=5 + 3 * cells,
             actions=cells + 1,
@@ -86,8 +88,9 @@ class Go(GridGame):
     def cell_name(self, cell: int) -> str:
         return f"{LETTERS[cell % self.size]}{self.size - cell // self.size}"
 
-    def cells(self, state: State) -> tuple[int, ...]:
-        return tuple(state[5 + self._cell(cell)] for cell in range(self.size**2))
+    @functools.cached_property
+    def cell_words(self) -> tuple[int, ...]:
+        return tuple(5 + self._cell(cell) for cell in range(self.size**2))
 
     def view(self, state: State) -> BoardView:
         names = tuple(LETTERS[: self.size])

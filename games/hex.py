@@ -11,8 +11,7 @@ from typing import ClassVar
 from playout.games import Board, GridGame, Kernels, State, Symmetry, Vector, checked, helper, kernel
 from playout.games.core.bits import lowest, write_bits
 from playout.games.core.kernels import inlined
-from playout.games.core.playouts import shuffled_playout
-from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.random import GAMMA, Rng, below, shuffled_playout
 from playout.games.core.symmetries import identity
 
 # board: the header below, then a word for each row with its empty cells. Then for each player the
@@ -104,16 +103,6 @@ def swap(board: Board) -> None:
             board[first + row + 1] = board[first + row + 1 + size + 2] = 0
             put(board, 2, column * size + row)
             return
-
-
-@kernel
-def start(board: Board, params: Vector) -> None:
-    board[0] = 1
-    board[1] = 0
-    board[_SIZE] = params[0]
-    board[_SWAP] = params[1]
-    board[_RECIPROCAL] = (1 << 16) // params[0] + 1
-    clear(board)
 
 
 @kernel
@@ -209,8 +198,9 @@ class Hex(GridGame):
 
     look: ClassVar = {"geometry": "hex", "piece": "stone", "edges": (1, 2, 1, 2)}
     pass_name = "swap"
+    legal_if_empty = puts_stones = True
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(legal, play, playout, write, read)
 
     def __init__(self, size: int = 11, swap: bool = False) -> None:
         self.size = self.rows = self.columns = checked("hex", "size", size, 1, MAX_SIDE)
@@ -218,9 +208,8 @@ class Hex(GridGame):
         cells = size * size
         words = _EMPTY + size + 4 * (size + 2)
         actions = cells + int(swap)
-        super().__init__(
-            (size, int(swap)), board=words, state=2 + cells, actions=actions, plies=actions
-        )
+        header = {_SIZE: size, _SWAP: int(swap), _RECIPROCAL: (1 << 16) // size + 1}
+        super().__init__(header, board=words, state=2 + cells, actions=actions, plies=actions)
 
     @functools.cached_property
     def neighbours(self) -> tuple[tuple[int, ...], ...]:

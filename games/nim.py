@@ -50,18 +50,6 @@ def chips_of(board: Board, heap: int) -> int:
 
 
 @kernel
-def start(board: Board, params: Vector) -> None:
-    heaps = len(params) - 3
-    board[0] = 1
-    board[1] = 0
-    board[_MAX_TAKE : _CHIPS + 1] = params[:3]
-    board[_COUNT] = heaps
-    board[_WIDTH] = 10 if heaps == 1 else 6
-    board[_RECIPROCAL] = (1 << 16) // heaps + 1
-    set_heaps(board, params[3:])
-
-
-@kernel
 def legal(board: Board, actions: Vector) -> int:
     heaps = board[_COUNT]
     n = 0
@@ -149,7 +137,7 @@ class Nim(KernelGame):
         "piles=1;3;5;7,misere=true": "Four heaps; the player who takes the last chip loses.",
     }
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(legal, play, playout, write, read)
 
     def __init__(
         self, chips: int = 15, max_take: int = 3, piles: str | None = None, misere: bool = False
@@ -161,7 +149,15 @@ class Nim(KernelGame):
         self.heaps = _heaps_of(piles) if piles else (chips,)
         take = max(self.heaps) if piles else max_take
         super().__init__(
-            (take, int(misere), sum(self.heaps), *self.heaps),
+            {
+                _MAX_TAKE: take,
+                _MISERE: int(misere),
+                _CHIPS: sum(self.heaps),
+                _COUNT: len(self.heaps),
+                _WIDTH: 10 if len(self.heaps) == 1 else 6,
+                _RECIPROCAL: (1 << 16) // len(self.heaps) + 1,
+            },
+            (1, 0, *self.heaps),
             board=_HEAPS + 1,
             state=2 + len(self.heaps),
             actions=take * len(self.heaps) + (1 if piles else 0),  # OpenSpiel has one more

@@ -387,11 +387,3 @@ def read(state: Vector, board: Board) -> None:
     quiet = min(max(state[STATE_QUIET], 0), QUIET_PLIES)
     board[QUIET] = quiet
     board[EARLIER : EARLIER + quiet] = state[STATE_EARLIER : STATE_EARLIER + quiet]
-
-
-@kernel
-def start(board: Board, params: Vector) -> None:
-    read(params, board)
-    moves = legal_moves(board)
-    is_tie = is_drawn(board, key_of(board))
-    board[1] = TIE if is_tie else outcome(board, moves, how_many(moves) == 0)

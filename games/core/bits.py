@@ -5,6 +5,7 @@ A word is int64 or uint64; `without_lowest` is for int64 only, and `spread` for 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numba import types
 from numba.cpython.unsafe.numbers import trailing_zeros
 from numba.extending import intrinsic
 
-from playout.games.core.kernels import Vector, helper
+from playout.games.core.kernels import Board, Vector, helper, kernel
 
 _1, _8 = np.uint64(1), np.uint64(8)
 _LEFT, _RIGHT = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
@@ -144,3 +145,32 @@ def read_owners(cells: Vector, columns: int, stride: int) -> tuple[int, int]:
             elif owner == 2:
                 second |= bit
     return first, second
+
+
+def owners_codec(
+    bits: Iterable[int],
+) -> tuple[Callable[[Board, Vector], None], Callable[[Vector, Board], None]]:
+    """Return the kernels `write` and `read` of a game whose board is two sets of cells.
+
+    The board is the player to move, the outcome, and the pieces of player 1 and of player 2; the
+    state has the number of the player on each cell instead. `bits` has the bit of each cell.
+    """
+    bit_of = np.array([*bits])
+
+    @kernel
+    def write(board: Board, state: Vector) -> None:
+        state[:2] = board[:2]
+        for cell in range(len(bit_of)):
+            bit = bit_of[cell]
+            state[2 + cell] = (board[2] >> bit & 1) + 2 * (board[3] >> bit & 1)
+
+    @kernel
+    def read(state: Vector, board: Board) -> None:
+        board[:2] = state[:2]
+        board[2] = board[3] = 0
+        for cell in range(len(bit_of)):
+            owner = state[2 + cell]
+            if owner == 1 or owner == 2:
+                board[1 + owner] |= 1 << bit_of[cell]
+
+    return write, read

@@ -6,7 +6,7 @@ import functools
 import string
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -64,8 +64,14 @@ class Game(spec.HasOptions, ABC):
     #: Values of parameters that have the same effect as none, besides the declared defaults.
     defaults: Mapping[str, object] = {}
 
-    #: For each number that `observed` has behind a state, what 1 more is worth in the sum of an
-    #: evaluation when learning begins.
+    #: For each number of a cell in a state, the player (3 for a piece of no player) and the kind of
+    #: the piece in the view; () if the numbers are no pieces, such as those of seeds.
+    pieces: Sequence[tuple[int, str]] = ((0, ""), (1, ""), (2, ""))
+    #: Whether the piece of an action falls to the lowest empty cell of its column.
+    falls: bool = False
+
+    #: For each number that `observed` appends to a state, the initial weight of 1 more in an
+    #: evaluation.
     features: ClassVar[tuple[float, ...]] = ()
     #: Groups of cells that an evaluation has besides lines and rectangles, wherever they fit on the
     #: board, each as the rows and the columns of its cells.
@@ -86,6 +92,23 @@ class Game(spec.HasOptions, ABC):
 
     #: The canonical spelling of the game and its parameters, set by `games.load`.
     spec: str = ""
+
+    @functools.cached_property
+    def cell_words(self) -> tuple[int, ...]:
+        """For each cell of the view, row by row, the index of its number in a state.
+
+        It is -1 for a cell that never changes. () if the cells are not declared.
+        """
+        return ()
+
+    @functools.cached_property
+    def action_cells(self) -> tuple[tuple[int, ...], ...]:
+        """For each action, the cells of the view that are clicked for it, in order.
+
+        They are () for a pass and for numbers that are never legal. If pieces fall, it is the top
+        cell of the column. () if the cells are not declared, or depend on the position.
+        """
+        return ()
 
     @functools.cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
@@ -234,7 +257,8 @@ class KernelGame(Game):
 
     def __init__(
         self,
-        params: tuple[int, ...] = (),
+        header: Mapping[int, int] | None = None,
+        first: Sequence[int] = (1,),
         *,
         board: int,
         state: int,
@@ -244,8 +268,9 @@ class KernelGame(Game):
     ) -> None:
         """Take the lengths of a board and of a state, and the bounds of actions and plies.
 
-        The last `earlier` words of a board are about positions before the present one, or do not
-        matter for the rest of the match.
+        `header` has the words of a board that are the same in all positions, by their indices.
+        `first` is the first state; zeros follow if it is shorter. The last `earlier` words of a
+        board are about positions before the current one, or do not affect the rest of the match.
         """
         self.num_actions = actions
         self.max_plies = plies
@@ -253,7 +278,10 @@ class KernelGame(Game):
         self._state_size = state
         self.position_words = board - earlier
         self._origin = np.zeros(board, dtype=np.int64)
-        self.kernels.start(self._origin, np.array(params, dtype=np.int64))
+        self._origin[list(header or {})] = list((header or {}).values())
+        begin = np.zeros(state, dtype=np.int64)
+        begin[: len(first)] = first
+        self.kernels.read(begin, self._origin)
 
     def board(self, state: State | None = None) -> Board:
         """Return a new board with that position, by default the first one.

@@ -56,6 +56,20 @@ def board_words(size: int) -> int:
     return FIRST + 8 * points(size) + 2 * size * size + FILTER_WORDS
 
 
+def header_of(size: int, twice_komi: int, superko: bool) -> dict[int, int]:
+    """Return the words of a board that never change, by their indices."""
+    stride = size + 1
+    header = {SIZE: size, STRIDE: stride, RECIPROCAL: (1 << 16) // stride + 1}
+    header |= {KOMI: twice_komi, SUPERKO: int(superko), POSITIONS: FIRST + 8 * points(size)}
+    steps = (-stride, -1, 1, stride, -stride - 1, stride - 1, -stride + 1, stride + 1)
+    header |= {STEPS + k: 8 * step for k, step in enumerate(steps)}
+    for point in range(FIRST, FIRST + 8 * points(size), 8):
+        row, column = divmod((point - FIRST) // 8, stride)
+        inside = 1 <= row <= size and column >= 1
+        header |= {point: EMPTY if inside else BORDER, point + HEAD: NO_CHAIN}
+    return header
+
+
 @helper
 def stone_key(point: int, colour: int) -> int:
     """Return the random number of a stone; the hash of a position is the XOR of its stones."""

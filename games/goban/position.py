@@ -15,21 +15,17 @@ from playout.games.goban.points import (
     FILTER_BITS,
     FIRST,
     HASH,
-    HEAD,
     KO,
     KOMI,
     LAST,
     MARK,
-    NO_CHAIN,
     PASS,
     PLY,
     POSITIONS,
-    RECIPROCAL,
     SEEN,
     SIZE,
     STACK,
     STEPS,
-    STRIDE,
     SUPERKO,
     action_of,
     point_at,
@@ -194,32 +190,6 @@ def _region_lead(board: Board, point: int) -> int:
 def outcome_by_area(board: Board) -> int:
     """Return the outcome of a match that is over: 1, 2, or -1 for a tie."""
     return outcome_of(2 * area_lead(board) - board[KOMI])
-
-
-@kernel
-def start(board: Board, params: Vector) -> None:
-    size = params[0]
-    board[:] = 0
-    board[0] = 1
-    board[SIZE] = size
-    board[STRIDE] = size + 1
-    board[RECIPROCAL] = (1 << 16) // (size + 1) + 1
-    board[KOMI] = params[1]
-    board[SUPERKO] = params[2]
-    board[POSITIONS] = FIRST + 8 * _points(size)
-    k = 0
-    for distance in (-8 * (size + 1), -8, 8, 8 * (size + 1)):
-        board[STEPS + k] = distance
-        k += 1
-    for side in (-1, 1):
-        for up in (-1, 1):
-            board[STEPS + k] = 8 * (up * (size + 1) + side)
-            k += 1
-    for i in range(_points(size)):
-        board[FIRST + 8 * i] = BORDER
-        board[FIRST + 8 * i + HEAD] = NO_CHAIN
-    for action in range(size * size):
-        board[point_of(board, action)] = EMPTY
 
 
 @kernel

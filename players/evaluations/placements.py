@@ -7,20 +7,15 @@ take the time of a few evaluations.
 from __future__ import annotations
 
 import math
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from playout.games import Game, KernelGame, SpecError
+from playout.games import Game, GridGame, KernelGame, SpecError
 from playout.games.core.kernels import helper, inlined_helper
 from playout.players.evaluations.tables import TABLES, Floats, Ints, Tables, code_of, phase_of
-from playout.players.nets.planes import random_positions
-
-#: Positions of random games which show where each action places its stone.
-_POSITIONS = 20
 
 
 class Placements(NamedTuple):
@@ -56,7 +51,9 @@ def new_placements(game: Game, tables: Tables) -> Placements:
     """Return the placements of a game. Raises SpecError if its actions do not place stones."""
     if not isinstance(game, KernelGame):
         raise SpecError(f"{game} has no compiled rules, which an evaluation needs")
-    actions = {cell: action for action, cell in _cells_of_actions(game, tables).items()}
+    if not (isinstance(game, GridGame) and game.stone_cells):
+        raise SpecError(f"the actions of {game} do not each place a stone on a cell of their own")
+    actions = {game.cell_words[cell]: action for action, cell in game.stone_cells.items()}
     lengths = tables.lengths[:, None]
     places = np.arange(tables.groups.shape[1])
     powers = np.power(tables.numbers[1], np.maximum(lengths - 1 - places, 0))
@@ -89,30 +86,6 @@ def with_own_memory(placements: Placements) -> Placements:
     """Return placements with working memory of their own, for another thread."""
     memory = {name: getattr(placements, name).copy() for name in Placements._fields[6:]}
     return placements._replace(**memory)
-
-
-def _cells_of_actions(game: Game, tables: Tables) -> dict[int, int]:
-    """Return for each action the word of a state in which it writes the number of the player.
-
-    Captures may change more. Raises SpecError if an action has no cell of its own.
-    """
-    found: dict[int, int] = {}
-    cells = tables.cells.tolist()
-    for state in islice(random_positions(game), _POSITIONS):
-        for action in game.legal_actions(state):
-            after = game.next_state(state, action)
-            changed = [cell for cell in cells if state[cell] != after[cell]]
-            if len(changed) == 1 and (
-                found.setdefault(action, changed[0]) != changed[0] or after[changed[0]] != state[0]
-            ):
-                raise _refused(game)
-    if len(found) < 2 or len(set(found.values())) < len(found):
-        raise _refused(game)
-    return found
-
-
-def _refused(game: Game) -> SpecError:
-    return SpecError(f"the actions of {game} do not each place a stone on a cell of their own")
 
 
 @inlined_helper
