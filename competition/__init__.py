@@ -9,6 +9,7 @@ uploads, site, page  HTTP: handing in, the state, the page
 changes              what an operator changes: deadline, bans, new attempts
 standings, final     the ladder's table, the final, grades
 host                 the process that the server starts
-cluster              the ladder on the workers of a Dask cluster
+ladder_cluster       the ladder on the workers of a Dask cluster
+pair_process         a bot on such a worker; imports no Dask
 competition_command, submit_command
 """

@@ -24,7 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 from playout import games, players
-from playout.cluster.cluster_options import require_dask
+from playout.cluster import require_dask
 from playout.commands.progress import doing
 from playout.commands.subprocesses import begin, own, own_environment
 from playout.commands.text import csv_text, utc

@@ -30,7 +30,6 @@ from playout import games
 from playout.commands import signals
 from playout.commands.connect_options import ServerAddress
 from playout.commands.subprocesses import usable_cores
-from playout.competition.cluster.pair_process import LadderWorker, PairOrder, SubmittedBot
 from playout.competition.contestants import (
     LadderBot,
     LocalLadderBot,
@@ -43,6 +42,7 @@ from playout.competition.contestants import (
     play_match,
     submission_player,
 )
+from playout.competition.pair_process import LadderWorker, PairOrder, SubmittedBot
 from playout.competition.site import Pages
 from playout.competition.stages import StageFault, Stages, for_author
 from playout.competition.submissions import FolderInUse, Submission, Submissions
@@ -63,7 +63,7 @@ from playout.server.tournament.competition_file import (
 )
 
 if TYPE_CHECKING:  # it imports Dask, which is optional
-    from playout.competition.cluster.ladder_workers import LadderWorkers
+    from playout.competition.ladder_cluster import LadderWorkers
 
 _HOST = "127.0.0.1"
 #: Seconds between two looks at an empty queue, and at what belongs on the ladder.
@@ -295,7 +295,7 @@ def _workers(operator: Operator, competition: Competition) -> LadderWorkers | No
     """Return the cluster of a ladder; None without one. Raises CompetitionFileError."""
     if competition.cluster is None:
         return None
-    module = importlib.import_module("playout.competition.cluster.ladder_workers")  # it needs Dask
+    module = importlib.import_module("playout.competition.ladder_cluster")  # it needs Dask
 
     def say(text: str) -> None:
         _log.info("{name}: {text}", name=competition.name, text=text)

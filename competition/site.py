@@ -31,8 +31,8 @@ from twisted.web import http
 from playout.commands.text import utc
 from playout.competition.archive import SUFFIXES
 from playout.competition.changes import CHANGES
-from playout.competition.cluster.pair_process import LadderWorker
 from playout.competition.final import REPORT, grades_text
+from playout.competition.pair_process import LadderWorker
 from playout.competition.standings import CompetitionOverview, Record, overview, record
 from playout.competition.submissions import Submission, Submissions
 from playout.competition.uploads import UploadRequest

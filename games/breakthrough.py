@@ -236,7 +236,7 @@ def forcing(board: Board, actions: Vector) -> int:
 
 @helper
 def steps_to_goal(own: np.uint64, player: int, rows: int) -> int:
-    """Return the steps of the most advanced of some pieces to the last row; 8 without pieces."""
+    """Return the number of rows between the most advanced piece and its goal; 8 without pieces."""
     for steps in range(rows):
         if own & row_bits(rows - 1 - steps if player == 1 else steps):
             return steps

@@ -1,7 +1,6 @@
 """Chess, with the actions of OpenSpiel and its rules of ties, which need no claim.
 
-`playout.games.chessboard.squares` describes states and actions, `playout.games.chessboard.moves`
-how the legal moves are found.
+`playout.games.chessboard.position` describes states and actions, and how the legal moves are found.
 """
 
 from __future__ import annotations
@@ -12,8 +11,7 @@ from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 from playout.games import BoardView, GridGame, IllegalAction, Kernels, Option, SpecError, State
-from playout.games.chessboard.features import WORTHS, observe
-from playout.games.chessboard.heavy import forcing, heavy
+from playout.games.chessboard.knowledge import WORTHS, forcing, heavy, observe
 from playout.games.chessboard.notation import (
     FIRST,
     LETTERS,
@@ -23,8 +21,7 @@ from playout.games.chessboard.notation import (
     position,
     uci_name,
 )
-from playout.games.chessboard.position import legal, play, playout, read, write
-from playout.games.chessboard.squares import (
+from playout.games.chessboard.position import (
     ACTIONS,
     BOARD_WORDS,
     CELLS,
@@ -33,6 +30,11 @@ from playout.games.chessboard.squares import (
     SQUARES,
     STATE_QUIET,
     STATE_WORDS,
+    legal,
+    play,
+    playout,
+    read,
+    write,
 )
 
 #: OpenSpiel's bound; each move of a pawn and each capture begins another QUIET_PLIES.
@@ -135,7 +137,7 @@ class Chess(GridGame):
         return dataclasses.replace(super().view(state), checked=checked)
 
     def note(self, state: State) -> str:
-        """Return the reason for the end of the match, or what a player has to know before it."""
+        """Return the reason for the end of the match; before it, a check or a tie that is near."""
         quiet = state[STATE_QUIET]
         if state[1] > 0:
             return "checkmate"

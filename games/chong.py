@@ -58,7 +58,7 @@ def _inside(row: int, column: int) -> bool:
 
 
 def _near(cell: int, distances: tuple[tuple[int, int], ...], reach: int) -> int:
-    """Return the cells at these distances from a cell, if there is a cell `reach` times as far."""
+    """Return the cells at these distances whose extension to `reach` times that is on the board."""
     row, column = divmod(cell, SIDE)
     return sum(
         1 << (row + down) * SIDE + column + right
@@ -141,7 +141,7 @@ def legal(board: Board, actions: Vector) -> int:
 
 @helper
 def end_if_blocked(board: Board) -> None:
-    """Set the outcome if the player to move has no move, even if it is a tie by another rule."""
+    """Set a loss of the player to move who has no move, in place of a tie by another rule."""
     targets, cells = moves_of(board)
     if targets | cells == 0:
         board[1] = 3 - board[0]

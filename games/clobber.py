@@ -220,7 +220,7 @@ def cancelled(board: Board) -> tuple[int, int, int]:
 
 @kernel
 def sensible(board: Board, actions: Vector) -> int:
-    """Write all actions but those of pieces that cancel each other, or one if there is no other."""
+    """Write the actions, without those of pieces that cancel each other; one if all do."""
     n = legal(board, actions)
     dropped = cancelled(board)[0]
     kept = 0

@@ -182,7 +182,7 @@ def captured_between(piece: int, target: int, prey: int) -> int:
 
 @helper
 def quiet_limit(board: Board) -> int:
-    """Return after how many plies in a row by kings and without a capture it is a tie."""
+    """Return the number of plies in a row by kings and without a capture that are a tie."""
     first, second = count(board[2]), count(board[3])
     few = min(first, second) == 1 and max(first, second) <= 3
     both_have_kings = board[2] & board[_KINGS] != 0 and board[3] & board[_KINGS] != 0
@@ -214,7 +214,7 @@ def advance(board: Board, piece: int, target: int, over: int, goes_on: bool) -> 
 
 @helper
 def end_if_blocked(board: Board) -> None:
-    """Set the outcome if the player to move has no move, even if it is a tie by the other rule."""
+    """Set a loss of the player to move who has no move, in place of a tie."""
     if movers(board) == (0, 0):
         board[1] = 3 - board[0]
 

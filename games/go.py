@@ -11,15 +11,22 @@ from collections.abc import Collection
 from typing import Annotated, ClassVar
 
 from playout.games import BoardView, GridGame, Kernels, Option, SpecError, State
-from playout.games.goban.heavy import heavy, playout
-from playout.games.goban.points import MAX_SIDE, board_words, header_of
-from playout.games.goban.position import area_lead, legal, play, read, write
-from playout.games.goban.prior import prior
+from playout.games.goban.playouts import heavy, playout, prior
+from playout.games.goban.position import (
+    MAX_SIDE,
+    area_lead,
+    board_words,
+    header_of,
+    legal,
+    play,
+    read,
+    write,
+)
 
 #: The letters of columns: Go players leave out I.
 LETTERS = "ABCDEFGHJKLMNOPQRST"
 
-#: A higher komi would decide every match.
+#: Maximum komi: a higher one would decide every match.
 MAX_KOMI = MAX_SIDE**2
 
 

@@ -108,7 +108,7 @@ def relabel(marks: Marks, begin: int, cells: int, one: int, two: int, three: int
 
 @helper
 def is_filled(marks: Marks, place: int, rows: int) -> bool:
-    """Return whether there is a stone with six neighbours of its own colour."""
+    """Return whether a stone is there, with six neighbours of its colour."""
     for step in (1, rows, rows + 1):
         if marks[place - step] == 0 or marks[place + step] == 0:
             return False

@@ -76,7 +76,7 @@ def run_up(begin: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
 
 @helper
 def run_down(begin: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
-    """Return what `run_up` returns, but towards the lower bits."""
+    """Return the `crossed` discs that follow `begin` without a gap, towards the lower bits."""
     run = crossed & begin >> step
     run |= crossed & run >> step
     pairs = crossed & crossed >> step
@@ -104,7 +104,7 @@ def mobility(own: np.uint64, other: np.uint64, cells: np.uint64) -> np.uint64:
 
 @helper
 def line_flips(disc: np.uint64, own: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
-    """Return the discs between `disc` and the nearest of `own`, both ways along `step`."""
+    """Return the discs between `disc` and the nearest disc of `own`, in two directions."""
     up = run_up(disc, crossed, step)
     down = run_down(disc, crossed, step)
     if up << step & own == _0:
@@ -214,7 +214,7 @@ def nth_move(board: Board, n: int) -> int:
 
 @helper
 def put_disc(board: Board, player: int, bit: int) -> None:
-    """Put a disc of a player, and turn what it encloses."""
+    """Put a disc of a player, and turn the enclosed discs."""
     own, other = row_of(player, bit >> 4), row_of(3 - player, bit >> 4)
     disc = 1 << (bit & 15)
     for down in range(-1, 2):

@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from playout.games import Game, Option, Position
+from playout.games import Game, Option
 from playout.players.core.options import Exploration
 from playout.players.core.player import Info
-from playout.players.mcts.puct_worker import NetWorker, add_noise
+from playout.players.mcts.guided import NetWorker, add_noise
+from playout.players.mcts.search import Worker
 from playout.players.mcts.searcher import TreeSearch
 from playout.players.mcts.selection import PUCT, Selection
-from playout.players.mcts.uct_simulation import SearchConfig
-from playout.players.mcts.uct_worker import Worker
+from playout.players.mcts.simulation import SearchConfig
 
 MAX_BATCH = 1024
 Backend = Literal["auto", "onnxruntime", "openvino"]
@@ -79,10 +79,6 @@ class AlphaZero(TreeSearch):
         if self._noise > 0:
             worker.at_root = self._add_noise
         return worker
-
-    def _reset(self, worker: Worker, position: Position) -> None:
-        last = -1 if position.last_move is None else position.last_move
-        worker.reset(position.state, last)  # type: ignore[call-arg]
 
     def _add_noise(self, legal: NDArray[np.int64], logits: NDArray[np.float32]) -> None:
         add_noise(logits, legal, self._noise, _CONCENTRATION, self._draw)

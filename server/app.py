@@ -213,14 +213,20 @@ class _Server:
             policy, software=software, accounts=accounts, epoch=epoch, started_at=started_at
         )
         self._driver = Driver(
-            self._hub, reactor(), scheduler, self._finish, self._workers, storage, loop_time
+            self._hub,
+            reactor(),
+            scheduler,
+            self._finish,
+            self._workers,
+            storage.put if storage else None,
+            loop_time,
         )
         compiler.call_when_ready(lambda name: reactor().callFromThread(self._game_ready, name))
         reactor().addSystemEventTrigger("after", "shutdown", compiler.close)
         if not settings.warm:
             compiler.compile(in_order(found.most_played))
         if storage:
-            storage.attach(self._driver)
+            storage.attach(self._driver.storage_told)
             reactor().addSystemEventTrigger("before", "shutdown", storage.stop_restarting)
             self._hub.restore_tournaments(found.tournaments)
             self._driver.caller(self._hub.restore_ladders)(found.ladders)

@@ -22,7 +22,7 @@ _LEFT, _RIGHT = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 
 @helper
 def lowest(cells: int | np.uint64) -> int:
-    """Return the number of the lowest bit that is set."""
+    """Return the index of the lowest bit that is set."""
     return np.int64(trailing_zeros(cells))  # type: ignore[return-value]
 
 
@@ -34,7 +34,7 @@ def without_lowest(cells: int) -> int:
 
 @helper
 def count(cells: int | np.uint64) -> int:
-    """Return how many bits are set; the compiler makes one instruction of it."""
+    """Return the number of bits that are set; compiled to one instruction."""
     n = 0
     rest = np.uint64(cells)
     while rest:
@@ -52,7 +52,7 @@ SPREADS = bool(binding.get_host_cpu_features().get("bmi2")) and (
 
 @intrinsic  # type: ignore[untyped-decorator]
 def _spread_bits(typing: Any, bits: Any, places: Any) -> Any:
-    """Return the lowest bits of a word at the places of the bits of another one (pdep)."""
+    """Deposit the lowest bits of `bits` at the set bits of `places` (pdep)."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word = ir.IntType(64)
@@ -66,7 +66,7 @@ def _spread_bits(typing: Any, bits: Any, places: Any) -> Any:
 
 @helper
 def nth(cells: int | np.uint64, n: int) -> int:
-    """Return the number of the n-th bit that is set, counted from 0."""
+    """Return the index of the n-th bit that is set; both count from 0."""
     rest = np.uint64(cells)
     if SPREADS:
         rest = _spread_bits(_1 << np.uint64(n), rest)
@@ -78,7 +78,7 @@ def nth(cells: int | np.uint64, n: int) -> int:
 
 @helper
 def write_bits(cells: int | np.uint64, first: int, actions: Vector, n: int) -> int:
-    """Write `first` plus the number of each bit that is set to actions[n:]; return their end."""
+    """Write `first` plus the index of each bit that is set to actions[n:]; return the new n."""
     rest = np.uint64(cells)
     while rest:
         actions[n] = first + lowest(rest)
@@ -92,7 +92,7 @@ def write_bits(cells: int | np.uint64, first: int, actions: Vector, n: int) -> i
 
 @helper
 def bit_of(cell: int, columns: int) -> int:
-    """Return the number of the bit of a cell."""
+    """Return the bit index of a cell."""
     return cell if columns == 8 else cell // columns * 8 + cell % columns
 
 

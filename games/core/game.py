@@ -147,9 +147,9 @@ class Game(spec.HasOptions, ABC):
         return RETURNS[self.winner(state)]
 
     def lead(self, state: State) -> float | None:
-        """Return by how many points player 1 is ahead of player 2; None if no points are counted.
+        """Return the points of player 1 less those of player 2; None if no points are counted.
 
-        Before the end of the game, it is the result if the game ended here.
+        Before the end of the game, it is the score if the game ended here.
         """
         return None
 
@@ -193,7 +193,7 @@ class Game(spec.HasOptions, ABC):
         return BoardView(1, len(state) - 2, cells=state[2:])
 
     def observed(self, state: State) -> Vector:
-        """Return what an evaluation sees: the state, and behind it the numbers of `features`."""
+        """Return the input of an evaluation: the state, followed by the numbers of `features`."""
         return np.array(state, dtype=np.int64)
 
     def show(self, state: State) -> str:
@@ -305,7 +305,7 @@ class KernelGame(Game):
         return tuple(state.tolist())
 
     def observed(self, state: State) -> Vector:
-        """Return a state as a vector, and behind it the numbers of the kernel `observe`."""
+        """Return the state as a vector, followed by the numbers that the kernel `observe` adds."""
         found = np.zeros(self._state_size + len(self.features), dtype=np.int64)
         (self.kernels.observe or self.kernels.write)(self.board(state), found)
         return found

@@ -40,7 +40,7 @@ Seeds = Annotated[int, Option("seeds in each pit at the start", ge=1, le=MAX_SEE
 
 @helper
 def read_counts(numbers: Vector, counts: Vector, most: int) -> None:
-    """Set the seeds in pits, or chips in heaps, to the numbers of a state: `most` in all, at most.
+    """Set the seeds in pits, or chips in heaps, to the numbers of a state; `most` bounds their sum.
 
     Of an invalid state, negative numbers and the excess over `most` are left out, so that playouts
     from it end as early as from any other position.
@@ -53,7 +53,7 @@ def read_counts(numbers: Vector, counts: Vector, most: int) -> None:
 
 @helper
 def row_of(counts: Vector) -> int:
-    """Return the row with these seeds in the pits."""
+    """Return the word of a row with these seeds."""
     row = 0
     for pit in range(len(counts)):
         row |= counts[pit] << 8 * pit
@@ -93,7 +93,7 @@ def filled(row: int) -> int:
 
 
 class Sowings(NamedTuple):
-    """What sowings add to the rows, each array by the number of `sowing_of`."""
+    """Changes of the rows by sowings; the index of each array is the number of `sowing_of`."""
 
     own: NDArray[np.int64]  # seeds in the row of the player
     other: NDArray[np.int64]  # seeds in the row of the opponent
@@ -104,7 +104,7 @@ class Sowings(NamedTuple):
 
 @helper
 def sowing_of(houses: int, pit: int, seeds: int) -> int:
-    """Return the number of a sowing of so few seeds that none comes back to its pit."""
+    """Return the index of a sowing whose seeds do not reach the pit that they come from."""
     return (houses * MAX_HOUSES + pit) * 16 + seeds
 
 

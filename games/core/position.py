@@ -34,6 +34,17 @@ class Position:
             position = position.play(action)
         return position
 
+    @classmethod
+    def from_names(cls, game: Game, names: Iterable[str], start: State | None = None) -> Position:
+        """Return the position after moves that are written as people write them.
+
+        Raises IllegalAction for a name that is none of a legal action.
+        """
+        position = cls(game, start=start)
+        for name in names:
+            position = position.play(game.parse_action(position.state, name))
+        return position
+
     @property
     def state(self) -> State:
         """The current state."""

@@ -58,7 +58,7 @@ _BITS = np.fromiter(_bits(), dtype=np.uint8)
 
 @helper
 def one_of(cells: int, drawn: int) -> int:
-    """Return the number of a random bit that is set, from 0 to 5.
+    """Return the index of a random bit that is set, from 0 to 5.
 
     `drawn` is a random number below DRAWN, whatever the number of bits: a playout can draw it
     before it knows them.

@@ -15,8 +15,9 @@ from playout.players.engines.uci_games import VARIANTS
 
 MULTI_PV, OVERHEAD, SHOW_WDL, VARIANT = "MultiPV", "Move Overhead", "UCI_ShowWDL", "UCI_Variant"
 _EMPTY = "<empty>"
-#: The UCI names of parameters of players, with the greatest value.
-_NUMBERS = {"threads": ("Threads", 256), "memory_mb": ("Hash", 1 << 16)}
+#: The UCI names of parameters of players, and the maximum value for one without a bound.
+_NUMBERS = {"threads": "Threads", "memory_mb": "Hash"}
+_MOST = 1 << 16
 #: The parameter for the number of moves that an analysis compares, which MultiPV sets.
 CANDIDATES = "candidates"
 #: Parameters of players that the protocol replaces.
@@ -129,8 +130,8 @@ def _of_player(player: spec.Spec) -> Iterator[OfferedOption]:
         is_given = parameter.default not in (None, "")
         text = player.options.get(key) or (spec.spelled(parameter.default) if is_given else _EMPTY)
         if key in _NUMBERS:
-            name, most = _NUMBERS[key]
-            yield OfferedOption(name, "spin", text, 1, most, parameter=key)
+            most = int(parameter.option.le or _MOST)
+            yield OfferedOption(_NUMBERS[key], "spin", text, 1, most, parameter=key)
         elif key not in _HIDDEN:
             kind = "check" if parameter.type is bool else "string"
             yield OfferedOption(key, kind, text, parameter=key)

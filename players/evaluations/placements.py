@@ -19,7 +19,7 @@ from playout.players.evaluations.tables import TABLES, Floats, Ints, Tables, cod
 
 
 class Placements(NamedTuple):
-    """An evaluation of which the weights are found by the actions, and working memory.
+    """An evaluation with the groups of each action's cell, and working memory.
 
     The entries of action a are those from `begins[a]` to `begins[a + 1]`.
     """
@@ -41,7 +41,7 @@ PLACEMENTS = types.NamedTuple([TABLES, _V, _V, _W, _W, *[_V] * 3, _F, _F], Place
 
 
 def no_placements() -> Placements:
-    """Return what a search without an evaluation has."""
+    """Return empty placements, for a search without an evaluation."""
     none, entries, weights = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32)
     tables = Tables(none.reshape(0, 0), none, none, none, none, none, none, weights)
     return Placements(tables, none, none, entries, entries, none, none, none, weights, weights)
@@ -90,7 +90,7 @@ def with_own_memory(placements: Placements) -> Placements:
 
 @inlined_helper
 def _change(placements: Placements, entry: int, change: int) -> Any:
-    """Return by how much a weight changes if the code of a cell changes."""
+    """Return the difference of a weight if the code of a cell changes."""
     group = np.uint64(placements.groups[entry])
     number = np.uint64(placements.numbers[group] + change * placements.factors[entry])
     return placements.tables.weights[number] - placements.weights[group]
@@ -98,7 +98,7 @@ def _change(placements: Placements, entry: int, change: int) -> Any:
 
 @helper
 def expect_placements(placements: Placements, board: Any, observe: Any) -> None:
-    """Find what the player to move may expect after each action.
+    """Write the expected points of the player to move after each action into `shares`.
 
     An action that places no stone changes nothing but the player to move.
     """

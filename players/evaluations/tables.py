@@ -28,25 +28,25 @@ from playout.players.core.cells import APART, Cells, cells_of, random_positions
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
-#: Moves that remove pieces: never, sometimes, and always where one of them is possible.
+#: Whether moves remove pieces: never, some moves do, or all do where one of them can.
 NEVER, SOMETIMES, ALWAYS = range(3)
-#: The weight of a pawn, of which the game says that it is worth 1, when learning begins.
+#: The initial weight of a piece that is worth 1.
 _PAWN = 0.15
 #: Numbers of random positions: those whose cells are read to know their values, with compiled rules
 #: and with others, and those whose moves are examined.
 _POSITIONS, _FEWER_POSITIONS, _EXAMINED = 3000, 500, 100
-#: The numbers that a game adds to a state are below this.
+#: Upper bound of the numbers that a game adds to a state.
 FEATURE_VALUES = 2 * LEVEL
-#: Cells in a line for at most this number of values of a cell; with more values, two.
+#: (maximum number of values of a cell, cells in a line); with more values, a line has two.
 _LINES = ((2, 6), (4, 4), (6, 3))
-#: Rectangles of cells.
+#: Rows and columns of the rectangles of cells.
 _RECTANGLES = ((2, 3), (3, 2), (3, 3))
 #: Weights of a group, at most, and whether there is more than one phase; where there are too many
 #: weights for a file, the next ones.
 _SIZES, _MOST_WEIGHTS = ((4**6, True), (4**5, True), (4**5, False), (4**4, False)), 520_000
-#: On a board with as many cells, groups of one shape share their weights wherever they stand.
+#: Minimum number of cells of a board on which all groups of one shape share their weights.
 _LARGE = 100
-#: A pair of cells may be a knight's move apart where a cell has more values than this.
+#: Pairs of cells a knight's move apart are groups where a cell has at least this many values.
 _LEAPS, _FEWEST_FOR_LEAPS = ((1, 2), (2, 1), (1, -2), (2, -1)), 7
 
 
@@ -128,7 +128,7 @@ def expected(tables: Tables, indices: Ints) -> float:
 
 
 def new_tables(game: Game, phases: int = 3) -> Tables:
-    """Return the tables of a game before it is learned.
+    """Return the tables of a game before learning.
 
     Raises SpecError if its states differ in length, or have no numbers that can be cells.
     """
@@ -190,16 +190,16 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
 
 
 def ends_of(lengths: Ints, offsets: Ints, values: int, codes: int) -> NDArray[np.float64]:
-    """Return the ends of what groups may select of a part, with codes below `codes`."""
+    """Return the end of each group's weights within a part, for codes below `codes`."""
     places = np.arange(lengths.max())
     factors = np.where(places < lengths[:, None], np.power(float(values), places), 0.0)
     return offsets + (codes - 1) * factors.sum(axis=1) + 1
 
 
 def _removing(game: Game, cells: list[int], states: list[State]) -> int:
-    """Return which moves remove pieces, as far as some positions show: NEVER and so on.
+    """Return whether moves remove pieces in some positions: NEVER, SOMETIMES or ALWAYS.
 
-    It is NEVER as well if all moves do, as then no position is quieter than another.
+    It is NEVER as well if all moves do: then no position is quieter than another.
     """
 
     def occupied_cells(state: State) -> int:
@@ -248,7 +248,7 @@ def _shared(
 
 
 def _shape(group: tuple[int, ...]) -> tuple[int, ...]:
-    """Return how far the cells of a group are from the first one, the same wherever it stands."""
+    """Return the distances of the cells from the first one, which do not depend on its place."""
     return tuple(cell - group[0] for cell in group)
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 
 from playout.players.core.player import MAX_DEPTH, ActionStats, Node
+from playout.players.mcts.search import Worker
 from playout.players.mcts.tree import LOSS, ROOT, TIE, UNKNOWN, WIN
-from playout.players.mcts.uct_worker import Worker
 
 #: Proofs as they are reported: 1, 0 and -1 for a win, a tie and a loss.
 _PROOF_VALUE = {UNKNOWN: None, WIN: 1, TIE: 0, LOSS: -1}

@@ -31,10 +31,10 @@ from playout.players.core.player import (
 )
 from playout.players.evaluations.placements import Placements
 from playout.players.mcts import analysis
+from playout.players.mcts.search import Worker
 from playout.players.mcts.selection import Selection
+from playout.players.mcts.simulation import SearchConfig
 from playout.players.mcts.tree import MAX_ACTIONS, MAX_SIMULATIONS, ROOT
-from playout.players.mcts.uct_simulation import SearchConfig
-from playout.players.mcts.uct_worker import Worker
 
 #: The largest share of the time for a move in which `minimax` looks for a proof.
 MAX_PROOF = 0.9
@@ -204,14 +204,11 @@ class TreeSearch(Player):
     def _set_root(self, position: Position, seconds: float) -> None:
         """Set the root of each tree to a position, and keep its subtree if possible."""
         actions = self._actions_since_root(position)
+        last = -1 if position.last_move is None else position.last_move
         for worker in self._workers:
             if actions is None or not worker.advance(actions, position.state, seconds):
-                self._reset(worker, position)
+                worker.reset(position.state, last)
         self._root = position
-
-    def _reset(self, worker: Worker, position: Position) -> None:
-        """Start a new tree with that position as its root."""
-        worker.reset(position.state)
 
     def _actions_since_root(self, position: Position) -> tuple[int, ...] | None:
         """Return the actions from the root to a position; None if they do not lead to it."""

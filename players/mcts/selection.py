@@ -13,7 +13,7 @@ import numpy as np
 from numba import types
 
 from playout.games.core.kernels import inlined
-from playout.players.mcts.tree import LOST_MEAN, Tree, at
+from playout.players.mcts.tree import LOST_MEAN, UNKNOWN, Tree, at
 
 #: The selection rules, as numbers for compiled code.
 UCB1, TUNED, RAVE, FLAT, PUCT = 0, 1, 2, 3, 4
@@ -170,4 +170,37 @@ def select(tree: Tree, node: int, selection: Selection) -> int:
         best, score = least_visited(tree, node)
     if untried and selection.fpu > score:
         return first + tried
+    return best
+
+
+@inlined
+def by_puct(tree: Tree, node: int, again: bool, selection: Selection) -> int:
+    """Return the row of the child to visit next, by PUCT (Silver et al. 2017, AlphaZero).
+
+    The score of a child is its value from -1 to 1 plus c * prior * sqrt(N) / (1 + n), for n visits
+    of the child and N of its parent. `again` says that the player to move also moved into the node.
+    Proven children are not visited again.
+    """
+    parent = tree.nodes[node]
+    first = np.int64(parent.first_child)
+    visits = parent.visits + tree.guide[node].pending
+    scale = np.float32(selection.c) * np.float32(math.sqrt(np.float32(max(visits, 1))))
+    urgency = np.float32(selection.fpu)
+    if selection.relative:
+        mean = parent.average if again else np.float32(1.0) - parent.average
+        urgency = np.float32(2.0) * mean - np.float32(1.0) - np.float32(selection.fpu)
+    best, best_score = int(first), np.float32(-np.inf)
+    for child in range(first, first + parent.width):
+        each, guide = tree.nodes[child], tree.guide[child]
+        n = np.float32(each.visits + guide.pending)
+        if each.proof != UNKNOWN:
+            score = LOST_MEAN
+        elif n == np.float32(0.0):
+            score = urgency + scale * guide.prior
+        else:
+            mean = each.average * np.float32(each.visits) / n  # waiting simulations count as lost
+            score = np.float32(2.0) * mean - np.float32(1.0)
+            score += scale * guide.prior / (np.float32(1.0) + n)
+        if score > best_score:
+            best, best_score = child, score
     return best

@@ -13,7 +13,7 @@ import numpy as np
 from numba import from_dtype, types
 from numpy.typing import NDArray
 
-from playout.games.core.kernels import inlined
+from playout.games.core.kernels import compiled, inlined
 
 #: A proof is a word: the hash of the position, with the outcome in its lowest bits.
 Proofs = NDArray[np.int64]
@@ -100,13 +100,16 @@ LOST_MEAN = np.float32(-1e9)
 
 
 class Tree(NamedTuple):
-    """A search tree: columns whose rows are nodes."""
+    """A search tree, or several with the same number of rows: columns whose rows are nodes.
+
+    The root of a tree is its first row.
+    """
 
     nodes: Any  # [row] of NODE
     amaf: Any  # [row] of AMAF; empty for a search without RAVE
     guide: Any  # [row] of GUIDE; empty for a search without a net
-    owner: NDArray[np.int32]  # [row] working memory of `playout.players.mcts.uct_worker`
-    used: NDArray[np.int64]  # [1] number of rows in use
+    owner: NDArray[np.int32]  # [row] working memory of `compact`
+    used: NDArray[np.int64]  # [tree] number of rows in use
 
 
 TREE = types.NamedTuple(
@@ -192,6 +195,12 @@ def interpreted(tree: Tree) -> Tree:
 
 
 @inlined
+def root_of(tree: Tree, number: int) -> int:
+    """Return the root of the tree `number`."""
+    return number * (len(tree.nodes) // len(tree.used))
+
+
+@inlined
 def at(tree: Tree, row: int) -> Any:
     """Return the node in a row, without the test whether its number is negative."""
     return tree.nodes[np.uint64(row)]
@@ -211,7 +220,73 @@ def clear_node(tree: Tree, row: int) -> None:
 
 
 def clear(tree: Tree) -> None:
-    """Remove all nodes but a root with one visit, so that the first simulation expands it."""
+    """Remove all nodes but a root with one visit, so that the first simulation expands it.
+
+    With a net, the root has no visit: its own evaluation is the first.
+    """
+    guided = len(tree.guide) > 0
     tree.nodes[ROOT] = np.zeros((), NODE)
-    tree.nodes[ROOT]["visits"] = 1
+    tree.nodes[ROOT]["visits"] = 0 if guided else 1
+    if guided:
+        tree.guide[ROOT] = np.zeros((), GUIDE)
     tree.used[0] = 1
+
+
+@compiled(types.int64(TREE, types.int64, types.int64, types.int64[::1]), allocates=False)
+def compact(tree: Tree, root: int, least: int, stack: NDArray[np.int64]) -> int:
+    """Make `root` the root, and remove the children of other nodes with fewer than `least` visits.
+
+    A node without its children is expanded again at its next visit; proofs stay. `stack` has room
+    for all nodes of a path and their siblings. Returns the number of rows that are left.
+    """
+    nodes, owner = tree.nodes, tree.owner
+    for row in range(tree.used[0]):
+        owner[row] = -1
+
+    # Mark: `owner` of a first child is its parent, if the parent keeps its children.
+    stack[0] = root
+    n = 1
+    while n > 0:
+        n -= 1
+        node = stack[n]
+        if nodes[node].width > 0 and (nodes[node].visits >= least or node == root):
+            first = nodes[node].first_child
+            owner[first] = node
+            for child in range(first, first + nodes[node].tried):
+                if nodes[child].width > 0:
+                    stack[n] = child
+                    n += 1
+        elif nodes[node].width > 0:
+            nodes[node].width = 0
+            nodes[node].tried = 0
+            nodes[node].children = 0
+
+    # Move: blocks of siblings move to the front in their order. `owner` of a block is the row of
+    # the parent: the new row as soon as the parent has moved.
+    used = tree.used[0]
+    nodes[ROOT] = nodes[root]
+    if len(tree.amaf) > 0:
+        tree.amaf[ROOT] = tree.amaf[root]
+    if nodes[ROOT].width > 0:
+        owner[nodes[ROOT].first_child] = ROOT
+    to = 1
+    row = 1
+    while row < used:
+        if owner[row] < 0:
+            row += 1
+            continue
+        parent = owner[row]
+        width = nodes[parent].width
+        nodes[parent].first_child = to
+        for i in range(width):
+            nodes[to + i] = nodes[row + i]
+            if len(tree.amaf) > 0:
+                tree.amaf[to + i] = tree.amaf[row + i]
+            if len(tree.guide) > 0:
+                tree.guide[to + i] = tree.guide[row + i]
+            if nodes[to + i].width > 0 and nodes[to + i].first_child > row:
+                owner[nodes[to + i].first_child] = to + i
+        to += width
+        row += width
+    tree.used[0] = to
+    return to

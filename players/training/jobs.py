@@ -18,13 +18,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from playout.commands.subprocesses import last_lines, own, own_environment
 from playout.players.nets import net as onnx_nets
@@ -68,6 +69,7 @@ class PlayedShard:
     name: ShardName
     content: bytes
     games: bytes | None
+    evaluations: int
 
 
 class ShardPlayer:
@@ -111,7 +113,8 @@ class ShardPlayer:
         left = None
         if job.games is not None:
             left = packed(self._self_play.unfinished._asdict(), {})
-        return PlayedShard(job.shard, packed_shard(shard, settings.game), left)
+        content = packed_shard(shard, settings.game)
+        return PlayedShard(job.shard, content, left, result.played.evaluations)
 
     def _new_games(self, job: Job) -> SelfPlay:
         """Return the games with which a job begins. Raises TrainingError."""
@@ -212,7 +215,10 @@ class ShardProcesses:
         self._waiting.append(self._new())
 
     def play(
-        self, job: Job, evaluated: Callable[[int], object], is_wanted: Callable[[], bool]
+        self,
+        job: Job,
+        evaluated: Callable[[int], object] = lambda n: None,
+        is_wanted: Callable[[], bool] = lambda: True,
     ) -> PlayedShard | None:
         """Play a job; return None if it is no longer wanted.
 
@@ -296,53 +302,27 @@ def _reply(
     return None
 
 
-class ShardPlayers(Protocol):
-    """Plays the jobs of a round: processes of this machine, or the workers of a cluster."""
+class ShardPlayers(ABC):
+    """Plays the jobs of a round: in processes of this machine, or on the workers of a cluster."""
+
+    def __init__(self) -> None:
+        self._playing: set[Future[PlayedShard | None]] = set()
+        #: The evaluations of each job, as far as they are known.
+        self._evaluations: dict[ShardName, int] = {}
 
     @property
+    @abstractmethod
     def count(self) -> int:
         """The number of jobs that are played at a time, 1 or more."""
 
     @property
-    def evaluations(self) -> int:
-        """The number of evaluations for the jobs since `start` was called."""
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether all jobs are done."""
-
-    @property
+    @abstractmethod
     def description(self) -> str:
         """A few words to show with the progress; empty for processes of this machine."""
 
-    def start(self, jobs: Sequence[Job]) -> None:
-        """Start these jobs; all earlier ones are done."""
-
-    def poll(self, timeout_s: float) -> list[PlayedShard]:
-        """Return the shards that were completed since the last call.
-
-        Waits for the first at most `timeout_s` seconds. Raises TrainingError.
-        """
-
-
-class LocalPlayers:
-    """Plays jobs in processes of this machine."""
-
-    description = ""
-
-    def __init__(self, count: int, log: Path) -> None:
-        """`start_processes` starts the processes, `count` of them."""
-        self.count = count
-        self._processes = ShardProcesses(log)
-        self._threads = ThreadPoolExecutor(count)
-        self._playing: set[Future[PlayedShard | None]] = set()
-        #: The evaluations of each job.
-        self._evaluations: dict[ShardName, int] = {}
-
-    def start_processes(self) -> None:
-        """Start the processes before the first jobs. Raises OSError; call `close` then, too."""
-        for _ in range(self.count):
-            self._processes.start()
+    @abstractmethod
+    def submit(self, job: Job) -> Future[PlayedShard | None]:
+        """Have a job played. Raises TrainingError."""
 
     @property
     def evaluations(self) -> int:
@@ -354,21 +334,53 @@ class LocalPlayers:
         """Whether all jobs are done."""
         return not self._playing
 
-    def start(self, jobs: Sequence[Job]) -> None:
-        """Start these jobs; all earlier ones are done."""
+    def start(self, jobs: Iterable[Job]) -> None:
+        """Start these jobs; all earlier ones are done. Raises TrainingError."""
         self._evaluations = {}
-        self._playing = {self._threads.submit(self._play, job) for job in jobs}
+        self._playing = {self.submit(job) for job in jobs}
 
     def poll(self, timeout_s: float) -> list[PlayedShard]:
-        """Return the shards that were completed since the last call. Raises TrainingError."""
+        """Return the shards that were completed since the last call.
+
+        Waits for the first at most `timeout_s` seconds. Raises TrainingError.
+        """
         done, self._playing = wait(self._playing, timeout_s, FIRST_COMPLETED)
-        return [shard for each in done if (shard := each.result())]
+        shards = [shard for each in done if (shard := each.result())]
+        self._evaluations.update((each.name, each.evaluations) for each in shards)
+        return shards
+
+
+class LocalPlayers(ShardPlayers):
+    """Plays jobs in processes of this machine."""
+
+    def __init__(self, count: int, log: Path) -> None:
+        """`start_processes` starts the processes, `count` of them."""
+        super().__init__()
+        self._count = count
+        self._processes = ShardProcesses(log)
+        self._threads = ThreadPoolExecutor(count)
+
+    @property
+    def count(self) -> int:
+        """The number of processes."""
+        return self._count
+
+    @property
+    def description(self) -> str:
+        """Empty: processes of this machine are the default."""
+        return ""
+
+    def start_processes(self) -> None:
+        """Start the processes before the first jobs. Raises OSError; call `close` then, too."""
+        for _ in range(self._count):
+            self._processes.start()
+
+    def submit(self, job: Job) -> Future[PlayedShard | None]:
+        """Have a job played, and count its evaluations meanwhile."""
+        evaluated = functools.partial(self._evaluations.__setitem__, job.shard)
+        return self._threads.submit(self._processes.play, job, evaluated)
 
     def close(self) -> None:
         """Kill all processes; the shards that they play are lost."""
         self._processes.close()
         self._threads.shutdown()
-
-    def _play(self, job: Job) -> PlayedShard | None:
-        evaluated = functools.partial(self._evaluations.__setitem__, job.shard)
-        return self._processes.play(job, evaluated, lambda: True)

@@ -111,7 +111,7 @@ class TrainingLoop:
         missing = wanted - sum(each.played.positions for each in there.values())
         count = min(workers.count, max(0, missing))
         first = max((each.place for each in there), default=-1) + 1
-        workers.start([
+        workers.start(
             Job(
                 settings=self._text,
                 shard=ShardName(number, place),
@@ -121,7 +121,7 @@ class TrainingLoop:
                 net_round=net,
             )
             for place in range(first, first + count)
-        ])  # fmt: skip
+        )
 
     def _wait(self, workers: ShardPlayers, number: int) -> None:
         """Wait for the jobs of a round, and show their progress."""

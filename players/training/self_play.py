@@ -5,52 +5,48 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from playout.games import KernelGame
 from playout.players.core.rules import rules_of
-from playout.players.mcts import selfplay_search
-from playout.players.mcts.puct_simulation import new_net_buffers
-from playout.players.mcts.puct_worker import Callback, add_noise, policy_of
+from playout.players.mcts.guided import add_noise, policy_of
 from playout.players.mcts.selection import PUCT, Selection
-from playout.players.mcts.selfplay_search import (
-    Schedule,
-    evaluate_by_playouts,
-    new_games,
-    play_games,
-    share,
+from playout.players.mcts.simulation import (
+    Callback,
+    Search,
+    SearchConfig,
+    new_memory,
+    new_positions,
+    search_kernels,
 )
 from playout.players.mcts.tree import new_forest
-from playout.players.mcts.uct_simulation import SearchConfig, search_kernels
 from playout.players.nets.encoding import Encoding
+from playout.players.training import self_play_moves as moves
 from playout.players.training.samples import Played, Samples
 
 
 class Unfinished(NamedTuple):
     """Games that have not ended, with their samples so far: a row of each array is one game.
 
-    The fields are those of `playout.players.mcts.selfplay_search.Games`. The trees of the next
-    moves are not part of it.
+    The trees of the next moves are not part of it.
     """
 
-    boards: NDArray[np.int64]
-    last: NDArray[np.int64]
-    ply: NDArray[np.int64]
+    boards: NDArray[np.int64]  # [game, word]
+    last: NDArray[np.int64]  # [game] the action that led to the position, or -1
+    ply: NDArray[
+        np.int64
+    ]  # [game], and so on: see `playout.players.training.self_play_moves.MATCH`
     full: NDArray[np.int64]
     length: NDArray[np.int64]
     handicapped: NDArray[np.int64]
-    states: NDArray[np.int64]
+    states: NDArray[np.int64]  # [game, sample, word]; this and the next are described at `Record`
     actions: NDArray[np.int16]
     players: NDArray[np.int16]
     policies: NDArray[np.float32]
     values: NDArray[np.float32]
-
-
-#: The fields with a column for each sample.
-OF_SAMPLES = ("states", "actions", "players", "policies", "values")
 
 
 #: The net: planes [n, plane, row, column] to logits [n, action] and values [n].
@@ -71,7 +67,7 @@ class SelfPlaySettings:
     noise: float = 0.25  # weight of that noise
     temperature_plies: int = 6  # moves before this ply are drawn in proportion to their visits
     random_openings: float = 0.5  # share of games that begin with random moves
-    opening_plies: int = 4  # most random moves
+    opening_plies: int = 4  # maximum number of random moves
     handicap_games: float = 0.0  # share of games in which one player moves by the policy alone
     solver: bool = True  # backpropagate proofs
     decisive: bool = True  # decisive playouts find wins and losses within two plies
@@ -106,7 +102,7 @@ class SelfPlay:
         rules = rules_of(game)
         decisive = rules.decisive if settings.decisive else None
         self._kernels = search_kernels(rules, decisive)
-        self._search = SearchConfig(
+        self._config = SearchConfig(
             Selection(PUCT, settings.c_puct, settings.fpu_reduction, relative=True),
             solver=settings.solver,
             decisive=decisive is not None,
@@ -120,11 +116,13 @@ class SelfPlay:
             self._tree = new_forest(settings.games, self._rows)
         except OSError as error:
             raise MemoryError(str(error)) from error
-        self._buffers = new_net_buffers(game, game.board(), settings.games, seed)
+        board = game.board()
+        self._positions = new_positions(board, settings.games)
+        self._memory = new_memory(game, len(board), seed, batch=settings.games)
         self._planes = np.zeros((settings.games, *self._encoding.shape), dtype=np.float32)
         self._noise = np.random.default_rng(seed)
-        self._games: selfplay_search.Games | None = None
-        self._net_seconds = 0.0
+        self._games = moves.new_games(game, self._schedule(), settings.games)
+        self._net_seconds, self._evaluations = 0.0, 0
         self._continued = unfinished is not None
         if unfinished is not None:
             self._continue(unfinished)
@@ -132,15 +130,18 @@ class SelfPlay:
     @property
     def unfinished(self) -> Unfinished:
         """The games that have not ended, after a call of `play`."""
-        games = self._games
-        assert games is not None
-        most = int(games.length.max())
-        return Unfinished(**{
-            name: np.ascontiguousarray(getattr(games, name)[:, :most])
-            if name in OF_SAMPLES
-            else getattr(games, name)
-            for name in Unfinished._fields
-        })  # fmt: skip
+        matches, length = self._games.matches, int(self._games.matches["length"].max())
+        return Unfinished(
+            self._positions.roots,
+            self._positions.last,
+            *(np.ascontiguousarray(matches[name]) for name in moves.MATCH.names or ()),
+            *(np.ascontiguousarray(each[:, :length]) for each in self._by_game()),
+        )
+
+    def _by_game(self) -> list[NDArray[Any]]:
+        """Return views of the columns of the record: [game, sample, ...]."""
+        games = len(self._games.matches)
+        return [each.reshape(games, -1, *each.shape[1:]) for each in self._games.record]
 
     def play(
         self,
@@ -154,82 +155,73 @@ class SelfPlay:
         evaluate, and the policy is even. After each batch, `evaluated` is called with its size.
         Raises the errors of `evaluate`; the samples of games that ended before are then lost.
         """
-        started, self._net_seconds = time.perf_counter(), 0.0
-        schedule, games = self._schedule(evaluate is None), self._room(samples)
+        started, self._net_seconds, self._evaluations = time.perf_counter(), 0.0, 0
+        schedule = self._schedule(by_playouts=evaluate is None)
+        games = moves.with_room(self._games, self._game, samples)._replace(schedule=schedule)
+        self._games = games
         if self._continued:
             self._continued = False
-            self._search_anew(games, schedule)
+            self._search_anew()
         callback = Callback(lambda n: self._evaluate(evaluate, n, evaluated))
-        play_games(
-            games,
+        simulations = moves.play_games(
             self._tree,
-            self._kernels,
-            callback,
-            self._buffers,
-            schedule,
-            samples,
+            Search(self._kernels, self._positions, self._memory, self._config, callback),
+            games,
         )
         callback.raise_error()
         counters = games.counters.tolist()
-        n = counters[selfplay_search.SAMPLES]
+        n, ended = counters[moves.SAMPLES], games.ended
         found = Samples(
-            games.done_states[:n],
-            games.done_actions[:n],
-            games.done_policies[:n],
-            games.done_outcomes[:n],
-            games.done_values[:n],
+            ended.states[:n],
+            ended.actions[:n],
+            ended.policies[:n],
+            games.outcomes[:n],
+            ended.values[:n],
         )
         played = Played(
-            games=counters[selfplay_search.GAMES],
+            games=counters[moves.GAMES],
             positions=n,
-            evaluations=counters[selfplay_search.EVALUATIONS] if evaluate else 0,
-            plies=counters[selfplay_search.PLIES],
-            first_player_wins=counters[selfplay_search.FIRST_WINS],
-            ties=counters[selfplay_search.TIES],
+            evaluations=self._evaluations if evaluate else 0,
+            plies=counters[moves.PLIES],
+            first_player_wins=counters[moves.FIRST_WINS],
+            ties=counters[moves.TIES],
             net_seconds=self._net_seconds,
             seconds=time.perf_counter() - started,
         )
-        return SelfPlayResult(found, played, counters[selfplay_search.SIMULATIONS])
+        return SelfPlayResult(found, played, simulations)
 
-    def _schedule(self, by_playouts: bool) -> Schedule:
+    def _schedule(self, *, by_playouts: bool = False) -> moves.Schedule:
         settings = self._settings
         full, quick = settings.simulations, settings.quick_simulations
         if by_playouts:
             quick = max(2, round(settings.playout_simulations * quick / full))
             full = settings.playout_simulations
-        return Schedule(
+        return moves.Schedule(
             full,
             quick,
-            share(settings.full_share),
-            share(settings.random_openings),
+            moves.share(settings.full_share),
+            moves.share(settings.random_openings),
             settings.opening_plies,
             settings.temperature_plies,
-            share(settings.handicap_games),
-            self._search,
+            moves.share(settings.handicap_games),
         )
 
     def _continue(self, unfinished: Unfinished) -> None:
         """Restore unfinished games; the searches of their moves begin with `play`."""
-        self._games = games = new_games(self._game, self._settings.games, 0)
-        for name, array in unfinished._asdict().items():
-            room = getattr(games, name)
-            (room[:, : array.shape[1]] if name in OF_SAMPLES else room)[:] = array
+        self._positions.roots[:], self._positions.last[:] = unfinished.boards, unfinished.last
+        for name in moves.MATCH.names or ():
+            self._games.matches[name] = getattr(unfinished, name)
+        for name, room in zip(moves.Record._fields, self._by_game(), strict=True):
+            samples = getattr(unfinished, name)
+            room[:, : samples.shape[1]] = samples
 
-    def _search_anew(self, games: selfplay_search.Games, schedule: Schedule) -> None:
+    def _search_anew(self) -> None:
         """Reduce the tree of each game to its root."""
-        handicapped = games.handicapped == games.boards[:, 0]
+        matches, schedule = self._games.matches, self._games.schedule
+        handicapped = matches["handicapped"] == self._positions.roots[:, 0]
         quick = np.where(handicapped, 1, schedule.quick_simulations)
-        games.left[:] = np.where(games.full, schedule.simulations, quick)
+        self._positions.left[:] = np.where(matches["full"], schedule.simulations, quick)
         self._tree.used[:] = np.arange(self._settings.games) * self._rows + 1
-
-    def _room(self, samples: int) -> selfplay_search.Games:
-        """Return the games with empty arrays for `samples` samples and some more."""
-        fresh = new_games(self._game, self._settings.games, samples)
-        if self._games is not None:
-            done = {name: getattr(fresh, name) for name in fresh._fields if "done" in name}
-            fresh = self._games._replace(**done, counters=fresh.counters)
-        self._games = fresh
-        return fresh
 
     def _evaluate(
         self, evaluate: Evaluate | None, n: int, evaluated: Callable[[int], object]
@@ -239,11 +231,12 @@ class SelfPlay:
         else:
             self._evaluate_by_net(evaluate)
         self._prepare_roots(n)
+        self._evaluations += n
         evaluated(n)
 
     def _evaluate_by_net(self, evaluate: Evaluate) -> None:
         """Evaluate all rows, so that all batches have the same size."""
-        leaves = self._buffers.leaves
+        leaves = self._memory.leaves
         self._encoding.encode_into(
             leaves.states, leaves.last, self._planes, (leaves.legal, leaves.moves)
         )
@@ -254,9 +247,10 @@ class SelfPlay:
         leaves.values[:] = values
 
     def _evaluate_by_playouts(self, n: int) -> None:
-        self._buffers.leaves.logits[:] = 0
-        evaluate_by_playouts(
-            self._buffers,
+        self._memory.leaves.logits[:] = 0
+        moves.evaluate_by_playouts(
+            self._memory,
+            self._positions.board,
             n,
             self._game.board(),
             self._game.kernels.read,
@@ -265,9 +259,8 @@ class SelfPlay:
 
     def _prepare_roots(self, n: int) -> None:
         """Store the policy of the roots of full searches, and add noise to it."""
-        assert self._games is not None
-        leaves, settings = self._buffers.leaves, self._settings
-        full = self._games.full[leaves.tree[:n]] == 1
+        leaves, settings = self._memory.leaves, self._settings
+        full = self._games.matches["full"][leaves.tree[:n]] == 1
         for leaf in np.flatnonzero((leaves.depth[:n] == 0) & full):
             legal = leaves.legal[leaf, : leaves.moves[leaf]]
             logits = leaves.logits[leaf]

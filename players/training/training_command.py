@@ -18,7 +18,7 @@ import click
 import numpy as np
 
 from playout import games
-from playout.cluster.cluster_options import dask_option, require_dask
+from playout.cluster import dask_option, require_dask
 from playout.commands import toml_table
 from playout.commands.options import FiniteRange, game_option
 from playout.commands.subprocesses import usable_cores
@@ -554,8 +554,8 @@ def _workers(
     """Yield worker processes, by default one for each core, or those of a cluster."""
     if dask:
         shown.phase("connecting to the cluster")
-        cluster = importlib.import_module("playout.players.training.cluster.dask_selfplay")
-        with cluster.opened(dask, settings.processes, shown.say) as players:
+        cluster = importlib.import_module("playout.players.training.cluster_players")
+        with cluster.opened_players(dask, settings.processes, shown.say) as players:
             yield players
         return
     workers = LocalPlayers(settings.processes.workers or usable_cores(), folder.log)
@@ -680,7 +680,7 @@ def _pairs(
     if not dask:
         return played(terms, pairs, 1 if terms.limit.seconds else usable_cores())
     require_dask()
-    module = importlib.import_module("playout.players.training.cluster.dask_evaluation")
+    module = importlib.import_module("playout.players.training.cluster_players")
     return cast(Iterator[PairScore], module.played(dask, terms, pairs, shown.say))
 
 

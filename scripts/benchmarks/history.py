@@ -42,13 +42,13 @@ from playout.server.core.accounts import digest
 from playout.server.export import jsonl
 from playout.server.model.records import (
     Account,
-    LadderMatch,
     MatchEnded,
     MatchStarted,
     MovePlayed,
     StoredMatch,
     TournamentCreated,
     TournamentEnded,
+    flat,
 )
 from playout.server.storage import Database
 from playout.server.tournament import formats
@@ -328,7 +328,8 @@ class MadeHistory:
                 (first, second),
                 rated=True,
                 accounts=(_account(first), _account(second)),
-                ladder=LadderMatch(f"pair{number // 2}", ("1", "1")),
+                ladder_pair=f"pair{number // 2}",
+                versions=("1", "1"),
             )
 
     def _of_tournaments(self) -> Iterator[StoredMatch]:
@@ -372,18 +373,19 @@ class MadeHistory:
         number = next(self._ids)
         match, at = _MATCH.format(number), _SINCE + number * _STEP_S
         moves = self._choose(game, players)
-        terms = {"accounts": (None, None)} | fields
         return StoredMatch(
             started=MatchStarted(
-                match=match,
-                game=game,
-                players=players,
-                sessions=("", ""),
-                clock="none",
-                illegal_moves=3,
-                credit_cap_s=0.1,
-                at=at,
-                **terms,  # type: ignore[arg-type]
+                **flat(
+                    match=match,
+                    game=game,
+                    players=players,
+                    sessions=("", ""),
+                    clock="none",
+                    illegal_moves=3,
+                    credit_cap_s=0.1,
+                    at=at,
+                    **fields,
+                )
             ),
             moves=tuple(
                 MovePlayed(
@@ -391,19 +393,19 @@ class MadeHistory:
                     ply=ply,
                     seat=1 if ply % 2 == 0 else 2,
                     action=action,
-                    clocks=None,
-                    info=None,
                     at=at + ply,
                 )
                 for ply, action in enumerate(moves.actions)
             ),
             ended=MatchEnded(
-                match=match,
-                winner=moves.winner,
-                returns=moves.returns,
-                reason=Reason.RULES,
-                text="",
-                at=at + len(moves.actions),
+                **flat(
+                    match=match,
+                    winner=moves.winner,
+                    returns=moves.returns,
+                    reason=Reason.RULES,
+                    text="",
+                    at=at + len(moves.actions),
+                )
             ),
         )
 

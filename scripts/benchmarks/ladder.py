@@ -134,20 +134,20 @@ def _leave(bot: subprocess.Popen[bytes]) -> None:
 
 def faults(matches: list[StoredMatch]) -> Iterator[str]:
     """Yield the faults of the stored matches of a ladder: lost, double or without result."""
-    pairs = Counter(each.started.ladder.pair for each in matches if each.started.ladder)
+    pairs = Counter(each.started.ladder_pair for each in matches if each.started.ladder_pair)
     openings: dict[str, tuple[int, ...]] = {}
     for each in matches:
-        match, ladder = each.started.match, each.started.ladder
-        if ladder is None:
+        match, pair = each.started.match, each.started.ladder_pair
+        if pair is None:
             yield f"{match} is not on the ladder"
             continue
         if each.ended is None or not each.ended.winner:
             yield f"{match} has no result: {each.ended.text if each.ended else 'it has not ended'}"
         opening = tuple(move.action for move in each.moves[: each.started.opening])
-        if openings.setdefault(ladder.pair, opening) != opening:
-            yield f"{match} has another opening than {ladder.pair}"
-        if pairs[ladder.pair] > 2:
-            yield f"{match} is one of {pairs[ladder.pair]} matches of a pair"
+        if openings.setdefault(pair, opening) != opening:
+            yield f"{match} has another opening than {pair}"
+        if pairs[pair] > 2:
+            yield f"{match} is one of {pairs[pair]} matches of a pair"
 
 
 def reversed_pairs(table: LadderTable, order: Mapping[tuple[str, str], int]) -> list[str]:

@@ -150,4 +150,5 @@ def lost_on_time(matches: Iterable[StoredMatch]) -> int:
 
 
 def _thoughts(matches: Iterable[StoredMatch]) -> Iterator[Analysis]:
-    return (move.info for match in matches for move in match.moves if move.info)
+    analyses = (move.analysis for match in matches for move in match.moves)
+    return filter(None, analyses)

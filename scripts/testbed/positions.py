@@ -113,14 +113,7 @@ class Judge:
 def forced_wins(game: Game) -> list[Position]:
     """Return the positions of a game that the player to move wins."""
     lines = [line.split(": ") for line in FORCED_WINS.read_text().splitlines() if ": " in line]
-    return [_after(game, moves.split()) for name, moves in lines if name == str(game)]
-
-
-def _after(game: Game, names: list[str]) -> Position:
-    position = Position(game)
-    for name in names:
-        position = position.play(game.parse_action(position.state, name))
-    return position
+    return [Position.from_names(game, moves.split()) for name, moves in lines if name == str(game)]
 
 
 # Positions of Connect Four with known values, of `tests/data/connect_four.txt`.

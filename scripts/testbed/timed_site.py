@@ -22,12 +22,13 @@ from playout.protocol.tournament_spec import Entrant, TournamentSpec, dumps
 from playout.server.core.accounts import digest
 from playout.server.model.records import (
     Account,
-    LadderMatch,
     MatchEnded,
     MatchStarted,
     MovePlayed,
     Record,
     TournamentCreated,
+    flat,
+    stored_analysis,
 )
 from playout.server.storage import Database
 from playout.server.storage.queries import Reader
@@ -102,13 +103,15 @@ def _long_match(match: str, *, over: bool) -> Iterator[Record]:
     for ply in range(LONG_PLIES):
         seat: Seat = 1 if ply % 2 == 0 else 2
         yield MovePlayed(
-            match=match,
-            ply=ply,
-            seat=seat,
-            action=0,
-            clocks=(ClockState(500.123, 0), ClockState(400.321, 0)),
-            info=info,
-            at=AT + ply,
+            **flat(
+                match=match,
+                ply=ply,
+                seat=seat,
+                action=0,
+                clocks=(ClockState(500.123, 0), ClockState(400.321, 0)),
+                info=stored_analysis(info),
+                at=AT + ply,
+            )
         )
     if over:
         yield _ended(match, 1)
@@ -119,8 +122,8 @@ def _ladder(names: list[str]) -> Iterator[Record]:
     for number, name in enumerate(names):
         for step in range(1, 9):
             match, other = f"l{number}x{step}", names[(number + step) % len(names)]
-            ladder = LadderMatch(match, ("1", "1"))
-            yield _started(match, LADDER_GAME, (name, other), (name, other), ladder=ladder)
+            ladder: dict[str, Any] = {"ladder_pair": match, "versions": ("1", "1")}
+            yield _started(match, LADDER_GAME, (name, other), (name, other), **ladder)
             yield _ended(match, 1 + (number + step) % 2)
 
 
@@ -165,17 +168,19 @@ def _started(
     **fields: Any,
 ) -> MatchStarted:
     return MatchStarted(
-        match=match,
-        game=game,
-        players=players,
-        accounts=accounts,
-        sessions=(f"{match} 1", f"{match} 2"),
-        clock="none" if game == LADDER_GAME else "600+5",
-        rated=rated,
-        illegal_moves=3,
-        credit_cap_s=0.1,
-        at=AT,
-        **fields,
+        **flat(
+            match=match,
+            game=game,
+            players=players,
+            accounts=accounts,
+            sessions=(f"{match} 1", f"{match} 2"),
+            clock="none" if game == LADDER_GAME else "600+5",
+            rated=rated,
+            illegal_moves=3,
+            credit_cap_s=0.1,
+            at=AT,
+            **fields,
+        )
     )
 
 
@@ -183,7 +188,7 @@ def _ended(match: str, winner: int) -> MatchEnded:
     returns = (1.0, 0.0) if winner == 1 else (0.0, 1.0)
     text, reason = "the other resigned", Reason.RESIGNATION
     return MatchEnded(
-        match=match, winner=winner, returns=returns, reason=reason, text=text, at=AT + 1000
+        **flat(match=match, winner=winner, returns=returns, reason=reason, text=text, at=AT + 1000)
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from playout.cluster.cluster_options import require_dask
+from playout.cluster import require_dask
 from playout.commands.options import combined
 from playout.protocol.endpoints import is_loopback, spelled
 from playout.server.cli.server_options import http_address

@@ -125,9 +125,9 @@ class Directory:
 class BotAccounts:
     """The bots that can be challenged, and their accounts."""
 
-    def __init__(self, context: Context, accounts: Directory) -> None:
+    def __init__(self, context: Context) -> None:
         self._context = context
-        self._accounts = accounts
+        self._accounts = context.accounts
         offered = context.policy.offered if context.policy.bots else ()
         #: Each bot as it is offered, by the id of its account.
         self._offered = {_account_id(each.name): each for each in offered}

@@ -1,7 +1,7 @@
-"""What every feature of the hub is given: new ids, effects, storage, messages, timers, events.
+"""What every feature of the hub is given: sessions, seeks, rooms, and the means to act.
 
-Messages and other effects wait in an outbox until the records before them are stored. Nothing here
-knows of seeks, matches or tournaments.
+These are new ids, effects, storage, messages, timers and events. Messages and calls wait in an
+outbox until the records before them are stored.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
 from playout.protocol.messages import Error, Event, RequestId
+from playout.server.core.accounts import Directory
 from playout.server.core.effects import (
+    CallWhenIdle,
     Close,
     Effect,
     Log,
@@ -22,17 +24,20 @@ from playout.server.core.effects import (
     Store,
     WakeAt,
 )
+from playout.server.core.lobby import Lobby, Rooms
 from playout.server.core.match import Refused
 from playout.server.core.policy import Policy
 from playout.server.core.rate_limits import StorageBudget
-from playout.server.core.sessions import Session
+from playout.server.core.sessions import Session, SessionRegistry
 from playout.server.core.timers import JobQueue, Timers
-from playout.server.model.records import Record
+from playout.server.model.records import Account, Record
 
 T = TypeVar("T")
 
 #: An effect that may have to wait for records.
-_Held = Send | SendToSpectators | Close | Stopped
+_Delayed = Send | SendToSpectators | Close | Stopped
+#: Such an effect, or a call with the time: see `Context.when_stored`.
+_Held = _Delayed | Callable[[float], None]
 
 #: The connection in the outbox of an effect that concerns no connection.
 _NO_CONNECTION = 0
@@ -48,7 +53,7 @@ class FeatureEvent:
 
 
 class Outbox(Generic[T]):
-    """Holds items for connections until the records up to a number are stored.
+    """Holds items, most of them for connections, until the records up to a number are stored.
 
     Records are numbered from 1 in the order in which they are to be stored.
     """
@@ -99,7 +104,7 @@ class Outbox(Generic[T]):
 
 
 class Context:
-    """Collects the effects of a call in the order in which the driver carries them out."""
+    """The state that features share, and the effects of a call in their order."""
 
     def __init__(
         self,
@@ -107,9 +112,14 @@ class Context:
         source: random.Random | None = None,
         epoch: float = 0.0,
         started_at: float = 0.0,
+        accounts: Iterable[Account] = (),
     ) -> None:
         """In seconds since 1970: `epoch` is when `now` was 0, `started_at` is the time now."""
         self.policy = policy or Policy()
+        self.accounts = Directory(accounts)
+        self.registry = SessionRegistry()
+        self.lobby = Lobby()
+        self.rooms = Rooms()
         self.random = source or random.SystemRandom()
         self.epoch = epoch
         self.timers = Timers()
@@ -124,6 +134,8 @@ class Context:
         #: Events of this call that were not yet passed to their listeners: see `queue`.
         self.events: deque[FeatureEvent] = deque()
         self._outbox: Outbox[_Held] = Outbox()
+        #: Work that waits until nothing else is to be done: see `when_idle`.
+        self._idle: deque[Callable[[], bool]] = deque()
         # Not from the epoch, the start of the machine: the hub before a restart had the same one.
         self._id_prefix = f"{int(started_at * 1000):x}"
         self._ids = 0
@@ -152,6 +164,26 @@ class Context:
         """Store a record. Durable messages that are sent from now on wait for it."""
         self.records += 1
         self._effects.append(Store(self.records, record))
+
+    def when_stored(self, call: Callable[[float], None]) -> None:
+        """Call with the time when the records so far are stored; one of them is of this call."""
+        self._outbox.hold((), self.records, call)
+
+    def when_idle(self, work: Callable[[], bool]) -> None:
+        """Do some work when nothing else is to be done, and again while it returns True."""
+        if not self._idle:
+            self._effects.append(CallWhenIdle())
+        self._idle.append(work)
+
+    @property
+    def has_idle_work(self) -> bool:
+        """Whether work waits until nothing else is to be done."""
+        return bool(self._idle)
+
+    def work_idly(self) -> None:
+        """Do some of the work that has waited longest; the driver has nothing else to do."""
+        if self._idle and not self._idle[0]():
+            self._idle.popleft()
 
     def woken(self) -> None:
         """Note that the driver has called at the time of the last `WakeAt`."""
@@ -224,9 +256,13 @@ class Context:
         """Have the process exit once all records are stored."""
         self._send_after((_NO_CONNECTION,), self.records, Stopped())
 
-    def release(self, stored: int) -> None:
-        """Send the messages that waited for the records up to number `stored`."""
-        self._effects += self._outbox.release(stored)
+    def release(self, stored: int, now: float) -> None:
+        """Send what waited for the records up to number `stored`, and do the calls."""
+        for each in self._outbox.release(stored):
+            if isinstance(each, _Delayed):
+                self._effects.append(each)
+            else:
+                each(now)
 
     def revise(self, change: Callable[[Event], Event | None]) -> None:
         """Replace each waiting message by the result of `change`; None drops the message."""
@@ -243,7 +279,7 @@ class Context:
 
         self._outbox.revise(changed)
 
-    def _send_after(self, connections: tuple[int, ...], after: int, effect: _Held) -> None:
+    def _send_after(self, connections: tuple[int, ...], after: int, effect: _Delayed) -> None:
         if self._outbox.passes(connections, after):
             self._effects.append(effect)
         else:

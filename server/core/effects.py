@@ -104,6 +104,10 @@ class RateLadder(Struct, frozen=True, gc=False):
     problem: RatingProblem
 
 
+class UpdateRatings(Struct, frozen=True, gc=False):
+    """Update the ratings of games soon: the end of a match is stored."""
+
+
 class KeepPush(Struct, frozen=True, gc=False):
     """Keep the subscription of an account to a push service; forget it without `fields`.
 
@@ -162,6 +166,7 @@ Effect = (
     | StartAnalysis
     | EndAnalysis
     | RateLadder
+    | UpdateRatings
     | KeepPush
     | PushNotice
     | SendServerState

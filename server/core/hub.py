@@ -19,11 +19,10 @@ from typing import Any
 from playout.protocol.analyst import AnalysisReport
 from playout.protocol.messages import Closing, Code, Request, RequestId, Sender
 from playout.ratings.bradley_terry import Ratings
-from playout.server.core.accounts import BotAccounts, Directory
 from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.effects import Effect
 from playout.server.core.handlers.administration import Administration
-from playout.server.core.handlers.analyses import Analyses
+from playout.server.core.handlers.analyses import Analyses, Puzzles
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed
 from playout.server.core.handlers.hello import Greeting
@@ -31,16 +30,15 @@ from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.play import Play
 from playout.server.core.handlers.proofs import Proofs
 from playout.server.core.handlers.push import PushNotices
-from playout.server.core.handlers.puzzles import Puzzles
-from playout.server.core.handlers.seeks import Lobby, Pairing, SeekClosed, Seeks
+from playout.server.core.handlers.seeks import SeekClosed, Seeks
 from playout.server.core.handlers.tournaments import TournamentOver, Tournaments
 from playout.server.core.match import Refused
-from playout.server.core.match_room import GameFailed, MatchOver, MatchRoom, TurnBegan
+from playout.server.core.match_room import MatchOver, MatchRoom, TurnBegan
 from playout.server.core.policy import Policy
 from playout.server.core.recovery import Recovery
-from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionClosed, SessionDisconnected, SessionManager
-from playout.server.core.sessions import RequestContext, SessionRegistry, handlers_of
+from playout.server.core.sessions import RequestContext, handlers_of
+from playout.server.core.view import GameFailed
 from playout.server.ladder.state import StoredLadder
 from playout.server.model.records import Account, Record, StoredMatch, StoredTournament
 
@@ -63,32 +61,25 @@ class Hub:
 
         In seconds since 1970: `epoch` is when `now` was 0, `started_at` is the time now.
         """
-        self._context = context = Context(policy, source, epoch, started_at)
-        self.accounts = directory = Directory(accounts)
-        self.registry = registry = SessionRegistry()
-        self.lobby = lobby = Lobby()
-        self._rooms = rooms = Rooms(context)
-        self._sessions = sessions = SessionManager(context, registry, rooms)
-        pairing = Pairing(context, lobby, rooms)
-        self._seeks = seeks = Seeks(context, registry, lobby, pairing)
-        bot_accounts = BotAccounts(context, directory)
-        self.bots = bots = BotManager(context, bot_accounts, sessions, lobby, rooms, seeks, pairing)
-        self.lobby_feed = feed = LobbyFeed(context, registry, lobby, rooms)
-        tournaments = Tournaments(context, rooms, sessions)
+        self._context = context = Context(policy, source, epoch, started_at, accounts)
+        self.accounts = context.accounts
+        self.registry = context.registry
+        self.lobby = context.lobby
+        self._sessions = sessions = SessionManager(context)
+        self._seeks = seeks = Seeks(context)
+        self.bots = bots = BotManager(context, sessions, seeks)
+        self.lobby_feed = feed = LobbyFeed(context)
+        tournaments = Tournaments(context, sessions)
         self.clusters = tournaments.clusters
-        self._proofs = proofs = Proofs(context, rooms, tournaments)
-        self.ladders = ladders = Ladders(context, directory, sessions, rooms)
+        self._proofs = proofs = Proofs(context, tournaments)
+        self.ladders = ladders = Ladders(context, sessions)
         self.ladder_feed = ladder_feed = LadderFeed(context, ladders)
-        self.analyses = analyses = Analyses(context, rooms)
-        push = PushNotices(context, registry)
-        self._recovery = Recovery(context, directory, sessions, rooms, bots, tournaments, ladders)
-        greeting = Greeting(
-            context, directory, sessions, lobby, rooms, bots, bot_accounts, software
-        )
-        administration = Administration(
-            context, directory, sessions, greeting, rooms, bots, analyses, tournaments
-        )
-        play = Play(context, rooms, sessions)
+        self.analyses = analyses = Analyses(context)
+        push = PushNotices(context)
+        self._recovery = Recovery(context, sessions, bots, tournaments, ladders)
+        greeting = Greeting(context, sessions, bots, software)
+        administration = Administration(context, sessions, greeting, bots, analyses, tournaments)
+        play = Play(context, sessions)
         subjects = (greeting, administration, seeks, bots, play, feed, tournaments, ladders)
         handlers = handlers_of((*subjects, ladder_feed, analyses, push, Puzzles(context)))
         self._handlers = {
@@ -117,7 +108,7 @@ class Hub:
             SessionClosed: (seeks.session_closed, bots.session_closed, analyses.session_closed),
             SeekClosed: (bots.seek_closed,),
             TurnBegan: (push.turn_began, proofs.turn_began),
-            GameFailed: (rooms.game_failed,),
+            GameFailed: (self._game_failed,),
             TournamentOver: (tournaments.tournament_over,),
         }
         self._stopped = False
@@ -131,7 +122,7 @@ class Hub:
     @property
     def rooms(self) -> Mapping[str, MatchRoom]:
         """The matches that are being played, by id."""
-        return self._rooms.running
+        return self._context.rooms.running
 
     @property
     def analyses_dropped(self) -> int:
@@ -199,8 +190,7 @@ class Hub:
 
     def committed(self, number: int, now: float) -> list[Effect]:
         """Release the messages and matches that waited for the records up to `number`."""
-        self._rooms.committed(number, now)
-        self._context.release(number)
+        self._context.release(number, now)
         return self._finish_call(now)
 
     def record_rejected(self, record: Record, now: float) -> list[Effect]:
@@ -269,11 +259,11 @@ class Hub:
     @property
     def has_pending_moves(self) -> bool:
         """Whether there are moves that spectators have not been sent: see `show`."""
-        return self._rooms.has_pending_moves
+        return self._context.has_idle_work
 
     def show(self, now: float) -> list[Effect]:
         """Send spectators some moves; the driver calls it when nothing else is to be done."""
-        self._rooms.show_some()
+        self._context.work_idly()
         return self._finish_call(now)
 
     def ladder_rated(self, game: str, ratings: Ratings | None, now: float) -> list[Effect]:
@@ -320,6 +310,11 @@ class Hub:
             return
         for room in list(self.rooms.values()):  # the end of the last one closes the connections
             room.abort("the server stopped", now)
+
+    def _game_failed(self, event: GameFailed, now: float) -> None:
+        # A fault before it in this call may have ended the match.
+        if room := self.rooms.get(event.match):
+            room.failed(event, now)
 
     def _stop_after_last_match(self, event: MatchOver, now: float) -> None:
         # Several matches may have ended in one call.

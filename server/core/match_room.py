@@ -1,16 +1,14 @@
 """A match with its players and spectators, from its start to its end.
 
 The room owns its match: each change is made, stored and sent by a method of the room. Players are
-sent a move when it is stored, and spectators when nothing else is to be done. The queues in which
-rooms wait for one or the other are in `playout.server.core.rooms`.
+sent a move when it is stored, and spectators when nothing else is to be done.
 """
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any
 
 from msgspec import structs
 
@@ -33,25 +31,32 @@ from playout.protocol.time_control import is_correspondence
 from playout.protocol.tournament_spec import Adjudication
 from playout.server.core.agreements import AgreedScores, How, MatchOffers, decides
 from playout.server.core.context import Context, FeatureEvent
+from playout.server.core.effects import UpdateRatings
 from playout.server.core.guarded_game import GameFault
 from playout.server.core.match import Match, Refused, Status
 from playout.server.core.match_spectators import MatchSpectators
 from playout.server.core.match_storage import MatchStorage
 from playout.server.core.sessions import Session
-from playout.server.core.view import Audience, MatchView, ShownMove
+from playout.server.core.timers import Timer
+from playout.server.core.view import Audience, Clocks, GameFailed, MatchView
 from playout.server.model.records import (
-    LadderMatch,
     MatchEnded,
     MatchStarted,
     MovePlayed,
     MovesTakenBack,
     SeatTakenOver,
+    converted,
+    flat,
 )
-
-T = TypeVar("T")
 
 #: Why a match of a tournament has no result if both players are disconnected when it ends.
 _DESERTED = "both players were disconnected"
+
+#: Moves that spectators are sent at once: to draw one takes a third of a millisecond.
+_MOVES_AT_ONCE = 4
+
+#: Seconds in which changes of the number of spectators are collected.
+_COUNT_S = 2.0
 
 #: What a player by correspondence has at least after a restart of the server.
 _LEFT_AFTER_RESTART_S = 3600.0
@@ -72,37 +77,12 @@ class TurnBegan(FeatureEvent):
     room: MatchRoom
 
 
-@dataclass(frozen=True)
-class GameFailed(FeatureEvent):
-    """The game of a match has failed: the match is to be aborted."""
-
-    room: MatchRoom
-    fault: GameFault
-
-
-class RoomQueues(Protocol):
-    """The queues of all rooms, as one room uses them: see `playout.server.core.rooms.Rooms`."""
-
-    def add(self, room: MatchRoom) -> None:
-        """Add the room of a match that begins or continues."""
-
-    def remove(self, room: MatchRoom) -> None:
-        """Remove the room of a match that has ended."""
-
-    def hold(self, room: MatchRoom, record: int) -> None:
-        """Call `room.stored(record)` when the records up to number `record` are stored."""
-
-    def recount(self, room: MatchRoom, now: float) -> None:
-        """Call `room.send_spectator_count` within a few seconds."""
-
-
 class MatchRoom:
     """A match that is being played; `seats` are the sessions of player 1 and player 2."""
 
     def __init__(
         self,
         context: Context,
-        rooms: RoomQueues,
         match: Match,
         seats: tuple[Session, Session],
         record: MatchStarted,
@@ -126,24 +106,24 @@ class MatchRoom:
         )
         self.offers = MatchOffers(match, draws=draws, takebacks=not self.is_assigned)
         self._context = context
-        self._rooms = rooms
         #: The win rates of the players, if these may end the match.
         self.scores = AgreedScores(adjudication) if adjudication and decides(adjudication) else None
         #: Whether the match ends when its result is proven.
         self.proofs = adjudication is not None and adjudication.proofs
-        self._view = MatchView(match, _weakly(self._game_failed), _weakly(self._undrawn))
+        self._view = MatchView(context, match)
         #: Whether the game has failed, so that the match ends without result.
         self.game_failed = False
         self.spectators = MatchSpectators(context, self._view)
         self._storage = MatchStorage(context, record)
-        self._clock_timer = context.timers.new(_weakly(self._flag))
-        #: Number of the record that must be stored before the match continues.
-        self._awaited = 0
+        self._clock_timer = _timer(context, match.id, MatchRoom._flag)
+        self._count_timer = _timer(context, match.id, MatchRoom._send_spectator_count)
+        #: The number of times that the match is held for records.
+        self._holds = 0
 
     @property
     def is_assigned(self) -> bool:
         """Whether a tournament or a ladder has assigned the match to its players."""
-        return self.record.tournament is not None or self.record.ladder is not None
+        return self.record.tournament is not None or self.record.ladder_pair is not None
 
     def seat_of(self, session: Session) -> Seat | None:
         """The seat of a session; None if it does not play here."""
@@ -174,9 +154,9 @@ class MatchRoom:
         moved_at = self.record.at
         for move in moves:
             moved_at = move.at
-            self._count_score(move.seat, move.ply, move.info)
+            self._count_score(move.seat, move.ply, move.analysis)
             self._storage.restore(move.info)
-            self.spectators.show_later(ShownMove(move.ply, move.clocks, move.info))
+            self.spectators.show_later(move)
         self._open()
         if self.is_correspondence:
             self.match.resume(moved_at - self._context.epoch, by=now + _LEFT_AFTER_RESTART_S)
@@ -190,7 +170,7 @@ class MatchRoom:
     def restore_ended(self, ended_at: float) -> None:
         """Keep the result of a match that ended before the server was started."""
         self._keep_result(self._ended(), ended_at)
-        self._rooms.remove(self)
+        self._context.rooms.remove(self.match.id)
 
     def move(self, seat: Seat, request: Move, now: float, lag_s: float) -> bool:
         """Make a move; False if it repeats the move that was made then, and is only answered.
@@ -202,20 +182,18 @@ class MatchRoom:
         try:
             played = self.match.play(seat, ply, request.action, now, lag_s)
         except GameFault as fault:
-            self._game_failed(fault)
+            self._context.queue(GameFailed(self.match.id, fault))
             raise Refused(Code.INTERNAL, str(fault)) from fault
+        clocks = self.match.clock_states(now)
         if played:
-            info = self._storage.move(mover, request.info, now)
-            record = self._move_record(ply, now, info)
+            record = self._move_record(ply, now, self._storage.move(mover, request.info, now))
             self._context.store(record)
             self._hold()
-            shown = ShownMove(ply, record.clocks, info, self._awaited)
-            self.spectators.show_later(shown)
+            self.spectators.show_later(record, self._context.records)
             self._count_score(seat, ply, request.info)
-        shown = ShownMove(ply, self.match.clock_states(now))
-        if played:  # first, so that the opponent thinks sooner, above all on a core that both share
-            self._send_update(opponent, shown, None)
-        self._send_update(mover, shown, request.id)
+            # First, so that the opponent thinks sooner, above all on a core that both share.
+            self._send_update(opponent, ply, clocks, None)
+        self._send_update(mover, ply, clocks, request.id)
         if played:
             for offer, how in self.offers.moved(seat):
                 self._context.send_to_all(self.seats, self.offer_closed(offer, how))
@@ -300,10 +278,11 @@ class MatchRoom:
             match=match.id,
             at=now + context.epoch,
             missing=match.missing,
-            **vars(match.result),
+            **flat(**vars(match.result)),
         )
         ended = self._ended()
         context.store(record)
+        context.when_stored(lambda _: context.do(UpdateRatings()))
         self._keep_result(ended, now)
         context.send_to_all(self.seats, ended)
         self.spectators.show_all()
@@ -312,40 +291,30 @@ class MatchRoom:
         self._close()
         context.queue(MatchOver(self, record))
 
-    def stored(self, record: int, now: float) -> None:
-        """Continue the match if it was held for the records up to number `record`."""
-        if self._awaited == record and self.match.status is not Status.ENDED:
-            self.match.resume(now)
-            self._clock_timer.set(self.match.deadline())
-            if self.is_correspondence or self.proofs:
-                self._context.queue(TurnBegan(self))
-
     # Faults of the game.
 
-    def _game_failed(self, fault: GameFault) -> None:
-        """Have the match aborted at the end of this call, so that nobody loses it by the fault."""
-        if not self.game_failed:
-            self.game_failed = True
-            self._log("match {match} is aborted, for its game has failed: {fault}",
-                      fault=fault.details)  # fmt: skip
-            self._context.queue(GameFailed(self, fault))
+    def failed(self, event: GameFailed, now: float) -> None:
+        """Abort the match, so that nobody loses it by a fault of its game.
 
-    def _undrawn(self, fault: GameFault) -> None:
-        """Continue without views, unless a player needs them to make its moves."""
-        if any(each.has_views for each in self.seats):
-            self._game_failed(fault)
-        else:
-            self._log("match {match} is not drawn, for its game has failed: {fault}",
-                      fault=fault.details)  # fmt: skip
+        After a fault of drawing it continues without views, unless a player needs them.
+        """
+        fields = {"fault": event.fault.details}
+        if event.is_drawing and not any(each.has_views for each in self.seats):
+            self._log("match {match} is not drawn, for its game has failed: {fault}", **fields)
+            return
+        self.game_failed = True
+        self._log("match {match} is aborted, for its game has failed: {fault}", **fields)
+        self.abort(str(event.fault), now)
 
     def _open(self) -> None:
-        self._rooms.add(self)
+        self._context.rooms.running[self.match.id] = self
         for session in self.seats:
             session.matches.add(self.match.id)
 
     def _close(self) -> None:
-        self._rooms.remove(self)
+        self._context.rooms.remove(self.match.id)
         self._clock_timer.stop()
+        self._count_timer.stop()
         for session in self.spectators:
             session.watching.discard(self.match.id)
         for session in self.seats:
@@ -354,8 +323,24 @@ class MatchRoom:
     def _hold(self) -> None:
         """Hold the match until all records up to now are stored."""
         self.match.hold()
-        self._awaited = self._context.records
-        self._rooms.hold(self, self._awaited)
+        self._holds += 1
+        self._context.when_stored(self._stored)
+
+    def _stored(self, now: float) -> None:
+        """Continue the match, unless it waits for further records; show spectators its moves."""
+        self._holds -= 1
+        if not self._holds and self.match.status is not Status.ENDED:
+            self.match.resume(now)
+            self._clock_timer.set(self.match.deadline())
+            if self.is_correspondence or self.proofs:
+                self._context.queue(TurnBegan(self))
+        if self.spectators.has_pending_moves:
+            self._context.when_idle(self._show_moves)
+
+    def _show_moves(self) -> bool:
+        """Send spectators some moves; return whether others are left."""
+        self.spectators.show(_MOVES_AT_ONCE)
+        return self.spectators.has_pending_moves
 
     @property
     def _is_deserted(self) -> bool:
@@ -396,16 +381,19 @@ class MatchRoom:
         audience = Audience(hello.legal_actions, hello.views, analysis)
         self.spectators.add(session, audience, preview=preview)
         session.watching.add(self.match.id)
-        self._rooms.recount(self, now)
+        self._recount(now)
 
     def unwatch(self, session: Session, now: float) -> None:
         """Stop sending the match to a session."""
         self.spectators.remove(session)
         session.watching.discard(self.match.id)
-        self._rooms.recount(self, now)
+        self._recount(now)
 
-    def send_spectator_count(self) -> None:
-        """Send the number of spectators, if it has changed."""
+    def _recount(self, now: float) -> None:
+        """Send the number of spectators within a few seconds, if it has changed."""
+        self._count_timer.set(min(self._count_timer.due_at, now + _COUNT_S))
+
+    def _send_spectator_count(self, now: float) -> None:
         self.spectators.send_count(self.match.id, self.seats)
 
     # Messages.
@@ -451,9 +439,7 @@ class MatchRoom:
 
     def offer_closed(self, offer: OpenOffer, how: How) -> OfferClosed:
         """The message about an offer that is open no longer."""
-        return OfferClosed(
-            match=self.match.id, offer=offer.offer, player=offer.player, ply=offer.ply, how=how
-        )
+        return converted(OfferClosed, offer, match=self.match.id, how=how)
 
     def send_players(
         self, message: Offered | OfferClosed, origin: Session, re: RequestId | None
@@ -463,9 +449,12 @@ class MatchRoom:
             own = structs.replace(message, re=re) if session is origin else message
             self._context.send_to(session, own)
 
-    def _send_update(self, session: Session, move: ShownMove, re: RequestId | None) -> None:
-        legal = self._legal_moves(session, move.ply + 1)
-        self._context.send_to(session, self._view.update(move, _audience(session), re, legal))
+    def _send_update(
+        self, session: Session, ply: int, clocks: Clocks | None, re: RequestId | None
+    ) -> None:
+        legal = self._legal_moves(session, ply + 1)
+        update = self._view.update(ply, clocks, _audience(session), re, legal)
+        self._context.send_to(session, update)
 
     def _legal_moves(self, session: Session, ply: int) -> tuple[LegalMove, ...] | None:
         """The legal moves before move number `ply`, for a player with views that makes it."""
@@ -478,16 +467,16 @@ class MatchRoom:
 
     # Records and log lines.
 
-    def _move_record(self, ply: int, now: float, info: Analysis | None) -> MovePlayed:
+    def _move_record(self, ply: int, now: float, info: str | None) -> MovePlayed:
         match = self.match
         return MovePlayed(
             match=match.id,
             ply=ply,
             seat=match.mover(ply),
             action=match.position.moves[ply],
-            clocks=match.clock_states(now),
             info=info,
             at=now + self._context.epoch,
+            **flat(clocks=match.clock_states(now)),
         )
 
     def _log(self, text: str, **more: object) -> None:
@@ -506,56 +495,43 @@ class MatchRoom:
 
 
 def started_record(
-    match: Match,
-    seats: tuple[Session, Session],
-    at: float,
-    *,
-    tournament: str | None = None,
-    fixture: str | None = None,
-    bots: tuple[str | None, str | None] = (None, None),
-    ladder: LadderMatch | None = None,
-    core_speed: float | None = None,
+    match: Match, seats: tuple[Session, Session], at: float, **fields: Any
 ) -> MatchStarted:
-    """The record of the start of a match, after its opening; `at` in seconds since 1970."""
+    """The record of the start of a match, after its opening; `at` in seconds since 1970.
+
+    `fields` are those of a match of a tournament or a ladder.
+    """
     first, second = seats
+    terms = match.terms
     return MatchStarted(
         match=match.id,
         game=str(match.game),
-        players=match.players,
-        accounts=(
-            first.account.id if first.account else None,
-            second.account.id if second.account else None,
-        ),
-        sessions=(first.key, second.key),
+        first=match.players[0],
+        second=match.players[1],
+        first_account=first.account.id if first.account else None,
+        second_account=second.account.id if second.account else None,
+        first_session=first.key,
+        second_session=second.key,
         clock=match.clock_name,
-        rated=match.terms.rated,
-        illegal_moves=match.terms.illegal_moves,
-        credit_cap_s=match.terms.credit_cap_s,
+        rated=terms.rated,
+        illegal_moves=terms.illegal_moves,
+        credit_cap_s=terms.credit_cap_s,
         opening=match.opening_plies,
-        max_plies=match.terms.max_plies,
-        tournament=tournament,
-        fixture=fixture,
-        bots=bots,
-        ladder=ladder,
-        core_speed=core_speed,
+        max_plies=terms.max_plies,
+        first_bot=first.bot_player,
+        second_bot=second.bot_player,
         at=at,
+        **fields,
     )
 
 
-def _weakly(method: Callable[[T], None]) -> Callable[[T], None]:
-    """Return a function that calls a method and does not keep its object.
+def _timer(context: Context, match: str, call: Callable[[MatchRoom, float], None]) -> Timer:
+    """Return a timer that calls a method of the room of a match.
 
-    Without a cycle of references, an ended match is freed at once: the garbage collector rarely
-    visits old objects.
+    It has the id of the match: without a cycle of references, an ended match is freed at once. The
+    garbage collector rarely visits old objects.
     """
-    reference = weakref.WeakMethod(method)
-
-    def call(given: T) -> None:
-        kept = reference()
-        assert kept is not None
-        kept(given)
-
-    return call
+    return context.timers.new(lambda now: call(context.rooms.running[match], now))
 
 
 def _audience(player: Session) -> Audience:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from playout.protocol.messages import Event, SpectatorCount
 from playout.server.core.context import Context
 from playout.server.core.sessions import Session
-from playout.server.core.view import DELAY_PLIES, Audience, MatchView, ShownMove
+from playout.server.core.view import DELAY_PLIES, Audience, MatchView
+from playout.server.model.records import MovePlayed
 
 
 class MatchSpectators:
@@ -27,9 +28,10 @@ class MatchSpectators:
         self._names: Counter[str] = Counter()
         #: The count that all were sent last; None if some were sent another one.
         self._sent_count: int | None = 0
-        self._pending: list[ShownMove] = []
+        #: The moves to be sent, each with the number of the record that must be stored before.
+        self._pending: list[tuple[MovePlayed, int]] = []
         #: The last moves whose analyses are not shown yet.
-        self._withheld: list[ShownMove] = []
+        self._withheld: list[MovePlayed] = []
 
     def __iter__(self) -> Iterator[Session]:
         return (each for sessions in self._by_audience.values() for each in sessions.values())
@@ -73,10 +75,13 @@ class MatchSpectators:
         """Whether there are moves that have not been sent."""
         return bool(self._pending)
 
-    def show_later(self, move: ShownMove) -> None:
-        """Keep a move to be sent when it is stored, and its analysis to be sent later."""
+    def show_later(self, move: MovePlayed, record: int = 0) -> None:
+        """Keep a move to be sent when it is stored, and its analysis to be sent later.
+
+        `record` is the number of its record.
+        """
         if any(self._by_audience.values()):
-            self._pending.append(move)
+            self._pending.append((move, record))
         else:
             self._take_due(move.ply)
         if move.info:
@@ -84,7 +89,7 @@ class MatchSpectators:
 
     def drop_moves(self, ply: int) -> None:
         """Never send the moves from number `ply` on, nor their analyses."""
-        self._pending = [each for each in self._pending if each.ply < ply]
+        self._pending = [each for each in self._pending if each[0].ply < ply]
         self._withheld = [each for each in self._withheld if each.ply < ply]
 
     def show(self, most: int | None = None) -> None:
@@ -92,10 +97,11 @@ class MatchSpectators:
 
         The analyses that are old enough follow.
         """
-        moves = self._pending[:most]
+        pending = self._pending[:most]
         del self._pending[:most]
-        if moves:
-            self._send(moves, self._take_due(moves[-1].ply), after=moves[-1].record)
+        if pending:
+            last, record = pending[-1]
+            self._send([move for move, _ in pending], self._take_due(last.ply), after=record)
 
     def show_all(self) -> None:
         """Send all moves and all analyses that have not been sent: the match is over."""
@@ -104,17 +110,17 @@ class MatchSpectators:
         if analysed:
             self._send([], analysed)
 
-    def _take_due(self, ply: int) -> list[ShownMove]:
+    def _take_due(self, ply: int) -> list[MovePlayed]:
         """Remove and return the moves whose analyses are shown when move number `ply` is."""
         due = [each for each in self._withheld if each.ply <= ply - DELAY_PLIES]
         self._withheld = self._withheld[len(due) :]
         return due
 
     def _send(
-        self, moves: list[ShownMove], analysed: list[ShownMove], after: int | None = None
+        self, moves: list[MovePlayed], analysed: list[MovePlayed], after: int | None = None
     ) -> None:
         def messages(audience: Audience) -> list[Event]:
-            updates = [self._view.update(each, audience) for each in moves]
+            updates = [self._view.update(each.ply, each.clocks, audience) for each in moves]
             if not audience.analysis:
                 return [*updates]
             return [*updates, *(self._view.analysis(each, audience) for each in analysed)]

@@ -11,15 +11,11 @@ Matches of tournaments, which administrators create, and bots of the server have
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import msgspec
-
 from playout.protocol.messages import Analysis, Notice
 from playout.server.core.context import Context
 from playout.server.core.effects import PauseReading
 from playout.server.core.sessions import Session
-from playout.server.model.records import MatchStarted
+from playout.server.model.records import MatchStarted, stored_analysis
 
 # Bytes of a SQLite database, with its indexes: measured, and rounded up.
 MOVE_BYTES = 75
@@ -30,12 +26,10 @@ _GAME_COPIES = 4
 _LONG = 800
 _PAGE = 4096
 
-_encode: Callable[[Analysis], bytes] = msgspec.json.Encoder().encode
 
-
-def analysis_bytes(info: Analysis) -> int:
-    """The most bytes by which a move with this analysis is larger than without it."""
-    size = len(_encode(info))
+def analysis_bytes(info: str) -> int:
+    """The most bytes by which a move with this analysis, as JSON, is larger than without it."""
+    size = len(info.encode())
     return size + size // 4 if size <= _LONG else size + _PAGE
 
 
@@ -55,14 +49,17 @@ class MatchStorage:
         for session in seats:
             self._charge(session, MATCH_BYTES + _GAME_COPIES * len(self._record.game), now)
 
-    def restore(self, info: Analysis | None) -> None:
+    def restore(self, info: str | None) -> None:
         """Count the analysis of a stored move."""
         self._analysis += analysis_bytes(info) if info else 0
 
-    def move(self, session: Session, info: Analysis | None, now: float) -> Analysis | None:
-        """Charge a move to its player; return its analysis if it is to be stored."""
+    def move(self, session: Session, analysis: Analysis | None, now: float) -> str | None:
+        """Charge a move to its player; return its analysis as JSON if it is to be stored."""
         self._charge(session, MOVE_BYTES, now)
-        if info is None or not self._context.policy.stored:
+        if analysis is None:
+            return None
+        info = stored_analysis(analysis)
+        if not self._context.policy.stored:
             return info
         size = analysis_bytes(info)
         if why := self._why_dropped(session, size, now):

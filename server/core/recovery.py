@@ -15,7 +15,6 @@ from msgspec import structs
 from playout import games
 from playout.protocol.messages import PROTOCOL, Ended, Event, Hello, Reason, Seat, TakenBack, Update
 from playout.protocol.time_control import parse_time_controls
-from playout.server.core.accounts import Directory
 from playout.server.core.context import Context
 from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.handlers.bots import BotManager
@@ -23,7 +22,6 @@ from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.tournaments import MOST_ATTEMPTS, Tournaments
 from playout.server.core.match import Match, Result, Terms
 from playout.server.core.match_room import MatchRoom
-from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionManager
 from playout.server.core.sessions import Session
 from playout.server.ladder.state import StoredLadder
@@ -52,17 +50,14 @@ class Recovery:
     def __init__(
         self,
         context: Context,
-        accounts: Directory,
         sessions: SessionManager,
-        rooms: Rooms,
         bots: BotManager,
         tournaments: Tournaments,
         ladders: Ladders,
     ) -> None:
         self._context = context
-        self._accounts = accounts
+        self._accounts = context.accounts
         self._sessions = sessions
-        self._rooms = rooms
         self._bots = bots
         self._tournaments = tournaments
         self._ladders = ladders
@@ -131,11 +126,10 @@ class Recovery:
         spec = self._tournaments.spec_of(started.tournament)
         return MatchRoom(
             self._context,
-            self._rooms,
             _match_of(stored),
             (self._session(started, 1), self._session(started, 2)),
             started,
-            draws=spec.draw_offers if spec else not (started.tournament or started.ladder),
+            draws=spec.draw_offers if spec else not (started.tournament or started.ladder_pair),
             adjudication=spec.adjudication if spec else None,
         )
 
@@ -143,7 +137,7 @@ class Recovery:
         key, name = started.sessions[seat - 1], started.players[seat - 1]
         hello = Hello(protocol_min=PROTOCOL, protocol_max=PROTOCOL, name=name)
         account = self._accounts.get(started.accounts[seat - 1])
-        return self._sessions.registry.sessions.get(key) or Session(key, name, hello, account)
+        return self._context.registry.sessions.get(key) or Session(key, name, hello, account)
 
     # Records that the database rejects.
 
@@ -164,7 +158,7 @@ class Recovery:
     def _forget(self, account: Account, now: float) -> None:
         if self._accounts.get(account.id):
             self._accounts.remove(account)
-        for session in list(self._sessions.registry.sessions.values()):
+        for session in list(self._context.registry.sessions.values()):
             if session.is_of(account):
                 self._sessions.kick(session, f"your account cannot be used: {NOT_STORED}", now)
 
@@ -188,7 +182,7 @@ class Recovery:
 
         self._context.revise(corrected)
         fixture = self._tournaments.fixture_of(match_id)
-        room = self._rooms.running.get(match_id)
+        room = self._context.rooms.running.get(match_id)
         # Another attempt is useless if the result counts already, or if the start cannot be stored.
         hopeless = room is None or isinstance(record, MatchStarted)
         if fixture and (hopeless or fixture.attempt >= MOST_ATTEMPTS):

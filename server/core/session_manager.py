@@ -12,8 +12,7 @@ from playout.server.core.effects import PauseReading, Send, SetFrameLimit
 from playout.server.core.match import Refused
 from playout.server.core.match_room import MatchRoom
 from playout.server.core.rate_limits import BURST_S, FIRST_BURST, FIRST_RATE, TokenBucket, network
-from playout.server.core.rooms import Rooms
-from playout.server.core.sessions import Connection, Session, SessionRegistry
+from playout.server.core.sessions import Connection, Session
 from playout.server.model.records import Account
 
 #: Seconds in which a peer must answer the server's ping.
@@ -52,10 +51,10 @@ class SessionClosed(FeatureEvent):
 class SessionManager:
     """Connections and sessions of a hub, with their timers."""
 
-    def __init__(self, context: Context, registry: SessionRegistry, rooms: Rooms) -> None:
-        self.registry = registry
+    def __init__(self, context: Context) -> None:
         self._context = context
-        self._rooms = rooms
+        self._registry = context.registry
+        self._rooms = context.rooms
         self._storage_fails = False
 
     # Connections.
@@ -75,8 +74,8 @@ class SessionManager:
             hello_timer=timers.new(partial(self._hello_timeout, number)),
             idle_timer=timers.new(partial(self._check_idle, number)),
         )
-        self.registry.connect(connection)
-        if 0 < policy.connections < self.registry.open_connections:
+        self._registry.connect(connection)
+        if 0 < policy.connections < self._registry.open_connections:
             text = f"the server has {policy.connections} connections and accepts no more"
             self._turn_away(number, text, now)
         elif policy.hello_s:
@@ -86,12 +85,12 @@ class SessionManager:
 
     def locate(self, number: int, address: str, now: float) -> None:
         """Note the address of a connection, and close it if there are too many from there."""
-        connection = self.registry.connections.get(number)
+        connection = self._registry.connections.get(number)
         most = self._context.policy.connections_per_address
         if connection is None:
             return
-        self.registry.locate(connection, address)
-        if 0 < most < self.registry.connections_from(address):
+        self._registry.locate(connection, address)
+        if 0 < most < self._registry.connections_from(address):
             self._turn_away(number, f"your address has {most} connections already", now)
 
     def count_message(self, connection: Connection, now: float) -> None:
@@ -113,7 +112,7 @@ class SessionManager:
 
         `left`: whether the client has closed it, and not the network or the server.
         """
-        connection = self.registry.disconnect(number)
+        connection = self._registry.disconnect(number)
         if connection is None:
             return
         self._context.forget_connection(number)
@@ -136,7 +135,7 @@ class SessionManager:
     def closed(self, number: int, now: float, *, left: bool = False) -> None:
         """End a connection if it was not ended before: its file is closed."""
         self.disconnect(number, now, left=left)
-        self.registry.closed(number)
+        self._registry.closed(number)
 
     def close(self, number: int, now: float, after: int = 0, *, at_once: bool = False) -> None:
         """Close a connection once record `after` is stored; its further input is ignored.
@@ -148,14 +147,14 @@ class SessionManager:
 
     def close_all(self, now: float) -> None:
         """Close all connections once all records are stored."""
-        for number in list(self.registry.connections):
+        for number in list(self._registry.connections):
             self.close(number, now, self._context.records)
 
     def storage_fails(self, fails: bool) -> None:
         """Tell every session that storage fails, or that it works again."""
         if fails != self._storage_fails:
             self._storage_fails = fails
-            present = self.registry.present()
+            present = self._registry.present()
             connections = tuple(each.connection for each in present if each.connection)
             if connections:
                 self._context.do(Send(connections, _STORAGE_NOTICE[fails]))
@@ -176,7 +175,7 @@ class SessionManager:
         rate = context.policy.messages_per_s
         connection.bucket = TokenBucket(rate, rate * BURST_S, now + context.epoch)
         connection.bucket.take(now + context.epoch)  # for hello
-        self.registry.add(session)
+        self._registry.add(session)
         if session.expiry:
             session.expiry.stop()
         connection.hello_timer.stop()
@@ -194,7 +193,7 @@ class SessionManager:
     def expect(self, session: Session, now: float) -> None:
         """Wait for a session from before the server was started to come back."""
         session.left_at = now
-        self.registry.add(session)
+        self._registry.add(session)
         policy = self._context.policy
         self._expire_at(session, now + max(policy.reconnect_s, policy.restart_grace_s))
 
@@ -207,7 +206,7 @@ class SessionManager:
     def account_changed(self, before: Account | None, account: Account, now: float) -> None:
         """Use an account in its sessions; they end if their token is not valid any more."""
         proven = before and (before.digest, before.revoked) == (account.digest, account.revoked)
-        for session in [each for each in self.registry.sessions.values() if each.is_of(account)]:
+        for session in [each for each in self._registry.sessions.values() if each.is_of(account)]:
             session.account = account
             if proven:
                 self.set_frame_limit(session)
@@ -223,7 +222,7 @@ class SessionManager:
     def forget(self, session: Session, now: float) -> None:
         """End a session that is not connected; matches that it still plays are abandoned."""
         self._abandon(session, [self._rooms.running[each] for each in session.matches], now)
-        if self.registry.remove(session):
+        if self._registry.remove(session):
             if session.expiry:
                 session.expiry.stop()
             self._context.queue(SessionClosed(session))
@@ -249,7 +248,7 @@ class SessionManager:
 
     def _expire(self, key: str, now: float) -> None:
         """End a session that did not come back, unless it plays by correspondence."""
-        session = self.registry.sessions[key]
+        session = self._registry.sessions[key]
         rooms = [self._rooms.running[each] for each in session.matches]
         lasting = [room for room in rooms if room.is_correspondence]
         if not lasting and not session.lasting_seeks:
@@ -269,7 +268,7 @@ class SessionManager:
 
         A player in a match may think until its clock ends.
         """
-        connection = self.registry.connections[number]
+        connection = self._registry.connections[number]
         timer, idle_s = connection.idle_timer, self._context.policy.idle_s
         silent_s = now - connection.heard_at
         if connection.session and connection.session.matches:
@@ -286,4 +285,4 @@ class SessionManager:
 
     def _turn_away(self, number: int, text: str, now: float) -> None:
         self._context.decline(number, Refused(Code.TOO_MANY, text), None)
-        self.close(number, now, at_once=self.registry.closing_connections >= MAX_REFUSED)
+        self.close(number, now, at_once=self._registry.closing_connections >= MAX_REFUSED)

@@ -1,14 +1,14 @@
 """The positions of a match as clients are sent them: states, boards, views, the cells to click.
 
 A game of another package may raise any exception. The functions here pass it on; `MatchView`
-reports the fault to the match room, and leaves out what the game cannot give.
+queues an event for the fault, and leaves out what the game cannot give.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from heapq import nlargest
 from itertools import chain
 from typing import NamedTuple, TypeVar
@@ -30,8 +30,10 @@ from playout.protocol.messages import (
     TakenBack,
     Update,
 )
+from playout.server.core.context import Context, FeatureEvent
 from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.match import Match
+from playout.server.model.records import MovePlayed, converted
 
 #: Moves of a principal variation that are named, and candidates that are shown.
 NAMED = 20
@@ -40,6 +42,9 @@ NAMED = 20
 DELAY_PLIES = 10
 #: Moves of a player in a row whose cells are shown as the last ones, such as those of a capture.
 IN_A_ROW = 10
+
+#: The times that both players have left.
+Clocks = tuple[ClockState, ClockState]
 
 T = TypeVar("T")
 
@@ -56,16 +61,13 @@ class Audience(NamedTuple):
     analysis: bool
 
 
-class ShownMove(NamedTuple):
-    """A move to be sent, with the clocks at that ply.
+@dataclass(frozen=True)
+class GameFailed(FeatureEvent):
+    """The game of a match has failed: a function of the rules, or one that draws positions."""
 
-    `record` is the number of the record that must be stored before it is sent.
-    """
-
-    ply: int
-    clocks: tuple[ClockState, ClockState] | None
-    info: Analysis | None = None
-    record: int = 0
+    match: str
+    fault: GameFault
+    is_drawing: bool = False
 
 
 class MatchView:
@@ -75,16 +77,10 @@ class MatchView:
     legal actions that the game cannot give.
     """
 
-    def __init__(
-        self,
-        match: Match,
-        failed: Callable[[GameFault], None],
-        undrawn: Callable[[GameFault], None],
-    ) -> None:
-        """`failed` is called with a fault of the rules, `undrawn` with the first one of drawing."""
+    def __init__(self, context: Context, match: Match) -> None:
+        """Faults of the rules, and the first one of drawing, are queued as `GameFailed`."""
+        self._context = context
         self._match = match
-        self._failed = failed
-        self._undrawn = undrawn
         self._works = True
         self._last: tuple[int, PositionView | None] | None = None
 
@@ -110,7 +106,7 @@ class MatchView:
         try:
             return self._match.legal_actions(ply)
         except GameFault as fault:
-            self._failed(fault)
+            self._context.queue(GameFailed(self._match.id, fault))
             return None
 
     def moves_taken_back(self) -> None:
@@ -119,30 +115,31 @@ class MatchView:
 
     def update(
         self,
-        move: ShownMove,
+        ply: int,
+        clocks: Clocks | None,
         audience: Audience,
         re: RequestId | None = None,
         legal_moves: tuple[LegalMove, ...] | None = None,
     ) -> Update:
-        """The message about a move."""
-        match, after = self._match, move.ply + 1
+        """The message about move number `ply`, with the clocks after it."""
+        match, after = self._match, ply + 1
         return Update(
             re=re,
             match=match.id,
-            ply=move.ply,
-            player=match.mover(move.ply),
-            action=match.position.moves[move.ply],
+            ply=ply,
+            player=match.mover(ply),
+            action=match.position.moves[ply],
             state=match.position.states[after],
             to_move=match.to_move_at(after),
-            clocks=move.clocks,
+            clocks=clocks,
             legal_actions=self.legal_actions(after) if audience.legal_actions else None,
             view=self.position(after) if audience.views else None,
             legal_moves=legal_moves,
         )
 
-    def analysis(self, move: ShownMove, audience: Audience) -> MoveAnalysis:
+    def analysis(self, move: MovePlayed, audience: Audience) -> MoveAnalysis:
         """The message about the analysis that was sent with a move."""
-        match, ply, info = self._match, move.ply, move.info
+        match, ply, info = self._match, move.ply, move.analysis
         assert info is not None
         info = structs.replace(info, pv=info.pv[:DELAY_PLIES])
         pv: tuple[str, ...] = ()
@@ -163,7 +160,7 @@ class MatchView:
     def taken_back(
         self,
         seat: Seat,
-        clocks: tuple[ClockState, ClockState] | None,
+        clocks: Clocks | None,
         audience: Audience,
         re: RequestId | None = None,
         legal_moves: tuple[LegalMove, ...] | None = None,
@@ -193,27 +190,14 @@ class MatchView:
                 return make()
         except GameFault as fault:
             self._works = False
-            self._undrawn(fault)
+            self._context.queue(GameFailed(match.id, fault, is_drawing=True))
             return None
 
 
 def board_of(game: Game) -> Board:
     """The board of a game: the part of its view that is the same for all positions."""
     view = game.view(game.initial_state())
-    return Board(
-        rows=view.rows,
-        columns=view.columns,
-        geometry=view.geometry,
-        piece=view.piece,
-        block=view.block,
-        column_labels=view.column_labels,
-        row_labels=view.row_labels,
-        surface=view.surface,
-        cell_labels=view.cell_labels,
-        edges=view.edges,
-        material=dict(game.material),
-        komi=game.komi,
-    )
+    return converted(Board, view, material=dict(game.material), komi=game.komi)
 
 
 def drawn(board: Board, position: PositionView) -> str:

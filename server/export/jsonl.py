@@ -1,17 +1,22 @@
 """JSON Lines: one match per line, with all its stored data, for a lossless import.
 
-Data of one database or one player is left out: a line has the names of the players, but neither the
-ids of their accounts nor the keys of their sessions.
+A line has the fields of the records of a match, except where its readers need another form:
+
+* It is for people and other programs: what belongs to both players is a pair, the clocks of a move
+  are two pairs, and fields of ladders and of the end are objects of their own.
+* It is read from strangers: each field has bounds, which records do not check again.
+* Data of one database or one player is left out: a line has the names of the players, but neither
+  the ids of their accounts nor the keys of their sessions.
 """
 
 from __future__ import annotations
 
 import io
 import re
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
-from msgspec import Meta, Raw, Struct, structs
+from msgspec import Meta, Raw, Struct
 
 from playout.commands.text import plain
 from playout.protocol.messages import (
@@ -30,11 +35,13 @@ from playout.protocol.names import invisible_in
 from playout.protocol.time_control import spell_time_controls
 from playout.server.export.replay import Contradiction, Replay, check_result, replay
 from playout.server.model.records import (
-    LadderMatch,
     MatchEnded,
     MatchStarted,
     MovePlayed,
     StoredMatch,
+    converted,
+    flat,
+    stored_analysis,
 )
 
 VERSION = 1
@@ -141,25 +148,15 @@ def encoded(stored: StoredMatch) -> bytes:
 def _line(stored: StoredMatch) -> _Line:
     """The line without its moves."""
     started, ended = stored.started, stored.ended
-    return _Line(
+    pair = started.ladder_pair
+    return converted(
+        _Line,
+        started,
         version=VERSION,
-        match=started.match,
-        game=started.game,
-        players=started.players,
-        clock=started.clock,
-        rated=started.rated,
-        illegal_moves=started.illegal_moves,
-        credit_cap_s=started.credit_cap_s,
-        at=started.at,
-        opening=started.opening,
-        max_plies=started.max_plies,
-        tournament=started.tournament,
-        fixture=started.fixture,
-        ladder=_Ladder(started.ladder.pair, started.ladder.versions) if started.ladder else None,
+        ladder=_Ladder(pair, started.versions) if pair else None,
         bots=started.bots if any(started.bots) else None,
-        core_speed=started.core_speed,
         moves=[],
-        finished=_written_end(ended) if ended else None,
+        finished=converted(_Ended, ended) if ended else None,
     )
 
 
@@ -178,15 +175,7 @@ def read(text: str | bytes, number: int = 1) -> StoredMatch:
 
 def _written_move(move: MovePlayed) -> _Move:
     clocks = move.clocks and tuple((left.main_s, left.periods) for left in move.clocks)
-    fields = structs.asdict(move) | {"clocks": clocks}
-    del fields["match"]
-    return _Move(**fields)
-
-
-def _written_end(ended: MatchEnded) -> _Ended:
-    fields = structs.asdict(ended)
-    del fields["match"]
-    return _Ended(**fields)
+    return converted(_Move, move, clocks=clocks, info=move.info and Raw(move.info))
 
 
 def _read(text: str | bytes) -> StoredMatch:
@@ -222,26 +211,27 @@ def _decoded(text: str | bytes | Raw, kind: type[T], where: str = "") -> T:
 
 
 def _match_started(line: _Line) -> MatchStarted:
-    fields: dict[str, Any] = structs.asdict(line)
-    for name in ("version", "moves", "finished"):
-        del fields[name]
-    fields["bots"] = line.bots or (None, None)
-    if line.ladder:
-        fields["ladder"] = LadderMatch(line.ladder.pair, line.ladder.versions)
-    return MatchStarted(**fields, accounts=(None, None), sessions=("", ""))
+    pairs = {
+        "players": line.players,
+        "sessions": ("", ""),
+        "bots": line.bots or (None, None),
+        "versions": line.ladder.versions if line.ladder else (None, None),
+    }
+    pair = line.ladder.pair if line.ladder else None
+    return converted(MatchStarted, line, ladder_pair=pair, **flat(**pairs))
 
 
 def _move_played(match: str, move: _Move) -> MovePlayed:
-    fields: dict[str, Any] = structs.asdict(move)
-    if move.clocks:
-        fields["clocks"] = tuple(ClockState(*left) for left in move.clocks)
-    return MovePlayed(match=match, **fields)
+    clocks = move.clocks and tuple(ClockState(*left) for left in move.clocks)
+    info = move.info and stored_analysis(move.info)
+    return converted(MovePlayed, move, match=match, info=info, **flat(clocks=clocks))
 
 
 def _match_ended(line: _Line) -> MatchEnded | None:
-    if line.finished is None:
+    ended = line.finished
+    if ended is None:
         return None
-    return MatchEnded(match=line.match, **structs.asdict(line.finished))
+    return converted(MatchEnded, ended, match=line.match, **flat(returns=ended.returns))
 
 
 def _check(stored: StoredMatch, replayed: Replay) -> None:
@@ -265,7 +255,7 @@ def _check(stored: StoredMatch, replayed: Replay) -> None:
             expected = "the remaining times" if replayed.time_controls else "none"
             text = f"expected {expected} with the clock {started.clock}"
             raise Contradiction(f"moves[{move.ply}].clocks", text)
-    for place, version in enumerate(started.ladder.versions if started.ladder else ()):
+    for place, version in enumerate(started.versions):
         if found := invisible_in(version):
             text = f"expected visible characters, not {found}"
             raise Contradiction(f"ladder.versions[{place}]", text)

@@ -1,4 +1,10 @@
-"""The records that the core stores, and restores after a restart.
+"""The records that the core stores, and restores after a restart: the one declaration of each.
+
+The fields of a record are columns of the database, by their encoded names: the field `match` of the
+start of a match is the column `id` of `matches`. From them follow the tables
+(`playout.server.storage.schema`), the statements that write them, and the fields of equal names in
+JSON Lines and in the data of pages: see `converted`. What belongs to both players is two columns,
+which a property of the record joins: see `PAIRS`.
 
 Times are seconds since 1970. A session is stored as its key, which is a digest of its token. Whole
 numbers have the bounds of the columns in which they are stored.
@@ -6,9 +12,53 @@ numbers have the bounds of the columns in which they are stored.
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Annotated, Any, TypeVar
 
-from playout.protocol.messages import Action, Analysis, ClockState, Int32, Reason, Seat
+import msgspec
+from msgspec import Meta, Struct
+
+from playout.protocol.messages import Analysis, ClockState, Int32, Reason, Seat
+
+T = TypeVar("T")
+
+#: The columns that have a value for each player, by the name of the property that joins them.
+PAIRS = {
+    "players": ("first", "second"),
+    "accounts": ("first_account", "second_account"),
+    "sessions": ("first_session", "second_session"),
+    "bots": ("first_bot", "second_bot"),
+    "versions": ("first_version", "second_version"),
+    "returns": ("first_return", "second_return"),
+}
+
+_encode = msgspec.json.Encoder().encode
+#: Returns an analysis from its JSON.
+decoded_analysis = msgspec.json.Decoder(Analysis).decode
+
+
+def flat(**fields: Any) -> dict[str, Any]:
+    """Return the fields with each pair, and the clocks of a move, as the columns of a record."""
+    for name in PAIRS.keys() & fields.keys():
+        first, second = PAIRS[name]
+        fields[first], fields[second] = fields.pop(name)
+    if clocks := fields.pop("clocks", None):
+        for seat, left in zip(("first", "second"), clocks, strict=True):
+            fields |= {f"{seat}_main_s": left.main_s, f"{seat}_periods": left.periods}
+    return fields
+
+
+def converted(kind: type[T], source: object, **others: Any) -> T:
+    """Return a struct of a type with the attributes of `source` that have the names of its fields.
+
+    `others` are its other fields. Raises TypeError for a field that neither has.
+    """
+    names = kind.__struct_fields__  # type: ignore[attr-defined]
+    return kind(**{name: getattr(source, name) for name in names if hasattr(source, name)} | others)
+
+
+def stored_analysis(info: Analysis) -> str:
+    """Return an analysis as it is stored: as JSON."""
+    return _encode(info).decode()
 
 
 class Account(Struct, frozen=True, kw_only=True, gc=False, tag=True):
@@ -39,6 +89,11 @@ class TokenRenewed(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     renewal: str
 
 
+def token_change(before: Account, account: Account) -> TokenRenewed:
+    """Return the record of the change of an account's tokens."""
+    return converted(TokenRenewed, account, account=account.id, before=before.digest)
+
+
 class AccountLocked(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     """Nobody can use an account any more, or its owner can again."""
 
@@ -54,56 +109,108 @@ class AccountRenamed(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     name: str
 
 
-class LadderMatch(Struct, frozen=True, gc=False):
-    """The pair of a match on the ladder of its game, and the versions of its players.
-
-    `pair` is the id of the first match of its pair: its own id, or that of the match with the same
-    opening and the colours swapped.
-    """
-
-    pair: str
-    versions: tuple[str, str]
-
-
-class MatchStarted(Struct, frozen=True, kw_only=True, gc=False, tag=True):
+class MatchStarted(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    gc=False,
+    tag=True,
+    rename={"match": "id", "at": "started_at"},
+):
     """A match has started, under these terms. A guest has no account.
 
     `opening` is the number of moves that were made for the players; after `max_plies` moves the
     match is a tie, 0 for never. `fixture` is the slot of the match in the schedule of its
-    `tournament`. `bots` has the player specification of each bot that the server has started.
-    `ladder` is None for a match outside ladders. `core_speed` is the speed of the processor cores
-    that both players run on, in calibrations per second; None if it is unknown.
+    `tournament`. The bots are the player specifications of those that the server has started.
+
+    A match of a ladder has the versions of its players, and as `ladder_pair` the id of the first
+    match of its pair: its own id, or that of the match with the same opening and the colours
+    swapped. `core_speed` is the speed of the processor cores that both players run on, in
+    calibrations per second; None if it is unknown.
     """
 
     match: str
     game: str
-    players: tuple[str, str]
-    accounts: tuple[str | None, str | None]
-    sessions: tuple[str, str]
+    first: str
+    second: str
+    first_account: str | None = None
+    second_account: str | None = None
+    first_session: str
+    second_session: str
     clock: str
     rated: bool
     illegal_moves: Int32
     credit_cap_s: float
+    at: float
     opening: Int32 = 0
     max_plies: Int32 = 0
     tournament: str | None = None
     fixture: str | None = None
-    bots: tuple[str | None, str | None] = (None, None)
-    ladder: LadderMatch | None = None
+    first_bot: str | None = None
+    second_bot: str | None = None
+    ladder_pair: str | None = None
+    first_version: str | None = None
+    second_version: str | None = None
     core_speed: float | None = None
-    at: float
+
+    @property
+    def players(self) -> tuple[str, str]:
+        """The names of the players."""
+        return self.first, self.second
+
+    @property
+    def accounts(self) -> tuple[str | None, str | None]:
+        """The ids of the players' accounts."""
+        return self.first_account, self.second_account
+
+    @property
+    def sessions(self) -> tuple[str, str]:
+        """The keys of the players' sessions."""
+        return self.first_session, self.second_session
+
+    @property
+    def bots(self) -> tuple[str | None, str | None]:
+        """The player specifications of the players that the server has started."""
+        return self.first_bot, self.second_bot
+
+    @property
+    def versions(self) -> tuple[str, str]:
+        """The versions of the players of a match of a ladder."""
+        return self.first_version or "", self.second_version or ""
 
 
 class MovePlayed(Struct, frozen=True, kw_only=True, gc=False, tag=True):
-    """A move was played; `clocks` are those after it, before the next player's clock runs."""
+    """A move was played. The analysis `info` is JSON, as it is stored.
+
+    The times are those that both players had left after the move, before the next player's clock
+    runs; None without clocks.
+    """
 
     match: str
     ply: Int32
     seat: Seat
-    action: Action
-    clocks: tuple[ClockState, ClockState] | None
-    info: Analysis | None
+    action: Int32
+    first_main_s: float | None = None
+    first_periods: int | None = None
+    second_main_s: float | None = None
+    second_periods: int | None = None
+    info: str | None = None
     at: float
+
+    @property
+    def clocks(self) -> tuple[ClockState, ClockState] | None:
+        """The time that both players had left; None without clocks."""
+        if self.first_main_s is None or self.second_main_s is None:
+            return None
+        return (
+            ClockState(self.first_main_s, self.first_periods or 0),
+            ClockState(self.second_main_s, self.second_periods or 0),
+        )
+
+    @property
+    def analysis(self) -> Analysis | None:
+        """The analysis that was sent with the move."""
+        return decoded_analysis(self.info) if self.info else None
 
 
 class MovesTakenBack(Struct, frozen=True, kw_only=True, gc=False, tag=True):
@@ -122,25 +229,39 @@ class SeatTakenOver(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     session: str
 
 
-class MatchEnded(Struct, frozen=True, kw_only=True, gc=False, tag=True):
+class MatchEnded(
+    Struct, frozen=True, kw_only=True, gc=False, tag=True, rename={"match": "id", "at": "ended_at"}
+):
     """A match has ended: winner 1 or 2, -1 for a tie, 0 for no result.
 
     `missing` is the seat that never made a first move, if the match ended for that.
     """
 
     match: str
-    winner: int
-    returns: tuple[float, float]
+    winner: Annotated[int, Meta(ge=-1, le=2)]
+    first_return: float
+    second_return: float
     reason: Reason
     text: str
     missing: Seat | None = None
     at: float
 
+    @property
+    def returns(self) -> tuple[float, float]:
+        """The returns of the players."""
+        return self.first_return, self.second_return
+
 
 def match_without_result(match: str, text: str, at: float) -> MatchEnded:
     """The record of a match that was aborted; `text` says why."""
     return MatchEnded(
-        match=match, winner=0, returns=(0.0, 0.0), reason=Reason.ABORTED, text=text, at=at
+        match=match,
+        winner=0,
+        first_return=0.0,
+        second_return=0.0,
+        reason=Reason.ABORTED,
+        text=text,
+        at=at,
     )
 
 
@@ -148,7 +269,14 @@ def match_without_result(match: str, text: str, at: float) -> MatchEnded:
 NOT_STORED = "the server could not store it; its operator finds why in the log"
 
 
-class TournamentCreated(Struct, frozen=True, kw_only=True, gc=False, tag=True):
+class TournamentCreated(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    gc=False,
+    tag=True,
+    rename={"tournament": "id", "at": "started_at"},
+):
     """A tournament was created; `spec` is its specification as JSON."""
 
     tournament: str
@@ -166,7 +294,14 @@ class EntrantWithdrawn(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     at: float
 
 
-class TournamentEnded(Struct, frozen=True, kw_only=True, gc=False, tag=True):
+class TournamentEnded(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    gc=False,
+    tag=True,
+    rename={"tournament": "id", "at": "ended_at"},
+):
     """A tournament is over: no match of it follows."""
 
     tournament: str
@@ -220,11 +355,15 @@ class StoredRatingPoint(Struct, frozen=True, kw_only=True, gc=False, tag=True):
 
 
 class PuzzleAttempted(Struct, frozen=True, kw_only=True, gc=False, tag=True):
-    """An account has solved a puzzle or failed, with these moves; only the first attempt counts."""
+    """An account has solved a puzzle or failed; only the first attempt counts.
+
+    `moves` are its moves, separated by commas, up to the first mistake, the end, or where it asked
+    for the solution.
+    """
 
     puzzle: str
     account: str
-    moves: tuple[Action, ...]
+    moves: str
     at: float
 
 

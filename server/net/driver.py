@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from msgspec import structs
 from twisted.logger import Logger
@@ -36,12 +36,13 @@ from playout.server.core.effects import (
     StartBot,
     Stopped,
     Store,
+    UpdateRatings,
     WakeAt,
 )
 from playout.server.core.hub import Hub
 from playout.server.core.match import Refused
 from playout.server.core.policy import Policy
-from playout.server.model.records import Account, MatchEnded, MovePlayed, Record
+from playout.server.model.records import MatchEnded, MovePlayed, Record
 from playout.server.net.held_requests import HeldRequests
 from playout.server.net.loop_delays import StallLog
 from playout.server.net.transport import ClientTransport
@@ -49,6 +50,13 @@ from playout.server.runtime.metrics import Metrics
 from playout.server.runtime.process import last_errors
 from playout.server.runtime.reactor import LoopTime
 from playout.server.runtime.scheduler import CallScheduler, DelayedCall, LoopScheduler
+from playout.server.storage.client import (
+    DatabaseMeasured,
+    RejectedRecord,
+    StorageEvent,
+    StorageWorks,
+)
+from playout.server.storage.ipc import AccountChanged, RecordsStored, StorageFailed
 
 #: The longest time between two calls of `Hub.wake` while one is scheduled.
 LONGEST_SLEEP_S = 1.0
@@ -58,18 +66,11 @@ _WARNING_SHARE = 0.9
 _log = Logger(namespace="server")
 
 
-class Storage(Protocol):
-    """Stores records, and calls `Driver.stored` when they are stored."""
-
-    def put(self, number: int, record: Record) -> None:
-        """Store a record with its number, after those before it."""
-
-
 class EffectWorkers(NamedTuple):
     """Processes and threads that carry out effects, and call the driver with their results.
 
     `carriers` has a function for each kind of effect that the driver does not carry out itself.
-    `update_ratings` is called when ends of matches are stored. `compilation` returns how far the
+    `update_ratings` carries out `UpdateRatings`. `compilation` returns how far the
     compilation of games is, None if nothing is compiled.
     """
 
@@ -88,12 +89,13 @@ class Driver:
         scheduler: LoopScheduler,
         stopped: Callable[[], None],
         workers: Callable[[Driver], EffectWorkers],
-        storage: Storage | None,
+        store: Callable[[int, Record], None] | None,
         loop_time: LoopTime,
     ) -> None:
         """`stopped` is called when all effects after `stop` were carried out.
 
-        `workers` is given the driver, which the workers call. Without `storage`, every record
+        `workers` is given the driver, which the workers call. `store` is called with each
+        record and its number, and `storage_told` when it is stored; without it, every record
         counts as stored. `loop_time` is the time of the hub. Raises ValueError if an effect that
         the policy of the hub allows has no carrier.
         """
@@ -114,7 +116,7 @@ class Driver:
         #: The size of the database; 0 while it is unknown.
         self._database_bytes = 0
         self._hub = hub
-        self._storage = storage
+        self._store_record = store
         self._timer = timer
         self._scheduler = scheduler
         self._stopped = stopped
@@ -126,9 +128,8 @@ class Driver:
         self._held = HeldRequests(timer, self._handle)
         self._administrators: set[int] = set()
         self._next_wake: DelayedCall | None = None
-        #: The numbers of the last record of the hub, and of the last one of a match's end.
+        #: The number of the last record of the hub.
         self._recorded = 0
-        self._last_end = 0
         self._numbers = itertools.count(1)
         #: Moves that are not announced yet: the numbers of their records, and when they arrived.
         self._arrivals: deque[tuple[int, float]] = deque()
@@ -210,43 +211,45 @@ class Driver:
         """Start no new matches; `stopped` is called when the running ones have ended."""
         self._carry_out(self._hub.stop(self._now(), grace_s))
 
-    # Reports of the storage: see `storage.client.StorageListener`.
+    def storage_told(self, event: StorageEvent) -> None:
+        """Handle an event of the storage."""
+        match event:
+            case RecordsStored(number=number, records=records, seconds=seconds):
+                self.metrics.committed(seconds, records)
+                if number == self._recorded:
+                    self._scheduler.release()
+                self._storage_works()
+                self._commit(number)
+            case RejectedRecord(record=record, reason=reason):
+                self._reject(record, reason)
+            case StorageFailed(reason=reason):
+                if self.fault != reason:
+                    _log.error("the database fails: {reason}", reason=reason)
+                self.fault = reason
+                self._carry_out(self._hub.storage_fails(True, self._now()))
+            case StorageWorks():
+                self._storage_works()
+            case DatabaseMeasured(size=size):
+                self._database_bytes = size
+                self._carry_out(self._hub.database_measured(size, self._now()))
+            case AccountChanged(account=account):
+                self._carry_out(self._hub.account_changed(account, self._now()))
 
-    def stored(self, number: int, records: int, seconds: float) -> None:
-        """Note that all records up to a number are stored, the last `records` in `seconds`."""
-        self.metrics.committed(seconds, records)
-        if number == self._recorded:
-            self._scheduler.release()
-        self.recovered()
-        self._commit(number)
-
-    def recovered(self) -> None:
-        """Note that records can be stored, and notify clients if they could not before."""
+    def _storage_works(self) -> None:
+        """Notify clients that records can be stored, if they could not before."""
         if self.fault:
             self.fault = None
             _log.info("the database works again")
             self._carry_out(self._hub.storage_fails(False, self._now()))
 
-    def rejected(self, record: Record, reason: str) -> None:
-        """Note that the database cannot hold a record; its match or tournament ends."""
+    def _reject(self, record: Record, reason: str) -> None:
+        """End the match or tournament of a record that the database cannot hold."""
         self.metrics.rejected()
         fields = {key: getattr(record, key, None) for key in ("match", "tournament")}
         text = "cannot store a {kind} of {subject}, which ends: {reason}"
         subject = fields["match"] or fields["tournament"] or "an account"
         _log.error(text, kind=type(record).__name__, subject=subject, reason=reason, **fields)
         self._carry_out(self._hub.record_rejected(record, self._now()))
-
-    def failed(self, reason: str) -> None:
-        """Note that nothing can be stored at the moment, for this reason."""
-        if self.fault != reason:
-            _log.error("the database fails: {reason}", reason=reason)
-        self.fault = reason
-        self._carry_out(self._hub.storage_fails(True, self._now()))
-
-    def measured(self, size: int) -> None:
-        """Note how many bytes the database has."""
-        self._database_bytes = size
-        self._carry_out(self._hub.database_measured(size, self._now()))
 
     def warning(self) -> str | None:
         """Return what an operator should know of a server that works; None for nothing."""
@@ -258,20 +261,12 @@ class Driver:
             "no analysis is stored and no match begins"
         )
 
-    def account_changed(self, account: Account) -> None:
-        """Pass the hub an account that an operator has changed in the database."""
-        self._carry_out(self._hub.account_changed(account, self._now()))
-
     def _commit(self, number: int) -> None:
         arrivals = self._arrivals
         if arrivals and arrivals[0][0] <= number:
             at = self._time.monotonic()
             while arrivals and arrivals[0][0] <= number:
                 self.metrics.announced(at - arrivals.popleft()[1])
-        if 0 < self._last_end <= number:
-            self._last_end = 0
-            if self._workers.update_ratings:
-                self._workers.update_ratings()
         self._carry_out(self._hub.committed(number, self._now()))
 
     def _stalled(self, seconds: float) -> None:
@@ -290,7 +285,7 @@ class Driver:
                 self._store(effect.number, effect.record)
             else:
                 self._carry_out_rarer(effect)
-        if self._storage is None and self._recorded != recorded:
+        if self._store_record is None and self._recorded != recorded:
             self._commit(self._recorded)
 
     def _carry_out_rarer(self, effect: Effect) -> None:
@@ -315,6 +310,9 @@ class Driver:
                     connection.close(at_once=at_once)
             case Stopped():
                 self._stopped()
+            case UpdateRatings():
+                if self._workers.update_ratings:
+                    self._workers.update_ratings()
             case _:
                 self._workers.carriers[type(effect)](effect)
 
@@ -349,10 +347,9 @@ class Driver:
             self._arrivals.append((number, self._time.monotonic()))
         elif isinstance(record, MatchEnded):
             self.metrics.ended(record.reason)
-            self._last_end = number
-        if self._storage:
+        if self._store_record:
             self._scheduler.hold()
-            self._storage.put(number, record)
+            self._store_record(number, record)
 
     def _set_frame_limit(self, number: int, *, administrator: bool) -> None:
         connection = self._connections.get(number)

@@ -1,7 +1,6 @@
 """The processes of entrants: the interface for the runner, and the processes on this machine.
 
-`LocalEntrants` run on this machine, `DaskEntrants` of the folder `cluster` on the workers of a Dask
-cluster.
+`LocalEntrants` run on this machine, those of `cluster_entrants` on the workers of a Dask cluster.
 """
 
 from __future__ import annotations

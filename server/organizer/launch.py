@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from sqlalchemy.exc import SQLAlchemyError
 
-from playout.cluster.cluster_options import require_dask
+from playout.cluster import require_dask
 from playout.commands.connect_options import ServerAddress
 from playout.commands.subprocesses import LogFolder
 from playout.protocol.messages import Tournament
@@ -48,7 +48,7 @@ from playout.server.tournament.report import writer
 from playout.server.tournament.spec_parser import ClusterSettings
 
 if TYPE_CHECKING:  # it imports Dask, which is optional
-    from playout.server.organizer.cluster.cluster import Cluster
+    from playout.server.organizer.cluster_entrants import TournamentCluster
 
 #: Seconds to keep trying to reach a server that is not local.
 _PATIENCE_S = 60.0
@@ -79,7 +79,9 @@ class ServerChoice:
 
 
 @contextlib.contextmanager
-def chosen_cluster(address: str | None, settings: ClusterSettings) -> Iterator[Cluster | None]:
+def chosen_cluster(
+    address: str | None, settings: ClusterSettings
+) -> Iterator[TournamentCluster | None]:
     """Open the cluster at an address, or that of the settings; yield None if neither has one.
 
     It is closed at the end of the block. Raises ClickException.
@@ -89,7 +91,7 @@ def chosen_cluster(address: str | None, settings: ClusterSettings) -> Iterator[C
         yield None
         return
     require_dask()
-    module = importlib.import_module("playout.server.organizer.cluster.cluster")
+    module = importlib.import_module("playout.server.organizer.cluster_entrants")
     with module.opened(address, settings.files) as cluster:
         yield cluster
 
@@ -108,7 +110,7 @@ def launch(
     choice: ServerChoice,
     folder: Path,
     entrants: Iterable[Entrant],
-    cluster: Cluster | None = None,
+    cluster: TournamentCluster | None = None,
 ) -> None:
     """Play a tournament with these `entrants`, started in the folder; then exit.
 
@@ -172,7 +174,7 @@ def launch(
     sys.exit(runner.code)
 
 
-def notes(spec: TournamentSpec, cluster: Cluster | None = None) -> tuple[str, ...]:
+def notes(spec: TournamentSpec, cluster: TournamentCluster | None = None) -> tuple[str, ...]:
     """Return the notes for the report: a warning if this machine has too few cores.
 
     With a cluster there is no warning: a match waits until it has cores.

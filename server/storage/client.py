@@ -9,15 +9,17 @@ import subprocess
 import sys
 import time
 from collections import deque
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
+from msgspec import Struct
 from twisted.internet.protocol import Factory
 from twisted.protocols.basic import Int32StringReceiver
 from twisted.python.failure import Failure
 
 from playout.commands.restarts import BackOff, Restarts
 from playout.commands.subprocesses import python_path
-from playout.server.model.records import Account, Record
+from playout.server.model.records import Record
 from playout.server.runtime.scheduler import LoopScheduler
 from playout.server.storage.engine import FileIdentity, StorageError
 from playout.server.storage.ipc import (
@@ -49,26 +51,32 @@ SILENT_CHECKS = 10
 _SILENT = "the storage process does not answer"
 
 
-class StorageListener(Protocol):
-    """Hears in the reactor's loop whether records are stored."""
+class RejectedRecord(Struct, frozen=True):
+    """The database cannot hold a record: its match or tournament has ended in the database."""
 
-    def stored(self, number: int, records: int, seconds: float) -> None:
-        """All records up to a number are stored, the last `records` of them in `seconds`."""
+    record: Record
+    reason: str
 
-    def rejected(self, record: Record, reason: str) -> None:
-        """The database cannot hold a record: its match or tournament has ended in the database."""
 
-    def failed(self, reason: str) -> None:
-        """Nothing can be stored at the moment; the process keeps trying."""
+class StorageWorks(Struct, frozen=True):
+    """Records can be stored again, even if none was stored since."""
 
-    def recovered(self) -> None:
-        """Records can be stored again, even if none was stored since."""
 
-    def measured(self, size: int) -> None:
-        """The database has so many bytes."""
+class DatabaseMeasured(Struct, frozen=True):
+    """The database has so many bytes."""
 
-    def account_changed(self, account: Account) -> None:
-        """An operator has changed an account in the database."""
+    size: int
+
+
+#: What a server hears of its storage.
+StorageEvent = (
+    RecordsStored
+    | RejectedRecord
+    | StorageFailed
+    | StorageWorks
+    | DatabaseMeasured
+    | AccountChanged
+)
 
 
 class StorageClient:
@@ -93,8 +101,8 @@ class StorageClient:
         self._keep_analysis_s = keep_analysis_s
         self._reactor = reactor
         self._scheduler = scheduler
-        self._listener: StorageListener | None = None
-        #: The last revision of the accounts that the listener knows.
+        self._tell: Callable[[StorageEvent], None] | None = None
+        #: The last revision of the accounts that the server knows.
         self._revision: int | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
@@ -138,11 +146,11 @@ class StorageClient:
             case _:
                 raise StorageError(_GONE)
 
-    def attach(self, listener: StorageListener) -> None:
-        """Use the reactor's loop from now on; the listener is called in it."""
-        if self._listener is None:
+    def attach(self, tell: Callable[[StorageEvent], None]) -> None:
+        """Use the reactor's loop from now on; `tell` is called in it with each event."""
+        if self._tell is None:
             self._reactor.callLater(CHECK_S, self._check)
-        self._listener = listener
+        self._tell = tell
         assert self._socket is not None
         self._socket.setblocking(False)
         self._reactor.adoptStreamConnection(
@@ -187,59 +195,59 @@ class StorageClient:
     def disconnected(self) -> None:
         """Note that the process exited; start another unless the server is about to stop."""
         self._connection, self._ready, self._checking = None, False, False
-        if not self._closing and self._listener:
-            self._listener.failed(self._why)
+        if not self._closing and self._tell:
+            self._tell(StorageFailed(self._why))
             wait_s = self._restarts.failed(self._reactor.seconds())
             self._reactor.callLater(wait_s, self._restart)
 
     def received(self, report: Report) -> None:
         """Handle a report of the process."""
-        listener = self._listener
-        assert listener is not None
+        tell = self._tell
+        assert tell is not None
         self._silent = 0
         match report:
-            case RecordsStored(number=number, records=records, seconds=seconds):
+            case RecordsStored(number=number):
                 self._forget(number)
-                listener.stored(number, records, seconds)
+                tell(report)
             case RecordRejected(number=number, reason=reason):
                 for record in [each for place, each in self._unstored if place == number]:
-                    listener.rejected(record, reason)
-            case StorageFailed(reason=reason):
-                listener.failed(reason)
+                    tell(RejectedRecord(record, reason))
             case DatabaseUnusable(reason=reason):  # and it exits
                 self._why = reason
             case StorageChecked(fault=fault, size=size):
                 self._checking = False
                 if size is not None:
-                    listener.measured(size)
+                    tell(DatabaseMeasured(size))
                 if fault:
-                    listener.failed(fault)
+                    tell(StorageFailed(fault))
                 elif not self._unstored:
-                    listener.recovered()
+                    tell(StorageWorks())
             case DatabaseReady():
                 self._why, self._ready = _GONE, True
                 self._restarts.succeeded()
                 if not self._unstored:
-                    listener.recovered()
-            case AccountChanged(account=account, revision=revision):
+                    tell(StorageWorks())
+            case AccountChanged(revision=revision):
                 self._revision = revision
-                listener.account_changed(account)
+                tell(report)
+            case StorageFailed():
+                tell(report)
 
     def _check(self) -> None:
         """Ask the process regularly whether it can store, and report it if it is silent."""
-        if self._closing or self._listener is None:
+        if self._closing or self._tell is None:
             return
         self._reactor.callLater(CHECK_S, self._check)
         if self._connection and self._ready:
             self._silent += 1
             if self._silent > SILENT_CHECKS:
-                self._listener.failed(_SILENT)
+                self._tell(StorageFailed(_SILENT))
             if not self._checking:
                 self._checking = True
                 self._connection.sendString(CHECK)  # type: ignore[no-untyped-call]
 
     def _restart(self) -> None:
-        if not self._closing and self._listener:
+        if not self._closing and self._tell:
             self._end()
             try:
                 self.start()
@@ -247,7 +255,7 @@ class StorageClient:
                 self._why = f"cannot start the storage process: {error}"
                 self.disconnected()
             else:
-                self.attach(self._listener)
+                self.attach(self._tell)
 
     def _send(self) -> None:
         if self._connection and self._unsent:

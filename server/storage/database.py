@@ -6,22 +6,28 @@ import contextlib
 import fcntl
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import IO, Any
 
+import msgspec
 import sqlalchemy as sa
 from msgspec import structs
 from sqlalchemy.exc import SQLAlchemyError
 
+from playout.protocol.messages import Reason
 from playout.protocol.puzzles import Puzzle
 from playout.server.model.records import (
     Account,
     MatchEnded,
+    MatchStarted,
     MovePlayed,
     Record,
     StoredMatch,
     StoredTournament,
+    TournamentCreated,
+    TournamentEnded,
 )
 from playout.server.storage import engine
 from playout.server.storage.engine import (
@@ -35,28 +41,23 @@ from playout.server.storage.engine import (
     open_engine,
     stored_version,
 )
-from playout.server.storage.rows import (
-    ROW_OF,
-    ReadAnalysis,
-    account_of,
-    account_row,
-    match_ended_of,
-    match_started_of,
-    move_of,
-    puzzle_row,
-    tournament_of,
-    whole_analysis,
-)
 from playout.server.storage.schema import (
     accounts,
     matches,
     moves,
     puzzles,
+    record_of,
     tournaments,
     withdrawals,
 )
-from playout.server.storage.shipped_puzzles import shipped_puzzles
-from playout.server.storage.statements import PREFIX, RENAME_IN_RATINGS, insert, writes
+from playout.server.storage.statements import (
+    PREFIX,
+    RENAME_IN_RATINGS,
+    columns_of,
+    insert,
+    row_of,
+    writes,
+)
 
 #: The number of PostgreSQL's advisory lock of a server that uses the database; it is arbitrary.
 _LOCK = 0x706C61796F7574
@@ -77,6 +78,17 @@ _SIZE = {
 #: The most moves whose analysis is removed at a time, and matches that are searched for them.
 _ANALYSES = 100
 _MATCHES = 20
+#: The puzzles that come with Playout, so that a new server has some; `playout-server puzzles
+#: --random` has found them.
+_SHIPPED_PUZZLES = "puzzles.json"
+
+#: Returns what is kept of the analysis of a move, from its JSON and the action that was played.
+ReadAnalysis = Callable[[str, int], str]
+
+
+def whole_analysis(stored: str, action: int) -> str:
+    """Return all of a stored analysis."""
+    return stored
 
 
 class Database:
@@ -271,7 +283,7 @@ class Database:
         try:
             for record in records:
                 kind: Any = type(record)
-                rows[kind].append(structs.astuple(ROW_OF[kind](record)))
+                rows[kind].append(row_of(record))
             cursor = raw.cursor()
             rows[MatchEnded] = _first_of_each(rows[MatchEnded])
             for kind, statements in self._writes.items():
@@ -359,12 +371,15 @@ class Database:
         chosen = sa.select(accounts).where(accounts.c.revision > since)
         with self._engine.connect() as connection:
             rows = connection.execute(chosen.order_by(accounts.c.name)).all()
-        return [account_of(row) for row in rows], max([since, *(row.revision for row in rows)])
+        return [record_of(Account, row) for row in rows], max(
+            [since, *(row.revision for row in rows)]
+        )
 
     def put_account(self, account: Account) -> None:
         """Add or change an account, as an operator. Raises StorageError if the name is taken."""
         latest = sa.select(sa.func.coalesce(sa.func.max(accounts.c.revision), 0) + 1)
-        row = structs.asdict(account_row(account)) | {"revision": latest.scalar_subquery()}
+        row = dict(zip(columns_of(Account), row_of(account), strict=True))
+        row["revision"] = latest.scalar_subquery()
         changed = {key: value for key, value in row.items() if key != "id"}
         put = insert(self.kind, accounts).values(row)
         put = put.on_conflict_do_update(index_elements=["id"], set_=changed)
@@ -457,7 +472,10 @@ class Database:
             return connection.execute(count).scalar_one() - before
 
     def _add_puzzles(self, connection: sa.Connection, found: Iterable[Puzzle]) -> None:
-        rows = [puzzle_row(each) for each in found]
+        rows = [
+            {"id": each.id, "game": each.game, "data": msgspec.json.encode(each).decode()}
+            for each in found
+        ]
         connection.execute(insert(self.kind, puzzles).on_conflict_do_nothing(), rows)
 
     # Copies.
@@ -500,9 +518,9 @@ class Database:
                 return
             for row in rows:
                 yield StoredMatch(
-                    started=match_started_of(row),
+                    started=record_of(MatchStarted, row),
                     moves=tuple(played.get(row.id, ())),
-                    ended=match_ended_of(row),
+                    ended=match_end_of(row),
                 )
             last = rows[-1].id
 
@@ -517,8 +535,34 @@ def _moves_of(
     chosen = sa.select(*read).where(moves.c.match.in_(ids)).order_by(moves.c.match, moves.c.ply)
     played: dict[str, list[MovePlayed]] = {}
     for row in connection.execute(chosen):
-        played.setdefault(row.match, []).append(move_of(row, read_analysis))
+        info = read_analysis(row.info, row.action) if read_analysis and row.info else None
+        played.setdefault(row.match, []).append(record_of(MovePlayed, row, info=info))
     return played
+
+
+def match_end_of(row: sa.Row[Any]) -> MatchEnded | None:
+    """Return the end of the match of a row of `matches`; None if it has not ended."""
+    if row.ended_at is None:
+        return None
+    return record_of(MatchEnded, row, reason=Reason(row.reason))
+
+
+def tournament_of(row: sa.Row[Any], withdrawn: Sequence[int]) -> StoredTournament:
+    """Return the tournament of a row of `tournaments`, without its matches.
+
+    `withdrawn`: its entrants that withdrew, by number in the specification.
+    """
+    return StoredTournament(
+        created=record_of(TournamentCreated, row),
+        withdrawn=tuple(withdrawn),
+        ended=None if row.ended_at is None else record_of(TournamentEnded, row),
+    )
+
+
+def shipped_puzzles() -> list[Puzzle]:
+    """Return the puzzles that come with Playout, by game."""
+    data = files("playout.server.storage").joinpath(_SHIPPED_PUZZLES).read_bytes()
+    return msgspec.json.decode(data, type=list[Puzzle])
 
 
 def _first_of_each(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from typing import get_args
 
 import msgspec
 from msgspec import Struct
@@ -108,13 +109,6 @@ class _RawBatch(Struct, frozen=True):
     records: list[msgspec.Raw]
 
 
-class _Subject(Struct, frozen=True):
-    """The match or the tournament of a record whose other fields cannot be decoded."""
-
-    match: str | None = None
-    tournament: str | None = None
-
-
 Report = (
     DatabaseReady
     | DatabaseUnusable
@@ -137,7 +131,8 @@ _decode_batch = msgspec.msgpack.Decoder(RecordBatch).decode
 _decode_raw_batch = msgspec.msgpack.Decoder(_RawBatch).decode
 _decode_record: Callable[[msgspec.Raw], Record | BrokenRecord]
 _decode_record = msgspec.msgpack.Decoder(Record | BrokenRecord).decode
-_decode_subject = msgspec.msgpack.Decoder(_Subject).decode
+#: The types of records by their tags.
+_KINDS: dict[str, type[Record]] = {kind.__name__: kind for kind in get_args(Record)}
 
 
 def framed(frame: bytes) -> bytes:
@@ -180,5 +175,8 @@ def _decodable(raw: msgspec.Raw) -> Record | BrokenRecord:
     try:
         return _decode_record(raw)
     except msgspec.ValidationError as error:
-        subject = _decode_subject(raw)
-        return BrokenRecord(f"cannot be decoded: {error}", subject.match, subject.tournament)
+        values = msgspec.msgpack.decode(raw)
+        kind = _KINDS[values["type"]]
+        names = dict(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
+        match, tournament = (values.get(names.get(key)) for key in ("match", "tournament"))
+        return BrokenRecord(f"cannot be decoded: {error}", match, tournament)

@@ -14,6 +14,7 @@ from msgspec import structs
 from sqlalchemy.exc import SQLAlchemyError
 
 from playout.server.model.records import StoredMatch, StoredTournament
+from playout.server.storage.database import ReadAnalysis, whole_analysis
 from playout.server.storage.queries import Reader
 from playout.server.storage.results import (
     ALL,
@@ -23,7 +24,6 @@ from playout.server.storage.results import (
     TournamentRow,
     result_page,
 )
-from playout.server.storage.rows import ReadAnalysis, whole_analysis
 from playout.server.storage.schema import tournaments
 from playout.server.tournament.ledger import StoredGame
 
@@ -70,7 +70,9 @@ class LocalReader(Reader):
         local = self._attempt(lambda reader: reader.match(match, read_analysis), None)
         if local is None:
             return None
-        started = structs.replace(local.started, accounts=(None, None), rated=False)
+        started = structs.replace(
+            local.started, first_account=None, second_account=None, rated=False
+        )
         return structs.replace(local, started=started)
 
     def tournaments(self, page: int = 1, per_page: int = 50) -> ResultPage[TournamentRow]:

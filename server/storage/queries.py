@@ -13,14 +13,25 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import DecodeError
 
-from playout.protocol.messages import Reason
 from playout.protocol.names import skeleton
 from playout.protocol.puzzles import Puzzle, attempt
 from playout.protocol.tournament_spec import TournamentSpec, loads
 from playout.ratings.elo import EloRatings
 from playout.ratings.leaderboard import Leaderboard, NotedRating, RatingPoint
-from playout.server.model.records import Account, StoredMatch, StoredTournament
-from playout.server.storage.database import Database
+from playout.server.model.records import (
+    Account,
+    MatchStarted,
+    StoredMatch,
+    StoredTournament,
+    converted,
+)
+from playout.server.storage.database import (
+    Database,
+    ReadAnalysis,
+    match_end_of,
+    tournament_of,
+    whole_analysis,
+)
 from playout.server.storage.results import (
     ALL,
     MatchFilter,
@@ -32,19 +43,11 @@ from playout.server.storage.results import (
     PuzzleRow,
     ResultPage,
     TournamentRow,
-    linked,
     match_branches,
     match_count,
     match_page,
+    match_row,
     result_page,
-)
-from playout.server.storage.rows import (
-    ReadAnalysis,
-    account_of,
-    match_ended_of,
-    match_started_of,
-    tournament_of,
-    whole_analysis,
 )
 from playout.server.storage.schema import (
     accounts,
@@ -56,6 +59,7 @@ from playout.server.storage.schema import (
     puzzle_attempts,
     puzzles,
     rating_points,
+    record_of,
     tournaments,
     withdrawals,
 )
@@ -156,7 +160,7 @@ class Reader:
         with self._database.connect() as connection:
             total = _count_of(connection, accounts)
             rows = connection.execute(_limited(chosen, page, per_page)).all()
-            some = [account_of(row) for row in rows]
+            some = [record_of(Account, row) for row in rows]
             known = _totals(connection, some)
         return result_page(
             [_player_row(one, known.get(one.id, {})) for one in some], page, per_page, total
@@ -319,7 +323,7 @@ class Reader:
 def _account_like(connection: sa.Connection, name: str) -> Account | None:
     chosen = sa.select(accounts).where(accounts.c.skeleton == skeleton(name))
     row = connection.execute(chosen).one_or_none()
-    return account_of(row) if row else None
+    return record_of(Account, row) if row else None
 
 
 #: The totals by player and game.
@@ -391,21 +395,7 @@ def _limited(chosen: sa.Select[Any], page: int, per_page: int) -> sa.Select[Any]
 
 
 def _match_row(row: sa.Row[Any]) -> MatchRow:
-    return MatchRow(
-        match=row.id,
-        game=row.game,
-        players=(row.first, row.second),
-        linked=linked((row.first_account, row.second_account), row.rated),
-        clock=row.clock,
-        rated=row.rated,
-        plies=row.plies,
-        started_at=row.started_at,
-        ended_at=row.ended_at,
-        winner=row.winner,
-        reason=Reason(row.reason),
-        text=row.text,
-        tournament=row.tournament,
-    )
+    return match_row(record_of(MatchStarted, row), row.plies, match_end_of(row))
 
 
 def _player_row(account: Account, known: dict[str, PlayerTotals]) -> PlayerRow:
@@ -418,21 +408,19 @@ def _tournament_row(row: sa.Row[Any]) -> TournamentRow:
         spec = loads(row.spec)
     except DecodeError:
         spec = TournamentSpec(row.name, games=(), format="", entrants=())
-    return TournamentRow(
+    return converted(
+        TournamentRow,
+        row,
         tournament=row.id,
-        name=row.name,
         format=spec.format,
         games=spec.games,
         entrants=tuple(each.name for each in spec.entrants),
-        matches=row.matches,
-        started_at=row.started_at,
-        ended_at=row.ended_at,
     )
 
 
 def _stored_game(row: sa.Row[Any]) -> StoredGame:
     return StoredGame(
-        started=match_started_of(row),
-        ended=match_ended_of(row),
+        started=record_of(MatchStarted, row),
+        ended=match_end_of(row),
         actions=tuple(map(int, (row.actions or "").split())),
     )

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from msgspec import Struct
 
 from playout.protocol.messages import Reason
-from playout.server.model.records import Account
+from playout.server.model.records import Account, MatchEnded, MatchStarted, converted
 from playout.server.storage.schema import IMPORTED, matches, moves
 
 T = TypeVar("T")
@@ -160,6 +160,21 @@ def linked(ids: tuple[str | None, str | None], rated: bool) -> tuple[bool, bool]
     """Return whether each player has a page: all but guests, who play no rated matches."""
     first, second = (rated or each is not None for each in ids)
     return first, second
+
+
+def match_row(started: MatchStarted, plies: int, ended: MatchEnded | None = None) -> MatchRow:
+    """Return the row of a match, which is being played if it has not `ended`."""
+    return converted(
+        MatchRow,
+        started,
+        linked=linked(started.accounts, started.rated),
+        plies=plies,
+        started_at=started.at,
+        ended_at=ended and ended.at,
+        winner=ended and ended.winner,
+        reason=ended and ended.reason,
+        text=ended and ended.text,
+    )
 
 
 # Queries for matches that have ended, the latest first.

@@ -1,145 +1,131 @@
-"""The tables of a database. A change needs a new file in `migrations/versions`.
+"""The tables of a database, derived from the records, and the records of their rows.
 
-Times are seconds since 1970.
+A change needs a new file in `migrations/versions`. Times are seconds since 1970.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import (
-    Boolean,
-    Column,
-    ColumnElement,
-    Double,
-    ForeignKey,
-    Index,
-    Integer,
-    MetaData,
-    SmallInteger,
-    Table,
-    Text,
-    and_,
-    text,
+import sqlalchemy as sa
+from msgspec import Struct, inspect, structs
+from sqlalchemy import Boolean, Column, Double, ForeignKey, Index, Integer, MetaData, Table, Text
+
+from playout.server.model.records import (
+    Account,
+    EntrantWithdrawn,
+    LadderRating,
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
+    PuzzleAttempted,
+    StoredLeaderboard,
+    StoredRatingPoint,
+    TournamentCreated,
+    TournamentEnded,
 )
+
+R = TypeVar("R", bound=Struct)
 
 metadata = MetaData()
 
+#: The types of columns by those of fields.
+_TYPES: dict[type[inspect.Type], type[sa.types.TypeEngine[Any]]] = {
+    inspect.StrType: Text,
+    inspect.EnumType: Text,
+    inspect.BoolType: Boolean,
+    inspect.IntType: Integer,
+    inspect.FloatType: Double,
+}
 
-def _history(name: str, player: str, *texts: str) -> Table:
-    """Return a table of ratings over time, each after a number of a player's `matches`.
 
-    `player` is the column that identifies the player, `texts` are further columns.
+def _table(
+    name: str, record: type[Struct], *more: Any, keys: int = 1, parent: Table | None = None
+) -> Table:
+    """Return a table with the columns of a record, of which the first `keys` are the primary key.
+
+    `more` are further columns and indexes. The first column refers to the rows of `parent`. With
+    several keys, SQLite keeps the rows in the order of the primary key.
     """
-    return Table(
-        name,
-        metadata,
-        Column("game", Text, primary_key=True),
-        Column(player, Text, primary_key=True),
-        Column("version", Text, primary_key=True),
-        Column("matches", Integer, primary_key=True),
-        Column("rating", Double, nullable=False),
-        Column("error", Double, nullable=False),
-        *(Column(each, Text, nullable=False) for each in texts),
-        Column("at", Double, nullable=False),
-        sqlite_with_rowid=False,
-    )
+    columns = _columns(record)
+    for column in columns[:keys]:
+        column.primary_key = True
+    if parent is not None:
+        columns[0].append_foreign_key(ForeignKey(parent.c.id))
+    return Table(name, metadata, *columns, *more, sqlite_with_rowid=keys == 1)
 
 
-def _partial_index(name: str, condition: ColumnElement[bool], *columns: Column[Any]) -> None:
-    """Add an index of the matches that meet a condition."""
-    Index(name, *columns, sqlite_where=condition, postgresql_where=condition)
+def _columns(record: type[Struct], *, nullable: bool = False) -> list[Column[Any]]:
+    """Return the columns of a record; with `nullable`, all may be null."""
+    found = []
+    for field in structs.fields(record):
+        info = inspect.type_info(field.type)
+        types = info.types if isinstance(info, inspect.UnionType) else (info,)
+        (kind,) = (each for each in types if not isinstance(each, inspect.NoneType))
+        type_ = sa.SmallInteger if _is_small(kind) else _TYPES[type(kind)]
+        found.append(Column(field.encode_name, type_, nullable=nullable or len(types) > 1))
+    return found
 
 
-#: `revision` grows with each change by an operator, so that a running server finds the changes.
-accounts = Table(
+def _is_small(kind: inspect.Type) -> bool:
+    """Return whether all values are small numbers: seats and winners."""
+    is_bounded = isinstance(kind, inspect.IntType) and kind.le is not None and kind.le < 2**15
+    return is_bounded or isinstance(kind, inspect.LiteralType)
+
+
+def _end(record: type[Struct]) -> list[Column[Any]]:
+    """Return the columns of the record of an end, null until then; not the id, which is known."""
+    return _columns(record, nullable=True)[1:]
+
+
+def record_of(kind: type[R], row: sa.Row[Any], **others: Any) -> R:
+    """Return the record of a row that has its columns; `others` are fields with other values."""
+    names = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
+    return kind(**{field: getattr(row, column) for field, column in names} | others)
+
+
+#: `skeleton` follows from the name. `revision` grows with each change by an operator, so that a
+#: running server finds the changes.
+accounts = _table(
     "accounts",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("name", Text, nullable=False),
+    Account,
     Column("skeleton", Text, nullable=False, unique=True),
-    Column("digest", Text, nullable=False),
-    Column("created_at", Double, nullable=False),
-    Column("token_at", Double),
-    Column("renewal", Text, nullable=False),
-    Column("administrator", Boolean, nullable=False),
-    Column("revoked", Boolean, nullable=False),
     Column("revision", Integer, nullable=False),
 )
 
-#: The accounts of guests are null, and until a match has ended also the columns of its end. The
-#: columns of bots have the player of a bot that the server started, so that it can start it again.
-#: A match of a ladder has the id of the first match of its pair, and the versions of its players; a
-#: match on a cluster has the speed of its cores, in calibrations per second. `missing` is the seat
-#: that never made a first move, if the match ended for that.
-matches = Table(
-    "matches",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("game", Text, nullable=False),
-    Column("first", Text, nullable=False),
-    Column("second", Text, nullable=False),
-    Column("first_account", Text),
-    Column("second_account", Text),
-    Column("first_session", Text, nullable=False),
-    Column("second_session", Text, nullable=False),
-    Column("clock", Text, nullable=False),
-    Column("rated", Boolean, nullable=False),
-    Column("illegal_moves", Integer, nullable=False),
-    Column("credit_cap_s", Double, nullable=False),
-    Column("started_at", Double, nullable=False),
-    Column("winner", SmallInteger),
-    Column("first_return", Double),
-    Column("second_return", Double),
-    Column("reason", Text),
-    Column("text", Text),
-    Column("ended_at", Double),
-    Column("opening", Integer, nullable=False, server_default=text("0")),
-    Column("max_plies", Integer, nullable=False, server_default=text("0")),
-    Column("tournament", Text),
-    Column("fixture", Text),
-    Column("first_bot", Text),
-    Column("second_bot", Text),
-    Column("ladder_pair", Text),
-    Column("first_version", Text),
-    Column("second_version", Text),
-    Column("core_speed", Double),
-    Column("missing", SmallInteger),
-)
+tournaments = _table("tournaments", TournamentCreated, *_end(TournamentEnded))
+
+#: Withdrawn entrants, by number in the specification, in the order in which they withdrew.
+withdrawals = _table("withdrawals", EntrantWithdrawn, keys=2, parent=tournaments)
+
+matches = _table("matches", MatchStarted, *_end(MatchEnded))
+
+moves = _table("moves", MovePlayed, keys=2, parent=matches)
+
+
+def _index(name: str, *columns: str, where: sa.ColumnElement[bool] | None = None) -> None:
+    """Add an index of the matches that meet a condition, or of all."""
+    given = [matches.c[each] for each in columns]
+    Index(f"matches_{name}", *given, sqlite_where=where, postgresql_where=where)
+
+
 #: Rated matches that were imported: their players have names only, no accounts.
-IMPORTED = and_(
+IMPORTED = sa.and_(
     matches.c.first_account.is_(None), matches.c.second_account.is_(None), matches.c.rated
 )
-_partial_index("matches_unfinished", matches.c.ended_at.is_(None), matches.c.id)
-_partial_index("matches_ladder", matches.c.ladder_pair.is_not(None), matches.c.ladder_pair)
-Index("matches_tournament", matches.c.tournament, matches.c.ended_at)
+_index("unfinished", "id", where=matches.c.ended_at.is_(None))
+_index("ladder", "ladder_pair", where=matches.c.ladder_pair.is_not(None))
+_index("tournament", "tournament", "ended_at")
 # For lists of matches, with all columns that filter and order them: see `results`.
-Index("matches_ended", matches.c.ended_at, matches.c.id, matches.c.winner)
-Index("matches_game", matches.c.game, matches.c.ended_at, matches.c.id, matches.c.winner)
+_index("ended", "ended_at", "id", "winner")
+_index("game", "game", "ended_at", "id", "winner")
 for _seat, _other in (("first", "second"), ("second", "first")):
-    _listed = [matches.c[each] for each in ("ended_at", "id", "game", "winner", _other)]
-    Index(f"matches_{_seat}", matches.c[_seat], *_listed)
-    Index(f"matches_{_seat}_account", matches.c[f"{_seat}_account"], *_listed)
+    _listed = ("ended_at", "id", "game", "winner", _other)
+    _index(_seat, _seat, *_listed)
+    _index(f"{_seat}_account", f"{_seat}_account", *_listed)
     # With the columns of the condition, which SQLite would otherwise look up in the rows.
-    _listed += [matches.c[each] for each in ("first_account", "second_account", "rated")]
-    _partial_index(f"matches_{_seat}_imported", IMPORTED, matches.c[_seat], *_listed)
-
-#: The clocks are those after the move, null without a clock; `info` is the analysis as JSON.
-moves = Table(
-    "moves",
-    metadata,
-    Column("match", Text, ForeignKey("matches.id"), primary_key=True),
-    Column("ply", Integer, primary_key=True),
-    Column("seat", SmallInteger, nullable=False),
-    Column("action", Integer, nullable=False),
-    Column("first_main_s", Double),
-    Column("first_periods", Integer),
-    Column("second_main_s", Double),
-    Column("second_periods", Integer),
-    Column("info", Text),
-    Column("at", Double, nullable=False),
-    sqlite_with_rowid=False,
-)
+    _condition = ("first_account", "second_account", "rated")
+    _index(f"{_seat}_imported", _seat, *_listed, *_condition, where=IMPORTED)
 
 #: The results of each player by game, updated in the transaction that ends a match. `player` is the
 #: id of an account or, if `imported`, a name in rated matches without accounts.
@@ -156,45 +142,12 @@ player_totals = Table(
     sqlite_with_rowid=False,
 )
 
-#: The ratings of each game, `data` as JSON, computed after `ended` matches, of which the last ended
-#: at `last_at`; `ended` is -1 if an account was renamed since. `rated` of the matches count.
-leaderboards = Table(
-    "leaderboards",
-    metadata,
-    Column("game", Text, primary_key=True),
-    Column("ended", Integer, nullable=False),
-    Column("last_at", Double, nullable=False),
-    Column("rated", Integer, nullable=False),
-    Column("data", Text, nullable=False),
-)
+#: `ended` is -1 if an account was renamed since the ratings were computed.
+leaderboards = _table("leaderboards", StoredLeaderboard)
 
-#: The ratings of versions on ladders over time. `account` is the id of the version's account.
-ladder_ratings = _history("ladder_ratings", "account")
+ladder_ratings = _table("ladder_ratings", LadderRating, keys=4)
 
-#: The ratings of players over time, relative to the anchor of that time.
-rating_points = _history("rating_points", "name", "anchor", "anchor_version")
-
-#: `spec` is the specification as JSON.
-tournaments = Table(
-    "tournaments",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("spec", Text, nullable=False),
-    Column("started_at", Double, nullable=False),
-    Column("ended_at", Double),
-)
-
-#: Withdrawn entrants, by number in the specification, in the order in which they withdrew.
-withdrawals = Table(
-    "withdrawals",
-    metadata,
-    Column("tournament", Text, ForeignKey("tournaments.id"), primary_key=True),
-    Column("number", Integer, primary_key=True),
-    Column("entrant", Integer, nullable=False),
-    Column("at", Double, nullable=False),
-    sqlite_with_rowid=False,
-)
+rating_points = _table("rating_points", StoredRatingPoint, keys=4)
 
 #: `data` is the puzzle as JSON, with its solution.
 puzzles = Table(
@@ -206,14 +159,4 @@ puzzles = Table(
     Index("puzzles_game", "game"),
 )
 
-#: The first attempt of each account at a puzzle: the moves of the solver, separated by commas, up
-#: to the first mistake, the end, or where the solver asked for the solution.
-puzzle_attempts = Table(
-    "puzzle_attempts",
-    metadata,
-    Column("puzzle", Text, ForeignKey("puzzles.id"), primary_key=True),
-    Column("account", Text, primary_key=True),
-    Column("moves", Text, nullable=False),
-    Column("at", Double, nullable=False),
-    sqlite_with_rowid=False,
-)
+puzzle_attempts = _table("puzzle_attempts", PuzzleAttempted, keys=2, parent=puzzles)

@@ -18,14 +18,12 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from playout.server.model.records import (
     NOT_STORED,
-    Account,
     EntrantWithdrawn,
     MatchEnded,
     MovePlayed,
@@ -81,17 +79,22 @@ def main() -> None:
     for request in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(request, signal.SIG_IGN)
     with socket.socket(fileno=0) as connection:
-        server, inbox = _Server(connection), _Inbox(connection)
+        inbox = _Inbox(connection)
+
+        def report(sent: Report) -> None:
+            with contextlib.suppress(OSError):  # the server may have exited; its records are stored
+                connection.sendall(framed(encode(sent)))
+
         order = decode_open_database(inbox.first())
         try:
             database = _opened(order)
             revision = database.accounts()[1] if order.revision is None else order.revision
         except (StorageError, SQLAlchemyError) as fault:
-            server.send(DatabaseUnusable(first_line(fault)))
+            report(DatabaseUnusable(first_line(fault)))
             return
-        writer = Writer(database, server, revision)
+        writer = Writer(database, report, revision)
         old = OldAnalysis(database, order.keep_analysis_s)
-        server.send(DatabaseReady(revision, database.file))
+        report(DatabaseReady(revision, database.file))
         writer.check()
         threading.Thread(target=_exit_after, args=(connection,), daemon=True).start()
         many = False
@@ -105,32 +108,13 @@ def main() -> None:
             old.remove_some()
 
 
-class WriterListener(Protocol):
-    """Hears whether records are stored."""
-
-    def stored(self, number: int, records: int, seconds: float) -> None:
-        """All records up to a number are stored, the last `records` of them in `seconds`."""
-
-    def rejected(self, number: int, reason: str) -> None:
-        """The database cannot hold the record of this number."""
-
-    def failed(self, reason: str) -> None:
-        """Nothing can be stored at the moment; the writer keeps trying."""
-
-    def checked(self, fault: str | None, size: int | None) -> None:
-        """Records can be stored now, or cannot for this reason; the database has `size` bytes."""
-
-    def account_changed(self, account: Account, revision: int) -> None:
-        """An operator has changed an account; `revision` is the last of all accounts."""
-
-
 class Writer:
     """Stores records, and reports accounts that an operator changed."""
 
-    def __init__(self, database: Database, listener: WriterListener, revision: int) -> None:
-        """Accounts that changed after `revision` are reported to the listener."""
+    def __init__(self, database: Database, report: Callable[[Report], None], revision: int) -> None:
+        """Accounts that changed after `revision` are reported."""
         self._database = database
-        self._listener = listener
+        self._report = report
         self._revision = revision
         self._polled_at = time.monotonic()
         #: The ids of matches and tournaments that lack a record.
@@ -141,7 +125,7 @@ class Writer:
         began = time.perf_counter()
         self._store(records)
         seconds = time.perf_counter() - began
-        self._listener.stored(records[-1][0], len(records), seconds)
+        self._report(RecordsStored(records[-1][0], len(records), seconds))
 
     def check(self) -> None:
         """Report whether records could be stored now."""
@@ -154,7 +138,7 @@ class Writer:
         except SQLAlchemyError as error:
             self._database.drop_connection()
             fault = first_line(error)
-        self._listener.checked(fault, size)
+        self._report(StorageChecked(fault, size))
 
     def poll_accounts(self) -> None:
         """Report the accounts that an operator changed, at most once in `POLL_S` seconds."""
@@ -167,7 +151,7 @@ class Writer:
         except SQLAlchemyError:
             return  # the next poll finds them
         for account in changed:
-            self._listener.account_changed(account, self._revision)
+            self._report(AccountChanged(account, self._revision))
 
     def _store(self, records: Sequence[NumberedRecord]) -> None:
         """Store records; if one cannot be stored, divide them until it is found."""
@@ -196,14 +180,14 @@ class Writer:
             except Exception as error:  # of any class: no record may be lost
                 if not isinstance(error, StorageError):  # which is not about the connection
                     self._database.drop_connection()
-                self._listener.failed(first_line(error))
+                self._report(StorageFailed(first_line(error)))
                 time.sleep(RETRY_S)
             else:
                 return
 
     def _set_aside(self, number: int, record: Record | BrokenRecord, reason: str) -> None:
         """Leave out a record: end its match or tournament, and report it."""
-        self._listener.rejected(number, reason)
+        self._report(RecordRejected(number, reason))
         if subject := _subject_of(record):
             self._incomplete.add(subject)
             with contextlib.suppress(UnstorableError):  # the server ends it as well
@@ -256,32 +240,6 @@ def _ending_of(record: Record | BrokenRecord) -> MatchEnded | TournamentEnded:
     if match := getattr(record, "match", None):
         return match_without_result(match, NOT_STORED, at)
     return TournamentEnded(tournament=getattr(record, "tournament", ""), at=at)
-
-
-class _Server:
-    """Sends reports to the server."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        self._connection = connection
-
-    def send(self, report: Report) -> None:
-        with contextlib.suppress(OSError):  # it may have exited; its records are stored
-            self._connection.sendall(framed(encode(report)))
-
-    def stored(self, number: int, records: int, seconds: float) -> None:
-        self.send(RecordsStored(number, records, seconds))
-
-    def rejected(self, number: int, reason: str) -> None:
-        self.send(RecordRejected(number, reason))
-
-    def failed(self, reason: str) -> None:
-        self.send(StorageFailed(reason))
-
-    def checked(self, fault: str | None, size: int | None) -> None:
-        self.send(StorageChecked(fault, size))
-
-    def account_changed(self, account: Account, revision: int) -> None:
-        self.send(AccountChanged(account, revision))
 
 
 class _Inbox:

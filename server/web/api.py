@@ -17,6 +17,7 @@ from playout.ratings.leaderboard import LeaderboardEntry, RatingPoint
 from playout.server.core.hub import Hub
 from playout.server.ladder.standings import LadderTable
 from playout.server.model.offered_bots import for_game
+from playout.server.model.records import converted
 from playout.server.runtime.game_compilation import described_games
 from playout.server.storage.results import (
     MatchFilter,
@@ -172,14 +173,7 @@ class Api:
             return await self._archive.players(page, per_page)
         leaderboard = await self._archive.ratings(parameters.game)
         entries = page_of(leaderboard.entries, page, per_page)
-        return Ranking(
-            **structs.asdict(entries),
-            game=leaderboard.game,
-            matches=leaderboard.matches,
-            anchor=leaderboard.anchor,
-            first_move=leaderboard.first_move,
-            first_move_error=leaderboard.first_move_error,
-        )
+        return converted(Ranking, leaderboard, **structs.asdict(entries))
 
     async def _player(self, name: str) -> PlayerRecord:
         player = await self._archive.player(parse_name(name))
@@ -195,24 +189,16 @@ class Api:
         record = await self._archive.tournament(parse_id(tournament))
         if record is None:
             raise HttpError(http.NOT_FOUND, f"there is no tournament {tournament!r}")
-        return TournamentResponse(
-            tournament=record.tournament,
-            started_at=record.started_at,
-            ended_at=record.ended_at,
-            clock=record.spec.clock,
-            report=record.report,
-        )
+        return converted(TournamentResponse, record, clock=record.spec.clock)
 
     async def _ladders(self, request: HttpRequest) -> ResultPage[LadderSummary]:
         parameters = Parameters(request, ("page", "per_page"))
         ladders = [
-            LadderSummary(
-                game=each.game,
-                clock=each.clock,
+            converted(
+                LadderSummary,
+                each,
                 versions=len(each.standings),
                 present=sum(row.present for row in each.standings),
-                matches=each.matches,
-                playing=each.playing,
             )
             for each in self._hub.ladders.tables(time.time())
         ]
@@ -254,14 +240,7 @@ class Api:
             entries = (await self._archive.ratings(game)).entries if offered else ()
             rated = {(each.name, each.version): each for each in entries}
         bots = [
-            BotResponse(
-                name=bot.name,
-                player=bot.player,
-                level=bot.level,
-                move_s=bot.move_s,
-                rating=rated.get((bot.name, bot.player)),
-            )
-            for bot in offered
+            converted(BotResponse, bot, rating=rated.get((bot.name, bot.player))) for bot in offered
         ]
         return page_of(bots, parameters.page, parameters.per_page)
 

@@ -17,6 +17,7 @@ from playout.protocol.tournament_spec import TournamentSpec
 from playout.ratings import leaderboard
 from playout.ratings.leaderboard import Leaderboard, LeaderboardEntry, RatingPoint
 from playout.server.model.records import StoredMatch
+from playout.server.storage.database import ReadAnalysis, whole_analysis
 from playout.server.storage.engine import first_line
 from playout.server.storage.local_tournaments import LocalReader
 from playout.server.storage.queries import Reader
@@ -30,7 +31,6 @@ from playout.server.storage.results import (
     ResultPage,
     TournamentRow,
 )
-from playout.server.storage.rows import ReadAnalysis, whole_analysis
 from playout.server.tournament.ledger import UNREADABLE, Ledger
 from playout.server.tournament.report import Report
 from playout.server.tournament.results import Results

@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct, structs
@@ -32,13 +32,22 @@ from playout.server.core.hub import Hub
 from playout.server.core.match_room import MatchRoom
 from playout.server.core.view import DELAY_PLIES, best_actions, board_of, position_view_of
 from playout.server.export.replay import Contradiction, replay
-from playout.server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
+from playout.server.model.records import (
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
+    StoredMatch,
+    converted,
+    decoded_analysis,
+    stored_analysis,
+)
 from playout.server.storage.results import (
     ALL,
     MatchFilter,
     MatchRow,
     ResultPage,
     linked,
+    match_row,
     page_of,
     result_page,
 )
@@ -48,7 +57,6 @@ from playout.server.web.parameters import parse_id
 from playout.server.web.worker_pool import WorkUnavailable
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Analysis).decode
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_pv = msgspec.json.Decoder(list[int]).decode
 
@@ -57,6 +65,10 @@ _decode_pv = msgspec.json.Decoder(list[int]).decode
 _CANDIDATES, _CANDIDATES_WITH_POLICY, _PV_MOVES = 5, 20, DELAY_PLIES
 #: The most cached matches; a long one takes a megabyte.
 _MAX_CACHED = 32
+
+
+# These are the fields of records, in another form where a page needs it: the position is drawn, so
+# that the analysis has no moves, and times are rounded, because more digits would double the size.
 
 
 class PositionData(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -116,16 +128,6 @@ class MatchData(Struct, frozen=True, kw_only=True, omit_defaults=True):
     result: MatchResult | None = None
 
 
-class _PlayedMove(NamedTuple):
-    """A move with its player, clocks, time and analysis as JSON."""
-
-    action: int
-    seat: Seat
-    clocks: tuple[ClockState, ClockState] | None = None
-    at: float | None = None
-    info: Raw | None = None
-
-
 def match_data(stored: StoredMatch) -> MatchData:
     """A stored match read with `shortened`, without current clocks.
 
@@ -134,9 +136,7 @@ def match_data(stored: StoredMatch) -> MatchData:
     """
     stored = public(stored)
     replayed = replay(stored)
-    read: Any = stored.moves
-    moves = [_PlayedMove(m.action, m.seat, m.clocks, m.at, m.info) for m in read]
-    return _data(stored.started, replayed.position, moves, stored.ended)
+    return _data(stored.started, replayed.position, stored.moves, stored.ended)
 
 
 def encoded(data: MatchData) -> bytes:
@@ -146,10 +146,7 @@ def encoded(data: MatchData) -> bytes:
 
 
 def public(stored: StoredMatch) -> StoredMatch:
-    """A stored match as everybody may read it: while it runs, without its last analyses.
-
-    It was read with `shortened` or `packed`.
-    """
+    """A stored match as everybody may read it: while it runs, without its last analyses."""
     if stored.ended:
         return stored
     shown = len(stored.moves) - DELAY_PLIES
@@ -157,52 +154,44 @@ def public(stored: StoredMatch) -> StoredMatch:
     return structs.replace(stored, moves=tuple(moves))
 
 
-def _past(move: MovePlayed, shown: int) -> Any:
+def _past(move: MovePlayed, shown: int) -> str | None:
     """The analysis of one of the first `shown` moves, without the moves expected after them."""
-    packed_info: Any = move.info
-    if packed_info is None or move.ply >= shown:
+    if move.info is None or move.ply >= shown:
         return None
-    fields = _decode_fields(packed_info)
+    fields = _decode_fields(move.info)
     if pv := fields.get("pv"):
         fields["pv"] = Raw(_encode(_decode_pv(pv)[:DELAY_PLIES]))
-    return Raw(_encode(fields))
-
-
-def packed(stored: str, action: int) -> Raw:
-    """An analysis as it is stored, which takes a tenth of the memory, and is written as is."""
-    return Raw(stored)
+    return _encode(fields).decode()
 
 
 def unstored_match_data(room: MatchRoom) -> Callable[[], MatchData]:
-    """A function that makes the data of a running match that is not stored.
+    """A function that makes the data of a running match that is not stored: without times.
 
     It may be called in another thread while the match continues.
     """
     match, started = room.match, room.record
     position = match.position
-    moves = [_PlayedMove(action, match.mover(ply)) for ply, action in enumerate(position.moves)]
+    moves = [
+        MovePlayed(match=match.id, ply=ply, seat=match.mover(ply), action=action, at=0.0)
+        for ply, action in enumerate(position.moves)
+    ]
     return lambda: _data(started, position, moves, None)
 
 
 def _data(
     started: MatchStarted,
     position: Position,
-    moves: Sequence[_PlayedMove],
+    moves: Sequence[MovePlayed],
     ended: MatchEnded | None,
 ) -> MatchData:
     controls = parse_time_controls(started.clock)
-    return MatchData(
-        match=started.match,
-        game=started.game,
-        players=started.players,
+    return converted(
+        MatchData,
+        started,
         linked=linked(started.accounts, started.rated),
         bots=started.bots if any(started.bots) else None,
-        clock=started.clock,
         time_control=controls[0] if controls else None,
         time_controls=controls if controls and controls[0] != controls[1] else None,
-        rated=started.rated,
-        tournament=started.tournament,
-        opening=started.opening,
         started_at=started.at,
         to_move=0 if ended else position.to_move,
         board=board_of(position.game),
@@ -210,39 +199,38 @@ def _data(
             _position_data(position.at(ply), moves[ply - 1] if ply else None)
             for ply in range(position.ply + 1)
         ),
-        result=_result(ended) if ended else None,
+        result=ended and converted(MatchResult, ended),
     )
 
 
-def _position_data(position: Position, move: _PlayedMove | None) -> PositionData:
+def _position_data(position: Position, move: MovePlayed | None) -> PositionData:
     if move is None:
         return PositionData(ply=position.ply, view=position_view_of(position))
-    info = _decode(move.info) if move.info else None
+    info = move.analysis
     return PositionData(
         ply=position.ply,
         view=position_view_of(position, info),
         action=move.action,
         player=move.seat,
         clocks=move.clocks and _rounded(move.clocks),
-        at=move.at and round(move.at, 3),
+        at=round(move.at, 3) if move.at else None,
         info=info and _numbers(info),
     )
 
 
-def shortened(stored: str, action: int) -> Raw:
+def shortened(stored: str, action: int) -> str:
     """The part of a stored analysis of a move that is shown, as JSON.
 
-    It has a twentieth of the largest one, and gives the garbage collector nothing to visit: a
-    collection holds the interpreter.
+    It has a twentieth of the largest one.
     """
-    info = _decode(stored)
+    info = decoded_analysis(stored)
     most = _CANDIDATES_WITH_POLICY if info.policy else _CANDIDATES
     candidates = best_actions(info, most, action)
     rounded = tuple((each, visits, round(win_rate, 4)) for each, visits, win_rate in candidates)
     kept = {each for each, _, _ in rounded}
     policy = tuple(each for each in info.policy if each[0] in kept)
     short = structs.replace(info, pv=info.pv[:_PV_MOVES], actions=rounded, policy=policy)
-    return Raw(_encode(short))
+    return stored_analysis(short)
 
 
 def _numbers(info: Analysis) -> Analysis:
@@ -251,14 +239,8 @@ def _numbers(info: Analysis) -> Analysis:
     return structs.replace(info, pv=(), actions=(), policy=(), win_rate=win_rate, seconds=seconds)
 
 
-def _result(ended: MatchEnded) -> MatchResult:
-    fields = structs.asdict(ended)
-    del fields["match"]
-    return MatchResult(**fields)
-
-
 def _rounded(clocks: tuple[ClockState, ClockState]) -> tuple[ClockState, ClockState]:
-    """The clocks in milliseconds: more digits would double the size of the data."""
+    """The clocks in milliseconds."""
     first, second = (ClockState(round(each.main_s, 3), each.periods) for each in clocks)
     return first, second
 
@@ -296,7 +278,7 @@ class MatchLookup:
     def running_on_ladder(self, game: str, per_page: int) -> ResultPage[MatchRow]:
         """The running matches of the ladder of a game, the latest first."""
         rooms = self._hub.rooms.values()
-        found = [each for each in rooms if each.record.ladder and str(each.match.game) == game]
+        found = [each for each in rooms if each.record.ladder_pair and str(each.match.game) == game]
         return _rows(found, 1, per_page)
 
     def data(self, match: str) -> Deferred[MatchData]:
@@ -349,19 +331,9 @@ class MatchLookup:
 def _rows(rooms: list[MatchRoom], page: int, per_page: int) -> ResultPage[MatchRow]:
     """A page of rooms as rows, the latest first."""
     shown = page_of(rooms[::-1], page, per_page)
-    return result_page([_row(room) for room in shown.items], page, per_page, shown.total)
-
-
-def _row(room: MatchRoom) -> MatchRow:
-    started = room.record
-    return MatchRow(
-        match=started.match,
-        game=started.game,
-        players=started.players,
-        linked=linked(started.accounts, started.rated),
-        clock=started.clock,
-        rated=started.rated,
-        plies=room.match.ply,
-        started_at=started.at,
-        tournament=started.tournament,
+    return result_page(
+        [match_row(room.record, room.match.ply) for room in shown.items],
+        page,
+        per_page,
+        shown.total,
     )

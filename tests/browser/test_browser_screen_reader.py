@@ -11,6 +11,7 @@ import re
 import pytest
 
 from playout import games
+from playout.games import Position
 from playout.games.core.view import BoardView
 from playout.server.model.records import StoredMatch
 from support import scale
@@ -107,9 +108,7 @@ def assert_moves_are_announced(said: list[str], record: StoredMatch) -> None:
 def assert_is_position(dialog: AccessibleNode, record: StoredMatch) -> None:
     """Check the rows of a position against those that the rules give."""
     game = games.load(record.started.game)
-    state = game.initial_state()
-    for move in record.moves:
-        state = game.next_state(state, move.action)
+    state = Position(game, (move.action for move in record.moves)).state
     view, players = game.view(state), record.started.players
     if view.geometry == "text":
         assert all(line.strip() in dialog.text for line in view.text.splitlines())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from playout import games
+from playout import Position, games
 from testbed.openspiel import GAMES, RENAMED
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "games.md").read_text(encoding="utf-8")
@@ -59,9 +59,7 @@ def test_the_parameters_and_their_defaults_are_those_of_the_game(row: list[str])
 )
 def test_moves_are_written_so(game: str, moves: str) -> None:
     rules = games.load(game)
-    state = rules.initial_state()
-    for move in moves.split():
-        state = rules.next_state(state, rules.parse_action(state, move))
+    Position.from_names(rules, moves.split())  # all are legal
     shown = "".join(row[1] + row[2] for row in rows("How moves are written"))
     assert all(f"`{move}`" in shown for move in moves.split())
 

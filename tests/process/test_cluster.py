@@ -221,7 +221,7 @@ def _is_steady(match: StoredMatch) -> bool:
         if ply >= match.started.opening:
             name = match.started.players[move.seat - 1]
             legal = list(game.legal_actions(state))
-            if move.action != scope["choice"](1 if name == "one" else 2, ply + 1, legal):
+            if move.action != scope["choice"](1 if name == "one" else 2, ply, legal):
                 return False
         state = game.next_state(state, move.action)
     return match.ended is not None

@@ -41,7 +41,7 @@ for line in sys.stdin:
     print(told["legal_actions"][{choice}], flush=True)
 """
 _CLUSTER = 'cluster = {{ dask = "{dask}", server = "127.0.0.1:{port}", ca = "ca.pem" }}'
-_CHANGED = {"playout.cluster.connection._BACK_OFF": BackOff(0.1, 0.2)}
+_CHANGED = {"playout.cluster.cluster._BACK_OFF": BackOff(0.1, 0.2)}
 
 
 class Row(NamedTuple):

@@ -168,7 +168,7 @@ def test_the_demo_compiles_only_its_game(tmp_path: Path) -> None:
         "playout.games.core.random",
         "playout.games.nim",
     }
-    assert "playout.players.mcts.uct_simulation" in compiled
+    assert "playout.players.mcts.search" in compiled
 
 
 def test_the_help_of_a_player_lists_games_and_players() -> None:

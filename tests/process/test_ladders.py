@@ -56,7 +56,7 @@ def test_bots_play_on_after_the_server_was_killed(tmp_path: Path) -> None:
     results = [each for each in played if each.ended and each.ended.winner]
     assert len(results) == ladder["matches"] == MATCHES
     assert all(each.ended for each in played)
-    pairs = Counter(each.started.ladder.pair for each in results if each.started.ladder)
+    pairs = Counter(each.started.ladder_pair for each in results if each.started.ladder_pair)
     assert list(pairs.values()) == [2] * (MATCHES // 2)
     for each in ladder["standings"]:
         assert each["matches"] == MATCHES

@@ -20,6 +20,7 @@ from playout.server.model.records import (
     Record,
     TournamentCreated,
     TournamentEnded,
+    flat,
 )
 from playout.server.organizer import estimate, spec_file
 from playout.server.organizer.tournament_command import main
@@ -191,29 +192,33 @@ def _match(number: int, leg: int, actions: Sequence[int], winner: int) -> Iterat
     match = f"m{number}{leg}"
     players = ("Ann", "Bob") if leg == 1 else ("Bob", "Ann")
     yield MatchStarted(
-        match=match,
-        game="tic_tac_toe",
-        players=players,
-        accounts=(None, None),
-        sessions=("", ""),
-        clock="none",
-        rated=True,
-        illegal_moves=0,
-        credit_cap_s=0.0,
-        tournament="t1",
-        fixture=f"{number}.1.1.{leg}.1",
-        at=1.0,
+        **flat(
+            match=match,
+            game="tic_tac_toe",
+            players=players,
+            accounts=(None, None),
+            sessions=("", ""),
+            clock="none",
+            rated=True,
+            illegal_moves=0,
+            credit_cap_s=0.0,
+            tournament="t1",
+            fixture=f"{number}.1.1.{leg}.1",
+            at=1.0,
+        )
     )
     for ply, action in enumerate(actions):
-        yield MovePlayed(match=match, ply=ply, seat=1 if ply % 2 == 0 else 2, action=action,
-                     clocks=None, info=None, at=2.0)  # fmt: skip
+        seat = 1 if ply % 2 == 0 else 2
+        yield MovePlayed(match=match, ply=ply, seat=seat, action=action, at=2.0)
     yield MatchEnded(
-        match=match,
-        winner=winner,
-        returns=(1.0, 0.0),
-        reason=Reason.RULES,
-        text="x won",
-        at=3.0,
+        **flat(
+            match=match,
+            winner=winner,
+            returns=(1.0, 0.0),
+            reason=Reason.RULES,
+            text="x won",
+            at=3.0,
+        )
     )
 
 

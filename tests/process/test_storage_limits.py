@@ -11,7 +11,11 @@ from pathlib import Path
 from msgspec import structs
 
 from playout.protocol.messages import Analysis
-from playout.server.model.records import MatchEnded, MovePlayed
+from playout.server.model.records import (
+    MatchEnded,
+    MovePlayed,
+    stored_analysis,
+)
 from playout.server.storage import Database
 from support.commands import RunningServer, running_server
 from support.match_records import match_records
@@ -80,7 +84,11 @@ def dropped(player: RawClient) -> str:
 
 def test_analyses_of_old_matches_are_removed(tmp_path: Path) -> None:
     file = tmp_path / "playout.db"
-    database, info, now = Database(f"sqlite:///{file}"), Analysis(win_rate=0.5), time.time()
+    database, info, now = (
+        Database(f"sqlite:///{file}"),
+        stored_analysis(Analysis(win_rate=0.5)),
+        time.time(),
+    )
     database.migrate()
     for number, ended_at in ((1, now - 31 * DAY_S), (2, now - 29 * DAY_S)):
         records = match_records(number, "ann", "bob")

@@ -16,7 +16,7 @@ from support.dask_cluster import (
     DaskCluster,
     answer_later,
     play_for_ever,
-    shards_started,
+    tasks_started,
     wait_for_workers,
 )
 from support.requirements import need_packages
@@ -28,7 +28,7 @@ need_packages("jax", "optax", "onnx", "onnxruntime", "distributed")
 
 SELF_PLAY = "playout.players.training.jobs"
 #: Processes that wait for a job end soon when their learner was killed.
-IMPATIENT = {"playout.players.training.cluster.dask_selfplay._IDLE_S": 0.5}
+IMPATIENT = {"playout.players.training.cluster_players._IDLE_S": 0.5}
 
 #: A worker that begins shards, and completes none.
 STUCK = {"playout.players.training.jobs._reply": play_for_ever}
@@ -131,17 +131,17 @@ def test_a_training_survives_the_loss_of_workers_and_scheduler_and_is_evaluated_
     learner.until_said("has joined: 2 cores")
     cluster.kill_worker(0)
     stuck = learner.worker_that("has joined: 2 cores")
-    learner.until(lambda: shards_started(cluster, stuck) > 0, "a shard on the worker that is left")
+    learner.until(lambda: tasks_started(cluster, stuck) > 0, "a shard on the worker that is left")
     cluster.kill_worker(-1)
     learner.until_said("is gone: none is left; waiting for one to join")
     cluster.start_worker(changed=IMPATIENT)
     learner.until_said("has joined: 1 core")
     learner.until_rounds(1)
     cluster.kill_scheduler()
-    learner.until_said("The connection to the scheduler of Dask is lost; trying again")
+    learner.until_said("No connection to the scheduler of Dask at")
     cluster.start_scheduler()
     cluster.start_worker(changed=IMPATIENT)
-    learner.until_said("The scheduler of Dask is back")
+    learner.until_said("Connected to the scheduler of Dask at")
     learner.until_rounds(2)  # all shards of one round may have been back before
     assert "Traceback" not in learner.log
     learner.kill()
@@ -166,7 +166,7 @@ def test_a_training_survives_the_loss_of_workers_and_scheduler_and_is_evaluated_
 )
 def test_dask_without_a_scheduler_is_one_line(tmp_path: Path, address: str, fault: str) -> None:
     folder = new_run(tmp_path / "run")
-    impatient = {"playout.cluster.connection.CONNECT_S": 0.5}
+    impatient = {"playout.cluster.cluster.CONNECT_S": 0.5}
     code, output = run(
         "playout-train", "run", str(folder.path), "--dask", address, changed=impatient
     )
@@ -179,12 +179,12 @@ def test_a_worker_that_does_not_answer_gets_no_tasks(tmp_path: Path, empty: Dask
     empty.start_worker(changed=SILENT)
     wait_for_workers(empty, 1)
     folder = new_run(tmp_path / "run")
-    impatient = {"playout.cluster.connection.ANSWER_S": 0.5}
+    impatient = {"playout.cluster.cluster.ANSWER_S": 0.5}
     words = ("run", str(folder.path), "--dask", empty.address)
     code, output = run("playout-train", *words, changed=impatient)
     assert code == 1
     assert "it cannot be checked: it has not answered for 0.5 s" in output
-    assert "no worker of the cluster can play games with nets" in output
+    assert "no worker of the cluster can run the tasks" in output
     assert "Traceback" not in output
 
 

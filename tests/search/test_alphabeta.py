@@ -10,6 +10,7 @@ import random
 import threading
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,7 @@ from playout.players.training.temporal_differences import (
     learn,
 )
 from support.plain import Plain
+from support.waiting import wait_until
 
 SMALL = "mnk(m=3,n=3,k=3)"
 #: The number of a search: what the table has of other numbers is not used.
@@ -499,9 +501,7 @@ def test_earlier_positions_do_not_count_in_the_table() -> None:
     search = qs.new_search(game, rules_of(game), tables, qs.new_table(rows=4))
 
     def after(*moves: str) -> State:
-        state = game.initial_state()
-        for move in moves:
-            state = game.next_state(state, game.parse_action(state, move))
+        state = Position.from_names(game, moves).state
         return state
 
     one, same, other = (
@@ -765,7 +765,7 @@ def test_it_wins_at_once_and_says_that_it_is_proven(file: Path) -> None:
 def test_it_keeps_to_its_limits(file: Path) -> None:
     game = games.load(SMALL)
     position = Position(game)
-    for text, limit in (("depth=2", Limit()), ("time=0.01", Limit()), ("", Limit(simulations=50))):
+    for text, limit in (("depth=2", Limit()), ("", Limit(simulations=50))):
         player = players.load(f"alphabeta(evaluation={file}{',' * bool(text)}{text})", game)
         result = player.choose(position, limit)
         assert result.action in position.legal_actions
@@ -774,6 +774,16 @@ def test_it_keeps_to_its_limits(file: Path) -> None:
             assert result.info.depth == 2
         if limit.simulations:
             assert result.info.simulations <= 60
+
+
+def test_its_own_time_ends_a_search_that_would_go_on() -> None:
+    game = games.load("breakthrough")
+    player = players.load("alphabeta(time=0.01)", game)
+    # Otherwise it would search so many nodes, in some seconds.
+    info = player.choose(Position(game), Limit(simulations=5_000_000)).info
+    assert info
+    assert 0 < info.simulations < 1_000_000
+    player.close()
 
 
 @pytest.mark.parametrize("seconds", [math.inf, 1e12])
@@ -786,16 +796,23 @@ def test_a_limit_that_no_timer_can_keep_is_no_limit(file: Path, seconds: float) 
     assert result.info.depth == 2
 
 
-def test_a_search_that_is_cancelled_ends_soon(file: Path) -> None:
-    game = games.load("mnk(m=3,n=3,k=3)")
-    player = players.load(f"alphabeta(evaluation={file})", game)
-    timer = threading.Timer(0.05, player.cancel)
-    timer.start()
-    for _ in range(2):  # the second one does not search before `ready`
-        assert player.choose(Position(game), Limit(seconds=1000)).action in range(9)
-    timer.join()
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_search_that_is_cancelled_ends_and_another_begins(threads: int) -> None:
+    game = games.load("breakthrough")
+    player, position = players.load(f"alphabeta(threads={threads})", game), Position(game)
+    assert isinstance(player, AlphaBeta)
+    with ThreadPoolExecutor(1) as pool:
+        chosen = pool.submit(player.choose, position, Limit(seconds=1000))
+        wait_until(lambda: player._first.state[qs.NODES] > 0, "the first node")
+        player.cancel()
+        assert chosen.result().action in position.legal_actions
+    # The second one does not search before `ready`.
+    assert player.choose(position, Limit(seconds=1000)).action in position.legal_actions
     player.ready()
-    assert player.choose(Position(game), Limit(seconds=0.01)).action in range(9)
+    info = player.choose(position, Limit(simulations=1000)).info
+    assert info
+    assert info.simulations >= 1000
+    player.close()
 
 
 def test_the_table_is_kept_during_a_match_unless_told_otherwise() -> None:

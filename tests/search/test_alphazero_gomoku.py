@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import convolve
 
 from playout import games
-from playout.games import Game
+from playout.games import Game, Position
 from playout.players.nets.alphazero_gomoku import convert, game_of, read_arrays
 from playout.players.nets.encoding import Encoding
 from playout.players.nets.files import NetError
@@ -53,9 +53,7 @@ def converted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def evaluated(path: Path, game: Game, actions: Sequence[int], backend: str) -> Result:
     """Probabilities by their numbers of the moves, and the value, after some actions."""
-    state = game.initial_state()
-    for action in actions:
-        state = game.next_state(state, action)
+    state = Position(game, actions).state
     net = load(path, game, backend, precision="f32")
     last = np.array([actions[-1] if actions else -1])
     logits, values = net.evaluate(Encoding(game).encode(np.array([state]), last))

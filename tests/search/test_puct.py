@@ -13,11 +13,10 @@ from playout.games import Game, Position, State
 from playout.games.core.kernels import uncompiled
 from playout.players.core.player import Limit
 from playout.players.mcts import analysis
-from playout.players.mcts.puct_simulation import run_simulations_with_net
-from playout.players.mcts.puct_worker import NetWorker
+from playout.players.mcts.guided import NetWorker, search_with_net
 from playout.players.mcts.selection import PUCT, Selection
+from playout.players.mcts.simulation import SearchConfig
 from playout.players.mcts.tree import ROOT
-from playout.players.mcts.uct_simulation import SearchConfig
 from playout.players.minimax import Minimax
 from playout.players.nets.encoding import Encoding
 from support.scale import repetitions
@@ -145,7 +144,7 @@ def test_compiled_and_interpreted_search_agree() -> None:
     for compiled in (True, False):
         worker = new_worker(game, net, config, batch=4)
         if not compiled:
-            worker._run = uncompiled(run_simulations_with_net)
+            worker._loop = uncompiled(search_with_net)
             worker._compiled_tree = worker.tree._replace(
                 nodes=worker.tree.nodes.view(np.recarray), guide=worker.tree.guide.view(np.recarray)
             )

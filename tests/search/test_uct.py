@@ -9,13 +9,13 @@ import sys
 import threading
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from playout import games, players
 from playout.games import KernelGame, Position
 from playout.players import Limit, SpecError
 from playout.players.core.rules import rules_of
+from playout.players.mcts.search import Worker
 from playout.players.mcts.selection import (
     FLAT,
     HAND_SELECTED,
@@ -25,9 +25,8 @@ from playout.players.mcts.selection import (
     UCB1,
     Selection,
 )
+from playout.players.mcts.simulation import SearchConfig
 from playout.players.mcts.tree import MAX_SIMULATIONS
-from playout.players.mcts.uct_simulation import SearchConfig
-from playout.players.mcts.uct_worker import Worker
 from playout.players.uct import UCT
 from support.interpreted import Interpreted, after
 from support.scale import repetitions
@@ -91,7 +90,7 @@ def test_plain_python_is_searched_by_the_same_source(
     found = []
     for game in (compiled, Interpreted(compiled)):
         assert rules_of(game).compiled is (game is compiled)
-        worker = Worker(game, config, 3, 1, np.empty(0, dtype=np.int64))
+        worker = Worker(game, config, 3, 1)
         worker.reset(game.initial_state())
         done = worker.search(repetitions(300, short=80), math.inf, lambda left: False)
         rows = worker.tree.nodes[: worker.tree.used[0]]
@@ -114,11 +113,12 @@ COUNT_COMPILED = """
 from playout import games, players
 from numba.core.dispatcher import Dispatcher
 from playout.players import Limit
-from playout.players.mcts import selection, uct_simulation
+from playout.players.mcts import playouts, search, selection, simulation
 from support.interpreted import Interpreted
 
 def compiled():
-    steps = [each for module in (uct_simulation, selection) for each in vars(module).values()]
+    modules = (playouts, search, selection, simulation)
+    steps = [each for module in modules for each in vars(module).values()]
     return sum(len(each.signatures) for each in steps if isinstance(each, Dispatcher))
 
 game = Interpreted(games.load("tic_tac_toe"))

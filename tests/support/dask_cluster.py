@@ -23,7 +23,7 @@ _ENVIRONMENT = {
     "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "10s",
 }
 #: The modules of the processes of entrants, and of bots on the ladder of a competition.
-_ENTRANTS = ("playout.players.client.player_command", "playout.competition.cluster.pair_process")
+_ENTRANTS = ("playout.players.client.player_command", "playout.competition.pair_process")
 
 
 class DaskCluster:
@@ -147,16 +147,16 @@ def environment_without_playout(folder: Path) -> Path:
     return folder
 
 
-def shards_started(cluster: DaskCluster, worker: str) -> int:
-    """The number of shards of trainings that have begun on a worker, by the scheduler's events."""
+def tasks_started(cluster: DaskCluster, worker: str) -> int:
+    """The number of tasks that have begun on a worker, by the scheduler's events."""
 
     from distributed import Client
 
     with Client(cluster.address, timeout=PATIENCE_S, set_as_default=False) as client:
         events = client.get_events()
-    topics = [each for each in events if each.startswith("playout-train-")]
+    topics = [each for each in events if each.startswith("playout-")]
     messages = [message for topic in topics for _, message in events[topic]]
-    return sum(each.get("started") == worker for each in messages)
+    return sum("started" in each and each["worker"] == worker for each in messages)
 
 
 def play_for_ever(*_: object) -> None:
@@ -177,14 +177,8 @@ def answer_later(folder: Path) -> str:
 _time = time.time
 
 
-def report_begin(run: str, attempt: int) -> str:
-    """Report the begin of the task "one"; in this module, because workers can import it."""
-    from distributed import get_worker
-
-    from playout.players.training.cluster.cluster_tasks import report
-
-    worker = get_worker()
-    report(worker, run, "one", attempt, started=worker.address)
+def return_done(_: object) -> str:
+    """The function of a task; in this module, because workers can import it."""
     return "done"
 
 

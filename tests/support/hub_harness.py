@@ -46,9 +46,9 @@ from playout.server.core.effects import (
     WakeAt,
 )
 from playout.server.core.hub import Hub
+from playout.server.core.lobby import ENDED_KEPT
 from playout.server.core.match import Match
 from playout.server.core.policy import Policy
-from playout.server.core.rooms import ENDED_KEPT
 from playout.server.core.timers import PAUSE_S
 from playout.server.model.records import Account, Record
 from support.protocol_validator import require_described_event, require_described_request
@@ -257,7 +257,7 @@ class HubHarness:
             and not (registry._by_skeleton or registry._addresses)
             and not (hub.lobby_feed._subscribers or hub.ladder_feed._watchers)
             and counted + timers == 0
-            and len(hub._rooms._ended) <= ENDED_KEPT
+            and len(hub._context.rooms._ended) <= ENDED_KEPT
         )
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from playout import games
-from playout.games import Game, State
+from playout.games import Game, Position, State
 
 
 def after(spec: str, moves: str) -> tuple[Game, State]:
     game = games.load(spec)
-    state = game.initial_state()
-    for name in moves.split():
-        state = game.next_state(state, game.parse_action(state, name))
+    state = Position.from_names(game, moves.split()).state
     return game, state
 
 

@@ -73,10 +73,10 @@ class LadderPlay:
 
     def _decide(self, match: str) -> None:
         room = self.harness.hub.rooms[match]
-        assert room.record.ladder is not None
+        assert room.record.ladder_pair is not None
         first, second = (
             self.strengths.get(f"{name} {version}", self.strengths.get(name, 0.0))
-            for name, version in zip(room.match.players, room.record.ladder.versions, strict=True)
+            for name, version in zip(room.match.players, room.record.versions, strict=True)
         )
         wins = self.random.random() < 1 / (1 + 10 ** ((second - first) / 400))
         loser = room.match.players[wins]

@@ -27,9 +27,8 @@ def kept_of(records: list[Record]) -> list[StoredMatch]:
     """Return the stored matches, tournaments and accounts of records, as a database would."""
     started = {r.match: r for r in records if isinstance(r, MatchStarted)}
     for taken in (r for r in records if isinstance(r, SeatTakenOver)):
-        sessions = list(started[taken.match].sessions)
-        sessions[taken.seat - 1] = taken.session
-        started[taken.match] = structs.replace(started[taken.match], sessions=tuple(sessions))
+        seat = "first_session" if taken.seat == 1 else "second_session"
+        started[taken.match] = structs.replace(started[taken.match], **{seat: taken.session})
     return [
         StoredMatch(
             started=each,

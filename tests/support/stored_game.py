@@ -8,7 +8,14 @@ from playout import games
 from playout.protocol.messages import Analysis
 from playout.protocol.time_control import parse_time_controls
 from playout.server.core.match import Match, Terms
-from playout.server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
+from playout.server.model.records import (
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
+    StoredMatch,
+    flat,
+    stored_analysis,
+)
 
 AT = 1_700_000_000.0  # 2023-11-14 22:13:20
 
@@ -47,13 +54,15 @@ class PlayedGame:
             thought = Analysis(win_rate=0.1 + 0.2, simulations=ply, pv=(action, 0))
             self.moves.append(
                 MovePlayed(
-                    match=match.id,
-                    ply=ply,
-                    seat=match.mover(ply),
-                    action=action,
-                    clocks=match.clock_states(self.now),
-                    info=thought if ply % 2 else None,
-                    at=AT + self.now,
+                    **flat(
+                        match=match.id,
+                        ply=ply,
+                        seat=match.mover(ply),
+                        action=action,
+                        clocks=match.clock_states(self.now),
+                        info=stored_analysis(thought) if ply % 2 else None,
+                        at=AT + self.now,
+                    )
                 )
             )
         return self
@@ -72,23 +81,27 @@ class PlayedGame:
     def stored(self) -> StoredMatch:
         match, result = self.match, self.match.result
         started = MatchStarted(
-            match=match.id,
-            game=str(match.game),
-            players=match.players,
-            accounts=("17", None),
-            sessions=("a secret's digest", "another's"),
-            clock=match.clock_name,
-            rated=match.terms.rated,
-            illegal_moves=match.terms.illegal_moves,
-            credit_cap_s=0.1,
-            at=AT,
+            **flat(
+                match=match.id,
+                game=str(match.game),
+                players=match.players,
+                accounts=("17", None),
+                sessions=("a secret's digest", "another's"),
+                clock=match.clock_name,
+                rated=match.terms.rated,
+                illegal_moves=match.terms.illegal_moves,
+                credit_cap_s=0.1,
+                at=AT,
+            )
         )
         finished = result and MatchEnded(
-            match=match.id,
-            winner=result.winner,
-            returns=result.returns,
-            reason=result.reason,
-            text=result.text,
-            at=AT + self.now,
+            **flat(
+                match=match.id,
+                winner=result.winner,
+                returns=result.returns,
+                reason=result.reason,
+                text=result.text,
+                at=AT + self.now,
+            )
         )
         return StoredMatch(started=started, moves=tuple(self.moves), ended=finished)

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import grimp
+import pytest
 
 ROOT = Path(__file__).parents[2]
 #: The folders of the package: the links in `src/playout`.
@@ -189,18 +190,59 @@ def test_a_public_docstring_has_more_than_four_words() -> None:
 # Clocks.
 
 
+#: What no test uses of the modules `time` and `asyncio`.
+CLOCKS = {"sleep", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time"}
+
+
+def clocks_in(tree: ast.Module) -> list[str]:
+    """Return the line and the name of each clock that a module imports or reads."""
+    modules = {
+        alias.asname or alias.name: alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+        if alias.name in ("time", "asyncio")
+    }
+    yields = {  # `sleep(0)` of asyncio lets other tasks run
+        node.func
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        if [each.value for each in node.args if isinstance(each, ast.Constant)] == [0]
+    }
+    found = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.ImportFrom(module="time" | "asyncio" as module):
+                names = [alias.name for alias in node.names if alias.name in CLOCKS]
+                found += [f"{node.lineno}: {module}.{name}" for name in names]
+            case ast.Attribute(value=ast.Name(id=name), attr=clock) if (
+                name in modules and node not in yields
+            ):
+                found += [f"{node.lineno}: {modules[name]}.{clock}"] if clock in CLOCKS else []
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("import time\ntime.sleep(1)", ["2: time.sleep"]),
+        ("import time as t\nt.monotonic()", ["2: time.monotonic"]),
+        ("from time import perf_counter as now", ["1: time.perf_counter"]),
+        ("import asyncio\nasyncio.sleep(0)\nasyncio.sleep(1)", ["3: asyncio.sleep"]),
+        ("import time\ntime.time()\nreactor.sleep()", []),
+    ],
+)
+def test_each_way_to_a_clock_is_found(text: str, found: list[str]) -> None:
+    assert clocks_in(ast.parse(text)) == found
+
+
 def test_tests_neither_sleep_nor_read_a_clock() -> None:
     """They wait for conditions with `wait_until`, whose time limit only ends what hangs."""
-    clocks = {"sleep", "monotonic", "perf_counter", "process_time"}
     used = [
-        f"{path.relative_to(ROOT)}:{node.lineno}: time.{node.attr}"
+        f"{path.relative_to(ROOT)}:{clock}"
         for path in python_files("tests")
         if path != ROOT / "tests" / "support" / "waiting.py"
-        if any(clock in path.read_text(encoding="utf-8") for clock in clocks)  # few are parsed
-        for node in ast.walk(parsed(path))
-        if isinstance(node, ast.Attribute)
-        and node.attr in clocks
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "time"
+        if any(clock in path.read_text(encoding="utf-8") for clock in CLOCKS)  # few are parsed
+        for clock in clocks_in(parsed(path))
     ]
     assert used == []

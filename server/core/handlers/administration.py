@@ -20,7 +20,7 @@ from playout.protocol.messages import (
     ServerValue,
 )
 from playout.protocol.names import skeleton
-from playout.server.core.accounts import Directory, digest
+from playout.server.core.accounts import digest
 from playout.server.core.context import Context
 from playout.server.core.effects import SendServerState
 from playout.server.core.handlers.analyses import Analyses
@@ -28,10 +28,15 @@ from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.hello import Greeting, normalised_name
 from playout.server.core.handlers.tournaments import Tournaments
 from playout.server.core.match import Refused
-from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionManager
 from playout.server.core.sessions import RequestContext, handles
-from playout.server.model.records import Account, AccountLocked, AccountRenamed, TokenRenewed
+from playout.server.model.records import (
+    Account,
+    AccountLocked,
+    AccountRenamed,
+    converted,
+    token_change,
+)
 
 #: The most accounts in an answer to `list_accounts`.
 LISTED = 200
@@ -43,19 +48,16 @@ class Administration:
     def __init__(
         self,
         context: Context,
-        accounts: Directory,
         sessions: SessionManager,
         greeting: Greeting,
-        rooms: Rooms,
         bots: BotManager,
         analyses: Analyses,
         tournaments: Tournaments,
     ) -> None:
         self._context = context
-        self._accounts = accounts
+        self._accounts = context.accounts
         self._sessions = sessions
         self._greeting = greeting
-        self._rooms = rooms
         self._bots = bots
         self._analyses = analyses
         self._tournaments = tournaments
@@ -107,7 +109,9 @@ class Administration:
         """Send the state of the server."""
         policy = self._context.policy
         limits = {each.name: getattr(policy, each.name) for each in dataclasses.fields(policy)}
-        ladder_matches = [each for each in self._rooms.running.values() if each.record.ladder]
+        ladder_matches = [
+            each for each in self._context.rooms.running.values() if each.record.ladder_pair
+        ]
         jobs = {
             "bot": len(self._bots),
             "analysed position": len(self._analyses),
@@ -154,15 +158,7 @@ class Administration:
             token_at=origin.now + self._context.epoch,
             renewal="",
         )
-        self._context.store(
-            TokenRenewed(
-                account=account.id,
-                before=account.digest,
-                digest=renewed.digest,
-                token_at=renewed.token_at,
-                renewal="",
-            )
-        )
+        self._context.store(token_change(account, renewed))
         self._log("{by} has replaced the token of {name}", origin, name=account.name)
         return renewed
 
@@ -181,11 +177,6 @@ class Administration:
 
 
 def _entry(account: Account, token: str | None = None) -> AccountEntry:
-    return AccountEntry(
-        name=account.name,
-        created_at=account.created_at,
-        administrator=account.administrator,
-        locked=account.revoked,
-        bot=not account.digest,
-        token=token,
+    return converted(
+        AccountEntry, account, locked=account.revoked, bot=not account.digest, token=token
     )

@@ -1,4 +1,4 @@
-"""Analyses of positions by the server's bots, for people who study a match.
+"""What people study: analyses of positions by the server's bots, and puzzles.
 
 `Policy.analyses` of them run at once, and the others wait in the order of their requests; while
 some wait, each has a short turn. A person has one at a time. Nobody gets help in a match: while an
@@ -17,6 +17,7 @@ from playout.protocol.messages import (
     Analyse,
     AnalysisQueued,
     AnalysisUpdate,
+    AttemptPuzzle,
     Code,
     OfferedBot,
     Ok,
@@ -29,11 +30,11 @@ from playout.server.core.effects import EndAnalysis, StartAnalysis
 from playout.server.core.handlers.seeks import normalised_game
 from playout.server.core.match import Refused
 from playout.server.core.rate_limits import Quota, network
-from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionClosed, SessionDisconnected
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.core.timers import Timer
 from playout.server.model.offered_bots import by_strength, for_game
+from playout.server.model.records import PuzzleAttempted
 
 #: Seconds that an analysis has while others wait.
 TURN_S = 2.0
@@ -65,9 +66,8 @@ class _Analysis:
 class Analyses:
     """Passes the positions that people ask about to analysts, and the reports back."""
 
-    def __init__(self, context: Context, rooms: Rooms) -> None:
+    def __init__(self, context: Context) -> None:
         self._context = context
-        self._rooms = rooms
         #: By id, in the order of their requests.
         self._waiting: dict[str, _Analysis] = {}
         self._running: dict[str, _Analysis] = {}
@@ -152,7 +152,7 @@ class Analyses:
         family = games.load(game).family
         return any(
             each.skeleton == session.skeleton and room.match.game.family == family
-            for room in self._rooms.running.values()
+            for room in self._context.rooms.running.values()
             for each in room.seats
         )
 
@@ -234,3 +234,26 @@ def _queued(analysis: _Analysis, place: int, re: int | str | None = None) -> Ana
         seconds=analysis.order.seconds,
         place=place,
     )
+
+
+class Puzzles:
+    """Has attempts stored. The database keeps the first one of an account at a known puzzle."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    @handles(AttemptPuzzle)
+    def attempt(self, request: AttemptPuzzle, origin: RequestContext) -> None:
+        """Store an attempt. Guests are not rated."""
+        account = origin.session.account
+        if account is None:
+            raise Refused(Code.NOT_FOR_GUESTS, "guests solve puzzles without a rating")
+        self._context.store(
+            PuzzleAttempted(
+                puzzle=request.puzzle,
+                account=account.id,
+                moves=",".join(map(str, request.moves)),
+                at=origin.now + self._context.epoch,
+            )
+        )
+        self._context.send_to(origin.session, Ok(re=request.id))

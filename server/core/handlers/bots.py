@@ -16,23 +16,21 @@ from playout.server.core.accounts import BotAccounts, digest, names_of
 from playout.server.core.context import Context
 from playout.server.core.effects import EndBot, StartBot
 from playout.server.core.handlers.seeks import (
-    Lobby,
-    OpenSeek,
-    Pairing,
     SeekClosed,
     Seeks,
+    begin_match,
     normalised,
     require_account,
 )
+from playout.server.core.lobby import OpenSeek
 from playout.server.core.match import Refused
 from playout.server.core.match_room import MatchOver, MatchRoom
 from playout.server.core.rate_limits import Quota, network
-from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionClosed, SessionDisconnected, SessionManager
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.core.timers import Timer
 from playout.server.model.offered_bots import for_game
-from playout.server.model.records import Account
+from playout.server.model.records import Account, converted
 
 #: Seconds in which a bot must connect after it was started.
 CONNECT_S = 30.0
@@ -66,20 +64,14 @@ class BotManager:
     def __init__(
         self,
         context: Context,
-        accounts: BotAccounts,
         sessions: SessionManager,
-        lobby: Lobby,
-        rooms: Rooms,
         seeks: Seeks,
-        pairing: Pairing,
     ) -> None:
+        self.accounts = BotAccounts(context)
         self._context = context
-        self._accounts = accounts
+        self._rooms = context.rooms
         self._sessions = sessions
-        self._lobby = lobby
-        self._rooms = rooms
         self._seeks = seeks
-        self._pairing = pairing
         self._bots: dict[str, _Bot] = {}
         #: The bots whose processes were started and have not exited yet.
         self._processes: set[str] = set()
@@ -90,24 +82,17 @@ class BotManager:
     @property
     def offered(self) -> tuple[OfferedBot, ...]:
         """The bots that can be challenged."""
-        return self._accounts.offered
+        return self.accounts.offered
 
     @handles(ChallengeBot)
     def challenge_bot(self, request: ChallengeBot, origin: RequestContext) -> None:
         """Start a bot; its match begins when it has connected."""
-        seek = Seek(
-            id=request.id,
-            game=request.game,
-            clock=request.clock,
-            rated=request.rated,
-            seat=request.seat,
-        )
-        self._challenge(self._requested(request), seek, origin)
+        self._challenge(self._requested(request), converted(Seek, request), origin)
 
     @handles(Seek)
     def seek(self, request: Seek, origin: RequestContext) -> None:
         """Start the bot that a seek names as its opponent; other seeks wait in the lobby."""
-        bot = self._accounts.named(request.opponent)
+        bot = self.accounts.named(request.opponent)
         if bot is None:
             self._seeks.seek(request, origin)
             return
@@ -125,7 +110,7 @@ class BotManager:
         bot = for_game(bot, terms.game)
         self._seeks.require_room(session, 1)
         self._require_allowed(origin)
-        account = self._accounts.account(bot, origin.now)
+        account = self.accounts.account(bot, origin.now)
         seek = self._seeks.open(session, terms)
         bot_session, token = self._new_session(bot.name, account, bot.player)
         self._start(bot_session, bot.player, session, seek, terms.game, token, origin.now)
@@ -135,7 +120,7 @@ class BotManager:
         match = room.match
         bots = room.record.bots if match.id in self._rooms.running else ()
         for number, player in enumerate(bots):
-            if player is None or not self._accounts.offers(player):
+            if player is None or not self.accounts.offers(player):
                 continue
             if len(self._bots) < self._context.policy.bots:
                 account = room.seats[number].account
@@ -155,7 +140,7 @@ class BotManager:
         if bot.seek:
             terms = Seek(game=bot.seek.request.game, opponent=bot.rival.name)
             answer = OpenSeek(self._context.new_id(), session, terms)
-            self._pairing.pair(bot.seek, answer, now)
+            begin_match(self._context, bot.seek, answer, now)
 
     def process_ended(self, key: str, why: str, now: float) -> None:
         """Note that the process of a bot has exited; a bot that was not ended before has failed."""
@@ -199,8 +184,8 @@ class BotManager:
         self._unstarted.pop(key, None)
         if key in self._processes:
             self._context.do(EndBot(key))
-        if bot.seek and self._lobby.get(bot.seek.id):
-            self._lobby.remove(bot.seek.id)
+        if bot.seek and self._context.lobby.get(bot.seek.id):
+            self._context.lobby.remove(bot.seek.id)
             text = f"{bot.session.name} has failed to start; the log of the server says why"
             self._context.send_to(bot.rival, Notice(code="bot_failed", text=text))
 
@@ -208,10 +193,10 @@ class BotManager:
 
     def _requested(self, request: ChallengeBot) -> OfferedBot:
         """The bot that is challenged. Raises Refused."""
-        offered = self._accounts.offered
+        offered = self.accounts.offered
         if not offered:
             raise Refused(Code.NOT_ALLOWED, "this server starts no bots: play against a player")
-        bot = self._accounts.find(request.player)
+        bot = self.accounts.find(request.player)
         if bot is None:
             raise Refused(Code.NOT_ALLOWED, _not_offered(request.player, offered))
         return bot
@@ -241,7 +226,7 @@ class BotManager:
         token = self._context.new_token()
         hello = Hello(protocol_min=PROTOCOL, protocol_max=PROTOCOL, name=name)
         session = Session(digest(token), name, hello, account, bot_player=player)
-        self._sessions.registry.add(session)
+        self._context.registry.add(session)
         return session, token
 
     def _start(

@@ -26,13 +26,13 @@ from playout.protocol.messages import (
 )
 from playout.server.core.context import Context
 from playout.server.core.handlers.ladders import Ladders
-from playout.server.core.handlers.seeks import Lobby, normalised_game
+from playout.server.core.handlers.seeks import normalised_game
 from playout.server.core.joined_sessions import JoinedSessions
 from playout.server.core.match import Match
 from playout.server.core.match_room import MatchOver
-from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionDisconnected
-from playout.server.core.sessions import RequestContext, Session, SessionRegistry, handles
+from playout.server.core.sessions import RequestContext, Session, handles
+from playout.server.model.records import converted
 from playout.server.tournament.state import TournamentState
 
 INTERVAL_S = 1.0
@@ -54,13 +54,11 @@ class LobbyFeed:
     while there are subscribers.
     """
 
-    def __init__(
-        self, context: Context, registry: SessionRegistry, lobby: Lobby, rooms: Rooms
-    ) -> None:
+    def __init__(self, context: Context) -> None:
         self._context = context
-        self._registry = registry
-        self._lobby = lobby
-        self._rooms = rooms
+        self._registry = context.registry
+        self._lobby = context.lobby
+        self._rooms = context.rooms
         self._subscribers: dict[str, Session] = {}
         self._shown = _EMPTY
         self._outcomes: deque[Outcome] = deque(maxlen=SHOWN)
@@ -159,15 +157,8 @@ def difference(before: Overview, after: Overview, outcomes: Iterable[Outcome]) -
 def _outcome(match: Match) -> Outcome:
     result = match.result
     assert result is not None
-    return Outcome(
-        match=match.id,
-        game=str(match.game),
-        players=match.players,
-        plies=match.ply,
-        winner=result.winner,
-        reason=result.reason,
-        text=result.text,
-    )
+    game, players = str(match.game), match.players
+    return converted(Outcome, result, match=match.id, game=game, players=players, plies=match.ply)
 
 
 class LadderFeed:
@@ -244,9 +235,9 @@ class _Watcher:
 class TournamentFeed:
     """Sends tournaments to their watchers: the fixtures so far in slices, and events."""
 
-    def __init__(self, context: Context, rooms: Rooms, joined: JoinedSessions) -> None:
+    def __init__(self, context: Context, joined: JoinedSessions) -> None:
         self._context = context
-        self._rooms = rooms
+        self._rooms = context.rooms
         self._joined = joined
         #: The watchers of each tournament by the keys of their sessions.
         self._watchers: dict[str, dict[str, _Watcher]] = {}

@@ -21,16 +21,14 @@ from playout.protocol.messages import (
     Welcome,
 )
 from playout.protocol.names import BadName, normalised, skeleton
-from playout.server.core.accounts import DAY_S, BotAccounts, Directory, digest, token_left_s, used
+from playout.server.core.accounts import DAY_S, digest, token_left_s, used
 from playout.server.core.context import Context
 from playout.server.core.handlers.bots import BotManager
-from playout.server.core.handlers.seeks import Lobby
 from playout.server.core.match import Refused
 from playout.server.core.rate_limits import Quota
-from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionManager
 from playout.server.core.sessions import RequestContext, Session, handles
-from playout.server.model.records import Account, TokenRenewed
+from playout.server.model.records import Account, token_change
 
 
 class Greeting:
@@ -39,22 +37,16 @@ class Greeting:
     def __init__(
         self,
         context: Context,
-        accounts: Directory,
         sessions: SessionManager,
-        lobby: Lobby,
-        rooms: Rooms,
         bots: BotManager,
-        bot_accounts: BotAccounts,
         software: str,
     ) -> None:
+        """`software` is the server's name and version."""
         self._context = context
-        self._accounts = accounts
+        self._accounts = context.accounts
+        self._registry = context.registry
         self._sessions = sessions
-        self._registry = sessions.registry
-        self._lobby = lobby
-        self._rooms = rooms
         self._bots = bots
-        self._bot_accounts = bot_accounts
         self._software = software
         self._registrations = Quota(
             context.policy.registrations_per_hour, "register {} names", "come as a guest"
@@ -125,7 +117,7 @@ class Greeting:
             away=tuple(sorted(away)),
             software=self._software,
             games=tuple(games.names()),
-            bots=self._bot_accounts.offered,
+            bots=self._bots.accounts.offered,
             push_key=self._context.policy.push_key or None,
         )
 
@@ -135,8 +127,8 @@ class Greeting:
         for ended in session.results_since(now - context.policy.reconnect_s):
             context.send_to(session, ended)
         for match_id in sorted(session.matches):
-            context.send_to(session, self._rooms.running[match_id].started(session, now))
-        for seek in self._lobby.all():
+            context.send_to(session, context.rooms.running[match_id].started(session, now))
+        for seek in context.lobby.all():
             is_challenge = seek.request.opponent and seek.accepts(session.skeleton)
             is_own = seek.session.is_of(session.account) and not seek.is_listed
             if is_challenge or is_own:
@@ -228,15 +220,7 @@ class Greeting:
 
     def _change_token(self, before: Account, account: Account) -> Account:
         self._accounts.put(account)
-        self._context.store(
-            TokenRenewed(
-                account=account.id,
-                before=before.digest,
-                digest=account.digest,
-                token_at=account.token_at,
-                renewal=account.renewal,
-            )
-        )
+        self._context.store(token_change(before, account))
         return account
 
     def _left_s(self, account: Account, now: float) -> float:
@@ -246,7 +230,7 @@ class Greeting:
         """Raise Refused if the name, or one that looks like it, is in use."""
         owner = self._accounts.like(name)
         others = self._registry.like(skeleton(name))
-        if self._bot_accounts.reserves(name) or (owner and not owner.digest):
+        if self._bots.accounts.reserves(name) or (owner and not owner.digest):
             text = f"{name!r} is, or looks like, the name of a bot of this server"
         elif owner:
             text = f"{owner.name!r} is registered; its owner says hello with its token"

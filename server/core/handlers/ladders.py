@@ -15,7 +15,6 @@ from playout.protocol.messages import Code, EnterLadder, LeaveLadder, Notice, Ok
 from playout.protocol.names import invisible_in
 from playout.ratings.bradley_terry import AVERAGE, Ratings
 from playout.ratings.openings import Opening
-from playout.server.core.accounts import Directory
 from playout.server.core.context import Context
 from playout.server.core.effects import RateLadder
 from playout.server.core.guarded_game import GameFault, faults_of
@@ -24,7 +23,6 @@ from playout.server.core.ladder import Ladder, LadderSession
 from playout.server.core.match import Match, Refused
 from playout.server.core.match_room import MatchOver, MatchRoom, started_record
 from playout.server.core.rate_limits import DATABASE_FULL
-from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionDisconnected, SessionManager
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.ladder.pairing import LadderOpenings
@@ -36,7 +34,7 @@ from playout.server.ladder.state import (
     StoredLadder,
     restore_ladder,
 )
-from playout.server.model.records import LadderMatch, LadderRating
+from playout.server.model.records import LadderRating
 
 #: The most ladders that a session is on at once.
 MOST_LADDERS = 10
@@ -53,13 +51,10 @@ _ROUNDING_S = 0.001
 class Ladders:
     """The ladders of a hub by game."""
 
-    def __init__(
-        self, context: Context, accounts: Directory, sessions: SessionManager, rooms: Rooms
-    ) -> None:
+    def __init__(self, context: Context, sessions: SessionManager) -> None:
         self._context = context
-        self._accounts = accounts
+        self._rooms = context.rooms
         self._sessions = sessions
-        self._rooms = rooms
         self._ladders: dict[str, Ladder] = {}
         self._beginning = False
         #: Due when a seat that its session has left may be given to another session.
@@ -185,7 +180,7 @@ class Ladders:
     def match_over(self, event: MatchOver, now: float) -> None:
         """Count the result of a ladder's match; the end of any match may make a player free."""
         room = event.room
-        ladder = self._ladders.get(str(room.match.game)) if room.record.ladder else None
+        ladder = self._ladders.get(str(room.match.game)) if room.record.ladder_pair else None
         if ladder and ladder.running.pop(room.match.id, None):
             self._count(ladder, event, now)
             self._send_away(ladder, event)
@@ -299,12 +294,20 @@ class Ladders:
         names = (sessions[0].name, sessions[1].name)
         match = Match(context.new_id(), game, names, terms)
         match.open(opening)
-        versions = tuple(ladder.state.entries[index].player.version for index in indices)
-        on_ladder = LadderMatch(pair or match.id, (versions[0], versions[1]))
-        record = started_record(match, sessions, now + context.epoch, ladder=on_ladder)
+        first_version, second_version = (
+            ladder.state.entries[index].player.version for index in indices
+        )
+        record = started_record(
+            match,
+            sessions,
+            now + context.epoch,
+            ladder_pair=pair or match.id,
+            first_version=first_version,
+            second_version=second_version,
+        )
         ladder.running[match.id] = indices
         ladder.excuse(match)
-        MatchRoom(context, self._rooms, match, sessions, record, draws=False).begin(now)
+        MatchRoom(context, match, sessions, record, draws=False).begin(now)
 
     def _fail(self, ladder: Ladder, fault: Exception) -> None:
         """Remove all sessions from the ladder of a game that has failed."""
@@ -383,12 +386,12 @@ class Ladders:
     # Results.
 
     def _count(self, ladder: Ladder, event: MatchOver, now: float) -> None:
-        match, on_ladder = event.room.match, event.room.record.ladder
+        match, pair = event.room.match, event.room.record.ladder_pair
         players = _players(event.room)
-        if players is None or on_ladder is None:
+        if players is None or pair is None:
             return
         self._count_absence(ladder, event, players, now)
-        is_first = on_ladder.pair == match.id
+        is_first = pair == match.id
         opening = tuple(match.position.moves[: match.opening_plies])
         if event.record.winner:
             ladder.state.count(players, event.record.winner, event.record.at)
@@ -396,7 +399,7 @@ class Ladders:
                 ladder.state.owe(OwedMatch(match.id, (players[1], players[0]), opening))
             self._rate(ladder)
         elif not is_first:
-            ladder.state.owe(OwedMatch(on_ladder.pair, players, opening))
+            ladder.state.owe(OwedMatch(pair, players, opening))
 
     def _count_absence(
         self,
@@ -482,7 +485,7 @@ class Ladders:
         )
 
     def _name_of(self, account_id: str) -> str:
-        account = self._accounts.get(account_id)
+        account = self._context.accounts.get(account_id)
         return account.name if account else account_id
 
     def _clock(self, game: str) -> str:
@@ -501,8 +504,7 @@ def _alone_notice(game: str) -> Notice:
 def _players(room: MatchRoom) -> tuple[LadderPlayer, LadderPlayer] | None:
     """The players of a ladder's match; None for another match, or without the account of one."""
     first, second = (each.account for each in room.seats)
-    on_ladder = room.record.ladder
-    if on_ladder is None or first is None or second is None:
+    if room.record.ladder_pair is None or first is None or second is None:
         return None
-    versions = on_ladder.versions
+    versions = room.record.versions
     return LadderPlayer(first.id, versions[0]), LadderPlayer(second.id, versions[1])

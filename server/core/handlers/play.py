@@ -26,7 +26,6 @@ from playout.protocol.messages import (
 from playout.server.core.context import Context
 from playout.server.core.match import Refused
 from playout.server.core.match_room import MatchRoom
-from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionManager
 from playout.server.core.sessions import RequestContext, handles
 
@@ -34,9 +33,9 @@ from playout.server.core.sessions import RequestContext, handles
 class Play:
     """Handles requests about matches that are being played."""
 
-    def __init__(self, context: Context, rooms: Rooms, sessions: SessionManager) -> None:
+    def __init__(self, context: Context, sessions: SessionManager) -> None:
         self._context = context
-        self._rooms = rooms
+        self._rooms = context.rooms
         self._sessions = sessions
 
     @handles(Move)

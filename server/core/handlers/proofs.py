@@ -17,7 +17,6 @@ from playout.server.core.effects import StartAnalysis
 from playout.server.core.handlers.tournaments import Tournaments
 from playout.server.core.match import Refused
 from playout.server.core.match_room import MatchRoom, TurnBegan
-from playout.server.core.rooms import Rooms
 
 #: Seconds for which a position is searched.
 SEARCH_S = 0.05
@@ -27,9 +26,8 @@ _BACK_OFF = BackOff(first_s=0.5, longest_s=30.0)
 class Proofs:
     """Passes positions of tournaments to an analyst, and ends the matches that are decided."""
 
-    def __init__(self, context: Context, rooms: Rooms, tournaments: Tournaments) -> None:
+    def __init__(self, context: Context, tournaments: Tournaments) -> None:
         self._context = context
-        self._rooms = rooms
         self._tournaments = tournaments
         #: The ids of the matches whose position is to be searched, in the order of their moves.
         self._waiting: dict[str, None] = {}
@@ -65,7 +63,7 @@ class Proofs:
         while self._waiting and self._searched is None and self._restarts.is_due(now):
             match_id = next(iter(self._waiting))
             del self._waiting[match_id]
-            if room := self._rooms.running.get(match_id):
+            if room := self._context.rooms.running.get(match_id):
                 match = room.match
                 moves = match.position.moves
                 order = ProofOrder(self._context.new_id(), str(match.game), moves, SEARCH_S)

@@ -13,15 +13,14 @@ from playout.server.core.context import Context
 from playout.server.core.effects import KeepPush, PushNotice
 from playout.server.core.match import Refused
 from playout.server.core.match_room import MatchOver, MatchRoom, TurnBegan
-from playout.server.core.sessions import RequestContext, SessionRegistry, handles
+from playout.server.core.sessions import RequestContext, handles
 
 
 class PushNotices:
     """Passes on the subscriptions of browsers, and decides who is sent a notice."""
 
-    def __init__(self, context: Context, registry: SessionRegistry) -> None:
+    def __init__(self, context: Context) -> None:
         self._context = context
-        self._registry = registry
 
     @handles(SubscribePush)
     def subscribe(self, request: SubscribePush, origin: RequestContext) -> None:
@@ -58,7 +57,7 @@ class PushNotices:
 
     def _notify(self, room: MatchRoom, seat: int, text: str) -> None:
         player = room.seats[seat - 1]
-        named = self._registry.like(player.skeleton)
+        named = self._context.registry.like(player.skeleton)
         is_here = any(each.connection and each.is_of(player.account) for each in named)
         if player.account and self._context.policy.push_key and not is_here:
             opponent = room.match.players[2 - seat]

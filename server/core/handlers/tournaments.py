@@ -34,7 +34,6 @@ from playout.server.core.joined_sessions import ClusterReports, FreeSessions, Jo
 from playout.server.core.match import Match, Refused, Terms
 from playout.server.core.match_room import MatchOver, MatchRoom, started_record
 from playout.server.core.rate_limits import DATABASE_FULL
-from playout.server.core.rooms import Rooms
 from playout.server.core.session_manager import SessionDisconnected, SessionManager
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.model.records import (
@@ -70,12 +69,12 @@ class TournamentOver(FeatureEvent):
 class Tournaments:
     """The tournaments of a hub, and the sessions that play in them."""
 
-    def __init__(self, context: Context, rooms: Rooms, sessions: SessionManager) -> None:
+    def __init__(self, context: Context, sessions: SessionManager) -> None:
         self._context = context
-        self._rooms = rooms
+        self._rooms = context.rooms
         self._sessions = sessions
         self._joined = JoinedSessions()
-        self._feed = TournamentFeed(context, rooms, self._joined)
+        self._feed = TournamentFeed(context, self._joined)
         self._tournaments: dict[str, TournamentState] = {}
         #: Where the entrants run, for the pages.
         self.clusters = ClusterReports()
@@ -446,7 +445,6 @@ class Tournaments:
         )
         room = MatchRoom(
             context,
-            self._rooms,
             match,
             sessions,
             record,

@@ -24,7 +24,7 @@ from playout.server.tournament.results import Results
 from playout.server.tournament.spec_parser import ClusterSettings
 
 if TYPE_CHECKING:
-    from playout.server.organizer.cluster.cluster import Cluster
+    from playout.server.organizer.cluster_entrants import TournamentCluster
 
 _EPILOG = """
 \b
@@ -96,7 +96,7 @@ def _resume(
     tournament: str | None,
     file: Path | None,
     choice: ServerChoice,
-    cluster: Cluster | None,
+    cluster: TournamentCluster | None,
     *,
     anyway: bool,
 ) -> None:
@@ -132,7 +132,7 @@ def _resume_remote(
     given: TournamentSpec | None,
     choice: ServerChoice,
     folder: Path,
-    cluster: Cluster | None,
+    cluster: TournamentCluster | None,
 ) -> None:
     """Continue a tournament of a running server, which has its matches."""
     if tournament is None or given is None:

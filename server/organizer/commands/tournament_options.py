@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from playout.cluster.cluster_options import dask_option
+from playout.cluster import dask_option
 from playout.commands.connect_options import server_option
 from playout.commands.options import combined
 from playout.server.cli.server_options import http_address, tournaments_database

@@ -7,7 +7,6 @@ from playout.server.web.archive import Archive
 from playout.server.web.http import Handler
 from playout.server.web.match_data import MatchLookup
 from playout.server.web.pages import (
-    embed,
     games,
     ladders,
     lobby,
@@ -34,7 +33,7 @@ def pages(
         "players": page_handler(source, players.index, players.item),
         "tournaments": page_handler(source, tournaments.index, tournaments.item),
         "ladders": page_handler(source, ladders.index, ladders.item),
-        "embed": page_handler(source, embed.item),
+        "embed": page_handler(source, matches.framed),
         "seeks": page_handler(source, lobby.seek),
         # Pages without data: their scripts ask the server, which checks each request.
         "admin": exact_path(page_handler(source, plain_page("admin.html"))),

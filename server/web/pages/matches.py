@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 from twisted.web import http
 
 from playout import games
@@ -21,6 +22,7 @@ from playout.server.core.policy import Policy
 from playout.server.core.view import drawn, legal_moves_of, position_view_of
 from playout.server.export import jsonl, sgf, writer
 from playout.server.model.offered_bots import by_strength
+from playout.server.storage.database import whole_analysis
 from playout.server.storage.results import RESULTS, MatchFilter
 from playout.server.web.archive import Archive
 from playout.server.web.http import (
@@ -34,11 +36,11 @@ from playout.server.web.match_data import (
     MatchData,
     PositionData,
     encoded,
-    packed,
     public,
 )
 from playout.server.web.pages.source import PageSource, render_page
 from playout.server.web.parameters import Parameters, parse_id
+from playout.server.web.site import content_policy, not_found
 from playout.server.web.templates import modules
 from playout.server.web.texts import Language
 
@@ -127,7 +129,7 @@ async def _download(archive: Archive, name: str) -> HttpResponse:
         names = ", ".join(f"{match}.{each}" for each in FORMATS)
         raise HttpError(http.NOT_FOUND, f"unknown format; the files of a match are {names}")
     format_, media_type = FORMATS[suffix]
-    stored = await archive.match(parse_id(match), packed if format_ == "jsonl" else None)
+    stored = await archive.match(parse_id(match), whole_analysis if format_ == "jsonl" else None)
     if stored is None:
         raise HttpError(http.NOT_FOUND, f"there is no match {match!r}, or it is not stored yet")
     headers = {"Content-Disposition": f'attachment; filename="{match}.{suffix}"'}
@@ -142,6 +144,21 @@ async def _download(archive: Archive, name: str) -> HttpResponse:
     except ValueError as error:
         text = f"match {match} cannot be written as {suffix}: {error}"
         raise HttpError(http.NOT_FOUND, text) from error
+
+
+async def framed(source: PageSource, request: HttpRequest) -> HttpResponse:
+    """The page of a match, which only the operator's chosen sites may frame."""
+    if len(request.path) != 2 or request.path[0] != "matches":
+        return not_found(request)
+    data = await source.lookup.data(request.path[1])
+    shown = structs.replace(data, positions=data.positions[-1:])
+    language, policy = request.language, content_policy(source.embed_on)
+
+    def respond() -> HttpResponse:
+        page = render_page("embed.html", language, match=shown, modules=modules("embed.js"))
+        return replace(page, headers={**page.headers, **policy})
+
+    return await source.frames.get(data, lambda: source.archive.run_in_thread(respond), language)
 
 
 async def item(source: PageSource, request: HttpRequest) -> HttpResponse:

@@ -30,8 +30,15 @@ from playout.protocol.messages import (
     Watch,
     Welcome,
 )
-from playout.server.core.context import Outbox
-from playout.server.model.records import MatchEnded, MatchStarted, MovePlayed
+from playout.server.core.context import Context, Outbox
+from playout.server.core.effects import CallWhenIdle, Send
+from playout.server.model.records import (
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
+    flat,
+    match_without_result,
+)
 from support.hub_harness import (
     EPOCH,
     GAME,
@@ -70,13 +77,14 @@ def test_a_move_is_announced_when_it_is_stored_and_the_other_clock_runs_from_the
     harness.wait(1.0)
     assert ann.say(Move(match=match, ply=2, action=0)) == []
     assert harness.stored[-1] == MovePlayed(
-        match=match,
-        ply=2,
-        seat=1,
-        action=0,
-        clocks=(ClockState(9.0, 0), ClockState(10.0, 0)),
-        info=None,
-        at=EPOCH + 1.0,
+        **flat(
+            match=match,
+            ply=2,
+            seat=1,
+            action=0,
+            clocks=(ClockState(9.0, 0), ClockState(10.0, 0)),
+            at=EPOCH + 1.0,
+        )
     )
     harness.wait(100.0)
     harness.commit()
@@ -231,6 +239,37 @@ def test_the_outbox_keeps_the_order_and_lets_nothing_out_too_early(
     for connection in range(4):
         mine = [number for each, _, number in out if each == connection]
         assert mine == sorted(mine)
+
+
+def test_calls_and_messages_wait_for_the_records_before_them() -> None:
+    context, called = Context(), list[tuple[str, float]]()
+    ended = Ended(match="m", winner=1, returns=(1.0, 0.0), reason=Reason.RULES, text="", state=(0,))
+    for number, name in ((1, "first"), (2, "second")):
+        context.store(match_without_result("m", "no result", 1.0))
+        context.when_stored(lambda now, name=name: called.append((name, now)))
+        context.send((number,), ended)
+    assert not any(isinstance(each, Send) for each in context.take_effects())
+    context.release(1, 5.0)
+    assert called == [("first", 5.0)]
+    assert [each.connections for each in context.take_effects() if isinstance(each, Send)] == [(1,)]
+    context.release(2, 6.0)
+    assert called == [("first", 5.0), ("second", 6.0)]
+
+
+def test_idle_work_is_asked_for_once_and_repeated_until_nothing_is_left() -> None:
+    context, left, done = Context(), {"a": 2, "b": 1}, list[str]()
+
+    def work(name: str) -> bool:
+        done.append(name)
+        left[name] -= 1
+        return left[name] > 0
+
+    context.when_idle(lambda: work("a"))
+    context.when_idle(lambda: work("b"))
+    assert sum(isinstance(each, CallWhenIdle) for each in context.take_effects()) == 1
+    while context.has_idle_work:
+        context.work_idly()
+    assert done == ["a", "a", "b"]
 
 
 # After a restart.

@@ -41,8 +41,8 @@ from playout.protocol.messages import (
     Welcome,
 )
 from playout.server.core.accounts import digest
-from playout.server.core.handlers.seeks import OpenSeek
 from playout.server.core.hub import Hub
+from playout.server.core.lobby import OpenSeek
 from playout.server.model.offered_bots import parse_offered_bots
 from support.hub_harness import (
     GAME,
@@ -672,6 +672,17 @@ def test_moves_during_an_absence_are_in_the_match() -> None:
     bob.say(Move(match=match, ply=1, action=0))
     again = harness.client("Ann", session=ann.token)
     assert only(again.inbox, Started).moves == (4, 0)
+
+
+def test_the_results_of_an_absence_are_sent_in_their_order() -> None:
+    harness = HubHarness()
+    ann, bob = (harness.client(name) for name in ("Ann", "Bob"))
+    matches = [match_between(ann, bob) for _ in range(3)]
+    ann.hang_up()
+    for match in reversed(matches):
+        bob.say(Resign(match=match))
+    again = harness.client("Ann", session=ann.token)
+    assert [ended.match for ended in again.heard(Ended)] == matches[::-1]
 
 
 def test_the_old_connection_gets_an_error_when_it_is_replaced() -> None:

@@ -350,7 +350,7 @@ def test_after_a_kill_no_match_is_lost_or_double(play: LadderPlay, lost: int) ->
     assert sum(each.matches for each in state.entries) == 2 * state.matches
     # Each pair has both of its matches, but for those that are being played or owed.
     stored = list(play.database.matches())
-    pairs = Counter(each.started.ladder.pair for each in stored if each.started.ladder)
+    pairs = Counter(each.started.ladder_pair for each in stored if each.started.ladder_pair)
     assert set(pairs.values()) <= {1, 2}
     assert list(pairs.values()).count(1) <= len(NAMES)
 

@@ -20,7 +20,11 @@ from playout.protocol.messages import (
 from playout.server.core.match_storage import MATCH_BYTES, MOVE_BYTES, analysis_bytes
 from playout.server.core.policy import Policy
 from playout.server.core.rate_limits import STORAGE_BURST_S
-from playout.server.model.records import MovePlayed, Record
+from playout.server.model.records import (
+    MovePlayed,
+    Record,
+    stored_analysis,
+)
 from playout.server.storage import Database
 from support.hub_harness import HubHarness, MemoryClient, administrator, hello_of, match_between
 from support.match_records import match_records
@@ -36,6 +40,7 @@ FULL = Analysis(
     policy=tuple((2**30 + each, 0.123456789) for each in range(400)),
 )
 LITTLE = Analysis(win_rate=0.5, simulations=1000)
+FULL_BYTES = analysis_bytes(stored_analysis(FULL))
 #: An hour's worth of this number of bytes is 1 in `STORAGE_BURST_S` seconds.
 MB_PER_HOUR = 1e-6 * 3600 / STORAGE_BURST_S
 
@@ -89,9 +94,9 @@ def bytes_of(records: list[Record]) -> int:
 
 
 def test_analysis_beyond_the_budget_of_an_address_is_dropped_and_the_match_goes_on() -> None:
-    room_for = 3 * analysis_bytes(FULL) + MATCH_BYTES + 100 * MOVE_BYTES
+    room_for = 3 * FULL_BYTES + MATCH_BYTES + 100 * MOVE_BYTES
     guests = two_guests(stored_mb_per_hour=room_for * MB_PER_HOUR)
-    infos = [guests.move(FULL).info for _ in range(20)]
+    infos = [guests.move(FULL).analysis for _ in range(20)]
     assert infos == [FULL] * 6 + [None] * 14
     for client in guests.clients:
         (text,) = dropped(client)
@@ -99,17 +104,17 @@ def test_analysis_beyond_the_budget_of_an_address_is_dropped_and_the_match_goes_
     assert guests.harness.hub.analyses_dropped == 14
     assert not guests.harness.paused
     guests.harness.wait(STORAGE_BURST_S)
-    assert [guests.move(FULL).info for _ in range(2)] == [FULL, FULL]
+    assert [guests.move(FULL).analysis for _ in range(2)] == [FULL, FULL]
 
 
 def test_two_guests_of_an_address_share_its_budget() -> None:
-    room_for = 3 * analysis_bytes(FULL) + 2 * MATCH_BYTES + 100 * MOVE_BYTES
+    room_for = 3 * FULL_BYTES + 2 * MATCH_BYTES + 100 * MOVE_BYTES
     guests = two_guests("192.0.2.1", "192.0.2.1", stored_mb_per_hour=room_for * MB_PER_HOUR)
-    assert [guests.move(FULL).info for _ in range(5)] == [FULL] * 3 + [None] * 2
+    assert [guests.move(FULL).analysis for _ in range(5)] == [FULL] * 3 + [None] * 2
 
 
 def test_sessions_of_an_account_share_its_budget_whatever_their_address() -> None:
-    room_for = 2 * analysis_bytes(FULL) + 2 * (MATCH_BYTES + 100) + 100 * MOVE_BYTES
+    room_for = 2 * FULL_BYTES + 2 * (MATCH_BYTES + 100) + 100 * MOVE_BYTES
     harness = HubHarness(stored=True, stored_mb_per_hour=room_for * MB_PER_HOUR)
     infos = []
     for number in range(3):
@@ -121,7 +126,7 @@ def test_sessions_of_an_account_share_its_budget_whatever_their_address() -> Non
         other, _ = guest(harness, f"Bob {number}", f"198.51.100.{number}")
         match = match_between(client, other, game=LONG)
         client.ask(Move(match=match, ply=0, action=0, info=FULL), Update)
-        infos.append(harness.stored[-1].info)  # type: ignore[union-attr]
+        infos.append(harness.stored[-1].analysis)  # type: ignore[union-attr]
     assert infos == [FULL, FULL, None]
 
 
@@ -143,7 +148,7 @@ def test_no_limit_and_the_usual_limit_drop_nothing_of_a_usual_match(
     policy: dict[str, float],
 ) -> None:
     guests = two_guests("192.0.2.1", "192.0.2.1", **policy)
-    assert [guests.move(LITTLE).info for _ in range(500)] == [LITTLE] * 500
+    assert [guests.move(LITTLE).analysis for _ in range(500)] == [LITTLE] * 500
     assert not guests.harness.paused
 
 
@@ -160,18 +165,18 @@ def test_matches_of_tournaments_have_no_budget_but_a_limit_of_each_match() -> No
 
 
 def test_a_match_has_a_limit_of_analysis() -> None:
-    guests = two_guests(analysis_mb_per_match=2.5e-6 * analysis_bytes(FULL))
-    assert [guests.move(FULL).info for _ in range(4)] == [FULL, FULL, None, None]
-    assert guests.move(LITTLE).info == LITTLE
+    guests = two_guests(analysis_mb_per_match=2.5e-6 * FULL_BYTES)
+    assert [guests.move(FULL).analysis for _ in range(4)] == [FULL, FULL, None, None]
+    assert guests.move(LITTLE).analysis == LITTLE
     assert ["a match may have" in text for text in dropped(guests.clients[0])] == [True]
 
 
 def test_a_full_database_stores_no_analysis_and_begins_no_match() -> None:
     guests = two_guests(database_mb=10.0)
     harness, (ann, bob) = guests.harness, guests.clients
-    assert guests.move(LITTLE).info == LITTLE
+    assert guests.move(LITTLE).analysis == LITTLE
     harness.do(harness.hub.database_measured(10_000_000, harness.now))
-    assert guests.move(LITTLE).info is None
+    assert guests.move(LITTLE).analysis is None
     (text,) = dropped(bob)
     assert "has reached its limit of 10 MB" in text
     assert ann.refused(Seek(game=LONG)) is Code.TOO_MANY
@@ -180,8 +185,8 @@ def test_a_full_database_stores_no_analysis_and_begins_no_match() -> None:
     assert zoe.refused(CreateTournament(id=1, spec=spec_of(2))) is Code.TOO_MANY
     assert any("no analysis is stored and no match begins" in line for line in harness.logged)
     harness.do(harness.hub.database_measured(9_000_000, harness.now))
-    assert guests.move(LITTLE).info == LITTLE
-    assert guests.move(LITTLE).info == LITTLE
+    assert guests.move(LITTLE).analysis == LITTLE
+    assert guests.move(LITTLE).analysis == LITTLE
     assert match_between(ann, bob, game=LONG)
 
 
@@ -193,7 +198,8 @@ def test_a_full_database_stores_no_analysis_and_begins_no_match() -> None:
 def test_records_take_no_more_of_the_database_than_is_charged(
     tmp_path: Path, entries: int, matches: int
 ) -> None:
-    info = Analysis(win_rate=0.51234, actions=FULL.actions[:entries], policy=FULL.policy[:entries])
+    actions, policy = FULL.actions[:entries], FULL.policy[:entries]
+    info = stored_analysis(Analysis(win_rate=0.51234, actions=actions, policy=policy))
     database = Database(f"sqlite:///{tmp_path}/playout.db")
     database.migrate()
     before, plies = database.size(), 200 // matches
@@ -202,9 +208,7 @@ def test_records_take_no_more_of_the_database_than_is_charged(
     for ply in range(3, plies + 3):
         database.save(
             [
-                MovePlayed(
-                    match=f"m{each:03}", ply=ply, seat=1, action=7, clocks=None, info=info, at=1.5
-                )
+                MovePlayed(match=f"m{each:03}", ply=ply, seat=1, action=7, info=info, at=1.5)
                 for each in range(matches)
             ]
         )
@@ -234,9 +238,9 @@ def test_guests_at_their_limits_store_no_more_than_the_budgets_allow() -> None:
 
 
 def test_after_a_restart_the_stored_analysis_of_a_match_counts() -> None:
-    limit = 1.5e-6 * analysis_bytes(FULL)
+    limit = 1.5e-6 * FULL_BYTES
     guests = two_guests(analysis_mb_per_match=limit)
-    assert guests.move(FULL).info == FULL
+    assert guests.move(FULL).analysis == FULL
     again = restarted(guests.harness, analysis_mb_per_match=limit)
     bob = again.connect("192.0.2.2")
     bob.ask(hello_of("Bob", session=guests.tokens[1]), Welcome)

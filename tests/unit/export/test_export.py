@@ -22,7 +22,11 @@ from playout.games.chessboard.notation import text_of, uci_name
 from playout.protocol.messages import ClockState, Reason
 from playout.server.export import FORMATS, jsonl, pgn, sgf, writer
 from playout.server.export.replay import Contradiction, replay
-from playout.server.model.records import LadderMatch, MatchEnded, StoredMatch
+from playout.server.model.records import (
+    MatchEnded,
+    StoredMatch,
+    flat,
+)
 from support.match_records import portable
 from support.scale import repetitions
 from support.stored_game import AT, LOST, PlayedGame
@@ -49,7 +53,7 @@ def ended_otherwise(reason: Reason) -> StoredMatch:
         winner, returns = 2, (0.0, 1.0)
     text = f"ended by {reason}"
     finished = MatchEnded(
-        match="m1", winner=winner, returns=returns, reason=reason, text=text, at=AT + 9
+        **flat(match="m1", winner=winner, returns=returns, reason=reason, text=text, at=AT + 9)
     )
     return structs.replace(played.stored, ended=finished)
 
@@ -140,9 +144,27 @@ def test_a_line_is_read_back_without_loss(spec: str, clock_text: str) -> None:
 
 def test_a_match_of_a_ladder_is_read_back_with_its_versions() -> None:
     stored = PlayedGame("nim", "none").play_anything(1).stored
-    ladder = LadderMatch(stored.started.match, ("1", "2.0 beta"))
-    stored = structs.replace(stored, started=structs.replace(stored.started, ladder=ladder))
+    ladder = flat(ladder_pair=stored.started.match, versions=("1", "2.0 beta"))
+    stored = structs.replace(stored, started=structs.replace(stored.started, **ladder))
     assert jsonl.read(jsonl.write(stored)) == portable(stored)
+
+
+#: A line with every field, as other programs read it.
+LINE = (
+    '{"version":1,"match":"m1","game":"tic_tac_toe","players":["Ann","Bob"],"clock":"300+3",'
+    '"rated":true,"illegal_moves":3,"credit_cap_s":0.1,"at":1700000000.0,"opening":1,'
+    '"max_plies":400,"tournament":"t1","fixture":"1.1.1.1.1",'
+    '"ladder":{"pair":"m1","versions":["1","2"]},"bots":[null,"uct"],"core_speed":812.5,"moves":['
+    '{"ply":0,"seat":1,"action":4,"clocks":[[302.2,0],[300.0,0]],"at":1700000000.8},'
+    '{"ply":1,"seat":2,"action":0,"clocks":[[302.2,0],[302.9,0]],'
+    '"info":{"win_rate":0.3,"simulations":1,"pv":[0,0]},"at":1700000000.9}],'
+    '"finished":{"winner":1,"returns":[1.0,0.0],"reason":"adjudication",'
+    '"text":"adjudicated: Ann wins from here","missing":1,"at":1700000000.9}}\n'
+)
+
+
+def test_a_line_keeps_its_form_to_the_byte() -> None:
+    assert jsonl.write(jsonl.read(LINE)) == LINE
 
 
 @every_game
@@ -178,7 +200,7 @@ def test_a_bot_of_the_server_is_named_with_its_options_in_every_format() -> None
     stored = PlayedGame("tic_tac_toe", "300+3 | 20+5x30").play_anything(1).stored
     assert "bots" not in json.loads(jsonl.write(stored))
     bots = (None, "uct(time=2)")
-    stored = structs.replace(stored, started=structs.replace(stored.started, bots=bots))
+    stored = structs.replace(stored, started=structs.replace(stored.started, **flat(bots=bots)))
     assert json.loads(jsonl.write(stored))["bots"] == [None, "uct(time=2)"]
     assert jsonl.read(jsonl.write(stored)).started.bots == bots
     tags = read_pgn(pgn.write(stored))[0]
@@ -609,7 +631,7 @@ def test_a_result_that_cannot_be(
     """After two moves, it is the first player's turn."""
     stored = ended_otherwise(reason)
     assert stored.ended
-    wrong = structs.replace(stored.ended, winner=winner, returns=returns)
+    wrong = structs.replace(stored.ended, **flat(winner=winner, returns=returns))
     with pytest.raises(jsonl.BadLine) as caught:
         jsonl.read(jsonl.write(structs.replace(stored, ended=wrong)))
     assert caught.value.field == field

@@ -5,14 +5,13 @@ from __future__ import annotations
 import random
 
 from playout import games
+from playout.games import Position
 
 
 def after(spec: str, moves: str) -> tuple[games.Game, games.State]:
     """Return the position after moves in the notation of the game."""
     game = games.load(spec)
-    state = game.initial_state()
-    for name in moves.split():
-        state = game.next_state(state, game.parse_action(state, name))
+    state = Position.from_names(game, moves.split()).state
     return game, state
 
 

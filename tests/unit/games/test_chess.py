@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from playout import games
-from playout.games import IllegalAction, SpecError
+from playout.games import IllegalAction, Position, SpecError
 from playout.games.chessboard.notation import position, text_of, uci_name
 from support.scale import repetitions
 
@@ -22,9 +22,7 @@ MANY_OF_A_KIND = "6k1/PPP5/8/Q1Q1Q3/8/R6R/8/N1N1K3 w - - 0 1"
 def after(moves: str, fen: str = "") -> tuple[games.Game, games.State]:
     """Return the position after moves by their names."""
     game = games.load(f"chess(fen={fen})" if fen else "chess")
-    state = game.initial_state()
-    for name in moves.split():
-        state = game.next_state(state, game.parse_action(state, name))
+    state = Position.from_names(game, moves.split()).state
     return game, state
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from playout import games
+from playout.games import Position
 from playout.games.chong import QUIET_PLIES
 from playout.games.core.random import seeded
 from support.scale import repetitions
@@ -128,9 +129,7 @@ def test_playouts_count_the_positions_before_them() -> None:
 def played(names: str) -> games.State:
     """Return the position after these moves."""
     game = games.load("chong")
-    state = game.initial_state()
-    for name in names.split():
-        state = game.next_state(state, game.parse_action(state, name))
+    state = Position.from_names(game, names.split()).state
     return state
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from playout import games
-from playout.games import TIE, Game, IllegalAction, KernelGame, State
+from playout.games import TIE, Game, IllegalAction, KernelGame, Position, State
 from playout.games.core.description import described
 from playout.games.core.random import seeded
 from support.scale import repetitions, sample
@@ -180,9 +180,7 @@ def test_a_transposition_is_the_same_state(
     game = games.load(spec)
 
     def after(path: tuple[int, ...]) -> State:
-        state = game.initial_state()
-        for action in path:
-            state = game.next_state(state, action)
+        state = Position(game, path).state
         return state
 
     assert after(one) == after(other)
@@ -240,9 +238,7 @@ def test_playouts_choose_evenly_after_some_moves(spec: str, moves: list[int]) ->
 def choose_evenly(spec: str, moves: list[int]) -> None:
     game = games.load(spec)
     assert isinstance(game, KernelGame)
-    state = game.initial_state()
-    for move in moves:
-        state = game.next_state(state, move)
+    state = Position(game, moves).state
     rng, trace = seeded(7), np.empty(game.max_plies + game.num_actions, dtype=np.int64)
     clicks = game.view(state).clicks
     legal = [action for action, cells in clicks.items() if cells]  # a playout may never pass

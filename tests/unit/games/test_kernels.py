@@ -1,6 +1,8 @@
-"""games.core.kernels: helpers are compiled once, and also for Python."""
+"""games.core.kernels: compiled functions, and how they are given to each other."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numba
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 from numba import types
 
 from playout.games import Vector
-from playout.games.core.kernels import compiled, helper
+from playout.games.core.kernels import Pointer, compiled, given, helper, inlined, uncompiled
 
 
 @helper
@@ -40,3 +42,47 @@ def test_slices_of_different_lengths_are_an_error() -> None:
     assert vector.tolist() == [2, 3, 2, 3, 4, 5]
     with pytest.raises(ValueError, match="different size"):
         copy_to_start(vector, 5)
+
+
+_UNARY = types.FunctionType(types.int64(types.int64))
+
+
+@compiled("int64(int64)", allocates=False)
+def tripled(number: int) -> int:
+    return 3 * number
+
+
+@compiled(types.int64(_UNARY, types.int64), allocates=False)
+def twice(function: Callable[[int], int], number: int) -> int:
+    return function(function(number))
+
+
+@inlined
+def step(number: int) -> int:
+    return number + 1
+
+
+@inlined
+def long_step(number: int) -> int:
+    return number + 10
+
+
+def walk(number: int, steps: int) -> int:
+    for _ in range(steps):
+        number = step(number)
+    return number
+
+
+walk_far = compiled("int64(int64, int64)")(given(walk, "walk_far", __name__, step=long_step))
+walk_near = compiled("int64(int64, int64)")(given(walk, "walk_near", __name__))
+
+
+def test_a_pointer_is_called_like_its_function() -> None:
+    pointer = Pointer(tripled)
+    assert pointer(5) == twice(tripled, 5) // 3 == twice(pointer, 5) // 3 == 15
+
+
+def test_copies_of_a_loop_call_the_functions_that_they_are_given() -> None:
+    assert (walk_near(1, 3), walk_far(1, 3)) == (4, 31)
+    assert (uncompiled(walk_near)(1, 3), uncompiled(walk_far)(1, 3)) == (4, 31)
+    assert walk.__globals__["step"] is step

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from playout import games
-from playout.games import TIE, Game, State
+from playout.games import TIE, Game, Position, State
 
 Cell = tuple[int, int]
 
@@ -67,9 +67,7 @@ def _distance(one: int, other: int, m: int) -> int:
 
 
 def after(game: Game, *moves: str) -> State:
-    state = game.initial_state()
-    for move in moves:
-        state = game.next_state(state, game.parse_action(state, move))
+    state = Position.from_names(game, moves).state
     return state
 
 

@@ -14,7 +14,7 @@ import pyspiel
 import pytest
 
 from playout import games
-from playout.games import TIE, IllegalAction, SpecError, open_spiel
+from playout.games import TIE, IllegalAction, Position, SpecError, open_spiel
 from playout.games.core import history_game
 from playout.games.open_spiel import BOUNDS, GameName, OpenSpiel
 from playout.players import open_spiel_mcts
@@ -112,9 +112,7 @@ def test_a_full_board_after_a_swap_is_no_tie() -> None:
 
 def test_chess_is_drawn_as_rows_and_columns_and_the_first_mover_is_player_1() -> None:
     game = games.load("open_spiel(game=chess)")
-    state = game.initial_state()
-    for name in ("e4", "d5", "exd5"):
-        state = game.next_state(state, game.parse_action(state, name))
+    state = Position.from_names(game, ("e4", "d5", "exd5")).state
     assert state[:2] == (2, 0)
     assert (
         game.show(state)
@@ -141,9 +139,7 @@ def test_shogi_has_its_own_coordinates() -> None:
 
 def test_names_that_differ_in_a_capital_letter_are_different_moves() -> None:
     game = games.load("open_spiel(game=chess)")
-    state = game.initial_state()
-    for name in ("b4", "a6", "b5", "Nc6", "g3", "h6", "Bg2", "h5"):
-        state = game.next_state(state, game.parse_action(state, name))
+    state = Position.from_names(game, ("b4", "a6", "b5", "Nc6", "g3", "h6", "Bg2", "h5")).state
     bishop, pawn = (game.parse_action(state, name) for name in ("Bxc6", "bxc6"))
     assert bishop != pawn
     assert game.action_name(state, bishop) == "Bxc6"

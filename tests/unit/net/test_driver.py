@@ -20,6 +20,7 @@ from playout.server.core.policy import Policy
 from playout.server.net.driver import Driver, EffectWorkers
 from playout.server.runtime.reactor import LoopTime
 from playout.server.runtime.scheduler import LoopScheduler
+from playout.server.storage.client import DatabaseMeasured
 
 ALL: tuple[type[Effect], ...] = (RateLadder, StartBot, EndBot, StartAnalysis, EndAnalysis)
 
@@ -59,5 +60,5 @@ def test_the_operator_is_warned_of_a_full_database_and_of_games_that_are_not_rea
     assert driver.warning() is None
     driver = make_driver(Policy(database_mb=10), ALL, "3 of 24 games are ready")
     assert driver.warning() == "3 of 24 games are ready"
-    driver.measured(9_500_000)
+    driver.storage_told(DatabaseMeasured(9_500_000))
     assert "the database has 10 of 10 MB" in (driver.warning() or "")

@@ -247,9 +247,7 @@ class AgentHarness:
 
     @property
     def state(self) -> State:
-        state = GAME.initial_state()
-        for action in self.moves:
-            state = GAME.next_state(state, action)
+        state = Position(GAME, self.moves).state
         return state
 
     def play(self, action: int, match: str = "m") -> None:

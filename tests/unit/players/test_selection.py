@@ -19,7 +19,7 @@ from playout.games import KernelGame
 from playout.games.core.kernels import uncompiled
 from playout.games.core.random import Rng
 from playout.players.core.rules import rules_of
-from playout.players.evaluations.placements import no_placements
+from playout.players.mcts.search import search_with_playouts
 from playout.players.mcts.selection import (
     FLAT,
     HAND_SELECTED,
@@ -32,6 +32,15 @@ from playout.players.mcts.selection import (
     select,
     sqrt_log,
 )
+from playout.players.mcts.simulation import (
+    Callback,
+    Search,
+    SearchConfig,
+    new_memory,
+    new_positions,
+    search_kernels,
+    set_proven,
+)
 from playout.players.mcts.tree import (
     LOSS,
     LOST_MEAN,
@@ -42,13 +51,6 @@ from playout.players.mcts.tree import (
     Tree,
     interpreted,
     new_tree,
-)
-from playout.players.mcts.uct_simulation import (
-    SearchConfig,
-    new_buffers,
-    run_simulations,
-    search_kernels,
-    set_proven,
 )
 from support.scale import repetitions
 
@@ -261,17 +263,19 @@ def test_all_moves_as_first_equals_an_independent_count(
     assert isinstance(game, KernelGame)
     tree = interpreted(new_tree(1, amaf=True))
     watched = Watched(game)
-    buffers = new_buffers(game, neighbours, len(game.board()), 1, no_placements())
+    memory = new_memory(game, len(game.board()), 1, neighbours=neighbours, proofs=True)
+    positions = new_positions(game.board())
     selection = Selection(RAVE, 0.1, 2.0, schedule, 50.0, 0.1)
     config = SearchConfig(selection, solver=False, decisive=False, max_depth=game.max_plies)
-    rules = rules_of(game)._replace(play=watched.play)
+    rules = rules_of(game)._replace(play=watched.play, compiled=False)
     kernels = search_kernels(rules, watched.playout)
+    no_leaves = Callback(lambda n: None)
+    watching = Search(kernels, positions, memory, config, no_leaves)
     count: Count = defaultdict(lambda: defaultdict(list))
     for _ in range(repetitions(300, short=100)):
         watched.path, watched.playout_moves = [], []
-        ran = uncompiled(run_simulations)(
-            tree, game.board(), game.board(), kernels, buffers, config, 1
-        )
+        positions.left[0] = 1
+        ran = uncompiled(search_with_playouts)(tree, watching, 0)
         assert ran == 1
         count_all_moves(count, game, watched.path, watched.playout_moves)
     assert check_amaf(tree, ROOT, (), count) > repetitions(300, short=100)

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from playout import games
 from playout.games import Game, State
+from playout.players.mcts.search import Worker
 from playout.players.mcts.selection import (
     FLAT,
     HAND_SELECTED,
@@ -22,9 +22,8 @@ from playout.players.mcts.selection import (
     Selection,
     place_in_table,
 )
-from playout.players.mcts.tree import LOSS, LOST_MEAN, NODE, ROOT, TIE, UNKNOWN, WIN, Tree
-from playout.players.mcts.uct_simulation import SearchConfig
-from playout.players.mcts.uct_worker import Worker, compact
+from playout.players.mcts.simulation import SearchConfig
+from playout.players.mcts.tree import LOSS, LOST_MEAN, NODE, ROOT, TIE, UNKNOWN, WIN, Tree, compact
 from support.scale import repetitions
 
 SPECS = (
@@ -84,8 +83,7 @@ def grown(draw: st.DrawFn) -> Grown:
         max_plies=draw(st.sampled_from((0, 0, 3))),
         max_depth=1 if selection.rule == FLAT else draw(st.sampled_from((game.max_plies + 1, 2))),
     )
-    neighbours = np.empty(0, dtype=np.int64)
-    worker = Worker(game, config, draw(st.integers(0, 2**64 - 1)), 2, neighbours)
+    worker = Worker(game, config, draw(st.integers(0, 2**64 - 1)), 2)
     worker.reset(state)
     search(worker, draw(st.integers(1, 600)))
     return Grown(game, worker, state, config)
@@ -245,13 +243,7 @@ def test_a_tree_that_is_pruned_stays_sound(made: Grown, simulations: int) -> Non
     """The tree has so little memory that it soon becomes full."""
     rows = 4 * made.game.num_actions + 200
     tree = made.worker.tree
-    small = Worker(
-        made.game,
-        made.config,
-        1,
-        rows * tree_row(tree) / 2**20,
-        made.worker._buffers.neighbours,
-    )
+    small = Worker(made.game, made.config, 1, rows * tree_row(tree) / 2**20)
     small.reset(made.state)
     done = search(small, simulations)
     assert small.tree.used[0] <= len(small.tree.nodes) <= rows

@@ -578,3 +578,33 @@ def test_any_flipped_byte(frame: bytes, data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(frame) - 1))
     byte = data.draw(st.integers(0, 255))
     reads_or_says_why(frame[:place] + bytes([byte]) + frame[place + 1 :])
+
+
+#: What programs of others compare with, which later versions must not rename.
+CODES = """
+frame_too_large malformed unknown_type invalid not_allowed unsupported_protocol bad_name
+name_taken unknown_account bad_token registration_closed not_for_guests unknown_session replaced
+kicked bad_game bad_clock unknown_seek too_many rate_limited timeout unknown_match
+unknown_tournament bad_tournament not_your_match not_away no_offer not_your_turn wrong_ply
+illegal_action match_over closing internal
+"""
+REASONS = """
+rules agreement resignation time abandonment illegal_moves adjudication void administrator
+aborted
+"""
+TYPES = """
+abort accept account_list adjudicate analyse analysis_queued analysis_update answer_offer
+attempt_puzzle cancel challenge_bot change_account closing create_accounts create_tournament
+end_tournament ended enter_ladder error fixture hello inspect_server join kick ladder_news
+leave_ladder list list_accounts listing move move_analysis news notice offer offer_closed
+offered ok open_session overview ping ping pong report_cluster resign seek seeking server_state
+session_opened spectator_count started stop_analysis subscribe_lobby subscribe_push take_over
+taken_back tournament unsubscribe_push unwatch update watch watch_ladder watch_tournament
+welcome withdraw withdraw_offer
+"""
+
+
+def test_codes_reasons_and_types_keep_their_names() -> None:
+    assert {*CODES.split()} <= {each.value for each in Code}
+    assert {*REASONS.split()} <= {each.value for each in Reason}
+    assert {*TYPES.split()} <= {each.__struct_config__.tag for each in (*REQUESTS, *EVENTS)}

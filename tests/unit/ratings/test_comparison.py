@@ -66,3 +66,12 @@ def test_as_many_matches_as_forecast_make_it_sure(played: int) -> None:
     # The number depends on the rounded score so far: it is about right.
     assert 40 < played + needed < 250
     assert rated(played + needed)[3] > 0.93
+
+
+@pytest.mark.parametrize("tie_share", [0.25, 0.5])
+def test_matches_with_ties_measure_more(tie_share: float) -> None:
+    without = matches_needed(30.0, 60.0, 60.0, 0.0)
+    assert without
+    assert without > 50
+    needed = matches_needed(30.0, 60.0, 60.0, tie_share)
+    assert needed == pytest.approx(without * (1 - tie_share), abs=1)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from playout import games
-from playout.games import Game, State
+from playout.games import Game, Position, State
 from playout.protocol.tournament_spec import Openings
 from playout.ratings.book import Book
 from playout.ratings.opening_generator import attempts, is_open
@@ -27,9 +27,7 @@ def generate(game: Game, plies: int, count: int, seed: int) -> list[Opening]:
 
 
 def reached(game: Game, opening: tuple[int, ...]) -> State:
-    state = game.initial_state()
-    for action in opening:
-        state = game.next_state(state, action)
+    state = Position(game, opening).state
     return state
 
 

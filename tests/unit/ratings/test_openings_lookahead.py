@@ -7,7 +7,7 @@ import random
 import pytest
 
 from playout import games
-from playout.games import Game, State
+from playout.games import Game, Position, State
 from playout.games.core.random import seeded
 from playout.ratings.opening_generator import mean_return, wins_within
 from support.plain import Plain
@@ -59,9 +59,7 @@ def test_random_play_gives_both_ways_about_the_same_mean(name: str) -> None:
 
 def test_a_position_that_is_over_is_worth_its_result() -> None:
     game = games.load("tic_tac_toe")
-    state = game.initial_state()
-    for action in (0, 3, 1, 4, 2):
-        state = game.next_state(state, action)
+    state = Position(game, (0, 3, 1, 4, 2)).state
     assert mean_return(game, state, seeded(1), 10) == 1.0
     assert wins_within(game, state, 1, 0)
     assert not wins_within(game, state, 2, 3)

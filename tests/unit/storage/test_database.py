@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+import alembic.command
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
@@ -37,50 +38,73 @@ from playout.server.model.records import (
     TokenRenewed,
     TournamentCreated,
     TournamentEnded,
+    flat,
+    stored_analysis,
 )
 from playout.server.storage import Database, StorageError, engine
 from playout.server.storage.engine import UnstorableError, without_power_cuts
-from playout.server.storage.ipc import decode_records, encode_records
+from playout.server.storage.ipc import (
+    AccountChanged,
+    RecordRejected,
+    RecordsStored,
+    Report,
+    StorageChecked,
+    StorageFailed,
+    decode_records,
+    encode_records,
+)
 from playout.server.storage.schema import metadata, player_totals, rating_points
 from playout.server.storage.storage_process import Writer
 from support.match_records import GAME, match_records
 from support.waiting import wait_until
 from testbed.postgres import Postgres
 
+INFO = stored_analysis(Analysis(win_rate=0.5, pv=(1, 2)))
 ADA = Account(id="a", name="Ada", digest="d", created_at=1.5)
 
 
 def started(match: str, **fields: object) -> MatchStarted:
     usual = MatchStarted(
-        match=match,
-        game="nim(chips=3)",
-        players=("Ada", "Bob"),
-        accounts=("a", None),
-        sessions=("s1", "s2"),
-        clock="10+1",
-        rated=False,
-        illegal_moves=3,
-        credit_cap_s=0.1,
-        at=100.0,
+        **flat(
+            match=match,
+            game="nim(chips=3)",
+            players=("Ada", "Bob"),
+            accounts=("a", None),
+            sessions=("s1", "s2"),
+            clock="10+1",
+            rated=False,
+            illegal_moves=3,
+            credit_cap_s=0.1,
+            at=100.0,
+        )
     )
-    return structs.replace(usual, **fields)
+    return structs.replace(usual, **flat(**fields))
 
 
 def played(match: str, ply: int, action: int = 0) -> MovePlayed:
     return MovePlayed(
-        match=match,
-        ply=ply,
-        seat=1 if ply % 2 == 0 else 2,
-        action=action,
-        clocks=(ClockState(9.5, 0), ClockState(0.25, 3)),
-        info=Analysis(win_rate=0.5, pv=(1, 2)) if ply else None,
-        at=101.0 + ply,
+        **flat(
+            match=match,
+            ply=ply,
+            seat=1 if ply % 2 == 0 else 2,
+            action=action,
+            clocks=(ClockState(9.5, 0), ClockState(0.25, 3)),
+            info=INFO if ply else None,
+            at=101.0 + ply,
+        )
     )
 
 
 def finished(match: str) -> MatchEnded:
     return MatchEnded(
-        match=match, winner=2, returns=(0.0, 1.0), reason=Reason.TIME, text="Ada dozed", at=200.0
+        **flat(
+            match=match,
+            winner=2,
+            returns=(0.0, 1.0),
+            reason=Reason.TIME,
+            text="Ada dozed",
+            at=200.0,
+        )
     )
 
 
@@ -235,6 +259,32 @@ def test_a_migration_that_is_interrupted_changes_nothing(
         monkeypatch.setattr(engine, "upgrade", upgrade)
         database.migrate()
         database.require()
+
+
+@pytest.mark.parametrize("version", engine.known()[:-1])
+def test_an_upgrade_keeps_everything_that_is_stored(url: str, version: str) -> None:
+    """A row in each table of an earlier version, with all of its values, is there afterwards."""
+    config = Config()
+    config.set_main_option("script_location", "playout.server.storage:migrations")
+    before = sa.MetaData()
+    connected = sa.create_engine(url)
+    with connected.begin() as connection:
+        config.attributes["connection"] = connection
+        alembic.command.upgrade(config, version)
+        before.reflect(connection)
+        before.remove(before.tables["alembic_version"])
+        values = {str: "{}", int: 7, float: 0.5, bool: True, bytes: b"{}"}
+        for table in before.sorted_tables:
+            row = {each.name: values[each.type.python_type] for each in table.columns}
+            connection.execute(table.insert().values(row))
+        stored = {each: connection.execute(sa.select(each)).all() for each in before.sorted_tables}
+    assert "matches" in before.tables
+    with contextlib.closing(Database(url)) as database:
+        database.migrate()
+        database.require()
+    with connected.connect() as connection:
+        assert {each: connection.execute(sa.select(each)).all() for each in stored} == stored
+    connected.dispose()
 
 
 def test_of_several_that_migrate_at_once_one_does(url: str) -> None:
@@ -493,22 +543,20 @@ class Told:
         self.changed: list[Account] = []
         self.failure = threading.Event()
 
-    def stored(self, number: int, records: int, seconds: float) -> None:
-        self.stored_up_to.append((number, records))
-
-    def rejected(self, number: int, reason: str) -> None:
-        self.rejections.append((number, reason))
-
-    def failed(self, reason: str) -> None:
-        self.failures.append(reason)
-        self.failure.set()
-
-    def checked(self, fault: str | None, size: int | None) -> None:
-        self.faults.append(fault)
-        self.sizes.append(size)
-
-    def account_changed(self, account: Account, revision: int) -> None:
-        self.changed.append(account)
+    def __call__(self, report: Report) -> None:
+        match report:
+            case RecordsStored(number=number, records=records):
+                self.stored_up_to.append((number, records))
+            case RecordRejected(number=number, reason=reason):
+                self.rejections.append((number, reason))
+            case StorageFailed(reason=reason):
+                self.failures.append(reason)
+                self.failure.set()
+            case StorageChecked(fault=fault, size=size):
+                self.faults.append(fault)
+                self.sizes.append(size)
+            case AccountChanged(account=account):
+                self.changed.append(account)
 
 
 def test_records_are_stored_in_order_and_those_that_come_together_at_once(tmp_path: Path) -> None:
@@ -689,7 +737,8 @@ def test_old_analyses_are_removed_a_few_at_a_time(database: Database) -> None:
 def test_removed_analyses_leave_room_in_the_database(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path}/playout.db")
     database.migrate()
-    info = Analysis(policy=tuple((each, 0.123456789) for each in range(400)))
+    policy = tuple((each, 0.123456789) for each in range(400))
+    info = stored_analysis(Analysis(policy=policy))
     moves = [structs.replace(each, info=info) for each in map(partial(played, "m"), range(90))]
     empty = database.size()
     database.save([started("m"), *moves, finished("m")])

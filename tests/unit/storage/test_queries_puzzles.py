@@ -14,11 +14,11 @@ from playout.ratings.bradley_terry import AVERAGE
 from playout.server.core.accounts import digest
 from playout.server.model.records import Account, PuzzleAttempted
 from playout.server.storage import Database
+from playout.server.storage.database import shipped_puzzles
 from playout.server.storage.engine import stored_version
 from playout.server.storage.queries import Reader
 from playout.server.storage.results import PuzzleRatings, PuzzleRow
 from playout.server.storage.schema import puzzles
-from playout.server.storage.shipped_puzzles import shipped_puzzles
 
 PUZZLE = Puzzle(
     id="p1",
@@ -36,7 +36,9 @@ def account(name: str) -> Account:
 
 
 def attempted(name: str, puzzle: str, moves: tuple[int, ...], at: float) -> PuzzleAttempted:
-    return PuzzleAttempted(puzzle=puzzle, account=f"id of {name}", moves=moves, at=at)
+    return PuzzleAttempted(
+        puzzle=puzzle, account=f"id of {name}", moves=",".join(map(str, moves)), at=at
+    )
 
 
 @pytest.fixture

@@ -13,7 +13,11 @@ from playout.server.ladder.state import (
     StoredResult,
     restore_ladder,
 )
-from playout.server.model.records import Account, LadderMatch, LadderRating, Record
+from playout.server.model.records import (
+    Account,
+    LadderRating,
+    Record,
+)
 from playout.server.storage import Database
 from playout.server.storage.queries import Reader
 from playout.server.storage.stored_ladders import stored_ladders
@@ -31,8 +35,8 @@ def records(
     """The records of a match on a ladder; `Ann 2` is the second version of Ann."""
     (one, *its), (other, *others) = first.split(), second.split()
     versions = (*its, "1")[0], (*others, "1")[0]
-    ladder = LadderMatch(f"m{pair:03}", versions)
-    return match_records(number, one, other, winner, **{"ladder": ladder} | fields)
+    ladder = {"ladder_pair": f"m{pair:03}", "versions": versions}
+    return match_records(number, one, other, winner, **ladder | fields)
 
 
 def test_results_are_added_up_and_second_matches_are_owed(database: Database) -> None:

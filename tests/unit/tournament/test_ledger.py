@@ -14,6 +14,7 @@ from playout.server.model.records import (
     MatchStarted,
     StoredTournament,
     TournamentCreated,
+    flat,
 )
 from playout.server.tournament.ledger import Ledger, MatchSlot, StoredGame
 from support.fixtures import KEY, fixture, ledger_of, pair, spec
@@ -30,18 +31,20 @@ class Recorded:
     def start(self, slot: MatchSlot) -> str:
         """Start a match in a slot, and return its id."""
         started = MatchStarted(
-            match=f"m{len(self.games):03}",
-            game="nim",
-            players=("Ann", "Bob") if slot.leg == 1 else ("Bob", "Ann"),
-            accounts=(None, None),
-            sessions=("1", "2"),
-            clock="none",
-            rated=True,
-            illegal_moves=0,
-            credit_cap_s=0.0,
-            tournament="t",
-            fixture=str(slot),
-            at=0.0,
+            **flat(
+                match=f"m{len(self.games):03}",
+                game="nim",
+                players=("Ann", "Bob") if slot.leg == 1 else ("Bob", "Ann"),
+                accounts=(None, None),
+                sessions=("1", "2"),
+                clock="none",
+                rated=True,
+                illegal_moves=0,
+                credit_cap_s=0.0,
+                tournament="t",
+                fixture=str(slot),
+                at=0.0,
+            )
         )
         self.games.append(StoredGame(started, None, ()))
         self.ledger.put(slot.fixture(started))
@@ -50,7 +53,9 @@ class Recorded:
     def end(self, match: str, winner: int, *actions: int) -> None:
         at = float(sum(each.ended is not None for each in self.games))
         ended = MatchEnded(
-            match=match, winner=winner, returns=(0.0, 0.0), reason=Reason.RULES, text="", at=at
+            **flat(
+                match=match, winner=winner, returns=(0.0, 0.0), reason=Reason.RULES, text="", at=at
+            )
         )
         self.ledger.match_ended(ended, actions)
         place = int(match[1:])

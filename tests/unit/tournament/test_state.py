@@ -7,7 +7,11 @@ import random
 import pytest
 
 from playout.protocol.messages import Fixture, Reason
-from playout.server.model.records import MatchEnded, MatchStarted
+from playout.server.model.records import (
+    MatchEnded,
+    MatchStarted,
+    flat,
+)
 from playout.server.tournament.ledger import parse_slot
 from playout.server.tournament.state import DueMatch, TournamentState
 from support.scale import repetitions
@@ -38,24 +42,26 @@ def next_due(tournament: TournamentState) -> DueMatch | None:
 
 def started(number: int, due: DueMatch) -> MatchStarted:
     return MatchStarted(
-        match=str(number),
-        game=due.game,
-        players=("a", "b"),
-        accounts=(None, None),
-        sessions=("1", "2"),
-        clock="none",
-        rated=True,
-        illegal_moves=0,
-        credit_cap_s=0.0,
-        tournament="t",
-        fixture=str(due.slot),
-        at=0.0,
+        **flat(
+            match=str(number),
+            game=due.game,
+            players=("a", "b"),
+            accounts=(None, None),
+            sessions=("1", "2"),
+            clock="none",
+            rated=True,
+            illegal_moves=0,
+            credit_cap_s=0.0,
+            tournament="t",
+            fixture=str(due.slot),
+            at=0.0,
+        )
     )
 
 
 def ended(match: str, winner: int) -> MatchEnded:
     return MatchEnded(
-        match=match, winner=winner, returns=(0.0, 0.0), reason=Reason.RULES, text="", at=0.0
+        **flat(match=match, winner=winner, returns=(0.0, 0.0), reason=Reason.RULES, text="", at=0.0)
     )
 
 

@@ -108,7 +108,7 @@ def test_a_job_whose_processes_always_exit_is_an_error_with_the_end_of_the_log(
     monkeypatch.setattr("playout.players.training.jobs.own", own)
     processes = ShardProcesses(tmp_path / "log")
     with pytest.raises(TrainingError, match=r"exit with code 7 before.*has:\n  no luck"):
-        processes.play(job, begun.count, lambda: True)
+        processes.play(job)
     assert len(begun) == ATTEMPTS
 
 
@@ -116,8 +116,8 @@ def test_an_error_of_a_job_is_raised_where_it_was_given(job: Job, tmp_path: Path
     processes = ShardProcesses(tmp_path / "log")
     try:
         with pytest.raises(TrainingError, match=r"net\.onnx"):
-            processes.play(replace(job, net=tmp_path / "no" / "net.onnx"), bool, lambda: True)
-        assert processes.play(job, bool, lambda: True)
+            processes.play(replace(job, net=tmp_path / "no" / "net.onnx"))
+        assert processes.play(job)
     finally:
         processes.close()
 
@@ -132,7 +132,7 @@ def test_a_job_that_is_no_longer_wanted_ends(job: Job, tmp_path: Path) -> None:
 
 def test_a_process_without_a_job_ends(job: Job, tmp_path: Path) -> None:
     processes = ShardProcesses(tmp_path / "log", patience_s=0.01)
-    assert processes.play(job, bool, lambda: True)
+    assert processes.play(job)
     (process,) = processes._waiting
     wait_until(lambda: process.process.poll() is not None, "the end of the process", PATIENCE_S)
-    assert processes.play(job, bool, lambda: True)
+    assert processes.play(job)

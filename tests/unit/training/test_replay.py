@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from playout import games
-from playout.games import Game
+from playout.games import Game, Position
 from playout.players.nets.encoding import Encoding
 from playout.players.training.replay import ReplayBuffer, legal_actions, window
 from playout.players.training.samples import Samples
@@ -15,9 +15,7 @@ GAME = games.load("mnk(m=3,n=4,k=3)")
 
 def played(game: Game, actions: tuple[int, ...], n: int = 1, outcome: float = 1) -> Samples:
     """One position, n times, whose policy is sure of one action."""
-    state = game.initial_state()
-    for action in actions:
-        state = game.next_state(state, action)
+    state = Position(game, actions).state
     policy = np.zeros((n, game.num_actions), np.float32)
     policy[:, game.legal_actions(state)[0]] = 1
     return Samples(

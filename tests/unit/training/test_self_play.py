@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from playout import games
 from playout.games import Game, KernelGame, State
-from playout.players.mcts.selfplay_search import new_games, prune_policy
 from playout.players.mcts.tree import UNKNOWN, new_forest
 from playout.players.training.run_folder import packed, unpacked
 from playout.players.training.self_play import (
@@ -21,6 +20,7 @@ from playout.players.training.self_play import (
     SelfPlaySettings,
     Unfinished,
 )
+from playout.players.training.self_play_moves import Schedule, new_games, prune_policy
 
 GAME = games.load("mnk(m=3,n=3,k=3)")
 #: The constant of PUCT.
@@ -173,7 +173,8 @@ def pruned(
 ) -> NDArray[np.float32]:
     """The visits that are learned of a root with such children."""
     assert isinstance(GAME, KernelGame)
-    found, tree, width = new_games(GAME, 1, 0), new_forest(1, 20), len(values)
+    schedule = Schedule(1, 1, 0, 0, 0, 0, 0)
+    found, tree, width = new_games(GAME, schedule, 1), new_forest(1, 20), len(values)
     tree.nodes[0]["first_child"], tree.nodes[0]["width"] = 1, width
     for i in range(width):
         child = tree.nodes[1 + i]

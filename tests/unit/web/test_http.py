@@ -215,6 +215,7 @@ def test_headers_give_nothing_away_and_nothing_is_kept(web: SiteInMemory, path: 
     headers = web.get(path).headers
     assert "Server" not in headers
     assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "same-origin"
     assert headers["Cache-Control"] == "no-store"
 
 

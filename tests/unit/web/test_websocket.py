@@ -13,7 +13,7 @@ from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 from wsproto.frame_protocol import Frame, FrameProtocol, Opcode
 
-from playout.server.core.effects import Effect, RateLadder
+from playout.server.core.effects import Effect, EndAnalysis, RateLadder, StartAnalysis
 from playout.server.core.hub import Hub
 from playout.server.core.policy import Policy
 from playout.server.net.driver import Driver, EffectWorkers
@@ -37,8 +37,10 @@ class Transport(StringTransport):
     def setTcpNoDelay(self, on: bool) -> None:
         """Do nothing: no delay."""
 
+    kept_alive = False
+
     def setTcpKeepAlive(self, on: bool) -> None:
-        """Do nothing: the test closes it."""
+        self.kept_alive = on
 
     @property
     def socket(self) -> Any:
@@ -67,7 +69,9 @@ class WebSocketsInMemory:
             self.clock,
             scheduler,
             lambda: None,
-            lambda _: EffectWorkers({RateLadder: not_expected}),
+            lambda _: EffectWorkers(
+                dict.fromkeys((RateLadder, StartAnalysis, EndAnalysis), not_expected)
+            ),
             None,
             LoopTime(self.clock.seconds),
         )
@@ -196,6 +200,10 @@ def test_the_hub_is_told_whether_the_page_was_closed(
         line.send(Opcode.CLOSE)
     line.protocol.connectionLost(Failure(reason))
     assert told == [left]
+
+
+def test_the_system_notices_a_peer_whose_machine_is_gone() -> None:
+    assert WebSocketsInMemory().line().transport.kept_alive
 
 
 def test_a_closed_connection_gets_no_pings() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from playout import games
-from playout.games import BoardView
+from playout.games import BoardView, Position
 from playout.players.engines.vertices import (
     GtpVertices,
     VertexError,
@@ -21,9 +21,7 @@ from support.variants import COMPILED
 def view_of(spec: str, *moves: str) -> BoardView:
     """The view of a position, after moves in Playout's notation."""
     game = games.load(spec)
-    state = game.initial_state()
-    for move in moves:
-        state = game.next_state(state, game.parse_action(state, move))
+    state = Position.from_names(game, moves).state
     return game.view(state)
 
 

@@ -1,0 +1,135 @@
+"""The process of a bot on a worker of a cluster, for a pair of matches on the ladder.
+
+On its standard input it reads the order, and when it has written that it is ready, the session that
+the server has prepared. It writes reports, each as a line of JSON. `ladder_cluster` starts it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import select
+import signal
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import msgspec
+
+from playout.commands import signals
+from playout.commands.connect_options import ServerAddress, server_options
+from playout.competition.bot_file import BotFile
+from playout.competition.contestants import (
+    PAIR,
+    START_S,
+    ContestantConsole,
+    Used,
+    play,
+    submission_player,
+    wait_for_programs,
+)
+from playout.games.core import spec
+from playout.players.client.play_request import PlayRequest
+from playout.players.client.player_cache import PlayerCache
+from playout.players.engines.process import MatchUse
+from playout.protocol.messages import Ended, EnterLadder, SessionOpened
+
+#: Seconds in which the connection is closed at the end.
+_CLOSE_S = 0.05
+
+
+class PairOrder(msgspec.Struct, frozen=True):
+    """A bot for the ladder of a game: a player of Playout, or the program in a file of engines."""
+
+    name: str
+    game: str
+    version: str
+    player: str = ""
+    engines: str = ""
+
+
+class LadderWorker(msgspec.Struct, frozen=True):
+    """A machine that plays with so many cores, or what is wrong with it.
+
+    The address of the server's machine is empty.
+    """
+
+    address: str
+    cores: int = 0
+    fault: str = ""
+
+
+class SubmittedBot(NamedTuple):
+    """How a submission is started, the folder with its files, and what gets its use."""
+
+    file: BotFile
+    folder: Path
+    used: Used
+
+
+class PairReport(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What has happened: a match has ended, or a program has been used in one.
+
+    `is_ready`: whether the bot waits for its session. `fault` is for its author.
+    """
+
+    is_ready: bool = False
+    ended: bool = False
+    fault: str = ""
+    use: MatchUse | None = None
+
+
+class _Console(ContestantConsole):
+    """Reports the matches and the faults of the bot; faults before them are for the operator."""
+
+    def __init__(self) -> None:
+        super().__init__(self._tell, ladder=True)
+
+    def _tell(self, text: str) -> None:
+        if self.match:
+            _report(fault=text)
+        else:
+            print(text, flush=True)
+
+    def ended(self, event: Ended) -> None:
+        super().ended(event)
+        _report(ended=True)
+
+
+@click.command()
+@server_options
+def main(server: ServerAddress) -> None:
+    """Play as the standard input says; the server is that of the environment."""
+    reactor: Any = importlib.import_module("twisted.internet.reactor")
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(1))
+    order = msgspec.json.decode(sys.stdin.readline(), type=PairOrder)
+    player_of = (
+        PlayerCache(spec.parse(order.player))
+        if order.player
+        else submission_player(order.engines, lambda use: _report(use=use))
+    )
+    player_of(order.game)  # its rules are compiled before a clock runs
+    _report(is_ready=True)
+    if not select.select([sys.stdin], [], [], START_S)[0]:
+        sys.exit("no session was given")
+    opened = SessionOpened(session=sys.stdin.readline().strip(), name=order.name)
+    request = PlayRequest(EnterLadder(game=order.game, version=order.version), PAIR)
+    console = _Console()
+    agent, ended = play(reactor, server, opened, player_of, request, console)
+
+    def leave_without_opponent() -> None:  # another bot gets the core
+        if console.match == (console.ends[-1].match if console.ends else ""):
+            agent.leave(0)
+        reactor.callLater(START_S, leave_without_opponent)
+
+    reactor.callLater(START_S, leave_without_opponent)
+    ended.addCallback(lambda _: reactor.callLater(_CLOSE_S, reactor.stop))
+    with signals.handled(reactor, {signal.SIGINT: agent.interrupt}):
+        reactor.run(installSignalHandlers=False)
+    wait_for_programs()
+
+
+def _report(**fields: Any) -> None:
+    """Write a report, in any thread."""
+    os.write(sys.stdout.fileno(), msgspec.json.encode(PairReport(**fields)) + b"\n")
