@@ -245,8 +245,8 @@ class Cluster:
     def ask(self, worker: str, call: Callable[..., Any], *arguments: object) -> object:
         """Return the result of a function that is called on a worker, or its error as a value.
 
-        Waits at most `ANSWER_S` seconds; the error may be a NoAnswerError. None stands also for a
-        worker that is gone. Raises OSError if the connection is lost.
+        Waits at most `ANSWER_S` seconds; the error may be a NoAnswerError. If the worker is gone,
+        the result is None. Raises OSError if the connection is lost.
         """
         if not (client := self._client):
             raise ConnectionError("there is no connection to the scheduler")
@@ -254,13 +254,13 @@ class Cluster:
         return answer
 
     def tell(self, call: Callable[..., Any], *arguments: object, worker: str | None = None) -> None:
-        """Call a function on a worker, by default on all without faults; do not wait for it."""
+        """Call a function on a worker, by default on all without faults, in another thread."""
         good = [each.address for each in self.workers.values() if each.cores]
         for each in good if worker is None else [worker]:
             self._questions.submit(self.ask, each, call, *arguments)
 
     def news(self, event: Event, users: str) -> list[str]:
-        """Return lines for people about an event; faulty workers get no `users` of the cores."""
+        """Return lines for people about an event; `users` is the plural of what workers run."""
         scheduler = f"to the scheduler of Dask at {self.address}"
         match event:
             case Disconnected():
@@ -594,7 +594,7 @@ def require_workers(
 ) -> list[CheckedWorker]:
     """Check all workers, show a table of those with faults, and return all.
 
-    Faulty workers get no `users` of the cores. Raises ClickException if all have faults.
+    `users` is the plural of what workers run. Raises ClickException if all have faults.
     """
     with clear_loss(cluster):
         checked = cluster.check(need)

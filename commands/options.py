@@ -1,7 +1,8 @@
-"""The option `--game`, which registers games of the user's own files, and types of options."""
+"""The option `--game`, which registers games of the user's own files; other parts of commands."""
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,32 @@ def combined(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
         return command
 
     return decorated
+
+
+class ImportedCommand(click.Command):
+    """A subcommand, the `main` of a module, which is imported only if the command is called.
+
+    `text` describes it in the list of commands.
+    """
+
+    def __init__(self, name: str, module: str, text: str) -> None:
+        super().__init__(name, short_help=text)
+        self._module = module
+
+    def imported(self) -> click.Command:
+        """Import the module, and return its command."""
+        command: click.Command = importlib.import_module(self._module).main
+        return command
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **more: Any,
+    ) -> click.Context:
+        """Return the context of the imported command, which is invoked then."""
+        return self.imported().make_context(info_name, args, parent, **more)
 
 
 class FiniteRange(click.FloatRange):

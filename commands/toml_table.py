@@ -10,12 +10,14 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import tomli_w
 
 from playout import games
-from playout.commands.toml_lines import Path, lines_of
+from playout.commands import toml_lines
+from playout.commands.toml_lines import lines_of
 from playout.games import Game
 from playout.games.core import spec
 from playout.protocol import names
@@ -195,25 +197,25 @@ class Faults:
     `where` is the name of the file; if it is empty, the texts name no lines.
     """
 
-    def __init__(self, where: str, lines: Mapping[Path, int]) -> None:
+    def __init__(self, where: str, lines: Mapping[toml_lines.Path, int]) -> None:
         self.found: list[tuple[int, str]] = []
         self._where = where
         self._lines = lines
-        self._paths: set[Path] = set()
+        self._paths: set[toml_lines.Path] = set()
 
-    def add(self, path: Path, text: str) -> None:
+    def add(self, path: toml_lines.Path, text: str) -> None:
         """Add a fault of the value at `path`, or of the place where the value is missing."""
         line = self._line(path)
         self._paths.add(path)
         place = f"{self._where}:{line}: " if self._where else ""
         self.found.append((line, place + text))
 
-    def add_new(self, path: Path, text: str) -> None:
+    def add_new(self, path: toml_lines.Path, text: str) -> None:
         """Add a fault, unless the value, or a table or list around it, has one already."""
         if not any(path[:length] in self._paths for length in range(1, len(path) + 1)):
             self.add(path, text)
 
-    def add_elsewhere(self, path: Path, place: str, text: str) -> None:
+    def add_elsewhere(self, path: toml_lines.Path, place: str, text: str) -> None:
         """Add a fault in another file, which the value at `path` names."""
         self.found.append((self._line(path), f"{place}: {text}"))
 
@@ -221,7 +223,7 @@ class Faults:
         """Return all faults in the order of their lines, a line of text for each."""
         return "\n".join(text for _, text in sorted(self.found, key=lambda fault: fault[0]))
 
-    def _line(self, path: Path) -> int:
+    def _line(self, path: toml_lines.Path) -> int:
         while path and path not in self._lines:
             path = path[:-1]
         return self._lines.get(path, 1)
@@ -230,7 +232,9 @@ class Faults:
 class TomlTable:
     """A table of a file, from which values are taken; faults of the values are collected."""
 
-    def __init__(self, values: Mapping[str, object], path: Path, kind: str, faults: Faults):
+    def __init__(
+        self, values: Mapping[str, object], path: toml_lines.Path, kind: str, faults: Faults
+    ):
         self.path = path
         self._values = values
         self._kind = kind
@@ -304,25 +308,38 @@ _REMEDIES = {
 _AT_LINE = re.compile(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", re.DOTALL)
 
 
-class TomlSyntaxError(ValueError):
-    """A text that is not TOML; the message is a line with its place, `SPEC.toml:7: ...`."""
+class TomlError(ValueError):
+    """A file that cannot be read, or is not TOML; the message begins with its place."""
+
+
+def text_of(path: Path, where: str = "") -> str:
+    """Return the text of a file. Raises TomlError.
+
+    `where`: the name of the file in errors, by default its path.
+    """
+    try:
+        return path.read_bytes().decode()
+    except OSError as error:
+        raise TomlError(f"{where or path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise TomlError(f"{where or path}: is not encoded in UTF-8") from error
 
 
 def load(text: str, where: str) -> tuple[dict[str, Any], Faults]:
     """Return the values of a text, and an empty collection for its faults.
 
-    `where`: the name of the file, for errors. Raises TomlSyntaxError.
+    `where`: the name of the file, for errors. Raises TomlError.
     """
     try:
         text.encode()
         values = tomllib.loads(text)
         return values, Faults(where, lines_of(text))
     except tomllib.TOMLDecodeError as error:
-        raise TomlSyntaxError(f"{where}:{_located(str(error), text)}") from None
+        raise TomlError(f"{where}:{_located(str(error), text)}") from None
     except RecursionError:
-        raise TomlSyntaxError(f"{where}:1: lists and tables are nested too deeply") from None
+        raise TomlError(f"{where}:1: lists and tables are nested too deeply") from None
     except ValueError:
-        raise TomlSyntaxError(
+        raise TomlError(
             f"{where}:1: a number with thousands of digits, or text that is not UTF-8"
         ) from None
 

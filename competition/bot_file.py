@@ -81,14 +81,11 @@ def read(folder: Path) -> BotFile:
 
 
 def _described(path: Path) -> BotFile:
-    content = path.read_bytes()
-    if len(content) > _MOST_BYTES:
+    if path.stat().st_size > _MOST_BYTES:
         raise BotFileError(f"{FILE} must have at most {_MOST_BYTES} bytes")
     try:
-        values, faults = toml_table.load(content.decode(), FILE)
-    except UnicodeDecodeError as error:
-        raise BotFileError(f"{FILE} is not encoded in UTF-8") from error
-    except toml_table.TomlSyntaxError as error:
+        values, faults = toml_table.load(toml_table.text_of(path, FILE), FILE)
+    except toml_table.TomlError as error:
         raise BotFileError(str(error)) from error
     table = TomlTable(values, (), f"a {FILE}", faults)
     found = BotFile(

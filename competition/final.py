@@ -113,7 +113,7 @@ def grades_of_final(report: Report, competition: Competition) -> list[Grade]:
 
 
 def grades_of_ladder(rows: Sequence[OverallStanding], competition: Competition) -> list[Grade]:
-    """Return the ranking by the ladders: of the present versions, without house bots."""
+    """Return the ranking of the current versions by the ladders, without house bots."""
     house = {each.name for each in competition.house}
     return [
         Grade(

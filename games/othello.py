@@ -450,7 +450,7 @@ class Othello(GridGame):
         if size > SMALL:
             in_play = ((1 << size) - 1) * 0x0001000100010001
         super().__init__(
-            {SIZE: size, PASSES: int(passes), CELLS: int(np.uint64(in_play).astype(np.int64))},
+            {SIZE: size, PASSES: int(passes), CELLS: in_play},
             (1, 0, *first),
             board=MOVES if size <= SMALL else row_of(3, -1),
             state=2 + cells,

@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import threading
 import time as clock
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Annotated
-
-import numpy as np
 
 from playout.games import Game, Option, Position, SpecError, State
 from playout.players.core.options import Candidates, Ponder, Seed, Threads, Time
@@ -17,15 +15,11 @@ from playout.players.core.player import (
     ActionStats,
     Info,
     Limit,
-    Player,
-    PlayResult,
-    Report,
-    Reporter,
-    tighter,
 )
 from playout.players.core.rules import rules_of
 from playout.players.depth_first import principal_variation as pv
 from playout.players.depth_first import quiescence as qs
+from playout.players.depth_first.deepening import DeepeningSearch
 from playout.players.evaluations import files
 
 #: A search to the next depth is not begun after this part of the time, if the rest can be kept.
@@ -34,7 +28,7 @@ _MOST_USED = 0.7
 _LONGEST_LINE = 24
 
 
-class AlphaBeta(Player):
+class AlphaBeta(DeepeningSearch):
     """Principal-variation search, a ply deeper each time, with a learned evaluation.
 
     `evaluation` is a file made by `playout-train export`; some games come with one. The `threads`
@@ -63,7 +57,7 @@ class AlphaBeta(Player):
         ] = True,
         ponder: Ponder = False,
     ) -> None:
-        super().__init__(game)
+        super().__init__(game, time, seed)
         self._rules = rules_of(game)
         self._functions = pv.functions_for(self._rules)
         try:
@@ -76,46 +70,18 @@ class AlphaBeta(Player):
         except (files.EvaluationError, MemoryError) as error:
             raise SpecError(f"alphabeta: {error}") from error
         self._kernels = qs.kernels_of(self._rules)
-        self._limit = Limit(time)
         self._depth = min(depth or qs.MOST_PLIES, qs.MOST_PLIES)
-        self._random = np.random.default_rng(None if seed is None else seed % 2**64)
         self._candidates, self._reuse, self.ponders = candidates, reuse, ponder
         self._first = self._searches[0]
         self._pool = ThreadPoolExecutor(max(1, threads - 1), "search")
         self._number, self._count = 0, 0
-        self._report_s = 0.0  # seconds of the last report, after its search
+        self._reached = 0  # the depth in plies; 0 if not even the search of one ply has ended
         self._root: Position | None = None
-
-    def cancel(self) -> None:
-        super().cancel()
-        self._stop()
-
-    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
-        if position.winner:
-            raise ValueError("there is nothing to choose: the game is over")
-        limit = tighter(limit, self._limit)
-        started = clock.perf_counter()
-        self._set_root(position)
-        if limit.simulations is not None:
-            self._first.state[qs.LAST] = limit.simulations
-        if self.cancelled.is_set():  # before the root was set, which lets the searches run
-            self._stop()
-        with self._stopped_after(limit.seconds):
-            reached = self._search(position, started, limit, Reporter(report))
-        searched = clock.perf_counter()
-        info = self._info(position.state, reached, searched - started)
-        self._report_s = clock.perf_counter() - searched
-        return PlayResult(int(self._first.actions[0, 0]), info)
-
-    def ponder(self, position: Position) -> None:
-        if not position.winner:
-            self._set_root(position)
-            self._search(position, clock.perf_counter(), Limit(), Reporter(None))
 
     def close(self) -> None:
         self._pool.shutdown()
 
-    def _set_root(self, position: Position) -> None:
+    def _start(self, position: Position, limit: Limit) -> None:
         """Set the root of each search; the table is kept while the match goes on."""
         root = self._root
         if not self._reuse or root is None or root != position.at(min(root.ply, position.ply)):
@@ -126,7 +92,9 @@ class AlphaBeta(Player):
             pv.start(search, self._rules.board(position.state), self._number)
             search.actions[0, : len(legal)] = self._random.permutation(legal)
             search.scores[0, : len(legal)] = 0
-        self._count = len(legal)
+        self._count, self._reached = len(legal), 0
+        if limit.simulations is not None:
+            self._first.state[qs.LAST] = limit.simulations
 
     @contextlib.contextmanager
     def _stopped_after(self, seconds: float | None) -> Iterator[None]:
@@ -146,56 +114,43 @@ class AlphaBeta(Player):
         for search in self._searches:
             search.state[qs.LAST] = -1  # a running search stops at its next node
 
-    def _search(self, position: Position, started: float, limit: Limit, reporter: Reporter) -> int:
-        """Search in all threads until the first one ends; return its depth."""
+    def _deepen(self, limit: Limit, started: float) -> Generator[bool]:
+        """Search in all threads until the first one ends."""
         others = [
-            self._pool.submit(self._deepen, search, 1 + number % 2, started, Limit())
+            self._pool.submit(lambda each: [*each], self._depths(search, 1 + number % 2))
             for number, search in enumerate(self._searches[1:], start=1)
         ]
         try:
-            return self._deepen(
-                self._first,
-                1,
-                started,
-                limit,
-                lambda depth: reporter(
-                    lambda: self._info(position.state, depth, clock.perf_counter() - started)
-                ),
-            )
+            with self._stopped_after(limit.seconds):
+                for depth, is_complete in self._depths(self._first):
+                    self._reached = depth
+                    if not is_complete:
+                        return
+                    yield True
+                    used = (clock.perf_counter() - started) / (limit.seconds or float("inf"))
+                    if limit.time_carries_over and (self._count == 1 or used > _MOST_USED):
+                        return
         finally:
             self._stop()
             wait(others)
 
-    def _deepen(
-        self,
-        search: qs.PrincipalSearch,
-        first: int,
-        started: float,
-        limit: Limit,
-        reached: Callable[[int], None] = lambda depth: None,
-    ) -> int:
-        """Search the root deeper and deeper, from a first depth on; return the depth reached.
+    def _depths(self, search: qs.PrincipalSearch, first: int = 1) -> Iterator[tuple[int, bool]]:
+        """Search the root deeper and deeper until `_stop`, the limit of nodes, or a certain result.
 
-        It is 0 if not even the search of one ply has ended. `reached` is called with each depth
-        whose search has ended.
+        Yields the depth, and whether all actions were searched to it.
         """
         n, wanted = self._count, min(self._count, self._candidates)
+        arguments = search, self._kernels, self._tables, n
         if self._functions.first_look is not None:  # the next search might not end in time
-            self._functions.first_look(search, self._kernels, self._tables, n, 1, wanted)
+            self._functions.first_look(*arguments, 1, wanted)
         for depth in range(first, self._depth + 1):
-            searched = self._functions.search_root(
-                search, self._kernels, self._tables, n, depth, wanted
-            )
-            if searched < n:
-                return depth if searched and depth > 1 else depth - 1
-            reached(depth)
-            is_certain = abs(int(search.scores[0, 0])) > qs.CERTAIN
-            used = (clock.perf_counter() - started) / (limit.seconds or float("inf"))
-            if is_certain or (limit.time_carries_over and (n == 1 or used > _MOST_USED)):
-                return depth
-        return self._depth
+            searched = self._functions.search_root(*arguments, depth, wanted)
+            if searched == n or (searched and depth > 1):
+                yield depth, searched == n
+            if searched < n or abs(int(search.scores[0, 0])) > qs.CERTAIN:
+                return
 
-    def _info(self, state: State, depth: int, seconds: float) -> Info:
+    def _info(self, position: Position, seconds: float) -> Info:
         """Return the analysis; a better action has at least as many visits as those behind it."""
         nodes = sum(int(search.state[qs.NODES]) for search in self._searches)
         wanted, visits = min(self._count, self._candidates), 1
@@ -208,10 +163,10 @@ class AlphaBeta(Player):
         return Info(
             simulations=nodes,
             seconds=seconds,
-            depth=depth,
+            depth=self._reached,
             win_rate=best.win_rate,
-            pv=tuple(self._line(state, best.action)),
-            actions=tuple(found) if depth else (),
+            pv=tuple(self._line(position.state, best.action)),
+            actions=tuple(found) if self._reached else (),
             proven=best.proven,
         )
 

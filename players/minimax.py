@@ -7,9 +7,8 @@ perfectly where the search reaches the end.
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -20,15 +19,11 @@ from playout.players.core.player import (
     ActionStats,
     Info,
     Limit,
-    Player,
-    PlayResult,
-    Report,
-    Reporter,
-    tighter,
 )
 from playout.players.core.rules import rules_of
 from playout.players.depth_first import null_window as core
 from playout.players.depth_first import transposition
+from playout.players.depth_first.deepening import DeepeningSearch
 
 #: Seconds that the compiled search runs before it reads the clock again.
 SLICE_S = 0.001
@@ -83,14 +78,15 @@ class NullWindowSearch:
 class ProvenBounds:
     """The results of the searches so far, for the player to move."""
 
+    player: int
     action: int
     proven: int | None = None
     safe_for: int = 0
     cannot_win: bool = False
 
-    def update(self, search: NullWindowSearch, player: int) -> None:
+    def update(self, search: NullWindowSearch) -> None:
         """Include the result of a search: the shortest win, or the action that loses last."""
-        if search.attacker == player:
+        if search.attacker == self.player:
             self.cannot_win |= search.result == transposition.NEVER
             if search.result == transposition.WIN:
                 self.action, self.proven = search.action, 1
@@ -102,7 +98,7 @@ class ProvenBounds:
             self.proven = 0
 
 
-class Minimax(Player):
+class Minimax(DeepeningSearch):
     """Searches until the result is proven or the time is over."""
 
     def __init__(
@@ -113,15 +109,13 @@ class Minimax(Player):
         seed: Seed = None,
         memory_mb: Annotated[int, Option("memory of the transposition table, in MB", ge=1)] = 64,
     ) -> None:
-        super().__init__(game)
+        super().__init__(game, time, seed)
         if game.num_actions > transposition.MAX_MOVES:
             raise SpecError(f"minimax: {game} has too many actions")
-        self._time = time
         self._depth = depth
         self._rules = rules_of(game)
         self._kernels = core.kernels_of(self._rules)
         self._advance = core.advance if self._rules.compiled else core.interpreted()
-        self._random = np.random.default_rng(None if seed is None else seed % 2**64)
         try:
             self._rows = transposition.new_table(memory_mb)
         except (MemoryError, OverflowError, ValueError) as error:
@@ -134,42 +128,9 @@ class Minimax(Player):
         ]
         self._generation = 0  # of the rows in the table
 
-    def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
-        if position.winner:
-            raise ValueError("there is nothing to choose: the game is over")
-        info = self._search(position.state, tighter(limit, Limit(self._time)), Reporter(report))
-        return PlayResult(info.pv[0], info)
-
-    def _search(self, state: State, limit: Limit, reporter: Reporter) -> Info:
-        started = now = clock.perf_counter()
-        deadline = started + (limit.seconds if limit.seconds is not None else float("inf"))
-        max_nodes = limit.simulations if limit.simulations is not None else 2**62
-        searches = self._new_searches(state)
-        found = ProvenBounds(int(self._random.choice(self.game.legal_actions(state))))
-        done, count = 0, 1
-        while (
-            searches
-            and found.proven is None
-            and (done == 0 or (done < max_nodes and now < deadline))
-        ):
-            if done and self.cancelled.is_set():
-                break
-            search = min(searches, key=lambda each: each.cost)
-            nodes, finished = self._run(search, count)
-            if finished:
-                found.update(search, state[0])
-                searches = [each for each in searches if _continues(each, search)]
-            done += nodes
-            before, now = now, clock.perf_counter()
-            if reporter.is_due:
-                reporter(partial(self._info, state, found, done, now - started))
-            rate = nodes / max(now - before, 1e-7)
-            in_time = int(rate * min(SLICE_S, deadline - now))
-            count = max(1, min(2 * count, in_time, max_nodes - done))
-        return self._info(state, found, done, now - started)
-
-    def _new_searches(self, state: State) -> list[NullWindowSearch]:
-        """Return a deepening search per player and, without a depth limit, two to the end."""
+    def _start(self, position: Position, limit: Limit) -> None:
+        """Begin a deepening search per player and, without a depth limit, two to the end."""
+        state = position.state
         self._generation += 1
         self._history[:] = 0
         size = self.game.num_actions
@@ -178,20 +139,43 @@ class Minimax(Player):
         end = core.max_depth(self._stacks[0])
         max_depth = min(self._depth or end, end)
         first, second, third, fourth = self._stacks
-        searches = [
+        self._searches = [
             NullWindowSearch(first, me, 1, max_depth),
             NullWindowSearch(second, other, min(2, max_depth), max_depth),
         ]
         if not self._depth:
-            searches.append(NullWindowSearch(third, me, end, end, END_SHARE, END_AFTER))
-            searches.append(NullWindowSearch(fourth, other, end, end, END_SHARE, END_AFTER))
+            self._searches += [
+                NullWindowSearch(third, me, end, end, END_SHARE, END_AFTER),
+                NullWindowSearch(fourth, other, end, end, END_SHARE, END_AFTER),
+            ]
         board = self._rules.board(state)
         max_width = MAX_WIDTH if self._rules.compiled else MAX_WIDTH_INTERPRETED
         if self._rules.sorts_sensible:
             max_width = core.SORTED
-        for each in searches:
+        for each in self._searches:
             core.start(each.search, board, each.attacker, self._generation, max_width)
-        return searches
+        self._found = ProvenBounds(me, int(self._random.choice(position.legal_actions)))
+        self._nodes = 0
+
+    def _deepen(self, limit: Limit, started: float) -> Generator[bool]:
+        """Run the search with the lowest cost for a slice of the time, until all have ended."""
+        deadline = started + (limit.seconds if limit.seconds is not None else float("inf"))
+        max_nodes = limit.simulations if limit.simulations is not None else 2**62
+        searches, now, count = self._searches, started, 1
+        while searches and self._found.proven is None:
+            search = min(searches, key=lambda each: each.cost)
+            nodes, finished = self._run(search, count)
+            if finished:
+                self._found.update(search)
+                searches = [each for each in searches if _continues(each, search)]
+            self._nodes += nodes
+            before, now = now, clock.perf_counter()
+            yield finished
+            if self._nodes >= max_nodes or now >= deadline:
+                break
+            rate = nodes / max(now - before, 1e-7)
+            in_time = int(rate * min(SLICE_S, deadline - now))
+            count = max(1, min(2 * count, in_time, max_nodes - self._nodes))
 
     def _run(self, search: NullWindowSearch, count: int) -> tuple[int, bool]:
         """Continue a search for about `count` nodes; return their number, and whether it ended."""
@@ -199,10 +183,11 @@ class Minimax(Player):
         finished = self._advance(search.search, search.depth, count, self._kernels)
         return search.nodes - before, bool(finished)
 
-    def _info(self, state: State, found: ProvenBounds, nodes: int, seconds: float) -> Info:
+    def _info(self, position: Position, seconds: float) -> Info:
+        state, found = position.state, self._found
         win_rate = 0.5 if found.proven is None else (1 + found.proven) / 2
         return Info(
-            simulations=nodes,
+            simulations=self._nodes,
             seconds=seconds,
             depth=1 + max(int(stack.state[core.DEEPEST]) for stack in self._stacks),
             win_rate=win_rate,

@@ -41,13 +41,13 @@ class Entrant:
 
 @dataclass(frozen=True)
 class SandboxSettings:
-    """What a program in a sandbox may use, for each of its processes that plays.
+    """The limits of a program in a sandbox, for each process that plays.
 
-    `memory_mb`: memory of the program with its children, in MiB. `processes`: the most processes
-    and threads. `disk_mb`: the size of its temporary folder, in MiB. `reads`: further files and
-    folders that it may read. `without`: the parts of the sandbox that are given up. `command`:
-    the words that isolate, in place of those of bubblewrap. `uses`: the file to which its use in
-    each match is added, for which it is started.
+    `memory_mb`: memory of the program with its children, in MiB. `processes`: maximum number of
+    processes and threads. `disk_mb`: size of its temporary folder, in MiB. `reads`: further files
+    and folders that it may read. `without`: parts of the sandbox that are left out. `command`: the
+    command line that isolates, instead of bubblewrap. `uses`: file to which the resources used in
+    each match are appended; the program is then started for each match.
     """
 
     memory_mb: int = 512
@@ -61,11 +61,11 @@ class SandboxSettings:
 
 @dataclass(frozen=True)
 class Openings:
-    """Where pairs start: after `plies` random moves or given openings, else at the first position.
+    """The openings of pairs: `plies` random moves, or given openings; otherwise none.
 
-    `lines`: for each game by name, the actions of each given opening; `order`: whether they are
-    used as listed, or shuffled by the seed. `near`: the largest distance of random moves from the
-    centre of the board, in rows and columns; 0 for no limit.
+    `lines`: the actions of each given opening, by the name of the game; `order`: as listed, or
+    shuffled by the seed. `near`: maximum distance of random moves from the centre of the board, in
+    rows and columns; 0 for no limit.
     """
 
     plies: int = 0
@@ -76,15 +76,16 @@ class Openings:
 
 @dataclass(frozen=True)
 class Adjudication:
-    """When a match is ended early.
+    """The conditions that end a match early.
 
-    `max_plies`: the number of moves after which it is a tie; 0 for never. `proofs`: whether it ends
-    as soon as the minimax player has proven its result.
+    `max_plies`: number of moves after which it is a tie; 0 for no limit. `proofs`: whether it ends
+    as soon as the player `minimax` has proven its result.
 
-    The win rates that the players report can end it, too. A player loses when for `resign_moves`
-    moves of each player its win rate was at most `resign_below`, and the opponent's at least 1 less
-    that. The match is a tie when after `draw_after` plies, for `draw_moves` moves of each player,
-    both win rates were at most `draw_within` from 0.5. With 0 moves, neither happens.
+    The win rates that the players report can end a match, too. A player loses if its win rate was
+    at most `resign_below`, and that of the opponent at least 1 - `resign_below`, for `resign_moves`
+    moves of each player. The match is a tie if both win rates differed by at most `draw_within`
+    from 0.5 for `draw_moves` moves of each player, after `draw_after` plies. 0 moves switch a rule
+    off.
     """
 
     max_plies: int = 0
@@ -113,14 +114,14 @@ class Sprt:
 
 @dataclass(frozen=True)
 class TournamentSpec:
-    """Everything that decides what a tournament plays.
+    """The specification of a tournament, which determines its pairs.
 
-    `rounds`: the number of pairs for each pairing and game; of a Swiss, the number of rounds; of a
-    sequential test, the most pairs, 0 for no limit. `concurrency`: the most matches at once, 0 for
-    as many as possible. `anchor`: the entrant whose rating is 0. `machine`: for the report, the
-    machine that runs the entrants, with the versions of Python and Playout. `draw_offers`: whether
-    the players of a match may agree on a draw. `sandbox`: the limits of entrants in a
-    sandbox, None for the defaults.
+    `rounds`: number of pairs for each pairing and game; of a Swiss, the number of rounds; of a
+    sequential test, the maximum number of pairs, 0 for no limit. `concurrency`: maximum number of
+    matches at a time, 0 for no limit. `anchor`: the entrant whose rating is 0. `machine`: for the
+    report, the machine that runs the entrants, with the versions of Python and Playout.
+    `draw_offers`: whether the players of a match may agree on a draw. `sandbox`: the limits of
+    entrants in a sandbox, None for the defaults.
     """
 
     name: str

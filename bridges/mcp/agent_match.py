@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from playout.games.core.view import cell_text, symbol
+from playout.protocol.followed_match import FollowedMatch
 from playout.protocol.messages import (
     Board,
-    ClockState,
     Ended,
-    LegalMove,
     OfferClosed,
     Offered,
     OpenOffer,
@@ -25,87 +24,61 @@ _OFFERS = {"draw": "a draw", "takeback": "to take a move back", "score": "to cou
 _NAMED = {"draw": "the draw", "takeback": "the takeback", "score": "the score"}
 
 
-@dataclass
-class AgentMatch:
+@dataclass(kw_only=True)
+class AgentMatch(FollowedMatch):
     """A match that the agent plays, up to the last event."""
 
-    started: Started
-    ply: int
-    to_move: int
-    state: tuple[int, ...]
-    clocks: tuple[ClockState, ClockState] | None
-    view: PositionView | None
-    legal_moves: dict[str, int]
+    #: The names of the moves that were seen, with the seats of their players.
     names: list[str] = field(default_factory=list)
     ended: Ended | None = None
-    #: The open offers by the seats of their players.
-    offers: dict[int, OpenOffer] = field(default_factory=dict)
     #: The outcome of the last offer, for the agent.
     answer: str = ""
 
     @classmethod
     def of(cls, started: Started) -> AgentMatch:
         """Return the match of an event `started`, also of a resumed one."""
-        return cls(
-            started,
-            len(started.moves),
-            started.to_move,
-            started.state,
-            started.clocks,
-            started.view,
-            _named(started.legal_moves, started.legal_actions),
-            offers={each.player: each for each in started.offers},
-        )
+        match = cls(started=started, latest=started)
+        for offer in started.offers:
+            match.offered(offer)
+        return match
 
-    def updated(self, update: Update) -> None:
-        """Add a move; a repeated update changes nothing."""
-        if update.ply < self.ply:
-            return
-        self.ply = update.ply + 1
-        self.to_move, self.state, self.clocks = update.to_move, update.state, update.clocks
-        self.view = update.view
-        self.legal_moves = _named(update.legal_moves, update.legal_actions)
-        name = update.view.name if update.view and update.view.name else str(update.action)
-        self.names.append(f"{update.player}: {name}")
+    def updated(self, event: Update) -> bool:
+        """Add a move; return False for a repeated event, which changes nothing."""
+        if not super().updated(event):
+            return False
+        name = event.view.name if event.view and event.view.name else str(event.action)
+        self.names.append(f"{event.player}: {name}")
+        return True
 
-    def offered(self, event: Offered) -> None:
-        """Note an offer of either player."""
-        self.offers[event.player] = OpenOffer(
-            event.offer, event.player, event.ply, event.dead, event.lead
-        )
+    def offered(self, event: Offered | OpenOffer) -> OpenOffer:
+        """Note an offer of either player, and return it."""
         self.answer = ""
+        return super().offered(event)
 
     def offer_closed(self, event: OfferClosed) -> None:
         """Note that an offer was declined or withdrawn."""
-        self.offers.pop(event.player, None)
+        super().offer_closed(event)
         self.answer = f"{_NAMED[event.offer]} was {event.how}"
 
     def taken_back(self, event: TakenBack) -> None:
         """Return to an earlier position."""
         count = self.ply - event.ply
         del self.names[len(self.names) - min(count, len(self.names)) :]
-        self.ply, self.to_move, self.state = event.ply, event.to_move, event.state
-        self.clocks, self.view = event.clocks, event.view
-        self.legal_moves = _named(event.legal_moves, event.legal_actions)
-        self.offers.clear()
+        super().taken_back(event)
         taker = "your" if event.player == self.seat else "the opponent's"
         self.answer = f"{taker} last move was taken back"
 
     @property
-    def own_offer(self) -> OpenOffer | None:
-        """The agent's open offer, or None."""
-        return self.offers.get(self.seat)
+    def view(self) -> PositionView | None:
+        """The current position as people see it, for games that have it."""
+        return self.latest.view
 
     @property
-    def opponents_offer(self) -> OpenOffer | None:
-        """The opponent's open offer, or None."""
-        return self.offers.get(3 - self.seat)
-
-    @property
-    def seat(self) -> int:
-        """The agent's seat: 1 moves first, 2 second."""
-        assert self.started.seat is not None
-        return self.started.seat
+    def legal_moves(self) -> dict[str, int]:
+        """The legal actions by name; a game without names has their numbers."""
+        if (moves := self.latest.legal_moves) is not None:
+            return {move.name: move.action for move in moves}
+        return {str(action): action for action in self.latest.legal_actions or ()}
 
     @property
     def is_over(self) -> bool:
@@ -115,7 +88,7 @@ class AgentMatch:
     @property
     def waits_for_agent(self) -> bool:
         """Whether the agent is to move."""
-        return not self.is_over and self.to_move == self.seat
+        return not self.is_over and self.latest.to_move == self.seat
 
     @property
     def needs_agent(self) -> bool:
@@ -127,11 +100,11 @@ class AgentMatch:
 
         Case matters only between names that differ in nothing else, as in chess.
         """
-        wanted = move.strip()
-        if wanted in self.legal_moves:
-            return self.legal_moves[wanted]
-        alike = [name for name in self.legal_moves if name.casefold() == wanted.casefold()]
-        return self.legal_moves[alike[0]] if len(alike) == 1 else None
+        wanted, legal = move.strip(), self.legal_moves
+        if wanted in legal:
+            return legal[wanted]
+        alike = [name for name in legal if name.casefold() == wanted.casefold()]
+        return legal[alike[0]] if len(alike) == 1 else None
 
     def described(self) -> dict[str, Any]:
         """Return the match for the agent, as a map for JSON."""
@@ -147,12 +120,7 @@ class AgentMatch:
         if self.ended:
             shown["winner"] = self.ended.winner
         if self.clocks:
-            controls = self.started.both_time_controls
-            periods_s = [each.period_s for each in controls] if controls else [0.0, 0.0]
-            shown["seconds_left"] = [
-                round(left.main_s + left.periods * period_s, 1)
-                for left, period_s in zip(self.clocks, periods_s, strict=True)
-            ]
+            shown["seconds_left"] = [round(seconds, 1) for seconds in self.left_s]
         board = self.started.board
         if self.view and self.view.text:
             shown["board"] = self.view.text.splitlines()
@@ -160,7 +128,7 @@ class AgentMatch:
             shown["board"] = list(_rows(board, self.view))
             shown["pieces"] = _legend(board, self.view)
         else:
-            shown["state"] = list(self.state)
+            shown["state"] = list(self.latest.state)
         if self.view and self.view.note:
             shown["note"] = self.view.note
         if offer := self._offer():
@@ -183,13 +151,6 @@ class AgentMatch:
         if self.ended:
             return f"over: {self.ended.text} ({self.ended.reason})"
         return "your move" if self.waits_for_agent else "the opponent is to move"
-
-
-def _named(moves: tuple[LegalMove, ...] | None, actions: tuple[int, ...] | None) -> dict[str, int]:
-    """Return the legal actions by name; a game without names has their numbers."""
-    if moves is not None:
-        return {move.name: move.action for move in moves}
-    return {str(action): action for action in actions or ()}
 
 
 def _rows(board: Board, view: PositionView) -> Iterator[str]:

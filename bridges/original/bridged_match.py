@@ -7,6 +7,7 @@ plays the match.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from msgspec import structs
@@ -26,6 +27,7 @@ from playout.players.engines.original_json import (
     result_fields,
 )
 from playout.protocol.connection import ServerConnection
+from playout.protocol.followed_match import MatchByRules
 from playout.protocol.messages import (
     Analysis,
     ChallengeBot,
@@ -140,10 +142,9 @@ class BridgedMatch:
         self._client = client
         self._done = done
         self._show = show
-        self._match: Started | None = None
+        self._match: MatchByRules | None = None
         #: Whether the server has sent the match on the present connection.
         self._is_current = False
-        self._position = Position(rules.game)
         #: The ply of the last question to the client, and its answer.
         self._asked = -1
         self._answer: Move | None = None
@@ -167,26 +168,27 @@ class BridgedMatch:
 
     def line(self, line: bytes) -> None:
         """Handle a line of the client: its action, if it is to move."""
-        if self._match is None or self._asked != self._position.ply or self._answer is not None:
+        match = self._match
+        if match is None or self._asked != match.ply or self._answer is not None:
             self.fault("it is not your turn")
             return
         try:
-            action, info = answer_of(self._rules, self._position.state, line)
+            action, info = answer_of(self._rules, match.position.state, line)
         except IllegalMessage as error:
             self._client.send("illegal", message=error.action)
-            self._ask_again()
+            self._ask_again(match.position)
         except ClientFault as error:
             self.fault(str(error))
         else:
-            self._move(action, info)
+            self._move(match, action, info)
 
-    def _ask_again(self) -> None:
+    def _ask_again(self, position: Position) -> None:
         """Ask for another action, or resign the match after too many."""
         self._illegal += 1
         if self._illegal > MOST_ILLEGAL:
             self._fail("Your action is illegal: you have resigned.")
         else:
-            self._client.send("update", **position_fields(self._rules, self._position))
+            self._client.send("update", **position_fields(self._rules, position))
 
     def fault(self, text: str) -> None:
         """Report an error to the client, and resign its match."""
@@ -238,12 +240,10 @@ class BridgedMatch:
                 self._leave("The server no longer knows the match.")
             case Started(seat=int()):
                 self._started(event)
-            case Update(match=match) if self._match and match == self._match.match:
-                if event.ply == self._position.ply:
-                    self._append(event.action)
-                    self._advance()
-            case Ended(match=match) if self._match and match == self._match.match:
-                self._ended(event)
+            case Update() if self._match and event.match == self._match.started.match:
+                self._updated(self._match, event)
+            case Ended() if self._match and event.match == self._match.started.match:
+                self._ended(self._match.position, event)
             case Error():
                 self._refused(event)
             case Notice(code="bot_failed"):
@@ -251,54 +251,60 @@ class BridgedMatch:
 
     def _started(self, event: Started) -> None:
         if self._match is None:
-            self._match = event
+            position = Position(self._rules.game)
+            self._match = MatchByRules(started=event, latest=event, position=position)
             self._client.send("player", message=event.seat)
             first, second = event.players
             self._show(f"match {event.match}: {first} against {second}, {event.clock}")
         self._is_current = True
-        for action in event.moves[self._position.ply :]:
-            self._append(action)
+        for action in event.moves[self._match.ply :]:
+            if not self._played(partial(self._match.play, action)):
+                break
         if self._failed:
             self._server.send(Resign(id=_RESIGN, match=event.match))
         elif self._answer:  # it may have been lost with the connection
             self._server.send(self._answer)
         else:
-            self._advance()
+            self._advance(self._match)
 
-    def _append(self, action: int) -> None:
+    def _updated(self, match: MatchByRules, event: Update) -> None:
+        if event.ply == match.ply and self._played(partial(match.updated, event)):
+            self._advance(match)
+
+    def _played(self, play: Callable[[], object]) -> bool:
+        """Add a move of the server by the rules of the bridge; return whether they allow it."""
         try:
-            self._position = self._position.play(action)
+            play()
         except IllegalAction as error:
             self._fail(f"The server's rules differ from those of the bridge: {error}.")
-            return
+            return False
         self._answer = None
+        return True
 
-    def _advance(self) -> None:
+    def _advance(self, match: MatchByRules) -> None:
         """If the client is to move, ask it for its move, or pass for it."""
-        assert self._match
-        position = self._position
-        if self._failed or position.winner or position.to_move != self._match.seat:
+        position = match.position
+        if self._failed or position.winner or position.to_move != match.seat:
             return
         first = position.legal_actions[0]
         if self._rules.action_json(position.state, first) is None:
-            self._move(first, None)
+            self._move(match, first, None)
         elif self._asked != position.ply:
             self._asked = position.ply
             self._client.send("update", **position_fields(self._rules, position))
 
-    def _move(self, action: int, info: Analysis | None) -> None:
-        assert self._match
-        ply = self._position.ply
-        self._answer = Move(id=ply, match=self._match.match, ply=ply, action=action, info=info)
+    def _move(self, match: MatchByRules, action: int, info: Analysis | None) -> None:
+        name, ply = match.started.match, match.ply
+        self._answer = Move(id=ply, match=name, ply=ply, action=action, info=info)
         self._server.send(self._answer)
 
-    def _ended(self, event: Ended) -> None:
+    def _ended(self, position: Position, event: Ended) -> None:
         self._show(f"match {event.match}: {event.text} ({event.reason})")
         if event.winner == 0 or self._failed:
             self._leave(f"The match has no result: {event.text}")
             return
-        result = result_fields(self._rules, self._position.state, event.winner)
-        self._client.send("update", **position_fields(self._rules, self._position), **result)
+        result = result_fields(self._rules, position.state, event.winner)
+        self._client.send("update", **position_fields(self._rules, position), **result)
         self._leave("")
 
     def _refused(self, error: Error) -> None:
@@ -321,7 +327,7 @@ class BridgedMatch:
         if self._match is None:
             self._leave("")
         else:
-            self._server.send(Resign(id=_RESIGN, match=self._match.match))
+            self._server.send(Resign(id=_RESIGN, match=self._match.started.match))
 
     def _leave(self, text: str) -> None:
         """Close both connections; a `text` declines a client without a result."""

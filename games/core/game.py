@@ -266,9 +266,10 @@ class KernelGame(Game):
     ) -> None:
         """Take the lengths of a board and of a state, and the bounds of actions and plies.
 
-        `header` has the words of a board that are the same in all positions, by their indices.
-        `first` is the first state; zeros follow if it is shorter. The last `earlier` words of a
-        board are about positions before the current one, or do not affect the rest of the match.
+        `header` has the words of a board that are the same in all positions, by their indices; a
+        word may be given as a number without a sign. `first` is the first state; zeros follow if it
+        is shorter. The last `earlier` words of a board are about positions before the current one,
+        or do not affect the rest of the match.
         """
         self.num_actions = actions
         self.max_plies = plies
@@ -276,7 +277,8 @@ class KernelGame(Game):
         self._state_size = state
         self.position_words = board - earlier
         self._origin = np.zeros(board, dtype=np.int64)
-        self._origin[list(header or {})] = list((header or {}).values())
+        for word, value in (header or {}).items():
+            self._origin[word] = np.uint64(value & 0xFFFFFFFFFFFFFFFF).astype(np.int64)
         begin = np.zeros(state, dtype=np.int64)
         begin[: len(first)] = first
         self.kernels.read(begin, self._origin)

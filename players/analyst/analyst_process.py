@@ -30,6 +30,7 @@ from playout.players.core.player import (
     Player,
     PlayerError,
     Resigned,
+    paced,
 )
 from playout.protocol.analyst import (
     AnalysisOrder,
@@ -82,15 +83,9 @@ class Analyst:
         player.ready()
         if self._cancelled:  # after `ready` of the player, which would undo it
             raise Cancelled
-        began = shown_at = self._clock()
-
-        def show_some(info: Info) -> None:
-            nonlocal shown_at
-            if self._clock() - shown_at >= REPORT_S:
-                show(analysis_of(info, order.played))
-                shown_at = self._clock()
-
-        result = player.choose(position, Limit(seconds=order.seconds), show_some)
+        began = self._clock()
+        report = paced(lambda info: show(analysis_of(info, order.played)), REPORT_S, self._clock)
+        result = player.choose(position, Limit(seconds=order.seconds), report)
         if self._cancelled:
             raise Cancelled
         if result.info is None:

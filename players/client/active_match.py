@@ -6,19 +6,17 @@
 from __future__ import annotations
 
 import enum
-import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from playout.games import Game, Position
+from playout.games import Game
 from playout.players.core.player import Info, Player
 from playout.protocol.connection import ServerConnection
+from playout.protocol.followed_match import MatchByRules
 from playout.protocol.messages import (
-    ClockState,
     Code,
     Error,
-    OpenOffer,
     Started,
     TakeOver,
     Unwatch,
@@ -81,14 +79,11 @@ STEPS: Mapping[tuple[Doing, MoveQuery], Step] = {
 }
 
 
-@dataclass
-class ActiveMatch:
-    """A match of the player, as the player knows it."""
+@dataclass(kw_only=True)
+class ActiveMatch(MatchByRules):
+    """A match of the player, and the activity of the player's thread."""
 
-    started: Started
     player: Player
-    position: Position
-    clocks: tuple[ClockState, ClockState] | None
     doing: Doing = Doing.NOTHING
     #: The ply at which the current activity began.
     since: int = 0
@@ -101,45 +96,15 @@ class ActiveMatch:
     #: Whether the player resigns the match.
     resigned: bool = False
     over: bool = False
-    #: The open offers, by the seat of the player that made them.
-    offers: dict[int, OpenOffer] = field(default_factory=dict)
 
     @property
     def game(self) -> Game:
         """The rules of the match."""
         return self.player.game
 
-    @property
-    def ply(self) -> int:
-        """The number of the next move, from 0."""
-        return self.position.ply
-
-    @property
-    def seat(self) -> int:
-        """The player's seat: 1 moves first, 2 second."""
-        assert self.started.seat is not None
-        return self.started.seat
-
-    @property
-    def opponent(self) -> str:
-        """The name of the other player."""
-        return self.started.players[2 - self.seat]
-
-    @property
-    def left_s(self) -> tuple[float, float]:
-        """The seconds on both clocks; infinite without clocks."""
-        controls = self.started.both_time_controls
-        if self.clocks is None or controls is None:
-            return math.inf, math.inf
-        first, second = (
-            clock.main_s + clock.periods * control.period_s
-            for clock, control in zip(self.clocks, controls, strict=True)
-        )
-        return first, second
-
     def take_back(self, ply: int) -> None:
         """Forget the moves from number `ply` on, and the player's work on them."""
-        self.position = self.position.at(ply)
+        super().take_back(ply)
         self.done = self.info = None
 
     @property

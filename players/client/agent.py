@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from msgspec import structs
 from twisted.python.failure import Failure
 
 from playout.commands.identity import HELLO, Identity, Login
-from playout.games import IllegalAction, Position, SpecError, State
+from playout.games import IllegalAction, Position, SpecError
 from playout.games.core import plugins
 from playout.players.client.active_match import ActiveMatch, MoveQuery, ResultCounts, TakeOvers
 from playout.players.client.match_driver import MatchDriver, never
@@ -18,6 +19,7 @@ from playout.players.client.play_request import PlayRequest
 from playout.players.client.player_console import PlayerConsole
 from playout.players.core.player import Player
 from playout.protocol.connection import ServerConnection
+from playout.protocol.followed_match import require_same
 from playout.protocol.messages import (
     Closing,
     Code,
@@ -335,13 +337,14 @@ class Agent:
         if match is None:
             return
         # Moves that were taken back and played while the connection was lost.
-        common = _common(match.position.moves, event.moves)
+        common = match.common(event.moves)
         if common < match.ply:
-            self._driver.take_back(match, match.position.at(common).to_move, common)
+            match.take_back(common)
+            self._driver.taken_back(match, match.position.to_move)
         for action in event.moves[match.ply :]:
-            if not self._append(match, action):
+            if not self._played(match, partial(match.play, action)):
                 return
-        match.clocks = event.clocks
+        match.latest = event
         match.connected = True
         match.done = match.info = None  # a move may have been lost as well
         match.offers.clear()
@@ -365,12 +368,14 @@ class Agent:
         player.match = event.match
         try:
             position = Position(player.game, event.moves)
-            _check_same(position.state, event.state)
+            require_same(position.state, event.state)
         except IllegalAction as error:
             self._show_other_rules(event, error)
             self._driver.send_resignation(event.match)
             return None
-        match = self._match = ActiveMatch(event, player, position, event.clocks)
+        match = self._match = ActiveMatch(
+            started=event, latest=event, position=position, player=player
+        )
         if self.counts.played + 1 == self._request.matches:
             self._leave_ladder()
         if player.prepares:
@@ -383,24 +388,22 @@ class Agent:
         match = self._match
         if match is None or event.match != match.started.match or event.ply != match.ply:
             return
-        match.clocks = event.clocks
-        if self._append(match, event.action, event.state):
+        if self._played(match, lambda: match.updated(event)):
             self._driver.advance(match)
 
-    def _append(self, match: ActiveMatch, action: int, state: State | None = None) -> bool:
+    def _played(self, match: ActiveMatch, play: Callable[[], object]) -> bool:
         """Add a move of the server by the client's rules; return whether they allow it.
 
         The client's rules compute the position, because searches need a valid one.
         """
+        before = match.position
         try:
-            after = match.position.play(action)
-            if state is not None:
-                _check_same(after.state, state)
+            play()
         except IllegalAction as error:
             self._show_other_rules(match.started, error)
             self._driver.resign(match)
             return False
-        self._driver.append(match, after)
+        self._driver.moved(match, before)
         return True
 
     def _show_other_rules(self, started: Started, error: IllegalAction) -> None:
@@ -423,17 +426,13 @@ class Agent:
                 self._taken_back(match, event)
 
     def _taken_back(self, match: ActiveMatch, event: TakenBack) -> None:
-        match.clocks = event.clocks
-        match.offers.clear()
         try:
-            if not 0 <= event.ply <= match.ply:
-                raise IllegalAction(f"of {match.ply} moves, {event.ply} are to remain")
-            _check_same(match.position.states[event.ply], event.state)
+            match.taken_back(event)
         except IllegalAction as error:
             self._show_other_rules(match.started, error)
             self._driver.resign(match)
             return
-        self._driver.take_back(match, event.player, event.ply)
+        self._driver.taken_back(match, event.player)
         self._driver.advance(match)
 
     def _ended(self, event: Ended) -> None:
@@ -509,15 +508,3 @@ class Agent:
             self._match.player.cancel()
         self._connection.close()
         finished(code)
-
-
-def _check_same(state: State, of_server: State) -> None:
-    """Raise IllegalAction unless the server has the same position."""
-    if state != of_server:
-        raise IllegalAction("the position after the last move is different")
-
-
-def _common(some: Sequence[int], others: Sequence[int]) -> int:
-    """Return the number of equal moves at the start."""
-    pairs = enumerate(zip(some, others, strict=False))
-    return next((ply for ply, (one, other) in pairs if one != other), min(len(some), len(others)))

@@ -132,18 +132,16 @@ class MatchDriver:
         if not failure.check(Cancelled):
             self.fail(failure)
 
-    def append(self, match: ActiveMatch, after: Position) -> None:
-        """Add a move that was played, which leads to the position `after`."""
-        before, match.position = match.position, after
+    def moved(self, match: ActiveMatch, before: Position) -> None:
+        """Tell the player of a move that was played in the position `before`."""
         self._console.move(match)
-        self.notify(match, match.player.moved, before.to_move, after)
+        self.notify(match, match.player.moved, before.to_move, match.position)
         info, match.info = match.info, None
         if info:
             self.notify(match, self._console.analysis, match.player, before, info)
 
-    def take_back(self, match: ActiveMatch, seat: int, ply: int) -> None:
-        """Forget the moves from number `ply` on, which `seat` has taken back."""
-        match.take_back(ply)
+    def taken_back(self, match: ActiveMatch, seat: int) -> None:
+        """Tell the player that `seat` has taken moves back."""
         if match.step is Step.CANCEL:  # before a person sees the board and answers
             self.advance(match)
         self.notify(match, match.player.taken_back, seat, match.position)
@@ -186,7 +184,8 @@ class MatchDriver:
         longest_s = match.player.longest_s(limit)
         is_short = longest_s is not None and longest_s <= _SHORT_S
         run = maybeDeferred if is_short else self._thread
-        self._think(match, Doing.CHOOSING, self._chosen, run, match.player.choose, limit)
+        report = self._console.progress(match.position)
+        self._think(match, Doing.CHOOSING, self._chosen, run, match.player.choose, limit, report)
 
     def _thread(self, think: Callable[..., Any], *arguments: object) -> Deferred[Any]:
         return deferToThreadPool(self._reactor, self._reactor.getThreadPool(), think, *arguments)

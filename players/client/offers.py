@@ -46,8 +46,7 @@ class OfferAnswers:
 
     def made(self, match: ActiveMatch, event: Offered | OpenOffer) -> None:
         """Handle an offer of either player."""
-        offer = OpenOffer(event.offer, event.player, event.ply, event.dead, event.lead)
-        match.offers[offer.player] = offer
+        offer = match.offered(event)
         if offer.player == match.seat:
             match.player.notice(
                 f"You {_WANT[offer.offer]}. A move of {match.opponent} declines it."
@@ -65,7 +64,7 @@ class OfferAnswers:
 
     def closed(self, match: ActiveMatch, event: OfferClosed) -> None:
         """Handle the end of an offer that was not accepted."""
-        match.offers.pop(event.player, None)
+        match.offer_closed(event)
         player, opponent = "You have", f"{match.opponent} has"
         if event.player != match.seat:
             player, opponent = opponent, player
@@ -91,7 +90,7 @@ class OfferAnswers:
             case "abort":
                 self._send(Abort(id=_REQUEST, match=match_id))
             case "accept" | "decline":
-                offer = match.offers.get(3 - match.seat)
+                offer = match.opponents_offer
                 if offer is None:
                     match.player.notice(f"{match.opponent} has no open offer.")
                 else:

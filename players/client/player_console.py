@@ -9,8 +9,11 @@ from playout.players.client import report
 from playout.players.client.active_match import ActiveMatch
 from playout.players.client.trees import TreeFile
 from playout.players.core import rendering
-from playout.players.core.player import Info, Player
+from playout.players.core.player import Info, Player, Report, paced
 from playout.protocol.messages import Closing, Ended, Error, Seeking, Started
+
+#: Seconds between two lines about a search that is running.
+PROGRESS_S = 2.0
 
 
 class PlayerConsole:
@@ -70,6 +73,16 @@ class PlayerConsole:
         time_controls = match.started.both_time_controls
         if match.player.human and match.clocks and time_controls:
             self.show(report.clocks(match.started.players, match.clocks, time_controls))
+
+    def progress(self, position: Position) -> Report | None:
+        """Return a report that prints a search from `position` which takes long, on a terminal."""
+        if self._quiet or not self._console.is_terminal:
+            return None
+
+        def show(info: Info) -> None:
+            self.show(f"... {rendering.progress(position, info)}")
+
+        return paced(show, PROGRESS_S)
 
     def move(self, match: ActiveMatch) -> None:
         """Print the last move of the match."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
+
 from playout.players.core.player import Limit, MatchClock, TimeLeft
 from playout.protocol.messages import ClockState, TimeControl
 
@@ -57,6 +59,61 @@ def limit_for_move(
     start = TimeLeft(time_control.main_s, time_control.periods, time_control.period_s)
     clock = MatchClock(start, time_control.increment_s, left, overhead_s)
     return Limit(seconds, time_carries_over=seconds <= main_s, clock=clock)
+
+
+@dataclass
+class ReportedClock:
+    """The time of a player as another program reports it, such as over GTP or UCI.
+
+    `control` is the time control, None without one. `left` has what is left by seat, for the seats
+    of which it is known; the others have the full time. `moves` is the number of moves after which
+    the clock gets more time; 0 if it is unknown. `move_s` are the seconds in which each single move
+    has to be chosen.
+    """
+
+    control: TimeControl | None = None
+    left: dict[int, ClockState] = field(default_factory=dict)
+    moves: int = 0
+    move_s: float | None = None
+
+    def of(self, seat: int) -> ClockState:
+        """Return what is left to a seat, if there is a time control."""
+        assert self.control
+        return self.left.get(seat, ClockState(self.control.main_s, self.control.periods))
+
+    def used(self, seat: int, seconds: float) -> None:
+        """Subtract the time of a move, for programs that do not report what is left."""
+        if self.control:
+            left = self.of(seat)
+            in_period = left.periods < self.control.periods
+            main_s = 0.0 if in_period else max(0.0, left.main_s - seconds)
+            self.left[seat] = ClockState(main_s, left.periods)
+
+    def limit(self, seat: int, *, ply: int, max_plies: int, lag_s: float = 0.0) -> Limit:
+        """Return the limit for move number `ply` of at most `max_plies`, for the player in `seat`.
+
+        It is the smaller one of those by the clock and of a single move; without both, there is
+        none. `lag_s` seconds of the clock pass outside the player.
+        """
+        limits = []
+        if self.move_s is not None:
+            limits.append(Limit(self.move_s))
+        if self.control:
+            limits.append(self._by_clock(self.control, seat, ply, max_plies, lag_s))
+        return min(limits, key=lambda each: each.seconds or 0.0, default=Limit())
+
+    def _by_clock(
+        self, control: TimeControl, seat: int, ply: int, max_plies: int, lag_s: float
+    ) -> Limit:
+        if self.moves:
+            max_plies = min(max_plies, ply + 2 * self.moves)
+        clocks = self.of(1), self.of(2)
+        limit = limit_for_move(control, clocks, seat, lag_s=lag_s, ply=ply, max_plies=max_plies)
+        if not self.moves:
+            return limit
+        # An even share, with one more move, for safety.
+        even_s = (self.of(seat).main_s - lag_s * self.moves) / (self.moves + 1)
+        return replace(limit, seconds=max(limit.seconds or LEAST_S, even_s))
 
 
 def _time_left(time_control: TimeControl, clock: ClockState) -> TimeLeft:

@@ -183,6 +183,19 @@ class Reporter:
             self._due_at = time.perf_counter() + REPORT_S
 
 
+def paced(show: Report, seconds: float, clock: Callable[[], float] = time.perf_counter) -> Report:
+    """Return a report that shows an analysis at most every `seconds`, the first one after them."""
+    shown_at = clock()
+
+    def report(info: Info) -> None:
+        nonlocal shown_at
+        if clock() - shown_at >= seconds:
+            show(info)
+            shown_at = clock()
+
+    return report
+
+
 class Player(HasOptions, ABC):
     """Plays one side of one game. The keyword parameters of `__init__` are its options.
 

@@ -40,6 +40,12 @@ def _owner(view: BoardView, place: int) -> int:
     return -place if place < 0 else view.cells[place]
 
 
+def progress(position: Position, info: Info) -> str:
+    """Return one line about a search: its effort and the expected moves."""
+    names = position.names(info.pv)
+    return ", ".join([_effort(info), *(["expects " + " ".join(names)] if names else [])])
+
+
 def analysis(position: Position, info: Info, width: int) -> str:
     """Return lines about a search: its effort, the expected moves, the most visited actions.
 
@@ -49,8 +55,7 @@ def analysis(position: Position, info: Info, width: int) -> str:
     best, more = info.actions[:_ACTIONS], len(info.actions) - _ACTIONS
     return "\n".join(
         [
-            f"{info.simulations:,} simulations in {info.seconds:.3f} s, depth {info.depth}, "
-            f"win rate {info.win_rate:.1%}{_proof(info.proven, ', proven ')}",
+            _effort(info),
             *(["expects " + " ".join(names)] if names else []),
             *_columns([_action(position, each) for each in best], width),
             *([f"... and {more} more"] if more > 0 else []),
@@ -73,6 +78,13 @@ class _PlayerConsole(Console):
 def console() -> Console:
     """Return the console that players print to: in colours on a terminal, otherwise plain text."""
     return _PlayerConsole(highlight=False)
+
+
+def _effort(info: Info) -> str:
+    return (
+        f"{info.simulations:,} simulations in {info.seconds:.3f} s, depth {info.depth}, "
+        f"win rate {info.win_rate:.1%}{_proof(info.proven, ', proven ')}"
+    )
 
 
 def _action(position: Position, stats: ActionStats) -> str:

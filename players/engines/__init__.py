@@ -7,7 +7,7 @@ describes (`config`). `process` runs the program and, with `guard`, ends whateve
 decides how much of a move's time an engine is told.
 
 The command `playout-engine` makes a player an engine: `gtp_engine`, `uci_engine` or
-`gomocup_engine`, with `line_input` for their commands and `local_match` for the match. `uci_search`
+`gomocup_engine`, which are servers of `engine_server` with a match of `local_match`. `uci_search`
 is a search of the UCI engine, whose limits are in `uci_go`, its options in `uci_options` and its
 reports in `uci_info`; `gtp_go` has what Go needs in GTP.
 

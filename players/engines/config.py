@@ -157,12 +157,8 @@ def default_files() -> tuple[Path, Path]:
 def read(path: Path) -> dict[str, EngineConfig]:
     """Return the engines of a file by name. Raises SpecError with a line for each fault."""
     try:
-        values, faults = toml_table.load(path.read_bytes().decode(), str(path))
-    except OSError as error:
-        raise SpecError(f"{path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise SpecError(f"{path}: is not encoded in UTF-8") from error
-    except toml_table.TomlSyntaxError as error:
+        values, faults = toml_table.load(toml_table.text_of(path), str(path))
+    except toml_table.TomlError as error:
         raise SpecError(str(error)) from error
     root = TomlTable(values, (), "the file", faults)
     engines = {name: _engine(name, root, path, faults) for name in values}

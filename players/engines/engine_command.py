@@ -12,9 +12,9 @@ import click
 from playout import games
 from playout.commands import interrupts
 from playout.games.core import spec
+from playout.players.engines.engine_server import LineInput
 from playout.players.engines.gomocup_engine import GomocupBrain
 from playout.players.engines.gtp_engine import GtpServer
-from playout.players.engines.line_input import LineInput
 from playout.players.engines.local_match import checked_player
 from playout.players.engines.uci_engine import UciServer
 

@@ -10,22 +10,19 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import time
-import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
 from playout import games
-from playout.games import Game, SpecError, State
+from playout.games import Game, SpecError
 from playout.games.core import spec
 from playout.games.mnk import MAX_SIDE
 from playout.players import find
-from playout.players.core.budget import limit_for_move
-from playout.players.core.player import Cancelled, Limit, PlayerError, PlayResult, Resigned
-from playout.players.engines.line_input import LineInput
+from playout.players.core.budget import ReportedClock
+from playout.players.core.player import Info, Limit, PlayerError, Resigned, paced
+from playout.players.engines.engine_server import EngineServer, LineInput
 from playout.players.engines.local_match import LocalMatch
 from playout.players.engines.vertices import VertexError, cell_at, coordinates
 from playout.protocol.messages import ClockState, TimeControl
@@ -39,8 +36,10 @@ RESERVE = 32 * 2**20
 _SMALL_MB = 4
 #: The time of a move when the manager asks for moves as fast as possible (`timeout_turn 0`).
 FASTEST_S = 0.02
-#: Seconds that a move takes to the manager, which counts them as part of the turn.
-LAG_S = 0.03
+#: Seconds of a turn for what passes outside the player, in the manager and in this process.
+LAG_S = 0.05
+#: The shortest time between two messages about a search.
+_MESSAGE_S = 1.0
 
 _NUMBERS = ("timeout_turn", "timeout_match", "time_left", "max_memory", "rule")
 _UNLIMITED_MS = 2**31 - 1
@@ -128,46 +127,32 @@ class GomocupLimits:
 
     def limit(self, seat: int, ply: int, max_plies: int) -> Limit:
         """Return the limit for a move: the smaller of those by the turn and by the match."""
-        limits = [self._turn_limit(seat), self._match_limit(seat, ply, max_plies)]
-        given = [limit for limit in limits if limit and limit.seconds is not None]
-        return min(given, key=lambda limit: limit.seconds or 0.0, default=Limit())
-
-    def _turn_limit(self, seat: int) -> Limit | None:
-        timeout_ms = self._values.get("timeout_turn")
-        if timeout_ms is None:
-            return None
-        turn = TimeControl(0.0, 0.0, 1, max(0, timeout_ms) / 1000)
-        left = ClockState(0.0, 1)
-        limit = limit_for_move(turn, (left, left), seat, lag_s=LAG_S, ply=0, max_plies=1)
-        return replace(limit, seconds=max(FASTEST_S, limit.seconds or 0.0))
-
-    def _match_limit(self, seat: int, ply: int, max_plies: int) -> Limit | None:
-        total_ms = self._values.get("timeout_match", 0)
+        clock, turn_ms = ReportedClock(), self._values.get("timeout_turn")
+        if turn_ms is not None:
+            clock.move_s = max(FASTEST_S, turn_ms / 1000 - LAG_S)
+        total_s = self._values.get("timeout_match", 0) / 1000
         left_ms = self._values.get("time_left", _UNLIMITED_MS)
-        if left_ms < _UNLIMITED_MS:
-            left_s = max(0.0, left_ms / 1000)
-        elif total_ms > 0:
-            left_s = max(0.0, total_ms / 1000 - self._used_s)
-        else:
-            return None
-        control = TimeControl(max(left_s, total_ms / 1000), 0.0, 0, 0.0)
-        left = ClockState(left_s, 0)  # the opponent's is unknown
-        return limit_for_move(control, (left, left), seat, lag_s=0.0, ply=ply, max_plies=max_plies)
+        if total_s > 0 or left_ms < _UNLIMITED_MS:
+            left_s = total_s - self._used_s if left_ms == _UNLIMITED_MS else left_ms / 1000
+            clock.control = TimeControl(max(left_s, total_s), 0.0, 0, 0.0)
+            clock.left = {1: ClockState(max(0.0, left_s), 0), 2: ClockState(max(0.0, left_s), 0)}
+        return clock.limit(seat, ply=ply, max_plies=max_plies)
 
 
 class GomocupError(ValueError):
     """Raised for a command that fails; the message is the answer after `ERROR`."""
 
 
-class GomocupBrain:
+class GomocupBrain(EngineServer):
     """Answers the commands of one manager, until `END` or the end of its input."""
 
+    line_end = "\r\n"
+    refusals = (GomocupError, VertexError, SpecError, PlayerError)
+
     def __init__(self, wanted: spec.Spec, lines: LineInput) -> None:
-        self._wanted = wanted
-        self._lines = lines
+        super().__init__(wanted, lines)
         self._limits = GomocupLimits()
         self._sides: tuple[int, int] | None = None  # columns and rows
-        self._match: LocalMatch | None = None
         self._made_for: tuple[object, ...] = ()
         self._commands: dict[str, Callable[[str], str | None]] = {
             "START": self._start,
@@ -181,43 +166,22 @@ class GomocupBrain:
             "ABOUT": self._about,
         }
 
-    def run(self) -> None:
-        """Answer commands until `END` or the end of the input."""
-        try:
-            while not _is_end(line := self._lines.next()):
-                assert line is not None
-                self._answer(line)
-        except Cancelled:  # END came while the player was thinking
-            pass
-        finally:
-            if self._match:
-                self._match.close()
-
-    def _answer(self, line: str) -> None:
+    def answer(self, line: str) -> bool:
         name, _, rest = line.strip().partition(" ")
-        if not name:
-            return
         handler = self._commands.get(name.upper())
-        if handler is None:
-            _write(f"UNKNOWN command {name[:40]!r}")
-            return
-        try:
-            answer = handler(rest.strip())
-        except (GomocupError, VertexError, SpecError, PlayerError) as error:
-            answer = f"ERROR {error}"
-        except (Cancelled, BrokenPipeError):
-            raise
-        except Exception as error:  # the player may be any program
-            traceback.print_exc()
-            answer = f"ERROR the player failed: {error!r}"
-        if answer:
-            _write(" ".join(answer.split()))
+        if handler:
+            text, failed = self.attempt(lambda: handler(rest.strip()))
+            if text:
+                self.write(" ".join([*["ERROR"] * failed, *text.split()]))
+        elif name and not _is_end(line):
+            self.write(f"UNKNOWN command {name[:40]!r}")
+        return _is_end(line)
 
     # The commands, which return their answers.
 
     def _about(self, _: str) -> str:
         own = version("playout")
-        return f'name="Playout {self._wanted.name}", version="{own}", author="Playout authors"'
+        return f'name="Playout {self.wanted.name}", version="{own}", author="Playout authors"'
 
     def _info(self, rest: str) -> None:
         key, _, value = rest.partition(" ")
@@ -265,7 +229,7 @@ class GomocupBrain:
 
     def _board(self, _: str) -> str:
         lines = []
-        while (line := self._lines.next()) is not None and line.strip().upper() != "DONE":
+        while (line := self.lines.next()) is not None and line.strip().upper() != "DONE":
             lines.append(line)
         match = self._prepared()
         cells = self._owners(lines, len(match.state) - 2)
@@ -309,17 +273,17 @@ class GomocupBrain:
         if self._sides is None:
             raise GomocupError("there is no board: START comes first")
         settings = (self._sides, self._limits.rule, self._limits.memory_bytes)
-        if self._match is None or self._made_for != settings:
-            state = self._match.state if self._match else None
+        if self.match is None or self._made_for != settings:
+            state = self.match.state if self.match else None
             same_board = self._made_for[:1] == settings[:1]
-            if self._match:
-                self._match.close()
-                self._match = None  # so that its memory is free
-            self._match = self._new_match()
+            if self.match:
+                self.match.close()
+                self.match = None  # so that its memory is free
+            self.match = self._new_match()
             self._made_for = settings
             if state and same_board:
-                self._match.clear(state)
-        return self._match
+                self.match.clear(state)
+        return self.match
 
     def _new_match(self) -> LocalMatch:
         assert self._sides
@@ -333,7 +297,7 @@ class GomocupBrain:
             if rows == columns
             else f"mnk(m={columns},n={rows},exact={exact})"
         )
-        return within_memory(game, self._wanted, self._limits.memory_bytes)
+        return within_memory(game, self.wanted, self._limits.memory_bytes)
 
     def _move(self, match: LocalMatch) -> str:
         """Let the player move; return its move."""
@@ -342,29 +306,20 @@ class GomocupBrain:
         plies = sum(stone != 0 for stone in match.state[2:])
         limit = self._limits.limit(match.mover, plies, match.game.max_plies)
         started = time.monotonic()
-        result = self._choose(match, limit)
+        try:
+            result = self.choose(match, limit, _ends_next, paced(self._show, _MESSAGE_S))
+        except Resigned:
+            raise GomocupError("the player resigns, which this protocol does not have") from None
         self._limits.used(time.monotonic() - started)
         if result.info and result.info.simulations:
-            _write(f"MESSAGE {self._message(result, match.state)}")
+            self._show(result.info)
         match.play(result.action)
         return self._text(result.action)
 
-    def _choose(self, match: LocalMatch, limit: Limit) -> PlayResult:
-        match.player.ready()
-        with self._lines.watched(match.player.cancel, _ends_next):
-            try:
-                return match.choose(limit)
-            except Resigned:
-                raise GomocupError(
-                    "the player resigns, which this protocol does not have"
-                ) from None
-
-    def _message(self, result: PlayResult, state: State) -> str:
-        assert result.info
-        info = result.info
+    def _show(self, info: Info) -> None:
         moves = " ".join(self._text(action) for action in info.pv[:10])
-        return (
-            f"{info.simulations} simulations in {info.seconds:.2f} s, "
+        self.write(
+            f"MESSAGE {info.simulations} simulations in {info.seconds:.2f} s, "
             f"win rate {100 * info.win_rate:.1f}%, depth {info.depth}, expects {moves}"
         )
 
@@ -386,8 +341,3 @@ def _is_end(line: str | None) -> bool:
 def _ends_next(lines: Sequence[str | None]) -> bool:
     """Return whether the next line ends the brain: commands before it are carried out."""
     return bool(lines) and _is_end(lines[0])
-
-
-def _write(line: str) -> None:
-    sys.stdout.write(f"{line}\r\n")
-    sys.stdout.flush()

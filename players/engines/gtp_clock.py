@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Container
 
-from playout.players.core.budget import limit_for_move
-from playout.players.core.player import Limit, MatchClock, TimeLeft
+from playout.players.core.budget import ReportedClock
+from playout.players.core.player import MatchClock, TimeLeft
 from playout.players.engines.gtp_text import GtpError, seconds, whole_number
 from playout.protocol.messages import ClockState, TimeControl
 
@@ -64,22 +64,19 @@ def _whole(seconds: float) -> int:
     return max(1, math.floor(seconds))
 
 
-class GtpClock:
+class GtpClock(ReportedClock):
     """The time settings that our engine was sent, and the time that each seat has left.
 
     `time_left` is taken over when it comes. Without it, the time of the own moves is subtracted:
     some programs, such as gogui-twogtp, send the settings only.
     """
 
-    def __init__(self) -> None:
-        self._control: TimeControl | None = None
-        self._left: dict[int, ClockState] = {}
-        #: Whether an overtime is shared by several moves.
-        self._canadian = False
+    #: Whether an overtime is shared by several moves.
+    _canadian = False
 
     def restart(self) -> None:
         """Give both seats the full time, for a new match."""
-        self._left = {}
+        self.left = {}
 
     def set(self, main: str, overtime: str, stones: str) -> None:
         """Handle `time_settings`: times in seconds, Canadian overtime. Raises GtpError.
@@ -120,36 +117,18 @@ class GtpClock:
         Stones are those left to play in Canadian overtime, or the periods left. Raises GtpError.
         """
         left_s, number = seconds(time), whole_number(stones, 0, _MOST)
-        control = self._control or TimeControl(left_s, 0.0, 0, 0.0)
+        control = self.control or TimeControl(left_s, 0.0, 0, 0.0)
         if number and not control.periods:
             control = TimeControl(control.main_s, 0.0, 1, left_s / number)
             self._canadian = True
-        self._control = control
+        self.control = control
         if not number:
-            self._left[seat] = ClockState(left_s, control.periods)
+            self.left[seat] = ClockState(left_s, control.periods)
         elif self._canadian:
-            self._left[seat] = ClockState(left_s / number, 0)
+            self.left[seat] = ClockState(left_s / number, 0)
         else:
-            self._left[seat] = ClockState(left_s, min(number, control.periods) - 1)
-
-    def used(self, seat: int, used_s: float) -> None:
-        """Subtract the time of an own move."""
-        if self._control:
-            left = self._state(seat)
-            in_period = left.periods < self._control.periods
-            main_s = 0.0 if in_period else max(0.0, left.main_s - used_s)
-            self._left[seat] = ClockState(main_s, left.periods)
-
-    def limit(self, seat: int, ply: int, max_plies: int) -> Limit:
-        """Return the limit for a move of a seat; without a clock it is the player's own."""
-        clocks = (self._state(1), self._state(2)) if self._control else None
-        return limit_for_move(self._control, clocks, seat, lag_s=0.0, ply=ply, max_plies=max_plies)
+            self.left[seat] = ClockState(left_s, min(number, control.periods) - 1)
 
     def _use(self, control: TimeControl | None, *, canadian: bool = False) -> None:
-        self._control, self._canadian = control, canadian
+        self.control, self._canadian = control, canadian
         self.restart()
-
-    def _state(self, seat: int) -> ClockState:
-        assert self._control
-        full = ClockState(self._control.main_s, self._control.periods)
-        return self._left.get(seat, full)

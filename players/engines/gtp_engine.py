@@ -9,17 +9,29 @@ does not change.
 
 from __future__ import annotations
 
+import math
 import sys
 import time
-import traceback
+from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from importlib.metadata import version
 from typing import TypeVar
 
 from playout.games import BoardView, Game, SpecError, State
 from playout.games.core import spec
-from playout.players.core.player import Cancelled, Limit, PlayerError, PlayResult, Resigned
+from playout.players.core.player import (
+    Cancelled,
+    Info,
+    Limit,
+    PlayerError,
+    PlayResult,
+    Report,
+    Resigned,
+)
 from playout.players.engines import gtp_analysis, gtp_go
+from playout.players.engines.engine_server import EngineServer, LineInput, Stops
 from playout.players.engines.gtp_analysis import AnalysisRequest
 from playout.players.engines.gtp_clock import GtpClock
 from playout.players.engines.gtp_games import PASS, ClickedBoard, resized, with_komi
@@ -36,7 +48,6 @@ from playout.players.engines.gtp_text import (
     seat_of,
     whole_number,
 )
-from playout.players.engines.line_input import LineInput, Stops
 from playout.players.engines.local_match import LocalMatch, SkippingMatch
 from playout.players.engines.vertices import VertexError
 
@@ -46,7 +57,7 @@ _GOGUI_ANALYSES = (
     "string/Final Result/gogui-rules_final_result",
 )
 
-Handler = TypeVar("Handler", bound=Callable[..., str | None])
+Handler = TypeVar("Handler", bound=Callable[..., str])
 _HANDLERS: dict[str, tuple[str, str]] = {}
 
 
@@ -60,8 +71,11 @@ def _command(name: str, arguments: str = "") -> Callable[[Handler], Handler]:
     return register
 
 
-class GtpServer:
-    """Answers the commands of one program, until it quits or its input ends."""
+class GtpServer(EngineServer):
+    """Answers the commands of GTP."""
+
+    match: LocalMatch
+    refusals = (GtpError, SpecError, PlayerError)
 
     def __init__(
         self, game: Game, wanted: spec.Spec, lines: LineInput, *, skips_passes: bool = False
@@ -70,40 +84,33 @@ class GtpServer:
 
         Raises SpecError if the player or the game cannot be used with GTP.
         """
+        super().__init__(wanted, lines)
         self._board = ClickedBoard(game)
-        self._wanted = wanted
-        self._lines = lines
         self._kind = SkippingMatch if skips_passes else LocalMatch
-        self._match = self._kind(game, wanted)
+        self.match = self._kind(game, wanted)
         self._clock = GtpClock()
         self._passes = 0  # after the end of the match
         self._current = GtpCommand("", "", [])
+        #: Whether the first line of the response has been written, before an analysis.
+        self._has_begun = False
 
-    def run(self) -> None:
-        """Answer commands until `quit` or the end of the input."""
-        try:
-            while self._current.name != "quit" and (line := self._lines.next()) is not None:
-                if command := parse_command(line):
-                    self._current = command
-                    self._answer(command)
-        finally:
-            self._match.close()
+    def answer(self, line: str) -> bool:
+        command = parse_command(line)
+        if command is None:
+            return False
+        self._current, self._has_begun = command, False
+        text, failed = self.attempt(lambda: self._handled(command))
+        if not self._has_begun:
+            self.write(response(command, text or "", failed=failed))
+        elif failed:  # the protocol has no place for an error after the first line
+            print(text, file=sys.stderr)
+            self.write("")
+        else:
+            self.write(f"{text.lstrip()}\n" if text else "")
+        return command.name == "quit"
 
-    def _answer(self, command: GtpCommand) -> None:
-        text: str | None
-        try:
-            text, failed = self._handled(command), False
-        except (GtpError, SpecError, PlayerError) as error:
-            text, failed = str(error), True
-        except BrokenPipeError:
-            raise
-        except Exception as error:  # the player may be any program
-            traceback.print_exc()
-            text, failed = f"the player failed: {error!r}", True
-        _write("\n" if text is None else response(command, text, failed=failed))
-
-    def _handled(self, command: GtpCommand) -> str | None:
-        """Return the text of the response; None if only its empty line is left to write."""
+    def _handled(self, command: GtpCommand) -> str:
+        """Return the text of the response, or the rest of it."""
         if command.name not in _HANDLERS:
             raise GtpError("unknown command")
         method, wanted = _HANDLERS[command.name]
@@ -111,7 +118,7 @@ class GtpServer:
         given = len(command.arguments)
         if given < least or (given > least and "..." not in wanted):
             raise GtpError(f"syntax error: expected {command.name} {wanted}".rstrip())
-        text: str | None = getattr(self, method)(*command.arguments)
+        text: str = getattr(self, method)(*command.arguments)
         return text
 
     # About the engine.
@@ -122,7 +129,7 @@ class GtpServer:
 
     @_command("name")
     def _name(self) -> str:
-        return f"Playout {self._wanted.name}"
+        return f"Playout {self.wanted.name}"
 
     @_command("version")
     def _version(self) -> str:
@@ -153,39 +160,39 @@ class GtpServer:
     @_command("boardsize", "SIZE ...")
     def _boardsize(self, *sides: str) -> str:
         numbers = [whole_number(side, 1, 1000) for side in sides]
-        game = resized(self._match.game, numbers)
-        if game is not self._match.game:
-            self._use(self._kind(game, self._wanted))
+        game = resized(self.match.game, numbers)
+        if game is not self.match.game:
+            self._use(self._kind(game, self.wanted))
         return self._clear_board()
 
     @_command("clear_board")
     def _clear_board(self) -> str:
-        self._match.clear()
+        self.match.clear()
         self._clock.restart()
         self._passes = 0
         return ""
 
     @_command("komi", "NUMBER")
     def _komi(self, komi: str) -> str:
-        game = with_komi(self._match.game, komi)
-        if game is not self._match.game:
-            self._use(self._match.replayed(game))
+        game = with_komi(self.match.game, komi)
+        if game is not self.match.game:
+            self._use(self.match.replayed(game))
         return ""
 
     def _use(self, match: LocalMatch) -> None:
         """Continue with a match of another game."""
-        self._match.close()
-        self._match, self._board = match, ClickedBoard(match.game)
+        self.match.close()
+        self.match, self._board = match, ClickedBoard(match.game)
 
     @_command("play", "COLOUR VERTEX")
     def _play(self, colour: str, vertex: str) -> str:
         seat = seat_of(colour)
-        if self._match.winner and vertex.lower() == PASS:
+        if self.match.winner and vertex.lower() == PASS:
             self._passes += 1
             return ""
-        if self._match.was_skipped(seat) and vertex.lower() == PASS:
+        if self.match.was_skipped(seat) and vertex.lower() == PASS:
             return ""
-        if self._match.winner:
+        if self.match.winner:
             raise GtpError("illegal move: the game is over")
         state = self._turned(seat, "illegal move: ")
         try:
@@ -194,8 +201,8 @@ class GtpServer:
             raise GtpError(f"illegal move: {error}") from error
         if action is None:
             raise GtpError(f"illegal move: {vertex} is not possible here")
-        self._match.turn(state)
-        self._match.play(action)
+        self.match.turn(state)
+        self.match.play(action)
         return ""
 
     @_command("undo")
@@ -204,7 +211,7 @@ class GtpServer:
             self._passes -= 1
             return ""
         try:
-            self._match.take_back()
+            self.match.take_back()
         except IndexError:
             raise GtpError("cannot undo") from None
         return ""
@@ -213,15 +220,15 @@ class GtpServer:
 
     @_command("fixed_handicap", "STONES")
     def _fixed_handicap(self, stones: str) -> str:
-        return self._put(gtp_go.fixed_handicap(self._match, stones))
+        return self._put(gtp_go.fixed_handicap(self.match, stones))
 
     @_command("place_free_handicap", "STONES")
     def _place_free_handicap(self, stones: str) -> str:
-        return self._put(gtp_go.free_handicap(self._match, stones))
+        return self._put(gtp_go.free_handicap(self.match, stones))
 
     @_command("set_free_handicap", "VERTEX ...")
     def _set_free_handicap(self, *vertices: str) -> str:
-        self._put(gtp_go.chosen_handicap(self._match, vertices))
+        self._put(gtp_go.chosen_handicap(self.match, vertices))
         return ""
 
     def _put(self, vertices: Sequence[str]) -> str:
@@ -245,10 +252,10 @@ class GtpServer:
 
     @_command("showboard")
     def _showboard(self) -> str:
-        if self._match.winner:
+        if self.match.winner:
             to_move = self._final_result()
         else:
-            seat = self._match.mover
+            seat = self.match.mover
             to_move = f"{COLOURS[seat]} ({'XO'[seat - 1]}) to move"
         note = f"\n{self._view.note}" if self._view.note else ""
         board = board_with_vertices(self._view, self._board.vertices)
@@ -256,16 +263,16 @@ class GtpServer:
 
     @_command("final_score")
     def _final_score(self) -> str:
-        if not self._match.winner:
+        if not self.match.winner:
             raise GtpError("cannot score: the game is not over")
-        margin = abs(self._match.game.lead(self._match.state) or 1)
-        return {1: f"B+{margin:g}", 2: f"W+{margin:g}"}.get(self._match.winner, "0")
+        margin = abs(self.match.game.lead(self.match.state) or 1)
+        return {1: f"B+{margin:g}", 2: f"W+{margin:g}"}.get(self.match.winner, "0")
 
     # The rules, for GoGui.
 
     @_command("gogui-rules_game_id")
     def _game_id(self) -> str:
-        return spec.parse(str(self._match.game)).name
+        return spec.parse(str(self.match.game)).name
 
     @_command("gogui-rules_board_size")
     def _board_size(self) -> str:
@@ -279,17 +286,17 @@ class GtpServer:
 
     @_command("gogui-rules_side_to_move")
     def _side_to_move(self) -> str:
-        return COLOURS[self._match.mover]
+        return COLOURS[self.match.mover]
 
     @_command("gogui-rules_legal_moves")
     def _legal_moves(self) -> str:
-        state = self._match.state
+        state = self.match.state
         return " ".join(self._board.name(state, each) for each in self._view.clicks)
 
     @_command("gogui-rules_final_result")
     def _final_result(self) -> str:
         results = {0: "unknown", 1: "black wins", 2: "white wins"}
-        return results.get(self._match.winner, "tie")
+        return results.get(self.match.winner, "tie")
 
     # The time.
 
@@ -312,7 +319,7 @@ class GtpServer:
 
     @_command("genmove", "COLOUR")
     def _genmove(self, colour: str) -> str:
-        return self._choose_and_play(seat_of(colour))[0]
+        return self._choose_and_play(seat_of(colour))
 
     @_command("kata-genmove_analyze", "COLOUR ...")
     @_command("lz-genmove_analyze", "COLOUR ...")
@@ -320,84 +327,97 @@ class GtpServer:
         request = self._analysis_request(arguments)
         if request.seat is None:
             raise GtpError("expected a colour")
-        self._match.turn(self._turned(request.seat))
-        state = self._match.state
-        vertex, result = self._choose_and_play(request.seat)
-        line = self._info_line(state, result, request) if result else ""
-        # The response is an empty line, lines of analysis, and the move.
-        return "\n" + "\n".join(filter(None, [line, f"play {vertex}"]))
+        return f"\nplay {self._choose_and_play(request.seat, request)}"
 
     @_command("kata-analyze", "...")
     @_command("lz-analyze", "...")
-    def _analyze(self, *arguments: str) -> None:
+    def _analyze(self, *arguments: str) -> str:
         request = self._analysis_request(arguments)
         if request.seat:
-            self._match.turn(self._turned(request.seat))
-        if self._match.winner:
+            self.match.turn(self._turned(request.seat))
+        if self.match.winner:
             raise GtpError("the game is over")
-        _write(response_head(self._current) + "\n")
-        while not self._lines.wait(0):
-            ends_at = time.monotonic() + request.interval_s
-            try:
-                result = self._choose(Limit(request.interval_s), stops=bool)
-            except (Cancelled, Resigned):
-                break
-            if line := self._info_line(self._match.state, result, request):
-                _write(line + "\n")
-            self._lines.wait(max(0.0, ends_at - time.monotonic()))
+        self._begin()
+        with suppress(Cancelled, Resigned):
+            self._choose_and_show(Limit(math.inf), bool, request)
+        self.lines.wait()  # the result is certain, or the player has a limit of its own
+        return ""
 
     def _analysis_request(self, arguments: Sequence[str]) -> AnalysisRequest:
         is_kata = self._current.name.startswith("kata-")
         return gtp_analysis.parse_request(list(arguments), is_kata=is_kata)
 
-    def _choose_and_play(self, seat: int) -> tuple[str, PlayResult | None]:
-        """Return the move of the player as a vertex, pass or resign, after playing it."""
-        if self._match.winner:
+    def _choose_and_play(self, seat: int, request: AnalysisRequest | None = None) -> str:
+        """Return the move of the player as a vertex, pass or resign, after playing it.
+
+        With a request, its analysis is shown before.
+        """
+        if self.match.winner:
             self._passes += 1
-            return PASS, None
-        if self._match.was_skipped(seat):
-            return PASS, None
-        self._match.turn(self._turned(seat))
-        limit = self._clock.limit(seat, self._match.plies, self._match.game.max_plies)
+            return PASS
+        if self.match.was_skipped(seat):
+            return PASS
+        self.match.turn(self._turned(seat))
+        limit = self._clock.limit(seat, ply=self.match.plies, max_plies=self.match.game.max_plies)
         started = time.monotonic()
         try:
-            result = self._choose(limit, stops=interrupts)
+            if request:
+                result = self._choose_and_show(limit, interrupts, request)
+            else:
+                result = self._choose(limit, interrupts)
         except Cancelled:
             raise GtpError("interrupted") from None
         except Resigned:
-            return "resign", None
+            return "resign"
         finally:
             self._clock.used(seat, time.monotonic() - started)
-        vertex = self._board.name(self._match.state, result.action)
-        self._match.play(result.action)
-        return vertex, result
+        vertex = self._board.name(self.match.state, result.action)
+        self.match.play(result.action)
+        return vertex
 
-    def _choose(self, limit: Limit, stops: Stops) -> PlayResult:
-        player = self._match.player
-        player.ready()
-        with self._lines.watched(player.cancel, stops):
-            result = self._match.choose(limit)
-        if player.cancelled.is_set():
+    def _choose(self, limit: Limit, stops: Stops, report: Report | None = None) -> PlayResult:
+        """Let the player choose. Raises Cancelled if lines stopped it, and Resigned."""
+        result = self.choose(self.match, limit, stops, report)
+        if self.match.player.cancelled.is_set():
             raise Cancelled
         return result
 
+    def _choose_and_show(self, limit: Limit, stops: Stops, request: AnalysisRequest) -> PlayResult:
+        """Let the player choose, and write its newest analysis at each interval and at the end."""
+        newest = deque[Info](maxlen=1)
+        with ThreadPoolExecutor(1, "search") as pool:
+            search = pool.submit(self._choose, limit, stops, newest.append)
+            try:
+                while not wait([search], request.interval_s).done:
+                    if newest:
+                        self._show(newest.pop(), request)
+            except BaseException:  # Ctrl-C, or the controller is gone
+                self.match.player.cancel()
+                raise
+        result = search.result()
+        if result.info:
+            self._show(result.info, request)
+        return result
+
+    def _show(self, info: Info, request: AnalysisRequest) -> None:
+        line = gtp_analysis.info_line(self.match.game, self._board, self.match.state, info, request)
+        if line:
+            self._begin()
+            self.write(line)
+
+    def _begin(self) -> None:
+        """Write the first line of a response that has lines of analysis."""
+        if not self._has_begun:
+            self._has_begun = True
+            self.write(response_head(self._current))
+
     def _turned(self, seat: int, prefix: str = "") -> State:
         """Return the position with that seat to move. Raises GtpError if it cannot be."""
-        state = gtp_go.turned(self._match.game, self._match.state, seat)
+        state = gtp_go.turned(self.match.game, self.match.state, seat)
         if state is None:
-            raise GtpError(f"{prefix}it is {COLOURS[self._match.mover]}'s turn")
+            raise GtpError(f"{prefix}it is {COLOURS[self.match.mover]}'s turn")
         return state
-
-    def _info_line(self, state: State, result: PlayResult, request: AnalysisRequest) -> str:
-        if not result.info:
-            return ""
-        return gtp_analysis.info_line(self._match.game, self._board, state, result.info, request)
 
     @property
     def _view(self) -> BoardView:
-        return self._match.game.view(self._match.state)
-
-
-def _write(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
+        return self.match.game.view(self.match.state)

@@ -51,9 +51,9 @@ def interrupts(lines: Sequence[str | None]) -> bool:
 
 
 def response(command: GtpCommand, text: str, *, failed: bool = False) -> str:
-    """Return the response to a command, with the empty line that ends it."""
+    """Return the response to a command, with the empty line that ends it, but not its end."""
     gap = "" if text.startswith("\n") else " "
-    return f"{response_head(command, failed=failed)}{gap}{text}".rstrip() + "\n\n"
+    return f"{response_head(command, failed=failed)}{gap}{text}".rstrip() + "\n"
 
 
 def response_head(command: GtpCommand, *, failed: bool = False) -> str:

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
-import threading
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 
@@ -21,7 +19,7 @@ from playout.games import Game, KernelGame, SpecError, State
 from playout.games.core import spec
 from playout.players import find
 from playout.players.core.player import Cancelled, Limit, PlayerError, Resigned
-from playout.players.engines.line_input import LineInput
+from playout.players.engines.engine_server import EngineServer, LineInput
 from playout.players.engines.local_match import LocalMatch
 from playout.players.engines.uci_games import VARIANTS, UciGame, uci_game
 from playout.players.engines.uci_go import parse_go
@@ -41,18 +39,20 @@ _WHILE_SEARCHING = ("isready", "stop", "ponderhit")
 _IGNORED = ("debug", "register")
 
 
-class UciServer:
-    """Answers the commands of one program, until it quits or its input ends."""
+class UciServer(EngineServer):
+    """Answers the commands of UCI."""
+
+    match: LocalMatch
+    refusals = (ValueError, PlayerError)
 
     def __init__(self, game: Game, wanted: spec.Spec, lines: LineInput) -> None:
         """Load the player. Raises SpecError if the player or the game cannot be used with UCI."""
         if not isinstance(game, KernelGame):
             raise SpecError(f"{game} cannot be played with UCI: its rules are not compiled")
-        self._lines = lines
-        self._wanted = wanted
+        super().__init__(wanted, lines)
         self._uci = _translation(game)
         self._settings = UciSettings(wanted, self._uci.variant)
-        self._match = _warm_match(game, wanted)
+        self.match = _warm_match(game, wanted)
         self._made_for: tuple[Game, spec.Spec] | None = (game, wanted)
         self._game: Game = game
         #: The position that is set, and the names of the moves that led to it.
@@ -60,7 +60,6 @@ class UciServer:
         #: The depth of the last `go`, for players whose parameter it is.
         self._depth: int | None = None
         self._search: UciSearch | None = None
-        self._writing = threading.Lock()
         self._commands: dict[str, Callable[[list[str]], None]] = {
             "uci": self._introduce,
             "isready": self._isready,
@@ -73,48 +72,44 @@ class UciServer:
             "d": self._show,
         }
 
-    def run(self) -> None:
-        """Answer commands until `quit` or the end of the input."""
-        try:
-            while (line := self._lines.next()) is not None and line.split()[:1] != ["quit"]:
-                self._answer(line.split())
-        finally:
-            if self._search:
-                self._search.abandon()
-                self._search.wait(_END_S)
-            self._match.close()
+    def close(self) -> None:
+        if self._search:
+            self._search.abandon()
+            self._search.wait(_END_S)
+        super().close()
 
-    def _answer(self, words: list[str]) -> None:
+    def answer(self, line: str) -> bool:
         """Carry out the first known command in a line, as the protocol says."""
+        words = line.split()
         known = [at for at, word in enumerate(words) if word in (*self._commands, *_IGNORED)]
         if not known:
-            if words:
+            if words and words[0] != "quit":
                 self._error(f"unknown command {words[0][:40]!r}")
-            return
+            return words[:1] == ["quit"]
         name, *arguments = words[known[0] :]
         if self._search and name not in _WHILE_SEARCHING:
             self._search.stop()
             self._search.wait()
             self._search = None
-        try:
-            if name not in _IGNORED:
-                self._commands[name](arguments)
-        except (ValueError, PlayerError) as error:
-            self._error(str(error))
+        if name not in _IGNORED:
+            text, failed = self.attempt(lambda: self._commands[name](arguments))
+            if failed:
+                self._error(f"{text}")
+        return False
 
     # The commands.
 
     def _introduce(self, _: list[str]) -> None:
-        self._write(f"id name Playout {self._wanted.name} {version('playout')}")
-        self._write("id author Playout authors")
+        self.write(f"id name Playout {self.wanted.name} {version('playout')}")
+        self.write("id author Playout authors")
         for line in self._settings.lines():
-            self._write(line)
-        self._write("uciok")
+            self.write(line)
+        self.write("uciok")
 
     def _isready(self, _: list[str]) -> None:
         if self._search is None or self._search.has_ended:
             self._prepare()
-        self._write("readyok")
+        self.write("readyok")
 
     def _ucinewgame(self, _: list[str]) -> None:
         self._made_for, self._position = None, _START
@@ -155,7 +150,7 @@ class UciServer:
         if known and known[0] == base and names[: len(known[1])] == known[1]:
             self._play(names[len(known[1]) :])
         else:
-            self._match.clear(self._first(base))
+            self.match.clear(self._first(base))
             self._play(names)
         self._position = base, names
 
@@ -170,26 +165,26 @@ class UciServer:
 
     def _play(self, names: Sequence[str]) -> None:
         for name in names:
-            actions = self._uci.actions(self._match.state, name)
+            actions = self._uci.actions(self.match.state, name)
             if not actions:
                 raise ValueError(f"the position has an illegal move: {name[:20]!r}")
             for action in actions:
-                self._match.play(action)
+                self.match.play(action)
 
     def _go(self, words: list[str]) -> None:
-        go = parse_go(words, lambda name: bool(self._uci.actions(self._match.state, name)))
+        go = parse_go(words, lambda name: bool(self._uci.actions(self.match.state, name)))
         for error in go.errors:
             self._error(error)
         self._depth = go.depth
         self._prepare()
         if self._position is None:
             self._error("there is no position to search: the last command position failed")
-            self._write(NO_MOVE)
-        elif winner := self._match.winner:
-            self._write(f"info depth 0 score {_final_score(winner, self._match.mover)}")
-            self._write(NO_MOVE)
+            self.write(NO_MOVE)
+        elif winner := self.match.winner:
+            self.write(f"info depth 0 score {_final_score(winner, self.match.mover)}")
+            self.write(NO_MOVE)
         else:
-            self._search = UciSearch(self._match, self._uci, go, self._settings, self._write)
+            self._search = UciSearch(self.match, self._uci, go, self._settings, self)
             self._search.start()
 
     def _stop(self, _: list[str]) -> None:
@@ -202,8 +197,8 @@ class UciServer:
 
     def _show(self, _: list[str]) -> None:
         """Write the position, for people who look for a fault."""
-        state = self._match.state
-        self._write(f"{self._match.game.show(state)}\nFen: {self._uci.fen(state)}")
+        state = self.match.state
+        self.write(f"{self.match.game.show(state)}\nFen: {self._uci.fen(state)}")
 
     # The player.
 
@@ -221,20 +216,15 @@ class UciServer:
     def _use(self, wanted: spec.Spec) -> None:
         """Continue with a new player, at the present position. Raises SpecError."""
         match = _warm_match(self._game, wanted)
-        self._match.close()
-        self._match, self._made_for = match, (self._game, wanted)
+        self.match.close()
+        self.match, self._made_for = match, (self._game, wanted)
         if self._position:
             base, names = self._position
             match.clear(self._first(base))
             self._play(names)
 
     def _error(self, text: str) -> None:
-        self._write(f"info string error: {text}")
-
-    def _write(self, text: str) -> None:
-        with self._writing:
-            sys.stdout.write(f"{text}\n")
-            sys.stdout.flush()
+        self.write(f"info string error: {text}")
 
 
 def _warm_match(game: Game, wanted: spec.Spec) -> LocalMatch:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from playout.players.core.budget import LEAST_S, limit_for_move
+from playout.players.core.budget import ReportedClock
 from playout.players.core.player import Limit
 from playout.players.engines.local_match import LocalMatch
-from playout.protocol.messages import ClockState, TimeControl
+from playout.protocol.messages import TimeControl
 
 #: The least share of `movetime` for the search, whatever passes outside the engine.
 _LEAST_SHARE = 0.3
@@ -69,36 +69,19 @@ class GoCommand:
 
         `lag_s` seconds of each move pass outside the engine; a move is a number of `actions`.
         """
-        numbers = self.numbers
-        limits = []
+        numbers, clock = self.numbers, ReportedClock()
         if "movetime" in numbers:
             whole_s = _seconds(numbers["movetime"])
-            limits.append(Limit(max(whole_s - lag_s, _LEAST_SHARE * whole_s) / actions))
-        if _CLOCKS[match.mover][0] in numbers:
-            limits.append(self._by_clock(match, lag_s))
-        least = min(limits, key=lambda each: each.seconds or 0.0, default=Limit())
-        nodes = max(1, numbers["nodes"] // actions) if "nodes" in numbers else None
-        return replace(least, simulations=nodes, clock=None)
-
-    def _by_clock(self, match: LocalMatch, lag_s: float) -> Limit:
-        clock, increment = _CLOCKS[match.mover]
-        left_s = _seconds(self.numbers[clock])
-        control = TimeControl(left_s, max(0, self.numbers.get(increment, 0)) / 1000, 0, 0.0)
-        clocks = ClockState(left_s, 0), ClockState(left_s, 0)
-        moves = max(0, self.numbers.get("movestogo", 0))
+            clock.move_s = max(whole_s - lag_s, _LEAST_SHARE * whole_s) / actions
+        left, increment = _CLOCKS[match.mover]
+        if left in numbers:
+            gain_s = max(0, numbers.get(increment, 0)) / 1000
+            clock.control = TimeControl(_seconds(numbers[left]), gain_s, 0, 0.0)
+            clock.moves = max(0, numbers.get("movestogo", 0))
         plies = min(match.game.max_plies - match.plies, _MOST_PLIES)
-        limit = limit_for_move(
-            control,
-            clocks,
-            match.mover,
-            lag_s=lag_s,
-            ply=0,
-            max_plies=min(2 * moves, plies) if moves else plies,
-        )
-        if not moves:
-            return limit
-        even_s = (left_s - lag_s * moves) / (moves + 1)  # with one more move, for safety
-        return replace(limit, seconds=max(limit.seconds or LEAST_S, even_s))
+        limit = clock.limit(match.mover, ply=0, max_plies=plies, lag_s=lag_s)
+        nodes = max(1, numbers["nodes"] // actions) if "nodes" in numbers else None
+        return replace(limit, simulations=nodes, clock=None)
 
 
 def parse_go(words: Sequence[str], is_move: Callable[[str], bool]) -> GoCommand:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,11 +22,11 @@ from playout.players.core.player import (
     Cancelled,
     Info,
     Limit,
-    PlayerError,
     PlayResult,
     Report,
     Resigned,
 )
+from playout.players.engines.engine_server import EngineServer
 from playout.players.engines.local_match import LocalMatch
 from playout.players.engines.uci_games import UciGame
 from playout.players.engines.uci_go import GoCommand
@@ -117,11 +116,11 @@ class UciSearch:
         uci: UciGame,
         go: GoCommand,
         settings: UciSettings,
-        write: Callable[[str], None],
+        server: EngineServer,
     ) -> None:
         """Take the match at the position to search, which nobody else uses until the end."""
         self._match, self._uci, self._go = match, uci, go
-        self._settings, self._write = settings, write
+        self._settings, self._server = settings, server
         self._info = InfoWriter(match.game, uci, match.state, shows_wdl=settings.shows_wdl)
         limit = go.limit(match, settings.overhead_s, uci.actions_per_move)
         self._budget = SearchBudget(limit, waits=go.is_endless or go.ponders)
@@ -179,27 +178,20 @@ class UciSearch:
             if self._abandoned:
                 return
             if error:
-                self._write(f"info string error: {error}")
-            self._write(self._bestmove())
-        except OSError:  # the other program has exited
+                self._server.write(f"info string error: {error}")
+            self._server.write(self._bestmove())
+        except BrokenPipeError:  # the other program has exited
             pass
 
     def _guarded(self, think: Callable[[], None]) -> str:
         """Let the player think; return why it could not, "" for the usual end."""
         try:
-            think()
+            return self._server.attempt(think)[0] or ""
         except (Cancelled, Resigned):  # UCI has no resignation
             if not self._lines:
                 first, *_ = self._match.game.legal_actions(self._match.state)
                 self._lines = [MoveLine((first,), None)]
-        except OSError:
-            raise
-        except PlayerError as error:
-            return str(error)
-        except Exception as error:  # the player may be any program
-            traceback.print_exc()
-            return f"the player failed: {error!r}"
-        return ""
+            return ""
 
     # The player.
 
@@ -256,7 +248,9 @@ class UciSearch:
         self._lines, self._budget.has_move = lines, True
         for number, each in enumerate(lines[: self._settings.lines_shown], 1):
             if each.info:
-                self._write(self._info.line(number, each.info, nodes, self._budget.elapsed_s))
+                self._server.write(
+                    self._info.line(number, each.info, nodes, self._budget.elapsed_s)
+                )
 
     def _are_certain(self, lines: Sequence[MoveLine]) -> bool:
         """Return whether each line is proven, or has the depth that was asked for."""

@@ -33,8 +33,8 @@ from playout.players.mcts.simulation import (
     TAKEN,
     WAITING,
     Leaves,
-    Search,
     SearchConfig,
+    SearchContext,
     back_up,
     outcome_of,
     proof_of,
@@ -53,19 +53,19 @@ from playout.players.nets.encoding import Encoding
 
 
 @inlined
-def expand(tree: Tree, search: Search, node: int, depth: int) -> bool:
+def expand(tree: Tree, search: SearchContext, node: int, depth: int) -> bool:
     """Return whether the net has expanded a node."""
     return bool(tree.nodes[node].children > 0)
 
 
 @inlined
-def select_child(tree: Tree, search: Search, node: int, again: bool) -> int:
+def select_child(tree: Tree, search: SearchContext, node: int, again: bool) -> int:
     """Return the row of the child to visit next."""
     return by_puct(tree, node, again, search.config.selection)
 
 
 @inlined
-def evaluate_leaf(tree: Tree, search: Search, number: int, leaf: int, depth: int) -> int:
+def evaluate_leaf(tree: Tree, search: SearchContext, number: int, leaf: int, depth: int) -> int:
     """Back up the result at the end of the path, if it is known; if not, it waits as row `leaf`."""
     kernels, positions, memory = search.kernels, search.positions, search.memory
     board, path, movers, leaves = positions.board, memory.path, memory.movers, memory.leaves
@@ -103,7 +103,7 @@ def evaluate_leaf(tree: Tree, search: Search, number: int, leaf: int, depth: int
 
 
 @inlined
-def winning_action(search: Search) -> int:
+def winning_action(search: SearchContext) -> int:
     """Play a decisive playout on a copy of the board; return an action that wins at once.
 
     Returns -2 if the opponent wins in two plies, and -1 if nothing is proven.
@@ -162,7 +162,7 @@ def prove_win(tree: Tree, node: int, action: int) -> None:
 
 
 @inlined
-def absorb(tree: Tree, search: Search, n: int) -> bool:
+def absorb(tree: Tree, search: SearchContext, n: int) -> bool:
     """Have the first `n` leaves evaluated; expand them by the policy, and back the values up.
 
     Returns whether they were evaluated. If not, they are forgotten.

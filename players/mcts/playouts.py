@@ -15,8 +15,8 @@ from playout.players.mcts.simulation import (
     KNOWN,
     MEMORY,
     STAMPS,
-    Memory,
-    Search,
+    SearchContext,
+    SearchMemory,
     back_up,
     outcome_of,
     proof_of,
@@ -41,7 +41,7 @@ _VALUED = 4
 
 
 @inlined
-def expand(tree: Tree, search: Search, node: int, depth: int) -> bool:
+def expand(tree: Tree, search: SearchContext, node: int, depth: int) -> bool:
     """Return whether a child can be visited; a node is expanded at its second visit."""
     kernels, memory, config = search.kernels, search.memory, search.config
     board = search.positions.board
@@ -69,7 +69,7 @@ def wants_rows(tree: Tree, node: int) -> bool:
 
 
 @inlined
-def near_first(memory: Memory, n: int) -> int:
+def near_first(memory: SearchMemory, n: int) -> int:
     """Move the legal actions next to a stone to the front; return their number, or n for none.
 
     Stones never move in these games, so a cell whose action is illegal holds a stone.
@@ -93,7 +93,7 @@ def near_first(memory: Memory, n: int) -> int:
 
 
 @compiled(types.void(TREE, types.int64, MEMORY, types.int64, types.int64), allocates=False)
-def add_rows(tree: Tree, node: int, memory: Memory, n: int, rule: int) -> None:
+def add_rows(tree: Tree, node: int, memory: SearchMemory, n: int, rule: int) -> None:
     """Allocate rows for children of a node, or more rows than it has, unless the tree is full.
 
     The memory holds `n` legal actions. Children are in random order, those near a stone first if
@@ -157,7 +157,7 @@ def expect(tree: Tree, node: int, shares: NDArray[np.float32], visits: int) -> N
 
 
 @inlined
-def select_child(tree: Tree, search: Search, node: int, again: bool) -> int:
+def select_child(tree: Tree, search: SearchContext, node: int, again: bool) -> int:
     """Return the row of the child to visit next, which is then among those of visited children."""
     nodes, child = tree.nodes, select(tree, node, search.config.selection)
     parent = at(tree, node)
@@ -175,7 +175,7 @@ def select_child(tree: Tree, search: Search, node: int, again: bool) -> int:
 
 
 @inlined
-def evaluate_leaf(tree: Tree, search: Search, number: int, leaf: int, depth: int) -> int:
+def evaluate_leaf(tree: Tree, search: SearchContext, number: int, leaf: int, depth: int) -> int:
     """Play out the position at the end of the path, unless its result is known; back it up."""
     kernels, positions = search.kernels, search.positions
     memory, config, board = search.memory, search.config, search.positions.board
@@ -225,7 +225,9 @@ def evaluate_leaf(tree: Tree, search: Search, number: int, leaf: int, depth: int
 
 
 @compiled(types.void(TREE, MEMORY, types.int64, types.int64, types.int64), allocates=False)
-def all_moves_as_first(tree: Tree, memory: Memory, depth: int, plies: int, outcome: int) -> None:
+def all_moves_as_first(
+    tree: Tree, memory: SearchMemory, depth: int, plies: int, outcome: int
+) -> None:
     """Add a result to every child whose action its player chose later in the simulation.
 
     The path is walked from the leaf to the root, so that a stamp means here or later. In the

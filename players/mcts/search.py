@@ -33,8 +33,8 @@ from playout.players.mcts.simulation import (
     TAKEN,
     WAITING,
     Callback,
-    Search,
     SearchConfig,
+    SearchContext,
     new_memory,
     new_positions,
     search_kernels,
@@ -61,18 +61,18 @@ def goes_on(client: Any) -> bool:
 
 
 @inlined
-def next_search(tree: Tree, search: Search, client: Any, number: int) -> bool:
+def next_search(tree: Tree, search: SearchContext, client: Any, number: int) -> bool:
     """Prepare the next search in a tree whose search has ended; return whether there is one."""
     return False
 
 
 @inlined
-def absorb(tree: Tree, search: Search, n: int) -> bool:
+def absorb(tree: Tree, search: SearchContext, n: int) -> bool:
     """Take the results of `n` leaves that waited: none, after playouts."""
     return True
 
 
-def search_trees(tree: Tree, search: Search, client: Any) -> int:
+def search_trees(tree: Tree, search: SearchContext, client: Any) -> int:
     """Run the simulations that are left for each tree, unless its root is proven before.
 
     `evaluate(n)` has the net evaluate the first `n` leaves of the memory, and sets their logits and
@@ -197,7 +197,7 @@ class Worker:
             proofs=not guided,
         )
         self._positions = new_positions(board)
-        self._search = Search(
+        self._search = SearchContext(
             search_kernels(rules, heavy or decisive),
             self._positions,
             self.memory,

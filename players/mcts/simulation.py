@@ -114,7 +114,7 @@ class Leaves(NamedTuple):
     values: NDArray[np.float32]  # [leaf] from -1 to 1 for the player to move
 
 
-class Memory(NamedTuple):
+class SearchMemory(NamedTuple):
     """Working memory of a search, allocated once."""
 
     actions: NDArray[np.int64]  # [legal actions]
@@ -165,12 +165,12 @@ class Callback(types.WrapperAddressProtocol):  # type: ignore[misc]
         return types.int64(types.int64)
 
 
-class Search(NamedTuple):
+class SearchContext(NamedTuple):
     """What all functions of a search work with, besides the tree."""
 
     kernels: SearchKernels
     positions: Positions
-    memory: Memory
+    memory: SearchMemory
     config: SearchConfig
     evaluate: Callable[[int], int]  # has the net evaluate the first leaves; 0 if it failed
 
@@ -187,14 +187,14 @@ _LEAVES = types.NamedTuple(
     ],
     Leaves,
 )
-MEMORY = types.NamedTuple([*[VECTOR] * 9, types.uint64[::1], PLACEMENTS, _LEAVES], Memory)
+MEMORY = types.NamedTuple([*[VECTOR] * 9, types.uint64[::1], PLACEMENTS, _LEAVES], SearchMemory)
 CONFIG = types.NamedTuple(
     [SELECTION, types.boolean, types.boolean, *[types.int64] * 3, types.boolean],
     SearchConfig,
 )
 #: A function of the number of leaves that returns 0 on failure.
 EVALUATE = types.FunctionType(types.int64(types.int64))
-SEARCH = types.NamedTuple([SEARCH_KERNELS, POSITIONS, MEMORY, CONFIG, EVALUATE], Search)
+SEARCH = types.NamedTuple([SEARCH_KERNELS, POSITIONS, MEMORY, CONFIG, EVALUATE], SearchContext)
 
 
 def new_positions(board: Any, trees: int = 1) -> Positions:
@@ -218,7 +218,7 @@ def new_memory(
     neighbours: NDArray[np.int64] | None = None,
     placements: Placements | None = None,
     proofs: bool = False,
-) -> Memory:
+) -> SearchMemory:
     """Return memory for every match of `game`, and for `batch` leaves that wait for a net.
 
     `words` is the length of a board. `neighbours` of actions are tried first, `placements` value
@@ -240,7 +240,7 @@ def new_memory(
         logits=np.zeros((batch, game.num_actions), dtype=np.float32),
         values=np.zeros(batch, dtype=np.float32),
     )
-    return Memory(
+    return SearchMemory(
         actions=zeros(game.num_actions + 1),
         path=zeros(plies),
         movers=zeros(plies),
@@ -308,7 +308,7 @@ def proof_by_children(tree: Tree, node: int, again: bool) -> int:
 
 
 @inlined
-def back_up(tree: Tree, memory: Memory, depth: int, player: int, points: Any) -> int:
+def back_up(tree: Tree, memory: SearchMemory, depth: int, player: int, points: Any) -> int:
     """Add a result, `points` from 0 to 1 for `player`, to each node of the path.
 
     Proofs of children are backed up too (Winands, Björnsson & Saito 2008). With a net, where a tie

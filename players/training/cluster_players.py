@@ -42,14 +42,10 @@ from playout.cluster.cluster import (
 from playout.cluster.workers import Need, RunningTask
 from playout.commands.text import counted
 from playout.players import Limit
+from playout.players.comparison.pairs import openings
 from playout.players.nets.net import EXTRAS, installed
 from playout.players.training import TrainingError
-from playout.players.training.evaluation import (
-    EvaluatedPlayer,
-    EvaluationTerms,
-    openings,
-    played_pair,
-)
+from playout.players.training.evaluation import EvaluatedPlayer, EvaluationTerms, played_pair
 from playout.players.training.jobs import ATTEMPTS, Job, PlayedShard, ShardPlayers, ShardProcesses
 from playout.players.training.run_folder import read
 from playout.players.training.settings import ProcessSettings
@@ -293,7 +289,7 @@ def played(
 
     Raises OpeningError, TrainingError, and ClickException if all workers have faults.
     """
-    given = openings(terms, pairs)
+    given = openings(terms.game, terms.plies, terms.seed, pairs)
     files = [each.learned and Content(read(each.learned)) for each in terms.players]
     with opened(address, ProcessSettings(), say) as executor:
         terms_of_pair = str(terms.game), terms.players, terms.limit

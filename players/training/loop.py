@@ -17,9 +17,8 @@ from playout.players.training import record
 from playout.players.training.display import TrainingDisplay
 from playout.players.training.jobs import Job, ShardPlayers
 from playout.players.training.record import NetRound
-from playout.players.training.replay import ReplayBuffer, window
 from playout.players.training.run_folder import Checkpoint, RunFolder
-from playout.players.training.samples import Played, Shard, ShardName, joined
+from playout.players.training.samples import Played, ReplayBuffer, Shard, ShardName, joined, window
 from playout.players.training.settings import TrainingSettings, text_of
 from playout.players.training.trainer import Learned, Trainer, learning_rate
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from playout.players.comparison.pairs import Score
 from playout.players.training.settings import EVALUATION, NET, Limits
 
 
@@ -90,32 +91,6 @@ class EvaluationRound(RoundRecord, frozen=True, kw_only=True, tag=EVALUATION):
     step_size: float
 
 
-class NetScore(msgspec.Struct, frozen=True):
-    """The results of the first player: shares from 0 to 1 and Elo, with 95 % intervals.
-
-    None stands for an unknown or infinite number.
-    """
-
-    pairs: int
-    won: int
-    tied: int
-    lost: int
-    share: float
-    low: float
-    high: float
-    elo: float | None
-    elo_low: float | None
-    elo_high: float | None
-
-    def __str__(self) -> str:
-        """Return the score and the difference in Elo, each with its interval."""
-        counts = f"+{self.won} ={self.tied} -{self.lost}"
-        score = f"{self.share:.1%} ({self.low:.1%} to {self.high:.1%})"
-        bounds = (self.elo_low, self.elo, self.elo_high)
-        low, elo, high = ("unknown" if each is None else f"{each:+.0f}" for each in bounds)
-        return f"{2 * self.pairs} games, {counts}: {score}, Elo {elo} ({low} to {high})"
-
-
 class ScoreRecord(msgspec.Struct, frozen=True, tag="score"):
     """The score of a net or an evaluation after a round, against an opponent.
 
@@ -125,7 +100,7 @@ class ScoreRecord(msgspec.Struct, frozen=True, tag="score"):
     round: int
     opponent: str
     terms: str
-    score: NetScore
+    score: Score
 
 
 #: A line of `metrics.jsonl`.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,8 +15,8 @@ from playout.players.mcts.guided import add_noise, policy_of
 from playout.players.mcts.selection import PUCT, Selection
 from playout.players.mcts.simulation import (
     Callback,
-    Search,
     SearchConfig,
+    SearchContext,
     new_memory,
     new_positions,
     search_kernels,
@@ -26,6 +25,7 @@ from playout.players.mcts.tree import new_forest
 from playout.players.nets.encoding import Encoding
 from playout.players.training import self_play_moves as moves
 from playout.players.training.samples import Played, Samples
+from playout.players.training.settings import SelfPlaySettings
 
 
 class Unfinished(NamedTuple):
@@ -36,13 +36,11 @@ class Unfinished(NamedTuple):
 
     boards: NDArray[np.int64]  # [game, word]
     last: NDArray[np.int64]  # [game] the action that led to the position, or -1
-    ply: NDArray[
-        np.int64
-    ]  # [game], and so on: see `playout.players.training.self_play_moves.MATCH`
+    ply: NDArray[np.int64]  # [game]; these are described at `MATCH`
     full: NDArray[np.int64]
     length: NDArray[np.int64]
     handicapped: NDArray[np.int64]
-    states: NDArray[np.int64]  # [game, sample, word]; this and the next are described at `Record`
+    states: NDArray[np.int64]  # [game, sample, word]; these are described at `SampleRecord`
     actions: NDArray[np.int16]
     players: NDArray[np.int16]
     policies: NDArray[np.float32]
@@ -51,28 +49,6 @@ class Unfinished(NamedTuple):
 
 #: The net: planes [n, plane, row, column] to logits [n, action] and values [n].
 Evaluate = Callable[[NDArray[np.float32]], tuple[NDArray[np.float32], NDArray[np.float32]]]
-
-
-@dataclass(frozen=True)
-class SelfPlaySettings:
-    """How games are played; with the defaults, a net learned mnk(m=6,n=6,k=4) in minutes."""
-
-    games: int = 128  # at a time, which is the batch of the net
-    simulations: int = 128  # of a full search; only the moves of full searches are samples
-    quick_simulations: int = 24  # of the other searches
-    full_share: float = 0.25  # of the moves
-    c_puct: float = 1.5
-    fpu_reduction: float = 0.25  # an unvisited move has its parent's value less this, in -1 to 1
-    dirichlet_alpha: float = 10.0  # of the noise at the root, divided by the number of actions
-    noise: float = 0.25  # weight of that noise
-    temperature_plies: int = 6  # moves before this ply are drawn in proportion to their visits
-    random_openings: float = 0.5  # share of games that begin with random moves
-    opening_plies: int = 4  # maximum number of random moves
-    handicap_games: float = 0.0  # share of games in which one player moves by the policy alone
-    solver: bool = True  # backpropagate proofs
-    decisive: bool = True  # decisive playouts find wins and losses within two plies
-    playout_rounds: int = 0  # first rounds, in which playouts evaluate instead of the net
-    playout_simulations: int = 1000  # of a full search in these rounds; quick ones in proportion
 
 
 class SelfPlayResult(NamedTuple):
@@ -165,7 +141,7 @@ class SelfPlay:
         callback = Callback(lambda n: self._evaluate(evaluate, n, evaluated))
         simulations = moves.play_games(
             self._tree,
-            Search(self._kernels, self._positions, self._memory, self._config, callback),
+            SearchContext(self._kernels, self._positions, self._memory, self._config, callback),
             games,
         )
         callback.raise_error()
@@ -211,7 +187,7 @@ class SelfPlay:
         self._positions.roots[:], self._positions.last[:] = unfinished.boards, unfinished.last
         for name in moves.MATCH.names or ():
             self._games.matches[name] = getattr(unfinished, name)
-        for name, room in zip(moves.Record._fields, self._by_game(), strict=True):
+        for name, room in zip(moves.SampleRecord._fields, self._by_game(), strict=True):
             samples = getattr(unfinished, name)
             room[:, : samples.shape[1]] = samples
 

@@ -23,8 +23,8 @@ from playout.players.mcts.simulation import (
     MEMORY,
     TABLE,
     VECTOR,
-    Memory,
-    Search,
+    SearchContext,
+    SearchMemory,
 )
 from playout.players.mcts.tree import LOSS, TIE, UNKNOWN, WIN, Tree, clear_node, root_of
 
@@ -57,7 +57,7 @@ class Schedule(NamedTuple):
     handicap_share: int  # of the games in which one player has a handicap, in 1/65536
 
 
-class Record(NamedTuple):
+class SampleRecord(NamedTuple):
     """Positions to learn from; a row each."""
 
     states: NDArray[np.int64]  # [row, word]
@@ -73,8 +73,8 @@ class Games(NamedTuple):
     schedule: Schedule
     origin: NDArray[np.int64]  # [word] board of the first position
     matches: Any  # [game] of MATCH
-    record: Record  # [game * plies + sample]
-    ended: Record  # [row]
+    record: SampleRecord  # [game * plies + sample]
+    ended: SampleRecord  # [row]
     outcomes: NDArray[np.float32]  # [row] of the ended games: 1, 0 or -1 for the player to move
     counters: NDArray[np.int64]  # see SAMPLES and the following
     weights: NDArray[np.float32]  # [child] working memory
@@ -84,7 +84,7 @@ class Games(NamedTuple):
 _READ, _PLAYOUT = (types.FunctionType(SIGNATURES[name]) for name in ("read", "playout"))
 _FLOATS, _FLOAT_ROWS = types.float32[::1], types.float32[:, ::1]
 _RECORD = types.NamedTuple(
-    [TABLE, types.int16[::1], types.int16[::1], _FLOAT_ROWS, _FLOATS], Record
+    [TABLE, types.int16[::1], types.int16[::1], _FLOAT_ROWS, _FLOATS], SampleRecord
 )
 _GAMES = types.NamedTuple(
     [
@@ -101,9 +101,9 @@ def share(part: float) -> int:
     return round(part * _WHOLE)
 
 
-def new_record(game: KernelGame, rows: int) -> Record:
+def new_record(game: KernelGame, rows: int) -> SampleRecord:
     """Return an empty record of `rows` positions."""
-    return Record(
+    return SampleRecord(
         states=np.zeros((rows, len(game.initial_state())), dtype=np.int64),
         actions=np.zeros(rows, dtype=np.int16),
         players=np.zeros(rows, dtype=np.int16),
@@ -140,7 +140,7 @@ def with_room(games: Games, game: KernelGame, samples: int) -> Games:
 
 
 @inlined
-def start_search(tree: Tree, search: Search, games: Games, number: int) -> None:
+def start_search(tree: Tree, search: SearchContext, games: Games, number: int) -> None:
     """Clear a tree but for an unvisited root, and draw the number of simulations for the move."""
     root, match, schedule = root_of(tree, number), games.matches[number], games.schedule
     positions, rng = search.positions, search.memory.rng
@@ -156,7 +156,7 @@ def start_search(tree: Tree, search: Search, games: Games, number: int) -> None:
 
 
 @inlined
-def start_game(search: Search, games: Games, number: int) -> None:
+def start_game(search: SearchContext, games: Games, number: int) -> None:
     """Set the first position, after random moves in some of the games."""
     kernels, positions = search.kernels, search.positions
     board, actions, rng = positions.roots[number], search.memory.actions, search.memory.rng
@@ -259,7 +259,7 @@ def next_child(games: Games, number: int, tree: Tree, root: int, player: int, rn
 
 
 @inlined
-def add_sample(tree: Tree, search: Search, games: Games, number: int) -> None:
+def add_sample(tree: Tree, search: SearchContext, games: Games, number: int) -> None:
     """Add the position and the result of its search to the record of a game."""
     match, record, root = games.matches[number], games.record, root_of(tree, number)
     positions = search.positions
@@ -346,7 +346,7 @@ def goes_on(games: Games) -> bool:
 
 
 @inlined
-def next_search(tree: Tree, search: Search, games: Games, number: int) -> bool:
+def next_search(tree: Tree, search: SearchContext, games: Games, number: int) -> bool:
     """Play the move that a search has found, and prepare the search of the next position."""
     positions, match, root = search.positions, games.matches[number], root_of(tree, number)
     board = positions.roots[number]
@@ -383,7 +383,7 @@ play_games = compiled(signature_for(_GAMES), allocates=False)(
     allocates=False,
 )
 def evaluate_by_playouts(
-    memory: Memory,
+    memory: SearchMemory,
     board: Any,
     n: int,
     origin: Any,

@@ -1,20 +1,20 @@
 """The settings of a run: a TOML file, with defaults that follow from the size of the game.
 
-`TABLES` has the check and the meaning of each key. It is used to write the file of a new run, and
-to check a file; a fault is reported with its line.
+Each setting has a check and a meaning (`Key`). They are used to write the file of a new run, and to
+check a file; a fault is reported with its line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 from playout import games
 from playout.commands import toml_table
 from playout.commands.toml_table import (
     Check,
-    TomlSyntaxError,
+    TomlError,
     TomlTable,
     number,
     one_of,
@@ -27,10 +27,11 @@ from playout.players.nets.encoding import block_side
 from playout.players.nets.graph import Architecture
 from playout.players.nets.net import EXTRAS, PRECISIONS
 from playout.players.training import TrainingError
-from playout.players.training.self_play import SelfPlaySettings
 
 #: What a run learns.
 NET, EVALUATION = KINDS = ("net", "evaluation")
+#: The name of the key in the metadata of a field.
+_KEY = "key"
 #: The ways in which the learning rate changes during a run.
 SCHEDULES = ("constant", "cosine")
 _MANY = 10**9
@@ -38,47 +39,121 @@ _MANY = 10**9
 MOST_SEED, MOST_ROUNDS, MOST_EVALUATIONS, MOST_MINUTES = 2**63 - 1, _MANY, 10**15, 10_000_000
 MOST_GAMES = 10**12
 MOST_WORKERS = 1024
-#: Most bytes that a worker reserves for its games, of which it uses few; and the fewest games.
+#: Maximum number of bytes that a worker reserves for its games, of which it uses few; minimum
+#: number of games.
 _RESERVED, _LEAST_GAMES = 2**32, 8
+
+
+class Key(NamedTuple):
+    """The check of a value, its meaning for the comment in the file, and the runs that have it."""
+
+    check: Check[Any]
+    meaning: str
+    kinds: tuple[str, ...] = (NET,)
+
+
+def _key(default: object, check: Check[Any], meaning: str, *kinds: str) -> Any:
+    """Return a field of settings, for runs of the given kinds, by default those of nets."""
+    key = Key(check, meaning, kinds or (NET,))
+    return field(default=default, metadata={_KEY: key})
+
+
+def _keys_of(settings: type) -> dict[str, Key]:
+    """Return the keys of a class of settings, by name."""
+    found = ((each.name, each.metadata.get(_KEY)) for each in fields(settings))
+    return {name: key for name, key in found if key}
+
+
+@dataclass(frozen=True)
+class SelfPlaySettings:
+    """How games are played; with the defaults, a net learned mnk(m=6,n=6,k=4) in minutes."""
+
+    games: int = _key(128, whole(1, 4096), "games that a worker plays at a time: the net's batch")
+    simulations: int = _key(128, whole(2, 100_000), "of a full search, whose move is a sample")
+    quick_simulations: int = _key(24, whole(2, 100_000), "of the other searches")
+    full_share: float = _key(0.25, number(0.01, 1), "share of the moves that become samples")
+    c_puct: float = _key(1.5, number(0, 100), "exploration constant of PUCT")
+    fpu_reduction: float = _key(
+        0.25, number(0, 2), "unvisited moves: the parent's value minus this"
+    )
+    dirichlet_alpha: float = _key(
+        10.0, number(0.01, 1000), "noise at the root, divided by the number of actions"
+    )
+    noise: float = _key(0.25, number(0, 1), "share of the noise in the policy at the root")
+    temperature_plies: int = _key(
+        6, whole(0, 1000), "first moves of a game, which are drawn in proportion to their visits"
+    )
+    random_openings: float = _key(0.5, number(0, 1), "share of the games with random first moves")
+    opening_plies: int = _key(4, whole(0, 100), "maximum number of random first moves")
+    handicap_games: float = _key(
+        0.0, number(0, 1), "share in which one player moves by the policy alone"
+    )
+    solver: bool = _key(True, truth, "proven results count instead of the net's value")
+    decisive: bool = _key(True, truth, "the search sees wins and losses within two moves")
+    playout_rounds: int = _key(
+        0, whole(0, 10_000), "first rounds, in which playouts evaluate, no net"
+    )
+    playout_simulations: int = _key(
+        1000, whole(2, 100_000), "of a full search in them; quick ones in proportion"
+    )
 
 
 @dataclass(frozen=True)
 class LearningSettings:
-    """How the net is trained; `TABLES` has the meaning of each field."""
+    """How the net is trained."""
 
-    positions_per_round: int = 3000
-    least_rounds: int = 4
-    most_rounds: int = 25
-    batch: int = 256
-    positions_per_step: int = 24
-    learning_rate: float = 2e-3
-    schedule: str = "cosine"
-    weight_decay: float = 1e-4
-    averaging: float = 0.99
-    outcome_weight: float = 0.5
-    symmetries: bool = True
+    positions_per_round: int = _key(3000, whole(1, _MANY), "samples between two nets")
+    least_rounds: int = _key(4, whole(1, 10_000), "last rounds from which the net learns, at first")
+    most_rounds: int = _key(25, whole(1, 10_000), "last rounds from which the net learns, finally")
+    batch: int = _key(256, whole(1, 65_536), "samples of a step")
+    positions_per_step: int = _key(24, whole(1, 65_536), "a step for this many new samples")
+    learning_rate: float = _key(2e-3, number(0, 1), "of AdamW")
+    schedule: str = _key("cosine", one_of("schedule", SCHEDULES), "constant, or cosine down to 0")
+    weight_decay: float = _key(1e-4, number(0, 1), "of AdamW")
+    averaging: float = _key(
+        0.99, number(0, 0.99999), "decay of the moving average that is the playing net"
+    )
+    outcome_weight: float = _key(
+        0.5, number(0, 1), "of the result; the rest is of the search's value"
+    )
+    symmetries: bool = _key(True, truth, "turn and reflect samples at random")
 
 
 @dataclass(frozen=True)
 class Limits:
     """The limits of a run, which ends at the first of them; 0 is no limit."""
 
-    rounds: int = 0
-    evaluations: int = 0
-    games: int = 0
-    minutes: float = 0.0
+    rounds: int = _key(0, whole(0, MOST_ROUNDS), "rounds of self-play and learning", *KINDS)
+    evaluations: int = _key(
+        0, whole(0, MOST_EVALUATIONS), "positions that the net evaluates in self-play"
+    )
+    games: int = _key(0, whole(0, MOST_GAMES), "games of self-play", *KINDS)
+    minutes: float = _key(
+        0.0, number(0, MOST_MINUTES), "of training; interruptions are not counted", *KINDS
+    )
 
 
 @dataclass(frozen=True)
 class ProcessSettings:
-    """How a run uses the machine; `TABLES` has the meaning of each field."""
+    """How a run uses the machine."""
 
-    workers: int = 0
-    backend: str = "auto"
-    precision: str = "auto"
-    overlap: bool = False
-    keep_every: int = 10
-    seconds_per_round: float = 10.0
+    workers: int = _key(
+        0, whole(0, MOST_WORKERS), "processes or threads that play; 0: one for each core", *KINDS
+    )
+    backend: str = _key(
+        "auto", one_of("backend", ("auto", *EXTRAS)), "runtime of nets; auto: the faster one"
+    )
+    precision: str = _key("auto", one_of("precision", PRECISIONS), "of self-play")
+    overlap: bool = _key(False, truth, "play with the last net while the next one learns")
+    keep_every: int = _key(
+        10,
+        whole(1, _MANY),
+        "keep the result of each of this many rounds, the first and the last two",
+        *KINDS,
+    )
+    seconds_per_round: float = _key(
+        10.0, number(0.1, 86_400), "after which the evaluation is stored", EVALUATION
+    )
 
 
 @dataclass(frozen=True)
@@ -89,10 +164,16 @@ class TrainingSettings:
     """
 
     game: Game
-    kind: str = NET
-    seed: int = 1
-    author: str = "unknown"
-    licence: str = "unknown"
+    kind: str = _key(NET, one_of("kind", KINDS), "what is learned: a net, or an evaluation", *KINDS)
+    seed: int = _key(
+        1, whole(0, MOST_SEED), "the same seed and one worker give the same result", *KINDS
+    )
+    author: str = _key(
+        "unknown", visible(200), "for the metadata of what is learned: your name", *KINDS
+    )
+    licence: str = _key(
+        "unknown", visible(200), "for the metadata of what is learned, such as MIT", *KINDS
+    )
     net: Architecture = field(default_factory=Architecture)
     self_play: SelfPlaySettings = field(default_factory=SelfPlaySettings)
     learning: LearningSettings = field(default_factory=LearningSettings)
@@ -107,21 +188,8 @@ class TrainingSettings:
         return f"A net of {self.net.blocks} blocks of {self.net.filters} filters"
 
 
-class Key(NamedTuple):
-    """The check of a value, its meaning for the comment in the file, and the runs that have it."""
-
-    check: Check[Any]
-    meaning: str
-    kinds: tuple[str, ...] = (NET,)
-
-
 #: The keys above the tables, besides the game.
-TOP: Mapping[str, Key] = {
-    "kind": Key(one_of("kind", KINDS), "what is learned: a net, or an evaluation", KINDS),
-    "seed": Key(whole(0, MOST_SEED), "the same seed and one worker give the same result", KINDS),
-    "author": Key(visible(200), "for the metadata of what is learned: your name", KINDS),
-    "licence": Key(visible(200), "for the metadata of what is learned, such as MIT", KINDS),
-}
+TOP: Mapping[str, Key] = _keys_of(TrainingSettings)
 
 #: The tables of the file, which are fields of `TrainingSettings`, and their keys.
 TABLES: Mapping[str, Mapping[str, Key]] = {
@@ -131,65 +199,10 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "head_planes": Key(whole(1, 256), "planes of the policy and value heads"),
         "value_hidden": Key(whole(1, 4096), "units of the value head"),
     },
-    "self_play": {
-        "games": Key(whole(1, 4096), "games that a worker plays at a time: the net's batch"),
-        "simulations": Key(whole(2, 100_000), "of a move that becomes a sample"),
-        "quick_simulations": Key(whole(2, 100_000), "of the other moves"),
-        "full_share": Key(number(0.01, 1), "share of the moves that become samples"),
-        "c_puct": Key(number(0, 100), "exploration constant of PUCT"),
-        "fpu_reduction": Key(number(0, 2), "unvisited moves: the parent's value minus this"),
-        "dirichlet_alpha": Key(number(0.01, 1000), "noise at the root, divided by its moves"),
-        "noise": Key(number(0, 1), "share of the noise in the policy at the root"),
-        "temperature_plies": Key(whole(0, 1000), "moves of a game that are drawn by visits"),
-        "random_openings": Key(number(0, 1), "share of the games with random first moves"),
-        "opening_plies": Key(whole(0, 100), "most random first moves"),
-        "handicap_games": Key(number(0, 1), "share in which one player moves by the policy alone"),
-        "solver": Key(truth, "proven results count instead of the net's value"),
-        "decisive": Key(truth, "the search sees wins and losses within two moves"),
-        "playout_rounds": Key(whole(0, 10_000), "first rounds, in which playouts evaluate, no net"),
-        "playout_simulations": Key(whole(2, 100_000), "of a move that becomes a sample in them"),
-    },
-    "learning": {
-        "positions_per_round": Key(whole(1, _MANY), "samples between two nets"),
-        "least_rounds": Key(whole(1, 10_000), "last rounds from which the net learns, at first"),
-        "most_rounds": Key(whole(1, 10_000), "last rounds from which the net learns, finally"),
-        "batch": Key(whole(1, 65_536), "samples of a step"),
-        "positions_per_step": Key(whole(1, 65_536), "a step for this many new samples"),
-        "learning_rate": Key(number(0, 1), "of AdamW"),
-        "schedule": Key(one_of("schedule", SCHEDULES), "constant, or cosine down to 0"),
-        "weight_decay": Key(number(0, 1), "of AdamW"),
-        "averaging": Key(number(0, 0.99999), "decay of the moving average that is the playing net"),
-        "outcome_weight": Key(number(0, 1), "of the result; the rest is of the search's value"),
-        "symmetries": Key(truth, "turn and reflect samples at random"),
-    },
-    "limits": {
-        "rounds": Key(whole(0, MOST_ROUNDS), "rounds of self-play and learning", KINDS),
-        "evaluations": Key(
-            whole(0, MOST_EVALUATIONS), "positions that the net evaluates in self-play"
-        ),
-        "games": Key(whole(0, MOST_GAMES), "games of self-play", KINDS),
-        "minutes": Key(
-            number(0, MOST_MINUTES), "of training; interruptions are not counted", KINDS
-        ),
-    },
-    "processes": {
-        "workers": Key(
-            whole(0, MOST_WORKERS), "processes or threads that play; 0: one for each core", KINDS
-        ),
-        "backend": Key(
-            one_of("backend", ("auto", *EXTRAS)), "runtime of nets; auto: the faster one"
-        ),
-        "precision": Key(one_of("precision", PRECISIONS), "of self-play"),
-        "overlap": Key(truth, "play with the last net while the next one learns"),
-        "keep_every": Key(
-            whole(1, _MANY),
-            "keep the result of each of this many rounds, the first and the last two",
-            KINDS,
-        ),
-        "seconds_per_round": Key(
-            number(0.1, 86_400), "after which the evaluation is stored", (EVALUATION,)
-        ),
-    },
+    "self_play": _keys_of(SelfPlaySettings),
+    "learning": _keys_of(LearningSettings),
+    "limits": _keys_of(Limits),
+    "processes": _keys_of(ProcessSettings),
 }
 #: Time in which an evaluation is learned.
 _EVALUATION_MINUTES = 5.0
@@ -245,7 +258,7 @@ def parse(text: str, where: str) -> TrainingSettings:
     """
     try:
         values, faults = toml_table.load(text, where)
-    except TomlSyntaxError as error:
+    except TomlError as error:
         raise TrainingError(str(error)) from None
     top = TomlTable(values, (), "the settings", faults)
     game = top.need("game", toml_table.game, games.load("tic_tac_toe"))

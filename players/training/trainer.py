@@ -19,8 +19,8 @@ from playout.players.nets.contract import INPUT, POLICY, VALUE
 from playout.players.nets.encoding import Encoding
 from playout.players.nets.graph import Architecture, Layers, Parameters
 from playout.players.training import TrainingError
-from playout.players.training.replay import Batch, ReplayBuffer
 from playout.players.training.run_folder import PARAMETERS
+from playout.players.training.samples import Batch, ReplayBuffer
 from playout.players.training.settings import LearningSettings
 
 #: The parameters of a net, by name, as arrays of JAX.

@@ -25,6 +25,7 @@ from playout.commands.subprocesses import usable_cores
 from playout.games import SpecError
 from playout.games.core import plugins, spec
 from playout.players import Limit, PlayerError
+from playout.players.comparison.pairs import score
 from playout.players.nets import alphazero_gomoku
 from playout.players.nets.files import NetError
 from playout.players.training import TrainingError, record, settings, training_report
@@ -34,7 +35,6 @@ from playout.players.training.evaluation import (
     EvaluatedPlayer,
     EvaluationTerms,
     played,
-    score,
 )
 from playout.players.training.jobs import LocalPlayers, ShardPlayers
 from playout.players.training.record import NetRound, RoundRecord, ScoreRecord, duration
@@ -56,7 +56,7 @@ from playout.ratings.pairs import PairScore
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-EPILOG = """
+_EPILOG = """
 \b
 Examples:
   playout-train new "mnk(m=6,n=6,k=4)" four    a folder with settings that suit the game
@@ -90,7 +90,7 @@ class _ClearErrors(click.Group):
 
 
 @click.group(
-    cls=_ClearErrors, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=_ClearErrors, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
 )
 @game_option("A game of a file in the current folder or on PYTHONPATH, by its class;")
 @click.version_option(version("playout"), prog_name="playout-train")
@@ -104,19 +104,19 @@ _SHOWN = 10
 _OTHERWISE = {"game": "GAME", "kind": "--evaluation", "seed": "--seed"}
 
 
-def folder_argument(command: F) -> F:
+def _folder_argument(command: F) -> F:
     """Add the argument `DIR` to a command, as `path`: the folder of a run."""
     kind = click.Path(path_type=Path, file_okay=False)
     return click.argument("path", metavar="DIR", type=kind)(command)
 
 
-def output_argument(name: str) -> Callable[[F], F]:
+def _output_argument(name: str) -> Callable[[F], F]:
     """Return a decorator that adds the argument `output`, shown as `name`, to a command."""
     kind = click.Path(path_type=Path, dir_okay=False)
     return click.argument("output", metavar=name, type=kind)
 
 
-def _loadable(path: Path, suffix: str) -> None:
+def _require_loadable(path: Path, suffix: str) -> None:
     """Raise BadParameter for a path that no option of the player for such files can name."""
     player, option = PLAYERS[suffix]
     if path.suffix != suffix:
@@ -144,7 +144,7 @@ comment, and can be changed before `run` and before `resume`.
 """
 
 
-@click.command(epilog=_NEW_EPILOG)
+@main.command(epilog=_NEW_EPILOG)
 @click.argument("game")
 @click.argument("path", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
 @click.option(
@@ -183,7 +183,7 @@ def new(game: str, path: Path | None, seed: int, changes: tuple[str, ...], kind:
     click.echo(
         f"{folder.path}: made, for {size}.\n"
         f"Settings: {folder.settings_file}\n"
-        f"Next: playout-train {own_game(str(rules))}run {shlex.quote(str(folder.path))}"
+        f"Next: playout-train {_own_game(str(rules))}run {shlex.quote(str(folder.path))}"
     )
 
 
@@ -202,7 +202,7 @@ def _evaluation_size(chosen: TrainingSettings) -> str:
         return str(evaluations.size(chosen))
 
 
-def own_game(game: str) -> str:
+def _own_game(game: str) -> str:
     """Return the option by which other commands load a game of a file; "" for other games."""
     own = plugins.registered().get(spec.parse(game).name)
     return f"--game {own.target} " if own else ""
@@ -241,8 +241,8 @@ def _folder_name(game: str) -> str:
     return re.sub(r"[^\w]+", "-", game).strip("-")
 
 
-@click.command()
-@folder_argument
+@main.command()
+@_folder_argument
 def status(path: Path) -> None:
     """Show the settings, the last rounds and the newest net or evaluation of a run."""
     folder = RunFolder.open(path)
@@ -268,8 +268,8 @@ def status(path: Path) -> None:
         click.echo(f"newest {chosen.kind}: {newest[1]}")
 
 
-@click.command()
-@folder_argument
+@main.command()
+@_folder_argument
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -301,9 +301,9 @@ def report(path: Path, output: Path | None, tensorboard: Path | None) -> None:
     click.echo(f"{output}: {len(records)} rounds")
 
 
-@click.command()
-@folder_argument
-@output_argument("OUT")
+@main.command()
+@_folder_argument
+@_output_argument("OUT")
 @click.option("--author", help="The author of the file.  [default: from settings.toml]")
 @click.option("--licence", help="The licence of the file.  [default: from settings.toml]")
 @click.option("--half", is_flag=True, help="Store float16 numbers of a net: half the size.")
@@ -313,7 +313,7 @@ def export(path: Path, output: Path, author: str | None, licence: str | None, ha
     OUT ends in .onnx for a net, in .npz for an evaluation.
     """
     folder = RunFolder.open(path)
-    _loadable(output, folder.kept.suffix)
+    _require_loadable(output, folder.kept.suffix)
     if folder.settings.kind == EVALUATION:
         evaluations = importlib.import_module("playout.players.training.evaluation_loop")
         last: RoundRecord = evaluations.export(folder, output, author, licence)
@@ -345,9 +345,9 @@ FILE is a pickle. Its code is not run: only arrays of numbers are read.
 """
 
 
-@click.command(name="import", epilog=_IMPORT_EPILOG)
+@main.command(name="import", epilog=_IMPORT_EPILOG)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
-@output_argument("OUT.onnx")
+@_output_argument("OUT.onnx")
 @click.option("--game", help="Its game.  [default: from the name of the file]")
 @click.option("--author", default="unknown", show_default=True, help="The author of the net.")
 @click.option("--licence", default="unknown", show_default=True, help="The licence of the net.")
@@ -359,7 +359,7 @@ FILE is a pickle. Its code is not run: only arrays of numbers are read.
 )
 def import_(file: Path, output: Path, game: str | None, **metadata: str) -> None:
     """Read a net of AlphaZero_Gomoku, and write it to the ONNX file OUT.onnx."""
-    _loadable(output, ".onnx")
+    _require_loadable(output, ".onnx")
     try:
         rules = games.load(game) if game else alphazero_gomoku.game_of(file)
     except games.SpecError as error:
@@ -423,16 +423,16 @@ def _limit_options(command: F) -> F:
     return command
 
 
-@click.command(epilog=_RUN_EPILOG)
-@folder_argument
+@main.command(epilog=_RUN_EPILOG)
+@_folder_argument
 @_limit_options
 def run(path: Path, dask: str | None, **options: Any) -> None:
     """Train a net or an evaluation from the start, in a folder made by `new`."""
     _train(path, dask, options, is_new=True)
 
 
-@click.command(epilog=_RUN_EPILOG)
-@folder_argument
+@main.command(epilog=_RUN_EPILOG)
+@_folder_argument
 @_limit_options
 def resume(path: Path, dask: str | None, **options: Any) -> None:
     """Continue a training that was interrupted or killed, or has reached a limit."""
@@ -446,7 +446,7 @@ def _train(path: Path, dask: str | None, options: dict[str, Any], is_new: bool) 
     settings = _changed(folder.settings, **options)
     if dask and settings.kind == EVALUATION:
         raise click.UsageError("an evaluation is learned on one machine; leave out --dask")
-    again = f"playout-train {own_game(str(settings.game))}resume {shlex.quote(str(path))}"
+    again = f"playout-train {_own_game(str(settings.game))}resume {shlex.quote(str(path))}"
     with folder.locked(), showing(f"Continue: {again}") as shown:
         found = folder.read_checkpoint()
         if is_new and found:
@@ -540,7 +540,7 @@ def _found(folder: RunFolder, last: RoundRecord | None) -> str:
 
 
 def _reached(folder: RunFolder) -> str:
-    kept, own = folder.kept, own_game(str(folder.settings.game))
+    kept, own = folder.kept, _own_game(str(folder.settings.game))
     return (
         f"A limit is reached. The newest {kept.kind} is in {kept.folder.name}/; "
         f"export it: playout-train {own}export {shlex.quote(str(folder.path))} OUT{kept.suffix}"
@@ -586,8 +586,8 @@ run, and `report` shows them.
 """
 
 
-@click.command(epilog=_EVALUATE_EPILOG)
-@folder_argument
+@main.command(epilog=_EVALUATE_EPILOG)
+@_folder_argument
 @click.option(
     "--against",
     metavar="FILE|PLAYER",
@@ -688,7 +688,3 @@ def _terms(limit: Limit, options: str) -> str:
     """Return the limit of a move and the options as text."""
     move = f"{limit.seconds:g} s" if limit.seconds else f"{limit.simulations} simulations"
     return f"{move} a move" + (f", {options}" if options else "")
-
-
-for command in (new, run, resume, status, evaluate, report, export, import_):
-    main.add_command(command)

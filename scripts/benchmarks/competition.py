@@ -98,8 +98,8 @@ _PLAYER = """\
 from playout.players import Player, PlayResult
 
 class Last(Player):
-    def choose(self, states, limit):
-        return PlayResult(self.game.legal_actions(states[-1])[-1])
+    def choose(self, position, limit, report=None):
+        return PlayResult(position.legal_actions[-1])
 """
 _SCRIPT = """\
 import json, sys, time

@@ -22,7 +22,8 @@ from playout.players.nets.encoding import Encoding
 from playout.players.nets.graph import Architecture
 from playout.players.nets.net import Net, installed, load
 from playout.players.training.samples import Played
-from playout.players.training.self_play import SelfPlay, SelfPlaySettings
+from playout.players.training.self_play import SelfPlay
+from playout.players.training.settings import SelfPlaySettings
 from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.measure import Sample, alternate, rate
 

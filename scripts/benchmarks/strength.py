@@ -7,7 +7,7 @@ the table shows the time that both have taken.
 
 Openings are random, two plies long, and each is played twice with colours swapped. One match runs
 on each core, and the players of a match take turns on it. The score is the share of the points, a
-tie counts one half; `scripts/testbed/local_matches.py` defines its confidence interval.
+tie counts one half, and its confidence interval is that of `playout-tournament compare`.
 """
 
 from __future__ import annotations
@@ -15,17 +15,11 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import NamedTuple
 
+from playout import games
 from playout.players import Limit
-from testbed.bench import Bench, Column, ResultTable, Target
-from testbed.local_matches import (
-    RESULT,
-    LocalPairing,
-    PlayedPair,
-    pairings,
-    play_pair,
-    result,
-    run_on_cores,
-)
+from playout.players.comparison.pairs import PairTask, PlayedPair, openings, play_task, score
+from playout.players.comparison.workers import run_on_cores
+from testbed.bench import Bench, Cell, Column, ResultTable, Target
 
 OURS = "uct"
 PEER = "testbed.openspiel:MCTSBot"
@@ -56,7 +50,16 @@ COLUMNS = (
     Column("game", "game"),
     Column("player", "player"),
     Column("other", "against"),
-    *RESULT,
+    Column("games", "games"),
+    Column("won", "won"),
+    Column("tied", "tied"),
+    Column("lost", "lost"),
+    Column("score", "score", ".1%"),
+    Column("low", "95 %: from", ".1%"),
+    Column("high", "to", ".1%"),
+    Column("elo", "Elo", "+.0f"),
+    Column("ms", "ms a move", ".2f"),
+    Column("other_ms", "the other's", ".2f"),
 )
 
 
@@ -72,7 +75,8 @@ def run(bench: Bench) -> list[ResultTable]:
     for match_up in match_ups:
         player, other = (text.rpartition(":")[2] for text in match_up.players)
         pairs = found[match_up.game, match_up.players]
-        table.add(match_up.target, game=match_up.game, player=player, other=other, **result(pairs))
+        cells = _cells(pairs)
+        table.add(match_up.target, game=match_up.game, player=player, other=other, **cells)
     return [table]
 
 
@@ -81,11 +85,33 @@ def _played(
 ) -> dict[tuple[str, tuple[str, str]], list[PlayedPair]]:
     """Return the pairs by game and players; they share one queue, so that no core is idle."""
     count, limit = bench.pick(50, 4), Limit(seconds=LIMIT_S)
-    wanted: list[LocalPairing] = []
-    for game, both, _ in match_ups:
-        wanted += pairings(game, both, limit, count=count, plies=PLIES, seed=1)
+    wanted = [
+        PairTask(game, both, limit, opening)
+        for game, both, _ in match_ups
+        for opening in openings(games.load(game), PLIES, 1, count)
+    ]
     found = defaultdict[tuple[str, tuple[str, str]], list[PlayedPair]](list)
     steps = [f"pair {n} of {len(wanted)}" for n in range(1, len(wanted) + 1)]
-    for _, (pairing, pair) in zip(bench.track(steps), run_on_cores(play_pair, wanted), strict=True):
-        found[pairing.game, pairing.players].append(pair)
+    for _, (task, pair) in zip(bench.track(steps), run_on_cores(play_task, wanted), strict=True):
+        found[task.game, task.players].append(pair)
     return found
+
+
+def _cells(pairs: list[PlayedPair]) -> dict[str, Cell]:
+    found = score([pair.score for pair in pairs])
+    ms, other_ms = (
+        1e3 * sum(pair.seconds[seat] for pair in pairs) / sum(pair.moves[seat] for pair in pairs)
+        for seat in (0, 1)
+    )
+    return {
+        "games": 2 * found.pairs,
+        "won": found.won,
+        "tied": found.tied,
+        "lost": found.lost,
+        "score": found.share,
+        "low": found.low,
+        "high": found.high,
+        "elo": found.elo,
+        "ms": ms,
+        "other_ms": other_ms,
+    }

@@ -20,8 +20,8 @@ import click
 from playout import games, players
 from playout.games import SpecError
 from playout.players import Limit, Player
+from playout.players.comparison.workers import run_on_cores
 from testbed.bench import Bench, Column, ResultTable
-from testbed.local_matches import run_on_cores
 from testbed.measure import Share
 from testbed.positions import SolvedPosition, exact
 

@@ -27,9 +27,9 @@ PLAYER = '''\
 from playout.players import Player, PlayResult
 
 class First(Player):
-    def choose(self, states, limit):
+    def choose(self, position, limit, report=None):
         print("I think")
-        return PlayResult(self.game.legal_actions(states[-1])[0])
+        return PlayResult(position.legal_actions[0])
 '''
 #: It uses a quarter of a second and 64 MiB at the beginning of each match.
 _IN_C = r"""

@@ -7,8 +7,8 @@ between, *Strong* and *Master* never do. A level is found by bisection of a list
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +19,8 @@ from playout import games
 from playout.commands import interrupts, progress
 from playout.players import Limit
 from playout.players.best import LEVELS, Strength, levels
-from testbed.local_matches import pairings, play_pair, run_on_cores
+from playout.players.comparison.pairs import PairTask, openings, play_task
+from playout.players.comparison.workers import run_on_cores
 
 FILE = Path(__file__).parents[2] / "players" / "levels.json"
 #: Pairs of matches, with colours swapped, for each score, and random moves before each.
@@ -47,10 +48,11 @@ class LevelScore(NamedTuple):
 
 def score_of(game: str, first: str, second: str, seed: int) -> float:
     """Return the share of the points that the first player gets in `PAIRS` pairs of matches."""
-    points = 0.0
-    for pair in pairings(game, (first, second), UNLIMITED, count=PAIRS, plies=OPENING, seed=seed):
-        one, two = (text.replace("SEED", str(pair.seed)) for text in pair.players)
-        points += sum(play_pair(replace(pair, players=(one, two))).points)
+    draw, points = random.Random(seed), 0.0
+    for opening in openings(games.load(game), OPENING, seed, PAIRS):
+        own = str(draw.getrandbits(32))
+        one, two = (text.replace("SEED", own) for text in (first, second))
+        points += play_task(PairTask(game, (one, two), UNLIMITED, opening)).score.total
     return points / (2 * PAIRS)
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import platform
 import random
-import signal
 import socket
 import subprocess
 import sys
@@ -23,6 +21,7 @@ from typing import Any, Generic, TypeVar
 
 import click
 
+from playout.players.comparison.workers import piped_process
 from playout.server.organizer.cores import processor
 
 _PACKAGES = ("playout", "numba", "numpy", "open_spiel", "twisted", "msgspec", "msgpack")
@@ -283,31 +282,3 @@ def _reporting(run: Callable[..., None], *arguments: Any) -> None:
         run(*arguments)
     except Exception:
         arguments[-1].send(HelperReport(traceback.format_exc()))
-
-
-@contextlib.contextmanager
-def piped_process(
-    run: Callable[..., None], *arguments: object, method: str = "spawn"
-) -> Iterator[Connection]:
-    """Call `run(*arguments, pipe)` in a process until the end of the block; yield our end.
-
-    `method`: the way in which multiprocessing starts the process.
-    """
-    context = multiprocessing.get_context(method)
-    here, there = context.Pipe()
-    process = context.Process(  # type: ignore[attr-defined]
-        target=run, args=(*arguments, there), daemon=True
-    )
-    # A terminal sends Ctrl-C to all its processes; the new one inherits that it is ignored.
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        process.start()
-    finally:
-        signal.signal(signal.SIGINT, handler)
-        there.close()
-    try:
-        yield here
-    finally:
-        process.terminate()
-        process.join()
-        here.close()

@@ -27,8 +27,8 @@ from playout.commands import interrupts
 from playout.games import Game, KernelGame, Position, SpecError, State
 from playout.players import Limit, Player
 from playout.players.analyst.puzzles import match_with_mistakes
+from playout.players.comparison.workers import run_on_cores
 from testbed.bench import Bench
-from testbed.local_matches import run_on_cores
 from testbed.positions import EXACT, SIGNS, SolvedEntry
 
 BOTS = ("uct(seed=1,memory_mb=16,reuse=false)", "rave(seed=1,memory_mb=16,reuse=false)")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,9 @@ import click
 from platformdirs import user_data_path
 
 from playout import games
+from playout.commands import toml_table
 from playout.commands.options import FiniteRange, combined
+from playout.commands.toml_table import Faults, TomlError
 from playout.games.core import spec
 from playout.protocol.endpoints import host_and_port, host_of, is_loopback, spelled
 from playout.protocol.messages import OfferedBot
@@ -39,17 +40,17 @@ def default_database() -> str:
     return f"sqlite:///{user_data_path('playout') / 'playout.db'}"
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> tuple[dict[str, Any], Faults]:
     try:
-        return tomllib.loads(path.read_text())
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
-        raise click.BadParameter(f"{path}: {fault}") from fault
+        return toml_table.load(toml_table.text_of(path), str(path))
+    except TomlError as fault:
+        raise click.BadParameter(str(fault)) from fault
 
 
 def _database_from_file(
     context: click.Context, parameter: click.Parameter, path: Path | None
 ) -> None:
-    if path is not None and "database" in (settings := _read(path)):
+    if path is not None and "database" in (settings := _read(path)[0]):
         context.default_map = {"database": settings["database"]}
 
 
@@ -57,15 +58,17 @@ def from_file(context: click.Context, parameter: click.Parameter, path: Path | N
     """Take the options of a TOML file as defaults, which the command line overrides."""
     if path is None:
         return
-    settings = _read(path)
+    settings, faults = _read(path)
     options = [each for each in context.command.params if each.name not in ("config", "version")]
     allowed = [str(each.name) for each in options]
     flags = [each.name for each in options if getattr(each, "is_flag", False)]
     for key, value in settings.items():
-        if isinstance(value, bool) and key not in flags:
-            raise click.BadParameter(f"{path}: {key} cannot be {str(value).lower()}")
         if key not in allowed:
-            raise click.BadParameter(f"{path}: {spec.unknown('option', key, allowed)}")
+            faults.add((key,), str(spec.unknown("option", key, allowed)))
+        elif isinstance(value, bool) and key not in flags:
+            faults.add((key,), f"{key} cannot be {str(value).lower()}")
+    if faults.found:
+        raise click.BadParameter(faults.text())
     context.default_map = settings
 
 

@@ -14,6 +14,7 @@ from msgspec import structs
 
 from playout.protocol.messages import (
     Analysis,
+    ClockState,
     Code,
     Ended,
     LegalMove,
@@ -54,6 +55,9 @@ _DESERTED = "both players were disconnected"
 
 #: Moves that spectators are sent at once: to draw one takes a third of a millisecond.
 _MOVES_AT_ONCE = 4
+
+#: The columns of a move without clocks are null.
+_NO_CLOCKS: Any = (ClockState(None, None),) * 2  # type: ignore[arg-type]
 
 #: Seconds in which changes of the number of spectators are collected.
 _COUNT_S = 2.0
@@ -138,7 +142,7 @@ class MatchRoom:
         self._context.store(self.record)
         self._storage.begin(self.seats, now)
         for ply in range(self.match.ply):
-            self._context.store(self._move_record(ply, now, None))
+            self._context.store(self._move_record(ply, self.match.clock_states(now), None, now))
         self._hold()
         self._log("match {match} started: {game}, {first} against {second}, clock {clock}")
         for session in self.seats:
@@ -154,7 +158,8 @@ class MatchRoom:
         moved_at = self.record.at
         for move in moves:
             moved_at = move.at
-            self._count_score(move.seat, move.ply, move.analysis)
+            if self.scores:  # otherwise no analysis is decoded
+                self._count_score(move.seat, move.ply, move.analysis)
             self._storage.restore(move.info)
             self.spectators.show_later(move)
         self._open()
@@ -186,7 +191,8 @@ class MatchRoom:
             raise Refused(Code.INTERNAL, str(fault)) from fault
         clocks = self.match.clock_states(now)
         if played:
-            record = self._move_record(ply, now, self._storage.move(mover, request.info, now))
+            info = self._storage.move(mover, request.info, now)
+            record = self._move_record(ply, clocks, info, now)
             self._context.store(record)
             self._hold()
             self.spectators.show_later(record, self._context.records)
@@ -467,16 +473,22 @@ class MatchRoom:
 
     # Records and log lines.
 
-    def _move_record(self, ply: int, now: float, info: str | None) -> MovePlayed:
+    def _move_record(
+        self, ply: int, clocks: Clocks | None, info: str | None, now: float
+    ) -> MovePlayed:
         match = self.match
-        return MovePlayed(
+        first, second = clocks or _NO_CLOCKS
+        return MovePlayed(  # in 0.4 µs; `flat` would take 4 more, a tenth of a move
             match=match.id,
             ply=ply,
             seat=match.mover(ply),
             action=match.position.moves[ply],
+            first_main_s=first.main_s,
+            first_periods=first.periods,
+            second_main_s=second.main_s,
+            second_periods=second.periods,
             info=info,
             at=now + self._context.epoch,
-            **flat(clocks=match.clock_states(now)),
         )
 
     def _log(self, text: str, **more: object) -> None:

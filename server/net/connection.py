@@ -35,8 +35,9 @@ _KEEPALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
 
 
 class StreamConnection(ABC):
-    """A `transport.ClientTransport` over a stream of bytes; subclasses separate the messages."""
+    """A connection to a client, over a stream of bytes; subclasses separate the messages."""
 
+    #: The encoding of its messages.
     format: MessageFormat
     transport: Any  # ITCPTransport, whose methods, being declared by zope, have no `self`
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 from twisted.logger import Logger
 
 from playout.games import NotReady
 from playout.protocol.codec import ADMINISTRATORS_FRAME, MAX_FRAME, MessageFormat, Unreadable
-from playout.protocol.messages import Code, Error, Event, Move, Request, ServerState
+from playout.protocol.messages import Code, Error, Event, Move, Notice, Request, ServerState
 from playout.server.core.effects import (
     CallWhenIdle,
     Close,
@@ -43,9 +43,7 @@ from playout.server.core.hub import Hub
 from playout.server.core.match import Refused
 from playout.server.core.policy import Policy
 from playout.server.model.records import MatchEnded, MovePlayed, Record
-from playout.server.net.held_requests import HeldRequests
 from playout.server.net.loop_delays import StallLog
-from playout.server.net.transport import ClientTransport
 from playout.server.runtime.metrics import Metrics
 from playout.server.runtime.process import last_errors
 from playout.server.runtime.reactor import LoopTime
@@ -58,8 +56,15 @@ from playout.server.storage.client import (
 )
 from playout.server.storage.ipc import AccountChanged, RecordsStored, StorageFailed
 
+if TYPE_CHECKING:  # a connection uses the driver
+    from playout.server.net.connection import StreamConnection
+
 #: The longest time between two calls of `Hub.wake` while one is scheduled.
 LONGEST_SLEEP_S = 1.0
+#: Seconds between two notices to a client that waits.
+NOTICE_S = 1.8
+#: The most requests of a connection that wait.
+MOST_HELD = 8
 #: The share of the database's limit from which on the operator is warned.
 _WARNING_SHARE = 0.9
 
@@ -124,7 +129,7 @@ class Driver:
         self._time.watch(lambda: bool(hub.rooms), self._stalled)
         self._now = self._time.now
         self._stall_log = StallLog(self._time.monotonic)
-        self._connections: dict[int, ClientTransport] = {}
+        self._connections: dict[int, StreamConnection] = {}
         self._held = HeldRequests(timer, self._handle)
         self._administrators: set[int] = set()
         self._next_wake: DelayedCall | None = None
@@ -142,18 +147,18 @@ class Driver:
         """Return a unique number for a new connection."""
         return next(self._numbers)
 
-    def connected(self, connection: ClientTransport) -> None:
+    def connected(self, connection: StreamConnection) -> None:
         """Add a connection that was opened."""
         self._connections[connection.number] = connection
         self.metrics.connected()
         self._carry_out(self._hub.connect(connection.number, connection.address(), self._now()))
 
-    def located(self, connection: ClientTransport) -> None:
+    def located(self, connection: StreamConnection) -> None:
         """Pass the hub the address of a client, which a proxy has announced."""
         address = connection.address() or ""
         self._carry_out(self._hub.locate(connection.number, address, self._now()))
 
-    def received(self, connection: ClientTransport, frame: bytes) -> None:
+    def received(self, connection: StreamConnection, frame: bytes) -> None:
         """Handle a frame from a client; a frame that cannot be decoded is refused."""
         try:
             request = connection.format.decode(frame)
@@ -163,7 +168,7 @@ class Driver:
             return
         self._handle(connection, request)
 
-    def _handle(self, connection: ClientTransport, request: Request) -> None:
+    def _handle(self, connection: StreamConnection, request: Request) -> None:
         now, number = self._time.arrived(), connection.number
         lag_s = connection.lag_s() if type(request) is Move else 0.0
         try:
@@ -176,7 +181,7 @@ class Driver:
             effects = self._hub.refuse(number, Code.INTERNAL, text, now, request.id)
         self._carry_out(effects)
 
-    def _hold(self, connection: ClientTransport, request: Request, why: NotReady) -> list[Effect]:
+    def _hold(self, connection: StreamConnection, request: Request, why: NotReady) -> list[Effect]:
         """Keep a request until its game is ready; return the effects of what it did before."""
         try:
             self._held.hold(connection, request, why)
@@ -189,11 +194,11 @@ class Driver:
         """Handle the requests that wait for a game, which is ready or has failed."""
         self._held.release(name)
 
-    def refused(self, connection: ClientTransport, code: Code, text: str) -> None:
+    def refused(self, connection: StreamConnection, code: Code, text: str) -> None:
         """Answer bytes that are no frame with an error."""
         self._carry_out(self._hub.refuse(connection.number, code, text, self._now()))
 
-    def disconnected(self, connection: ClientTransport, *, left: bool = False) -> None:
+    def disconnected(self, connection: StreamConnection, *, left: bool = False) -> None:
         """Remove a connection whose file is closed; `left` is that of `Hub.disconnect`."""
         self._connections.pop(connection.number, None)
         self._administrators.discard(connection.number)
@@ -330,7 +335,7 @@ class Driver:
 
     def _written(
         self, numbers: tuple[int, ...], messages: tuple[Event, ...]
-    ) -> Iterator[tuple[ClientTransport, bytes]]:
+    ) -> Iterator[tuple[StreamConnection, bytes]]:
         """Yield the connections, each with the messages in its format, encoded once a format."""
         written: dict[MessageFormat, bytes] = {}
         for number in numbers:
@@ -401,3 +406,52 @@ def _handed_on(policy: Policy) -> set[type[Effect]]:
     if policy.push_key:
         kinds |= {KeepPush, PushNotice}
     return kinds
+
+
+class HeldRequests:
+    """Holds requests until their games are compiled, and then has them handled again.
+
+    Their senders are sent notices of the progress.
+    """
+
+    def __init__(
+        self, timer: CallScheduler, handle: Callable[[StreamConnection, Request], None]
+    ) -> None:
+        """`handle` is called with each request when its game is ready or has failed."""
+        self._timer = timer
+        self._handle = handle
+        self._held: list[tuple[StreamConnection, Request, NotReady]] = []
+        self._is_telling = False
+
+    def hold(self, connection: StreamConnection, request: Request, why: NotReady) -> None:
+        """Keep a request, and tell its sender. Raises Refused if too many wait."""
+        if sum(each is connection for each, _, _ in self._held) >= MOST_HELD:
+            raise Refused(Code.TOO_MANY, f"{MOST_HELD} of your requests wait already: {why}")
+        self._held.append((connection, request, why))
+        _tell(connection, why)
+        if not self._is_telling:
+            self._is_telling = True
+            self._timer.callLater(NOTICE_S, self._tell_all)
+
+    def release(self, game: str) -> None:
+        """Have the requests handled that wait for a game."""
+        due = [each for each in self._held if each[2].game == game]
+        self._held = [each for each in self._held if each[2].game != game]
+        for connection, request, _ in due:
+            self._handle(connection, request)
+
+    def drop(self, connection: StreamConnection) -> None:
+        """Forget the requests of a connection that is closed."""
+        self._held = [each for each in self._held if each[0] is not connection]
+
+    def _tell_all(self) -> None:
+        self._is_telling = bool(self._held)
+        if self._held:
+            self._timer.callLater(NOTICE_S, self._tell_all)
+        for connection, why in {each: why for each, _, why in self._held}.items():
+            _tell(connection, why)
+
+
+def _tell(connection: StreamConnection, why: NotReady) -> None:
+    notice = Notice(code="game_compiling", text=str(why))
+    connection.send(connection.format.encode(notice))

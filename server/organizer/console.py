@@ -30,9 +30,9 @@ CHECKING = "Checking that the entrants can be started"
 _STANDINGS_INTERVAL_S, _WAITING_INTERVAL_S = 60.0, 2.0
 #: Shortest time between two drawings of the tables, and the largest share of the time for drawing.
 _DRAWING_INTERVAL_S, _DRAWING_SHARE = 0.5, 0.05
-#: The most running matches that are shown.
+#: Maximum number of running matches shown.
 _MATCHES = 12
-#: The most entrants with ratings: with more, computing them after each match takes too long.
+#: Maximum number of entrants with ratings: more take too long to compute after each match.
 _RATED = 32
 
 

@@ -19,7 +19,7 @@ _TRUE = ("true", "yes", "1")
 
 
 def concurrency(spec: TournamentSpec, available: int | None = None) -> int:
-    """Return the most matches at once on this machine, or on `available` cores; at least 1."""
+    """Return the number of matches at once for this machine or `available` cores, at least 1."""
     return max(1, (available or usable_cores()) // match_cores(spec))
 
 
@@ -29,7 +29,7 @@ def pairs(spec: TournamentSpec) -> CountRange:
 
 
 def thinking_s(spec: TournamentSpec) -> float | None:
-    """Return the longest time that the clocks allow for the whole tournament, in seconds.
+    """Return the maximum duration of the whole tournament by its clocks, in seconds.
 
     It takes `spec.concurrency` matches at once into account. None without a clock, or if the number
     of pairs has no limit.
@@ -44,7 +44,7 @@ def thinking_s(spec: TournamentSpec) -> float | None:
 
 
 def match_cores(spec: TournamentSpec) -> int:
-    """Return the largest number of threads that think at once in a match."""
+    """Return the maximum number of threads that think at the same time in a match."""
     return max(_threads(*two) for two in combinations(spec.entrants, 2))
 
 
@@ -81,7 +81,7 @@ def description(spec: TournamentSpec) -> Iterator[str]:
 
 
 def _threads(one: Entrant, other: Entrant) -> int:
-    """Return the largest number of threads that think at once in a match of the two."""
+    """Return the maximum number of threads that think at the same time in a match of the two."""
     pondering = [each.threads if _ponders(each) else 0 for each in (one, other)]
     return max(one.threads + pondering[1], other.threads + pondering[0])
 
@@ -93,12 +93,12 @@ def _ponders(entrant: Entrant) -> bool:
 
 
 def _max_plies(spec: TournamentSpec, game: str) -> int:
-    """Return the largest number of plies of a match."""
+    """Return the maximum number of plies of a match."""
     return min(games.load(game).max_plies, spec.adjudication.max_plies or 2**31)
 
 
 def _player_s(control: TimeControl, plies: int) -> float:
-    """Return the longest time that a player may think in a match of that many plies."""
+    """Return the maximum thinking time of a player in a match of `plies` plies, in seconds."""
     per_move = control.increment_s + (control.period_s if control.periods else 0)
     beyond = max(0, control.periods - 1) * control.period_s
     return control.main_s + beyond + plies / 2 * per_move

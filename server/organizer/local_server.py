@@ -87,7 +87,7 @@ HOST = "127.0.0.1"
 USUAL_HTTP = f"{HOST}:8080"
 #: The time in which an entrant must reconnect after the exit of its process, or lose its matches.
 _RECONNECT_S = 20.0
-#: Longest time for which clocks stand still after a restart of the server, for players to return.
+#: Maximum time that clocks are stopped after a restart of the server, until players reconnect.
 _RESTART_GRACE_S = 60.0
 #: The time after which another process may take over the match of a disconnected player.
 _TAKE_OVER_AFTER_S = 3.0

@@ -22,7 +22,7 @@ import click
 from playout import games
 from playout.commands import toml_table
 from playout.commands.subprocesses import own_environment, usable_cores
-from playout.commands.toml_table import Check, Faults, TomlSyntaxError
+from playout.commands.toml_table import Check, Faults, TomlError
 from playout.protocol import versions
 from playout.protocol.codec import ADMINISTRATORS_FRAME, encode
 from playout.protocol.messages import CreateTournament
@@ -130,8 +130,8 @@ class SpecFileError(click.ClickException):
 def cluster_settings(path: Path) -> ClusterSettings:
     """Return the settings of a file about the cluster; the defaults if it cannot be read."""
     try:
-        return spec_parser.cluster_settings(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, TomlSyntaxError):
+        return spec_parser.cluster_settings(toml_table.text_of(path))
+    except TomlError:
         return ClusterSettings()  # `read` reports it
 
 
@@ -176,18 +176,11 @@ def _with_versions(spec: TournamentSpec, said: Mapping[int, str]) -> TournamentS
 
 def _parsed(path: Path) -> tuple[TournamentSpec, Faults]:
     """Return the tournament of a file, and its faults. Raises SpecFileError if it is no TOML."""
+    files, game = files_in(path.parent), _games_in(path.parent)
     try:
-        text = path.read_bytes().decode()
-    except OSError as error:
-        raise SpecFileError(f"{path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise SpecFileError(f"{path}: is not encoded in UTF-8") from error
-    files = files_in(path.parent)
-    try:
-        return spec_parser.read(
-            text, where=str(path), files=files, code=installed(), game=_games_in(path.parent)
-        )
-    except TomlSyntaxError as error:
+        text = toml_table.text_of(path)
+        return spec_parser.read(text, where=str(path), files=files, code=installed(), game=game)
+    except TomlError as error:
         raise SpecFileError(str(error)) from error
 
 
@@ -268,7 +261,7 @@ def _is_digest(given: str) -> bool:
 
 
 def _version(entrant: Entrant, files: versions.Files) -> str:
-    """Return the present version; of an entrant that is not started here, the given one."""
+    """Return the current version; of an entrant that is not started here, the given one."""
     if entrant.player:
         return versions.of_player(entrant.player, files, installed())
     if entrant.command:

@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 import click
 
-from playout.commands.options import game_option
+from playout.commands.options import ImportedCommand, game_option
 from playout.server.organizer.commands import (
     conclude,
     export,
@@ -25,6 +25,7 @@ Examples:
   playout-tournament validate SPEC.toml    check the file, and estimate the time
   playout-tournament run SPEC.toml         play it on this machine, with a local server
   playout-tournament match connect_four "uct(c=0.7)" "uct(c=1.4)"    two bots, without a file
+  playout-tournament compare --game othello uct rave best    players, without a server
   playout-tournament resume                continue the latest after an interruption
   playout-tournament status                show the standings of the latest
   playout-tournament report --format html --output report.html
@@ -62,3 +63,11 @@ def main() -> None:
 
 for command in (run, match, resume, conclude, status, report, export, validate, list_):
     main.add_command(command)
+# It needs the players, of which the server's modules import nothing.
+main.add_command(
+    ImportedCommand(
+        "compare",
+        "playout.players.comparison.compare_command",
+        "Compare players without a server, and show which are stronger.",
+    )
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -454,22 +455,22 @@ class Database:
 
     def add(self, stored: Iterable[StoredMatch]) -> int:
         """Store whole matches, and return the number of new ones."""
-        before = self._count()
+        left = iter(stored)
         with self._engine.connect() as connection:
-            for some in _chunks(stored):
+            before = count_of(connection, matches)
+            while some := list(itertools.islice(left, _CHUNK)):
                 records = [r for k in some for r in (k.started, *k.moves, k.ended) if r]
                 self._save(connection, records)
-        return self._count() - before
+            return count_of(connection, matches) - before
 
     # Puzzles.
 
     def add_puzzles(self, found: Iterable[Puzzle]) -> int:
         """Store puzzles, and return the number of new ones."""
-        count = sa.select(sa.func.count()).select_from(puzzles)
         with self._engine.begin() as connection:
-            before = connection.execute(count).scalar_one()
+            before = count_of(connection, puzzles)
             self._add_puzzles(connection, found)
-            return connection.execute(count).scalar_one() - before
+            return count_of(connection, puzzles) - before
 
     def _add_puzzles(self, connection: sa.Connection, found: Iterable[Puzzle]) -> None:
         rows = [
@@ -498,10 +499,6 @@ class Database:
             raise StorageError(f"cannot write {path}: {first_line(error)}") from error
         finally:
             partial.unlink(missing_ok=True)
-
-    def _count(self) -> int:
-        with self._engine.connect() as connection:
-            return connection.scalar(sa.select(sa.func.count()).select_from(matches)) or 0
 
     def _matches(
         self,
@@ -534,9 +531,13 @@ def _moves_of(
         read = [sa.null().label(each.name) if each is moves.c.info else each for each in moves.c]
     chosen = sa.select(*read).where(moves.c.match.in_(ids)).order_by(moves.c.match, moves.c.ply)
     played: dict[str, list[MovePlayed]] = {}
+    names = MovePlayed.__struct_fields__
     for row in connection.execute(chosen):
-        info = read_analysis(row.info, row.action) if read_analysis and row.info else None
-        played.setdefault(row.match, []).append(record_of(MovePlayed, row, info=info))
+        fields = dict(zip(names, row, strict=True))  # the columns have their order
+        if fields["info"] and read_analysis:
+            fields["info"] = read_analysis(fields["info"], fields["action"])
+        move = MovePlayed(**fields)
+        played.setdefault(move.match, []).append(move)
     return played
 
 
@@ -565,20 +566,11 @@ def shipped_puzzles() -> list[Puzzle]:
     return msgspec.json.decode(data, type=list[Puzzle])
 
 
+def count_of(connection: sa.Connection, table: sa.Table) -> int:
+    """Return the number of rows of a table."""
+    return connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
+
+
 def _first_of_each(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Return the first row for each match, whose id is first in a row."""
-    found: dict[Any, tuple[Any, ...]] = {}
-    for row in rows:
-        found.setdefault(row[0], row)
-    return list(found.values())
-
-
-def _chunks(stored: Iterable[StoredMatch]) -> Iterator[list[StoredMatch]]:
-    some: list[StoredMatch] = []
-    for each in stored:
-        some.append(each)
-        if len(some) == _CHUNK:
-            yield some
-            some = []
-    if some:
-        yield some
+    return list({row[0]: row for row in reversed(rows)}.values())

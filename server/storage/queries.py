@@ -28,6 +28,7 @@ from playout.server.model.records import (
 from playout.server.storage.database import (
     Database,
     ReadAnalysis,
+    count_of,
     match_end_of,
     tournament_of,
     whole_analysis,
@@ -158,7 +159,7 @@ class Reader:
         active = sa.case((ends[0] > ends[1], ends[0]), else_=ends[1])
         chosen = sa.select(accounts).order_by(active.desc(), accounts.c.name)
         with self._database.connect() as connection:
-            total = _count_of(connection, accounts)
+            total = count_of(connection, accounts)
             rows = connection.execute(_limited(chosen, page, per_page)).all()
             some = [record_of(Account, row) for row in rows]
             known = _totals(connection, some)
@@ -192,7 +193,7 @@ class Reader:
         )
         chosen = sa.select(tournaments, ended.label("matches")).order_by(tournaments.c.id.desc())
         with self._database.connect() as connection:
-            total = _count_of(connection, tournaments)
+            total = count_of(connection, tournaments)
             rows = connection.execute(_limited(chosen, page, per_page)).all()
         return result_page([_tournament_row(row) for row in rows], page, per_page, total)
 
@@ -381,10 +382,6 @@ def _actions() -> sa.ScalarSelect[Any]:
     )
     text = sa.func.aggregate_strings(sa.cast(played.c.action, sa.Text), " ")
     return sa.select(text).scalar_subquery()
-
-
-def _count_of(connection: sa.Connection, table: sa.Table) -> int:
-    return connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
 
 
 def _limited(chosen: sa.Select[Any], page: int, per_page: int) -> sa.Select[Any]:

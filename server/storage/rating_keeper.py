@@ -33,10 +33,10 @@ from playout.server.storage.queries import Reader
 from playout.server.storage.schema import accounts, leaderboards, matches, rating_points
 from playout.server.tournament.ledger import UNREADABLE, Ledger
 
-#: The number of points in a history of matches that were stored together, as by an import: one
-#: after each of that many equal shares.
+#: Number of points in the history of matches that were stored together, such as imported ones: one
+#: after each of this number of equal shares.
 SHARES = 25
-#: The fewest matches in a share, and the number of matches that are read at a time otherwise.
+#: Minimum number of matches in a share, and number of matches that are read at a time otherwise.
 _LEAST, _CHUNK = 10, 2000
 
 _encode = msgspec.json.Encoder().encode
@@ -287,7 +287,7 @@ def _chunks(ended: Iterator[_EndedMatch], size: int) -> Iterator[list[_EndedMatc
 
 _M = matches.c
 _ONE, _OTHER = accounts.alias(), accounts.alias()
-#: The matches that have ended, with the present names of their players.
+#: The matches that have ended, with the current names of their players.
 _ENDED = (
     sa.select(
         _M.id,

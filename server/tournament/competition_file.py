@@ -11,7 +11,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from playout.commands import toml_table
-from playout.commands.toml_table import TomlSyntaxError, TomlTable
+from playout.commands.toml_table import TomlError, TomlTable
 from playout.protocol.names import BadName, normalised, skeleton
 from playout.protocol.time_control import parse_time_control
 from playout.protocol.tournament_spec import PROGRAM_PROTOCOLS, SandboxSettings
@@ -78,8 +78,8 @@ class Competition:
     name; None if every account may hand in. `protocols` are those that are allowed. Builds reach
     `build_hosts`, each as HOST or HOST:PORT. `pages` is the address of the server's pages, if that
     does not follow from its options. `folder` holds everything that is handed in. `pause_s`
-    is the longest wait of a bot between two pairs. A match has so many processor `cores`, all with
-    0.
+    is the maximum wait of a bot between two pairs, in seconds. `cores` is the number of processor
+    cores of a match, 0 for all.
     """
 
     name: str
@@ -136,12 +136,8 @@ class CompetitionFileError(ValueError):
 def read(path: Path) -> Competition:
     """Return the competition that a file describes. Raises CompetitionFileError with all faults."""
     try:
-        values, faults = toml_table.load(path.read_bytes().decode(), str(path))
-    except OSError as error:
-        raise CompetitionFileError(f"{path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise CompetitionFileError(f"{path}: is not encoded in UTF-8") from error
-    except TomlSyntaxError as error:
+        values, faults = toml_table.load(toml_table.text_of(path), str(path))
+    except TomlError as error:
         raise CompetitionFileError(str(error)) from error
     table = TomlTable(values, (), "a competition", faults)
     competition = _competition(table, path.absolute())

@@ -48,7 +48,7 @@ def read(
     `where` is the name of the file, for errors. `files` returns the content of other files, for
     openings and versions, by path relative to the folder of this file; None if a file does not
     exist. `code` identifies the installed players and games, for versions. `game` loads a game.
-    Raises TomlSyntaxError.
+    Raises TomlError.
     """
     values, faults = toml_table.load(text, where)
     return _checked(values, faults, _Sources(files, code, game)), faults

@@ -40,14 +40,14 @@ from playout.server.tournament import formats
 #: The highest number of rounds, and of plies after which a match is tied.
 MOST_ROUNDS = 1_000_000
 MOST_ENTRANTS = 256
-#: The most characters about the machine.
+#: Maximum number of characters that describe the machine.
 LONGEST_MACHINE = 300
 MOST_GAMES = 20
-#: The entrants that are checked in a step, 0.1 ms each.
+#: Number of entrants checked in a step; each takes 0.1 ms.
 ENTRANTS_A_STEP = 16
-#: The plies of given openings that are checked in a step, 20 to 60 microseconds each.
+#: Number of plies of given openings checked in a step; each takes 20 to 60 microseconds.
 PLIES_A_STEP = 64
-#: The most plies of an opening that an error shows.
+#: Maximum number of plies of an opening in an error.
 SHOWN_PLIES = 20
 
 #: The check of each value by itself, by the class that has it.

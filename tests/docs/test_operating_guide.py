@@ -18,7 +18,9 @@ GUIDE = (ROOT / "docs" / "operating.md").read_text()
 OPTIONS = {
     option.opts[0]: option
     for option in main.params
-    if isinstance(option, click.Option) and option.name not in ("config", "version")
+    if isinstance(option, click.Option)
+    and not option.hidden
+    and option.name not in ("config", "version")
 }
 ROWS = {
     name: cells

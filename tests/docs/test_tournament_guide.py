@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from playout.commands.options import ImportedCommand
 from playout.protocol.codec import ADMINISTRATORS_FRAME
 from playout.protocol.messages import Reason
 from playout.protocol.tournament_spec import (
@@ -37,6 +38,10 @@ from playout.server.tournament.spec_validation import MOST_ENTRANTS, MOST_GAMES
 from support.organizer import SpecFaults, read
 
 ROOT = Path(__file__).parents[2]
+COMMANDS = {
+    name: each.imported() if isinstance(each, ImportedCommand) else each
+    for name, each in main.commands.items()
+}
 GUIDE = (ROOT / "docs" / "tournaments.md").read_text(encoding="utf-8")
 
 #: What the key of a table is called in the file and in the specification made of it.
@@ -219,7 +224,7 @@ def test_the_reasons_are_those_that_there_are() -> None:
 def test_every_command_is_in_the_guide_with_its_options() -> None:
     told = {row[0].strip("`").split()[1]: row for row in rows("All commands")}
     assert set(told) == set(main.commands)
-    for name, command in main.commands.items():
+    for name, command in COMMANDS.items():
         options = {each.opts[0] for each in command.params if isinstance(each, click.Option)}
         shown = set(re.findall(r"--[\w-]+", " ".join(told[name])))
         common = {"--database", "--server", "--dask", "--name", "--port", "--http", "--stay"}
@@ -230,10 +235,7 @@ def test_every_command_is_in_the_guide_with_its_options() -> None:
 
 def test_options_of_the_command_that_are_named_exist() -> None:
     known = {
-        option
-        for command in main.commands.values()
-        for each in command.params
-        for option in each.opts
+        option for command in COMMANDS.values() for each in command.params for option in each.opts
     }
     for line in re.findall(r"playout-tournament [^`\n]*", GUIDE):
         assert set(re.findall(r"--[\w-]+", line)) <= known

@@ -297,6 +297,16 @@ def test_a_bad_configuration_is_explained(tmp_path: Path, text: str, told: str) 
     assert told in " ".join(output.split())
 
 
+def test_every_wrong_key_of_a_configuration_is_named_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "playout.toml"
+    file.write_text("prot = 4242\n\nport = true\nhost = 'h'\nlog_jsn = true\n")
+    _, output = invoke("playout-server", "--config", str(file))
+    found = [line.rpartition("playout.toml:")[2].split(": ")[0] for line in output.splitlines()]
+    assert [number for number in found if number.isdigit()] == ["1", "3", "5"]
+    file.write_bytes(b"host = '\xff'")
+    assert "is not encoded in UTF-8" in invoke("playout-server", "--config", str(file))[1]
+
+
 def test_a_configuration_is_used_and_the_command_line_wins(tmp_path: Path) -> None:
     file = tmp_path / "playout.toml"
     file.write_text('port = 1\ndefault_clock = "60+1"\nlog_json = true\n')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -172,7 +173,9 @@ def test_end_stops_a_search() -> None:
     brain = GomocupManager("rave")
     assert brain.ask("INFO timeout_turn 1000000", "START 15") == "OK"
     brain.send("BEGIN")
-    assert brain.finish() == (0, "")
+    code, said = brain.finish()
+    assert code == 0
+    assert re.fullmatch(r"(MESSAGE .+\n)*\d+,\d+\n", said)  # the best move so far
 
 
 def test_the_end_of_the_input_stops_a_search() -> None:

@@ -243,8 +243,10 @@ def info(line: str) -> dict[str, str]:
     )}  # fmt: skip
 
 
-def test_an_analysis_goes_on_until_the_next_line(engine: GtpController) -> None:
+def test_an_analysis_goes_on_until_the_next_line() -> None:
+    engine = GtpController("rave(seed=1)")
     assert engine.process.stdout
+    engine.good("boardsize 9")
     engine.good("play b E5")
     engine.send("3 lz-analyze w 1")
     assert engine.process.stdout.readline() == "=3\n"
@@ -266,6 +268,19 @@ def test_an_analysis_goes_on_until_the_next_line(engine: GtpController) -> None:
     engine.send("")
     while engine.process.stdout.readline() != "\n":
         pass
+    assert engine.finish() == (0, "")
+
+
+def test_an_analysis_with_a_limit_of_the_player_waits_for_the_next_line(
+    engine: GtpController,
+) -> None:
+    assert engine.process.stdout
+    engine.send("lz-analyze 10")
+    assert engine.process.stdout.readline() == "=\n"
+    assert info(engine.process.stdout.readline())["move"]
+    engine.send("1 name")
+    assert engine.process.stdout.readline() == "\n"
+    assert engine.response() == (True, "1", "Playout rave")
 
 
 def test_a_move_comes_with_its_analysis(engine: GtpController) -> None:

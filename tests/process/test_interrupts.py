@@ -78,7 +78,7 @@ def test_an_interrupted_start_is_one_line(
 
 @pytest.mark.parametrize(
     ("script", "at"),
-    [("bench", "click"), ("bench", "rich"), ("tune", "numba"), ("tune", "testbed.local_matches")],
+    [("bench", "click"), ("bench", "rich"), ("levels", "numba"), ("levels", "testbed.levels")],
 )
 def test_an_interrupted_start_of_a_script_is_one_line(tmp_path: Path, script: str, at: str) -> None:
     last = (ROOT / "scripts" / script).read_text().partition(" -c \\\n    '")[2]

@@ -37,7 +37,8 @@ def test_help_has_examples_for_every_subcommand() -> None:
         assert "Example" in output
         assert "playout-tournament" in output
     assert set(main.commands) == {
-        "run", "match", "resume", "conclude", "status", "report", "export", "validate", "list"
+        "run", "match", "compare", "resume", "conclude", "status", "report", "export", "validate",
+        "list",
     }  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from support.web_client import WebClient
 TRANSCRIPTS = sorted((Path(__file__).parents[1] / "data" / "transcripts").glob("*.jsonl"))
 
 
-class Replay:
+class TranscriptReplay:
     """The clients of a transcript, and the values of its identifiers."""
 
     def __init__(self, server: RunningServer, clients: ExitStack) -> None:
@@ -86,7 +86,7 @@ class Replay:
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
 def test_a_recorded_conversation_goes_as_it_did(path: Path) -> None:
     with running_server("--http", "127.0.0.1:0") as server, ExitStack() as clients:
-        replay = Replay(server, clients)
+        replay = TranscriptReplay(server, clients)
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             recorded = json.loads(line)
             client = recorded.pop("client")

@@ -8,7 +8,7 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
-from playout.commands.toml_table import TomlSyntaxError
+from playout.commands.toml_table import TomlError
 from playout.protocol.tournament_spec import TournamentSpec
 from playout.protocol.versions import files_in, installed
 from playout.server.organizer.progress import TournamentProgress
@@ -40,7 +40,7 @@ def read(text: str, **options: Any) -> TournamentSpec:
     """Return the tournament of a text. Raises SpecFaults."""
     try:
         found, faults = spec_parser.read(text, **options)
-    except TomlSyntaxError as error:
+    except TomlError as error:
         raise SpecFaults(str(error)) from None
     if faults.found:
         raise SpecFaults(faults.text())

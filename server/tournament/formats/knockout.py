@@ -14,7 +14,7 @@ from playout.server.tournament.formats.core.format import (
     swapped,
 )
 
-#: The most further pairs that are played when an encounter is tied.
+#: Maximum number of additional pairs in a tied encounter.
 MORE_PAIRS = 8
 
 
@@ -35,7 +35,7 @@ class Knockout(Format):
 
     @classmethod
     def most_known(cls, entrants: int, games: int, rounds: int) -> int:
-        """All pairs, if every encounter is tied until the last one."""
+        """The number of pairs if every encounter is tied until its last pair."""
         return (entrants - 1) * (games * rounds + MORE_PAIRS)
 
     def pair_count(self) -> CountRange:

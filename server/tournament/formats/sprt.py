@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from playout.ratings.pairs import CountRange, Pair, PairScores
 from playout.server.tournament.formats.match import MatchFormat
 
-#: The number of rounds that become known at once.
+#: Number of rounds that become known at the same time.
 AHEAD = 64
 
 

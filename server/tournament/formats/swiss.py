@@ -19,8 +19,8 @@ from playout.server.tournament.formats.core.format import (
 )
 from playout.server.tournament.formats.core.matching import maximum_matching
 
-#: The most rounds with few entrants, and with more: a step of the pairing takes up to 10 ms as soon
-#: as all entrants have met 20 others.
+#: Maximum number of rounds, with few entrants and with more: a step of the pairing takes 10 ms as
+#: soon as all entrants have met 20 others.
 MOST_ROUNDS_OF_FEW = 40
 FEW_ENTRANTS = 32
 MOST_ROUNDS = 16
@@ -33,7 +33,7 @@ _Steps = Generator[None, None, T]
 
 @dataclass(frozen=True)
 class PreviousRounds:
-    """The parts of the rounds so far on which the next pairings depend; tuples are by entrant.
+    """The facts of earlier rounds on which the next pairings depend; tuples are indexed by entrant.
 
     `first_moves`: the number of pairs in which the entrant moved first in the first match, less
     that of the other pairs. `met`: the two entrants of each meeting, once for each time.
@@ -53,13 +53,13 @@ class PreviousRounds:
 
     @functools.cached_property
     def most_met(self) -> int:
-        """An upper bound of the opponents that an entrant has met: the most meetings of one."""
+        """An upper bound of an entrant's opponents so far: the maximum of its meetings."""
         return max(Counter(one for pair in self.met for one in pair).values(), default=0)
 
 
 #: The pairings of a round, the entrant with the first move first, and the entrants with a bye.
 Pairings = tuple[tuple[tuple[int, int], ...], tuple[int, ...]]
-#: The most rounds whose pairings are remembered.
+#: Maximum number of rounds whose pairings are cached.
 MOST_REMEMBERED = 256
 _remembered: dict[PreviousRounds, Pairings] = {}
 
@@ -146,7 +146,7 @@ def _after(
     results: PairScores,
     withdrawn: Sequence[int],
 ) -> PreviousRounds:
-    """Return the past after a round with these pairs and byes."""
+    """Return the facts after another round with these pairs and byes."""
     points, idle, first_moves = list(past.points), list(past.byes), list(past.first_moves)
     gone = set(past.withdrawn)
     for bye in byes:
@@ -168,7 +168,7 @@ def _after(
 
 
 def _paired_off(past: PreviousRounds) -> _Steps[Pairings]:
-    """Return the same as `pair_off`; remembered, as each schedule repeats the rounds."""
+    """Return the cached result of `pair_off`: each schedule repeats the earlier rounds."""
     if (known := _remembered.get(past)) is None:
         if len(_remembered) >= MOST_REMEMBERED:
             _remembered.clear()
@@ -264,12 +264,12 @@ def _in_turn(one: int, other: int, past: PreviousRounds, *, even_board: bool) ->
 
 
 def _rematches(even: list[int], past: PreviousRounds) -> int:
-    """Return the least possible number of rematches if all of them are paired."""
+    """Return the minimum number of rematches if all of them are paired."""
     return len(even) // 2 - _new_pairings(even, past)
 
 
 def _new_pairings(among: list[int], past: PreviousRounds) -> int:
-    """Return the most simultaneous pairings of two that have not met."""
+    """Return the maximum number of simultaneous pairings of entrants that have not met."""
     if len(among) - 1 - past.most_met >= len(among) // 2:
         # Each has not met half of the others, so that there is a path through all (Dirac 1952).
         return len(among) // 2

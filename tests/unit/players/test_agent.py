@@ -32,6 +32,7 @@ from playout.players import (
     Resigned,
     TimeLeft,
 )
+from playout.players.client import player_console
 from playout.players.client.active_match import STEPS, Doing, MoveQuery
 from playout.players.client.agent import Agent
 from playout.players.client.match_driver import GRACE_S
@@ -145,12 +146,15 @@ class Thinker(Player):
         self.ponder_until_cancelled = True
         self.calls: list[tuple[str, int]] = []
         self.limits: list[Limit] = []
+        self.reports: list[Info] = []
         self.positions: list[Position] = []
 
     def choose(self, position: Position, limit: Limit, report: Report | None = None) -> PlayResult:
         self.calls.append(("choose", position.ply))
         self.limits.append(limit)
         self.positions.append(position)
+        for info in self.reports if report else ():
+            report(info)
         if self.cancelled.is_set():
             raise Cancelled
         return self.answer()
@@ -173,6 +177,8 @@ class AgentHarness:
         player: Thinker | None = None,
         identity: Identity | None = None,
         request: PlayRequest = SEEKING,
+        *,
+        terminal: bool = False,
         **options: Any,
     ) -> None:
         self.reactor, self.connection, self.player = (
@@ -187,7 +193,7 @@ class AgentHarness:
             self.player_of,
             request,
             identity or Identity("Ann", "bot", "test"),
-            PlayerConsole(Console(file=self.output, width=200), **options),
+            PlayerConsole(Console(file=self.output, width=200, force_terminal=terminal), **options),
             self.codes.append,
         )
         self.agent.use(self.connection)  # type: ignore[arg-type]
@@ -741,6 +747,26 @@ def test_a_move_that_was_lost_with_the_line_is_never_reported(tmp_path: Path) ->
     harness.start()
     harness.play(TAKE_1)  # it was heard after all; the player is thinking about it again
     assert not file.exists()
+
+
+def searching(infos: int, **options: Any) -> str:
+    """Return what is printed about a search with some reports, before its move."""
+    harness = AgentHarness(Thinker(GAME), terminal=True, **options)
+    harness.start()
+    before = len(harness.shown)
+    harness.player.reports = [Info(simulations=n, pv=(TAKE_2, TAKE_1)) for n in range(infos)]
+    harness.think()
+    return harness.shown[before:]
+
+
+def test_a_long_search_is_shown_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert searching(2) == "", "the search is short"
+    monkeypatch.setattr(player_console, "PROGRESS_S", 0.0)
+    first, second = searching(2).splitlines()
+    assert first.startswith("... 0 simulations in ")
+    assert first.endswith("expects 2 1")
+    assert second.startswith("... 1 simulations in ")
+    assert searching(2, quiet=True) == ""
 
 
 def test_a_player_that_says_nonsense_resigns(harness: AgentHarness) -> None:

@@ -34,8 +34,8 @@ from playout.players.mcts.selection import (
 )
 from playout.players.mcts.simulation import (
     Callback,
-    Search,
     SearchConfig,
+    SearchContext,
     new_memory,
     new_positions,
     search_kernels,
@@ -270,7 +270,7 @@ def test_all_moves_as_first_equals_an_independent_count(
     rules = rules_of(game)._replace(play=watched.play, compiled=False)
     kernels = search_kernels(rules, watched.playout)
     no_leaves = Callback(lambda n: None)
-    watching = Search(kernels, positions, memory, config, no_leaves)
+    watching = SearchContext(kernels, positions, memory, config, no_leaves)
     count: Count = defaultdict(lambda: defaultdict(list))
     for _ in range(repetitions(300, short=100)):
         watched.path, watched.playout_moves = [], []

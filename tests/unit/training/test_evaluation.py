@@ -7,13 +7,8 @@ import pytest
 from playout import games
 from playout.games import SpecError
 from playout.players import Limit
-from playout.players.training.evaluation import (
-    EvaluatedPlayer,
-    EvaluationTerms,
-    openings,
-    played,
-    score,
-)
+from playout.players.comparison.pairs import openings, score
+from playout.players.training.evaluation import EvaluatedPlayer, EvaluationTerms, played
 from playout.ratings.openings import OpeningError
 from playout.ratings.pairs import PairScore
 from support.nets import write_small_net
@@ -54,9 +49,8 @@ def test_openings_that_no_match_has_are_an_error() -> None:
 def test_openings_longer_than_the_matches_of_a_larger_board_are_an_error() -> None:
     """There are far too many to try all of them."""
     game = games.load("mnk(m=6,n=6,k=4)")
-    both = (EvaluatedPlayer("random"), EvaluatedPlayer("random"))
     with pytest.raises(OpeningError, match="or the match is over"):
-        openings(EvaluationTerms(game, both, Limit(simulations=1), 40, seed=1), 1)
+        openings(game, plies=40, seed=1, pairs=1)
 
 
 def test_a_net_is_not_named_twice(tmp_path: Path) -> None:

@@ -20,8 +20,12 @@ from playout.players.training.jobs import (
 )
 from playout.players.training.run_folder import unpacked
 from playout.players.training.samples import Shard, ShardName
-from playout.players.training.self_play import SelfPlaySettings
-from playout.players.training.settings import ProcessSettings, TrainingSettings, text_of
+from playout.players.training.settings import (
+    ProcessSettings,
+    SelfPlaySettings,
+    TrainingSettings,
+    text_of,
+)
 from support.commands import PATIENCE_S
 from support.nets import write_small_net
 from support.requirements import need_packages

@@ -17,10 +17,10 @@ from playout.players.training.run_folder import packed, unpacked
 from playout.players.training.self_play import (
     SelfPlay,
     SelfPlayResult,
-    SelfPlaySettings,
     Unfinished,
 )
 from playout.players.training.self_play_moves import Schedule, new_games, prune_policy
+from playout.players.training.settings import SelfPlaySettings
 
 GAME = games.load("mnk(m=3,n=3,k=3)")
 #: The constant of PUCT.

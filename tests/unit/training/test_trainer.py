@@ -10,8 +10,7 @@ import pytest
 from playout import games
 from playout.players.nets.graph import Architecture
 from playout.players.training import TrainingError
-from playout.players.training.replay import ReplayBuffer
-from playout.players.training.samples import Samples
+from playout.players.training.samples import ReplayBuffer, Samples
 from playout.players.training.settings import LearningSettings
 from support.requirements import need_packages
 

@@ -59,7 +59,7 @@ def test_the_gradients_of_the_parts_of_a_batch_are_those_of_the_batch() -> None:
     import jax
 
     from playout.players.training import trainer
-    from playout.players.training.replay import Batch
+    from playout.players.training.samples import Batch
 
     size = 6  # two parts
     rules, random = games.load("mnk(m=3,n=4,k=3)"), np.random.default_rng(1)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from playout import games
+from playout.players.comparison.pairs import score
 from playout.players.training import TrainingError, settings, training_report
-from playout.players.training.evaluation import score
 from playout.players.training.record import ScoreRecord
 from playout.ratings.pairs import PairScore
 from support.training import round_record

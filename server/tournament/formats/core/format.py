@@ -43,9 +43,9 @@ class Format(ABC):
     depends_on_results: ClassVar[bool] = True
     #: Whether its report lists the meetings of each round.
     shows_rounds: ClassVar[bool] = False
-    #: The most pairs of a tournament: the server's time for each result grows with their number.
+    #: Maximum number of pairs: the server's time for each result grows with it.
     most_pairs: ClassVar[int] = 20_000
-    #: The lowest number of rounds; 0 stands for no limit.
+    #: Minimum number of rounds; 0 means that the number has no limit.
     least_rounds: ClassVar[int] = 1
     #: The tie-breaks of its table, in this order; keys of `standings.TIEBREAKS`.
     tiebreaks: ClassVar[tuple[str, ...]] = ()
@@ -75,7 +75,7 @@ class Format(ABC):
     @classmethod
     @abstractmethod
     def most_known(cls, entrants: int, games: int, rounds: int) -> int:
-        """Return the largest number of pairs that are known at a time in such a tournament."""
+        """Return the maximum number of pairs that are known at the same time."""
 
     def pairs(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[Pair]:
         """Return all known pairs that were or will be played, in schedule order."""

@@ -10,7 +10,7 @@ from playout.players.engines.gtp_text import GtpError
 
 def seconds(clock: GtpClock, seat: int = 1, ply: int = 0) -> float | None:
     """The limit for a move of a match with at most 225 moves."""
-    return clock.limit(seat, ply, 225).seconds
+    return clock.limit(seat, ply=ply, max_plies=225).seconds
 
 
 def between(low: float, value: float | None, high: float) -> bool:
@@ -35,7 +35,7 @@ def test_main_time_is_spread_over_the_match() -> None:
     clock = GtpClock()
     clock.set("1800", "0", "0")
     assert between(30, seconds(clock), 180)
-    assert clock.limit(1, 0, 225).time_carries_over
+    assert clock.limit(1, ply=0, max_plies=225).time_carries_over
 
 
 def test_time_left_is_believed() -> None:
@@ -75,7 +75,7 @@ def test_a_period_of_byo_yomi_is_used_nearly_to_its_end() -> None:
     assert between(29, seconds(clock), 30)
     clock.set_left(1, "12", "1")
     assert between(11, seconds(clock), 12)
-    assert not clock.limit(1, 0, 225).time_carries_over
+    assert not clock.limit(1, ply=0, max_plies=225).time_carries_over
 
 
 def test_time_left_without_settings_is_a_clock() -> None:

@@ -9,8 +9,8 @@ import pytest
 from playout import games, players
 from playout.games import Position
 from playout.games.core import spec
+from playout.players.engines.engine_server import LineInput
 from playout.players.engines.gtp_engine import GtpServer
-from playout.players.engines.line_input import LineInput
 
 
 class FaultyMover(players.Player):

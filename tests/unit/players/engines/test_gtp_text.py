@@ -41,13 +41,13 @@ def test_any_line_can_be_read(line: str) -> None:
     assert command is None or (command.name and "\n" not in command.name)
 
 
-def test_a_response_repeats_the_number_and_ends_with_an_empty_line() -> None:
+def test_a_response_repeats_the_number() -> None:
     command = GtpCommand("5", "name", [])
-    assert response(command, "Playout") == "=5 Playout\n\n"
-    assert response(command, "") == "=5\n\n"
-    assert response(command, "\nA B\n1 2") == "=5\nA B\n1 2\n\n"
-    assert response(GtpCommand("", "x", []), "unknown command", failed=True) == (
-        "? unknown command\n\n"
+    assert response(command, "Playout") == "=5 Playout\n"
+    assert response(command, "") == "=5\n"
+    assert response(command, "\nA B\n1 2") == "=5\nA B\n1 2\n"
+    assert (
+        response(GtpCommand("", "x", []), "unknown command", failed=True) == "? unknown command\n"
     )
 
 

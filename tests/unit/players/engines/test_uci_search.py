@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import threading
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from playout.players.core.player import (
     Report,
     Resigned,
 )
+from playout.players.engines.engine_server import EngineServer, LineInput
 from playout.players.engines.local_match import LocalMatch
 from playout.players.engines.uci_games import uci_game
 from playout.players.engines.uci_go import parse_go
@@ -62,18 +64,35 @@ class ScriptedPlayer(Player):
         return choice
 
 
+class StoringServer(EngineServer):
+    """Stores the lines that are written."""
+
+    refusals = (PlayerError,)
+
+    def __init__(self) -> None:
+        super().__init__(spec.parse("random"), LineInput(io.BytesIO()))
+        self.written: list[str] = []
+
+    def answer(self, line: str) -> bool:
+        raise NotImplementedError
+
+    def write(self, text: str) -> None:
+        self.written.append(text)
+
+
 class Searched:
     """A search for `go`, and the lines that it has written so far."""
 
     def __init__(self, player: Player, go: str, game: str = "chess", lines: int = 1) -> None:
         self.match = LocalMatch(games.load(game), spec.parse("random(seed=1)"))
         self.match.player = player
-        self.lines: list[str] = []
+        server = StoringServer()
+        self.lines = server.written
         settings = UciSettings(spec.parse("random"), "chess")
         settings.set("MultiPV", str(lines))
         uci = uci_game(self.match.game)
         command = parse_go(go.split(), lambda name: bool(uci.actions(self.match.state, name)))
-        self.search = UciSearch(self.match, uci, command, settings, self.lines.append)
+        self.search = UciSearch(self.match, uci, command, settings, server)
 
     def end(self) -> list[str]:
         """Search to the end; return all lines."""

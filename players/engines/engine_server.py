@@ -1,12 +1,28 @@
-"""Reads lines from another program, also while the player thinks."""
+"""What our GTP, UCI and Gomocup sides share: they read commands, and let a player answer them.
+
+The lines of the other program are read in a thread, so that some are heard while the player thinks.
+"""
 
 from __future__ import annotations
 
+import sys
 import threading
+import traceback
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import BinaryIO, ClassVar
+
+from playout.games.core import spec
+from playout.players.core.player import (
+    Cancelled,
+    Limit,
+    PlayResult,
+    Report,
+    Resigned,
+)
+from playout.players.engines.local_match import LocalMatch
 
 #: The length at which a line is cut, so that input without line ends does not fill the memory.
 LONGEST_LINE = 65536
@@ -52,7 +68,7 @@ class LineInput:
             with self._changed:
                 self._watch = None
 
-    def wait(self, seconds: float) -> bool:
+    def wait(self, seconds: float | None = None) -> bool:
         """Wait for a line or the end of the input; return whether one has arrived."""
         with self._changed:
             return self._changed.wait_for(lambda: bool(self._lines), seconds)
@@ -84,3 +100,72 @@ class LineInput:
                 stop, stops = self._watch
                 if stops(self._lines):
                     stop()
+
+
+class EngineServer(ABC):
+    """Answers the commands of one program, until it quits or its input ends.
+
+    A subclass is a protocol. It has the match of the player in `match`, once there is one.
+    """
+
+    #: The end of each line that is written.
+    line_end = "\n"
+    #: The errors whose text is the answer: those of commands, and PlayerError.
+    refusals: ClassVar[tuple[type[Exception], ...]]
+
+    def __init__(self, wanted: spec.Spec, lines: LineInput) -> None:
+        """`wanted` is the player, and `lines` the input."""
+        self.wanted, self.lines = wanted, lines
+        self.match: LocalMatch | None = None
+        self._writing = threading.Lock()
+
+    def run(self) -> None:
+        """Answer commands until the program quits, or until the end of the input."""
+        try:
+            while (line := self.lines.next()) is not None and not self.answer(line):
+                pass
+        except Cancelled:  # the program quit while the player was thinking
+            pass
+        finally:
+            self.close()
+
+    @abstractmethod
+    def answer(self, line: str) -> bool:
+        """Carry out a line, and return whether it was the last one."""
+
+    def close(self) -> None:
+        """Release the player."""
+        if self.match:
+            self.match.close()
+
+    def attempt(self, carry_out: Callable[[], str | None]) -> tuple[str | None, bool]:
+        """Return the text of an answer, and whether it is about an error.
+
+        Raises Cancelled, Resigned and BrokenPipeError.
+        """
+        try:
+            return carry_out(), False
+        except self.refusals as error:
+            return str(error), True
+        except (Cancelled, Resigned, BrokenPipeError):
+            raise
+        except Exception as error:  # the player may be any program
+            traceback.print_exc()
+            return f"the player failed: {error!r}", True
+
+    def choose(
+        self, match: LocalMatch, limit: Limit, stops: Stops, report: Report | None = None
+    ) -> PlayResult:
+        """Let the player choose; lines for which `stops` is true cancel it.
+
+        Raises Cancelled, Resigned and PlayerError.
+        """
+        match.player.ready()
+        with self.lines.watched(match.player.cancel, stops):
+            return match.choose(limit, report)
+
+    def write(self, text: str) -> None:
+        """Write a line; safe from any thread."""
+        with self._writing:
+            sys.stdout.write(f"{text}{self.line_end}")
+            sys.stdout.flush()

@@ -6,7 +6,7 @@ import io
 import os
 import threading
 
-from playout.players.engines.line_input import LONGEST_LINE, LineInput
+from playout.players.engines.engine_server import LONGEST_LINE, LineInput
 
 
 def lines_of(text: bytes) -> list[str]:

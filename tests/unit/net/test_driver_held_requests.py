@@ -1,4 +1,4 @@
-"""server.net.held_requests: requests wait for their games, and their senders are told."""
+"""server.net.driver: requests wait for their games, and their senders are told."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from playout.games import NotReady
 from playout.protocol.codec import MessageFormat, decode_event, decode_request, encode
 from playout.protocol.messages import Code, Notice, Seek
 from playout.server.core.match import Refused
-from playout.server.net.held_requests import MOST, NOTICE_S, HeldRequests
-from playout.server.net.transport import ClientTransport
+from playout.server.net.connection import StreamConnection
+from playout.server.net.driver import MOST_HELD, NOTICE_S, HeldRequests
 
 GO, NIM = Seek(game="go"), Seek(game="nim")
 
@@ -41,7 +41,7 @@ class Held:
     def hold(self, connection: KeptMessages, request: Seek) -> None:
         """Hold a request of a connection."""
         why = NotReady(request.game, lambda: f"{request.game}: {self.left_s} s")
-        self.requests.hold(cast(ClientTransport, connection), request, why)
+        self.requests.hold(cast(StreamConnection, connection), request, why)
 
 
 def texts(connection: KeptMessages) -> list[str]:
@@ -69,7 +69,7 @@ def test_a_client_is_told_again_and_again_until_its_request_is_handled() -> None
 def test_the_requests_of_a_closed_connection_are_forgotten() -> None:
     held, ada = Held(), KeptMessages()
     held.hold(ada, GO)
-    held.requests.drop(cast(ClientTransport, ada))
+    held.requests.drop(cast(StreamConnection, ada))
     held.clock.advance(NOTICE_S)
     held.requests.release("go")
     assert (len(ada.sent), held.handled) == (1, [])
@@ -77,7 +77,7 @@ def test_the_requests_of_a_closed_connection_are_forgotten() -> None:
 
 def test_a_connection_has_only_some_requests_that_wait() -> None:
     held, ada = Held(), KeptMessages()
-    for _ in range(MOST):
+    for _ in range(MOST_HELD):
         held.hold(ada, GO)
     with pytest.raises(Refused) as refused:
         held.hold(ada, NIM)

@@ -6,8 +6,7 @@ import pytest
 from playout import games
 from playout.games import Game, Position
 from playout.players.nets.encoding import Encoding
-from playout.players.training.replay import ReplayBuffer, legal_actions, window
-from playout.players.training.samples import Samples
+from playout.players.training.samples import ReplayBuffer, Samples, legal_actions, window
 from playout.players.training.settings import LearningSettings
 
 GAME = games.load("mnk(m=3,n=4,k=3)")
