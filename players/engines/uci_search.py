@@ -126,6 +126,8 @@ class UciSearch:
         self._budget = SearchBudget(limit, waits=go.is_endless or go.ponders)
         #: The best lines so far, the best one first.
         self._lines: list[MoveLine] = []
+        #: The depth reached before `ponderhit`: what is found at a smaller depth does not count.
+        self._least_depth = 0
         #: Guards the next three, `waits` of the budget, and the player's `ready` and `cancel`.
         self._changed = threading.Condition()
         self._stopped = self._abandoned = False
@@ -212,6 +214,8 @@ class UciSearch:
             self._report(lines_of(result, self._settings.lines_shown), self._budget.nodes)
             if not self._was_hit:
                 return
+            best = self._lines[0].info
+            self._least_depth = best.depth if best else 0
 
     def _choose(
         self, limit: Limit, report: Report | None = None, *, is_last: bool = False
@@ -244,9 +248,17 @@ class UciSearch:
             self._match.player.cancel()
 
     def _report(self, lines: list[MoveLine], nodes: int) -> None:
-        """Take these lines as the best, and write them."""
-        self._lines, self._budget.has_move = lines, True
-        for number, each in enumerate(lines[: self._settings.lines_shown], 1):
+        """Take these lines as the best, and write them.
+
+        A search that was stopped may have lost the reply to its best move, which is kept.
+        """
+        best, known = lines[0], self._lines[0] if self._lines else None
+        if best.info and best.info.proven is None and best.info.depth < self._least_depth:
+            return
+        if best.info and known and known.info and known.actions == best.actions == best.info.pv:
+            best = replace(best, info=replace(best.info, pv=known.info.pv))
+        self._lines, self._budget.has_move = [best, *lines[1:]], True
+        for number, each in enumerate(self._lines[: self._settings.lines_shown], 1):
             if each.info:
                 self._server.write(
                     self._info.line(number, each.info, nodes, self._budget.elapsed_s)

@@ -155,6 +155,22 @@ def test_an_endless_search_is_one_search_with_all_its_reports() -> None:
     assert searched.lines[-1] == "bestmove d2d4"
 
 
+@pytest.mark.parametrize(("depth", "best"), [(3, "e2e4"), (4, "d2d4"), (5, "d2d4")])
+def test_a_less_deep_search_after_ponderhit_does_not_replace_a_deeper_one(
+    depth: int, best: str
+) -> None:
+    player = ScriptedPlayer()
+    first = move("e2e4", depth=4)(Limit(), lambda info: None)
+    player.choices = [player.until_cancelled(info("e2e4", 4), result=first), move("d2d4", depth)]
+    searched = Searched(player, "ponder movetime 60000")
+    searched.search.start()
+    assert player.reported.wait(60)
+    searched.search.ponderhit()
+    searched.search.wait(60)
+    assert searched.lines[-1] == f"bestmove {best}"
+    assert len(player.limits) == 2
+
+
 def test_stop_plays_the_move_that_was_reported_last() -> None:
     player = ScriptedPlayer()
     player.choices = [player.until_cancelled(info("a2a3", 1), info("e2e4", 5))]
@@ -164,6 +180,19 @@ def test_stop_plays_the_move_that_was_reported_last() -> None:
     searched.search.stop()
     searched.search.wait(60)
     assert searched.lines[-1] == "bestmove e2e4"
+
+
+def test_a_reply_that_a_stopped_search_has_lost_is_kept() -> None:
+    line = uci_game(CHESS).line(START, ["e2e4", "e7e5"])
+    cut = PlayResult(line[0], Info(simulations=9, depth=5, pv=line[:1]))
+
+    def choice(limit: Limit, report: Report) -> PlayResult:
+        report(Info(simulations=5, depth=5, pv=line))
+        return cut
+
+    lines = Searched(ScriptedPlayer(choice), "nodes 9").end()
+    assert lines[-1] == "bestmove e2e4 ponder e7e5"
+    assert lines[-2].endswith(" pv e2e4 e7e5")
 
 
 def test_a_search_ends_at_the_depth_that_was_asked_for() -> None:
