@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numba.cpython.unsafe.numbers import leading_zeros
@@ -18,6 +18,7 @@ from playout.games import (
     BoardView,
     GridGame,
     Kernels,
+    Option,
     SpecError,
     State,
     Symmetry,
@@ -345,7 +346,6 @@ class Amazons(GridGame):
         "queens nor arrows move onto or across queens and arrows. Nothing is captured. A player "
         "who cannot move loses."
     )
-    about_parameters: ClassVar = {"size": "of the board: 6, 8 or 10"}
     first_steps = (
         "Click one of your queens, then the cell to which it moves, then the cell of its arrow. "
         "You win when the opponent cannot move. Keep your queens apart and free at first; later, "
@@ -359,7 +359,7 @@ class Amazons(GridGame):
     kernels = Kernels(legal, play, playout, write, read, observe=observe)
     features = (0.04, 0.02, 0.0)
 
-    def __init__(self, size: int = 10) -> None:
+    def __init__(self, size: Annotated[int, Option("of the board: 6, 8 or 10")] = 10) -> None:
         if size not in SIZES:
             raise SpecError(f"amazons: size must be 6, 8 or 10, not {size}")
         self.rows = self.columns = size

@@ -7,11 +7,11 @@ player, and size⁴ is a pass. Moves are written as in UAI, the Universal Ataxx 
 from __future__ import annotations
 
 import functools
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from playout.games import Board, GridGame, Kernels, State, Vector, checked, helper, kernel
+from playout.games import Board, GridGame, Kernels, Option, State, Vector, helper, kernel
 from playout.games.core.bits import (
     bit_of,
     cell_of,
@@ -183,7 +183,6 @@ class Ataxx(GridGame):
         "player has no pieces left, and the player with more pieces wins. "
         f"{QUIET_PLIES} moves in a row without a new piece are a tie."
     )
-    about_parameters: ClassVar = {"size": f"rows and columns of the board, 3 to {MAX_SIDE}"}
     first_steps = (
         "Click an empty cell beside one of your pieces to put a new one, or click a piece and "
         "then a cell two steps away to jump. New pieces count, so jump only to capture "
@@ -200,8 +199,10 @@ class Ataxx(GridGame):
 
     kernels = Kernels(legal, play, playout, write, read)
 
-    def __init__(self, size: int = 7) -> None:
-        self.rows = self.columns = checked("ataxx", "size", size, 3, MAX_SIDE)
+    def __init__(
+        self, size: Annotated[int, Option("rows and columns of the board", ge=3, le=MAX_SIDE)] = 7
+    ) -> None:
+        self.rows = self.columns = size
         cells = size * size
         # Pieces are never removed, so all but four cells can get a new piece.
         first = [0] * cells

@@ -8,11 +8,11 @@ to 5 lead up likewise.
 from __future__ import annotations
 
 import functools
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from playout.games import Board, GridGame, Kernels, State, Symmetry, Vector, checked, helper, kernel
+from playout.games import Board, GridGame, Kernels, Option, State, Symmetry, Vector, helper, kernel
 from playout.games.core.bits import count, grid, lowest, nth, read_owners, write_owners
 from playout.games.core.grid import cells_of_moves
 from playout.games.core.kernels import LEVEL, inlined, insert, uncompiled
@@ -303,10 +303,6 @@ class Breakthrough(GridGame):
         "wins by reaching the opposite edge of the board, or by capturing all pieces of the "
         "opponent. There are no ties."
     )
-    about_parameters: ClassVar = {
-        "rows": f"of the board, 2 to {MAX_SIDE}; from 6 on, each player has two rows of pieces",
-        "columns": f"of the board, 2 to {MAX_SIDE}",
-    }
     first_steps = (
         "Click one of your pieces, then the cell to which it goes. You win as soon as one of them "
         "reaches the far row. Keep a piece diagonally behind each piece that advances, so that "
@@ -336,9 +332,17 @@ class Breakthrough(GridGame):
     )
     exchange = "turned"
 
-    def __init__(self, rows: int = 8, columns: int = 8) -> None:
-        self.rows = checked("breakthrough", "rows", rows, 2, MAX_SIDE)
-        self.columns = checked("breakthrough", "columns", columns, 2, MAX_SIDE)
+    def __init__(
+        self,
+        rows: Annotated[
+            int,
+            Option(
+                "of the board, with two rows of pieces for each player from 6 on", ge=2, le=MAX_SIDE
+            ),
+        ] = 8,
+        columns: Annotated[int, Option("of the board", ge=2, le=MAX_SIDE)] = 8,
+    ) -> None:
+        self.rows, self.columns = rows, columns
         home = 2 if rows >= 6 else 1
         # Without the last move, no piece goes further than the row before the last.
         steps = sum(rows - 2 - row for row in range(home))

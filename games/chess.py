@@ -8,9 +8,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from playout.games import BoardView, GridGame, IllegalAction, Kernels, SpecError, State
+from playout.games import BoardView, GridGame, IllegalAction, Kernels, Option, SpecError, State
 from playout.games.chessboard.knowledge import WORTHS, forcing, heavy, observe
 from playout.games.chessboard.notation import (
     FIRST,
@@ -67,9 +67,6 @@ class Chess(GridGame):
     variants: ClassVar = {
         "fen=8/8/8/8/4k3/8/8/R3K3 w Q - 0 1": "An ending to learn: mate with king and rook.",
     }
-    about_parameters: ClassVar = {
-        "fen": "the first position as chess programs write it; the usual one if it is left out",
-    }
 
     rows = columns = SIDE
     upward = True
@@ -84,7 +81,15 @@ class Chess(GridGame):
     )
     features = WORTHS
 
-    def __init__(self, fen: str | None = None) -> None:
+    def __init__(
+        self,
+        fen: Annotated[
+            str | None,
+            Option(
+                "the first position as chess programs write it; the usual one if it is left out"
+            ),
+        ] = None,
+    ) -> None:
         super().__init__(
             first=position(FIRST if fen is None else fen),
             board=BOARD_WORDS,

@@ -7,9 +7,9 @@ Action (row * columns + column) * 4 + direction moves the piece of a cell up, ri
 from __future__ import annotations
 
 import functools
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from playout.games import Board, GridGame, Kernels, Vector, checked, helper, kernel
+from playout.games import Board, GridGame, Kernels, Option, Vector, helper, kernel
 from playout.games.core.bits import count, lowest, nth
 from playout.games.core.grid import cells_of_moves
 from playout.games.core.kernels import LEVEL, bounded
@@ -345,10 +345,6 @@ class Clobber(GridGame):
         "of your own pieces onto a piece of the opponent beside it, left, right, above or below, "
         "which is removed. There are no other moves. The player who makes the last move wins."
     )
-    about_parameters: ClassVar = {
-        "rows": f"of the board, 1 to {MAX_SIDE}",
-        "columns": f"of the board, 2 to {MAX_SIDE}",
-    }
     first_steps = (
         "Click one of your pieces, then a piece of the opponent beside it. You win by making the "
         "last move. A piece without a piece of the opponent beside it cannot move, so try to keep "
@@ -367,9 +363,12 @@ class Clobber(GridGame):
     shapes = (((0, 1), (1, 0), (1, 1), (1, 2), (2, 1)),)  # a piece and its neighbours
     exchange = "same"
 
-    def __init__(self, rows: int = 5, columns: int = 6) -> None:
-        self.rows = checked("clobber", "rows", rows, 1, MAX_SIDE)
-        self.columns = checked("clobber", "columns", columns, 2, MAX_SIDE)
+    def __init__(
+        self,
+        rows: Annotated[int, Option("of the board", ge=1, le=MAX_SIDE)] = 5,
+        columns: Annotated[int, Option("of the board", ge=2, le=MAX_SIDE)] = 6,
+    ) -> None:
+        self.rows, self.columns = rows, columns
         cells = rows * columns
         places = (divmod(cell, columns) for cell in range(cells))
         first = (1 + (rows - 1 - row + column) % 2 for row, column in places)

@@ -9,16 +9,16 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from playout.games import (
     Board,
     BoardView,
     GridGame,
     Kernels,
+    Option,
     State,
     Vector,
-    checked,
     helper,
     kernel,
 )
@@ -148,10 +148,6 @@ class DotsAndBoxes(GridGame):
         "draws the fourth line around a box has that box and draws another line. When all lines "
         "are drawn, the player with more boxes wins."
     )
-    about_parameters: ClassVar = {
-        "rows": f"of boxes, 1 to {MAX_SIDE}",
-        "columns": f"of boxes, 1 to {MAX_SIDE}",
-    }
     first_steps = (
         "Click between two dots to draw a line. Close a box and you draw again; have more boxes "
         "at the end and you win. Do not draw the third line of a box, as the opponent closes it. "
@@ -164,9 +160,11 @@ class DotsAndBoxes(GridGame):
 
     kernels = Kernels(legal, play, playout, write, read)
 
-    def __init__(self, rows: int = 5, columns: int = 5) -> None:
-        checked("dots_and_boxes", "rows", rows, 1, MAX_SIDE)
-        checked("dots_and_boxes", "columns", columns, 1, MAX_SIDE)
+    def __init__(
+        self,
+        rows: Annotated[int, Option("of boxes", ge=1, le=MAX_SIDE)] = 5,
+        columns: Annotated[int, Option("of boxes", ge=1, le=MAX_SIDE)] = 5,
+    ) -> None:
         lines = rows * (columns + 1) + (rows + 1) * columns
         super().__init__(
             {_ROWS: rows, _COLUMNS: columns},

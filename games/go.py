@@ -8,9 +8,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Collection
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from playout.games import BoardView, GridGame, Kernels, SpecError, State, checked
+from playout.games import BoardView, GridGame, Kernels, Option, SpecError, State
 from playout.games.goban.playouts import heavy, playout, prior
 from playout.games.goban.position import (
     MAX_SIDE,
@@ -45,11 +45,6 @@ class Go(GridGame):
         "agree with a person on the score. "
         "After two plies for each point of the board it is scored in any case."
     )
-    about_parameters: ClassVar = {
-        "size": f"rows and columns, 2 to {MAX_SIDE}",
-        "komi": "points for White, who moves second: a multiple of 0.5, may be negative",
-        "superko": "whether a move that repeats a position is illegal, instead of a tie",
-    }
     first_steps = (
         "Click a point to put a stone there; stones do not move. You win with more points, which "
         "are your stones and the points that only they surround. Begin near the corners, where "
@@ -72,10 +67,22 @@ class Go(GridGame):
     kernels = Kernels(legal, play, playout, write, read, heavy=heavy, prior=prior)
     komi: float
 
-    def __init__(self, size: int = 9, komi: float = 7.5, superko: bool = False) -> None:
-        self.size = self.rows = self.columns = checked("go", "size", size, 2, MAX_SIDE)
+    def __init__(
+        self,
+        size: Annotated[int, Option("rows and columns", ge=2, le=MAX_SIDE)] = 9,
+        komi: Annotated[
+            float,
+            Option(
+                "points for White, who moves second: a multiple of 0.5", ge=-MAX_KOMI, le=MAX_KOMI
+            ),
+        ] = 7.5,
+        superko: Annotated[
+            bool, Option("whether a move that repeats a position is illegal, instead of a tie")
+        ] = False,
+    ) -> None:
+        self.size = self.rows = self.columns = size
         cells = size * size
-        self.komi = checked("go", "komi", komi, -MAX_KOMI, MAX_KOMI)
+        self.komi = komi
         if 2 * komi != int(2 * komi):
             raise SpecError(f"go: komi must be a multiple of 0.5, not {komi}")
         super().__init__(

@@ -12,7 +12,7 @@ import functools
 import itertools
 import string
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,10 @@ from playout.games import (
     BoardView,
     GridGame,
     Kernels,
+    Option,
     State,
     Symmetry,
     Vector,
-    checked,
     helper,
     kernel,
 )
@@ -230,10 +230,6 @@ class Havannah(GridGame):
         "player may answer the first stone by taking it over: it changes its colour, and the first "
         "player moves again."
     )
-    about_parameters: ClassVar = {
-        "size": f"cells of a side of the board, 2 to {MAX_SIZE}",
-        "swap": "the second player may take over the first stone",
-    }
     first_steps = (
         "Click an empty cell. You win by joining two corners or three sides, or with a ring. "
         "Two stones with two empty cells between them that touch both are as good as "
@@ -251,8 +247,12 @@ class Havannah(GridGame):
 
     kernels = Kernels(legal, play, playout, write, read)
 
-    def __init__(self, size: int = 6, swap: bool = False) -> None:
-        self.size = checked("havannah", "size", size, 2, MAX_SIZE)
+    def __init__(
+        self,
+        size: Annotated[int, Option("cells of a side of the board", ge=2, le=MAX_SIZE)] = 6,
+        swap: Annotated[bool, Option("the second player may take over the first stone")] = False,
+    ) -> None:
+        self.size = size
         self.rows = self.columns = rows = 2 * size - 1
         self.legal_if_empty = not swap
         cells = rows * rows

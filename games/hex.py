@@ -6,9 +6,9 @@ Actions are the cells, row by row, as in OpenSpiel; with swap=true, size² is th
 from __future__ import annotations
 
 import functools
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from playout.games import Board, GridGame, Kernels, State, Symmetry, Vector, checked, helper, kernel
+from playout.games import Board, GridGame, Kernels, Option, State, Symmetry, Vector, helper, kernel
 from playout.games.core.bits import lowest, write_bits
 from playout.games.core.kernels import inlined
 from playout.games.core.random import GAMMA, Rng, below, shuffled_playout
@@ -182,10 +182,6 @@ class Hex(GridGame):
         "swapping: that stone is replaced by one of the second player at the cell mirrored at the "
         "long diagonal, and the first player moves again."
     )
-    about_parameters: ClassVar = {
-        "size": f"rows and columns of the board, 1 to {MAX_SIDE}",
-        "swap": "the second player may take over the first stone",
-    }
     first_steps = (
         "Click an empty cell to put a stone there. You win with a chain of stones between the two "
         "edges of your colour. Two of your stones that have two empty neighbours in common are as "
@@ -202,8 +198,12 @@ class Hex(GridGame):
 
     kernels = Kernels(legal, play, playout, write, read)
 
-    def __init__(self, size: int = 11, swap: bool = False) -> None:
-        self.size = self.rows = self.columns = checked("hex", "size", size, 1, MAX_SIDE)
+    def __init__(
+        self,
+        size: Annotated[int, Option("rows and columns of the board", ge=1, le=MAX_SIDE)] = 11,
+        swap: Annotated[bool, Option("the second player may take over the first stone")] = False,
+    ) -> None:
+        self.size = self.rows = self.columns = size
         self.swap = swap
         cells = size * size
         words = _EMPTY + size + 4 * (size + 2)

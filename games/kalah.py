@@ -16,19 +16,17 @@ from playout.games import (
     Board,
     Kernels,
     Vector,
-    checked,
     helper,
     kernel,
 )
 from playout.games.core.bits import write_bits
 from playout.games.core.kernels import outcome_of
 from playout.games.core.pits import (
-    MAX_HOUSES,
-    MAX_SEEDS,
     OPPOSITE,
-    PARAMETERS,
     STORE,
+    Houses,
     PitsGame,
+    Seeds,
     every_pit,
     filled,
     read_counts,
@@ -179,7 +177,6 @@ class Kalah(PitsGame):
         "When a player has no seeds in the pits, the opponent gets all seeds that are left, and "
         "the player with more seeds wins."
     )
-    about_parameters: ClassVar = PARAMETERS
     first_steps = (
         "Click one of your pits, in the lower row if you move first, to sow its seeds. A pit "
         "whose last seed falls into your store gives you another move: in the first move, "
@@ -193,9 +190,8 @@ class Kalah(PitsGame):
 
     kernels = Kernels(legal, play, playout, write, read)
 
-    def __init__(self, houses: int = 6, seeds: int = 4) -> None:
-        self.houses = checked("kalah", "houses", houses, 1, MAX_HOUSES)
-        checked("kalah", "seeds", seeds, 1, MAX_SEEDS)
+    def __init__(self, houses: Houses = 6, seeds: Seeds = 4) -> None:
+        self.houses = houses
         self.columns = houses + 2
         self.stores = 3 + houses, 2
         self.pits = range(3, 3 + houses), range(4 + houses, 4 + 2 * houses)

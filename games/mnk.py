@@ -6,9 +6,9 @@ Actions are the cells, row by row, as in OpenSpiel. `gomoku` is the same game un
 from __future__ import annotations
 
 import functools
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from playout.games import Board, GridGame, Kernels, State, Vector, checked, helper, kernel
+from playout.games import Board, GridGame, Kernels, Option, State, Vector, helper, kernel
 from playout.games.core.bits import count, lowest, write_bits
 from playout.games.core.grid import rows_of_pieces
 from playout.games.core.kernels import inlined, inlined_helper, uncompiled
@@ -318,12 +318,6 @@ class MNK(GridGame):
         "The first player with k or more in a row, vertically, horizontally or diagonally, wins; "
         "with `exact`, the first with exactly k. A full board without a winner is a tie."
     )
-    about_parameters: ClassVar = {
-        "m": f"columns, 1 to {MAX_SIDE}",
-        "n": f"rows, 1 to {MAX_SIDE}",
-        "k": "stones in a row that win, 1 to the length of the longer side",
-        "exact": "whether more than k stones in a row do not win",
-    }
     first_steps = (
         "Click an empty cell. You win with k in a row. Look first whether the opponent could "
         "complete a row with the next move, then for a move that makes two threats at the same "
@@ -340,10 +334,16 @@ class MNK(GridGame):
     kernels = Kernels(legal, play, playout, write, read, decisive, sensible, forcing=forcing)
     sorts_sensible = False
 
-    def __init__(self, m: int = 15, n: int = 15, k: int = 5, exact: bool = False) -> None:
-        checked("mnk", "m", m, 1, MAX_SIDE)
-        checked("mnk", "n", n, 1, MAX_SIDE)
-        checked("mnk", "k", k, 1, max(m, n))
+    def __init__(
+        self,
+        m: Annotated[int, Option("columns", ge=1, le=MAX_SIDE)] = 15,
+        n: Annotated[int, Option("rows", ge=1, le=MAX_SIDE)] = 15,
+        k: Annotated[
+            int, Option("stones in a row that win, 1 to the length of the longer side")
+        ] = 5,
+        exact: Annotated[bool, Option("whether more than k stones in a row do not win")] = False,
+    ) -> None:
+        Option(ge=1, le=max(m, n)).check("mnk", "k", k)
         self.columns, self.rows, self.k, self.exact = m, n, k, exact
         size = _LINES + 2 * uncompiled(lines_of)(m, n) + 2 * n
         header = {_M: m, _N: n, _RECIPROCAL: (1 << 16) // m + 1, _K: k, _EXACT: -int(exact)}

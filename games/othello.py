@@ -8,7 +8,7 @@ Boards up to 8x8 are words of bits; larger ones have a word a row, with function
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -16,10 +16,10 @@ from playout.games import (
     Board,
     GridGame,
     Kernels,
+    Option,
     SpecError,
     State,
     Vector,
-    checked,
     helper,
     kernel,
 )
@@ -408,10 +408,6 @@ class Othello(GridGame):
         "discs change sides. A player who cannot do so passes. When neither player can, the game "
         "is over, and the player with more discs wins."
     )
-    about_parameters: ClassVar = {
-        "size": f"rows and columns of the board, an even number from 4 to {MAX_SIDE}",
-        "passes": "false: the game is over as soon as a player cannot move",
-    }
     first_steps = (
         "Click one of the marked cells. You win with more discs when neither player can move. A "
         "disc in a corner can never be turned, so take corners, and avoid the cells next to an "
@@ -431,9 +427,17 @@ class Othello(GridGame):
 
     kernels = Kernels(legal, play, playout, write, read)
 
-    def __init__(self, size: int = 8, passes: bool = True) -> None:
-        if checked("othello", "size", size, 4, MAX_SIDE) % 2:
-            raise SpecError(f"othello: size is an even number from 4 to {MAX_SIDE}, not {size}")
+    def __init__(
+        self,
+        size: Annotated[
+            int, Option("rows and columns of the board, an even number", ge=4, le=MAX_SIDE)
+        ] = 8,
+        passes: Annotated[
+            bool, Option("false: the game is over as soon as a player cannot move")
+        ] = True,
+    ) -> None:
+        if size % 2:
+            raise SpecError(f"othello: size must be an even number, not {size}")
         self.rows = self.columns = size
         cells = size * size
         # There is a move between two passes: two passes in a row would have ended the game.

@@ -17,7 +17,6 @@ from playout.games import (
     Kernels,
     State,
     Vector,
-    checked,
     helper,
     kernel,
 )
@@ -34,10 +33,11 @@ from playout.games.core.pits import (
     MAX_HOUSES,
     MAX_SEEDS,
     OPPOSITE,
-    PARAMETERS,
     PITS,
     STORE,
+    Houses,
     PitsGame,
+    Seeds,
     every_pit,
     filled,
     read_counts,
@@ -278,7 +278,6 @@ class Oware(PitsGame):
         f"move, if a position repeats, or after {QUIET_PLIES} moves without a capture, each player "
         "gets the seeds in their own row."
     )
-    about_parameters: ClassVar = PARAMETERS
     first_steps = (
         "Click one of your pits, in the lower row if you move first, to sow its seeds. Aim "
         "the last seed at a pit of the opponent that has one or two. Pits with three or more "
@@ -292,9 +291,8 @@ class Oware(PitsGame):
 
     kernels = Kernels(legal, play, playout, write, read)
 
-    def __init__(self, houses: int = 6, seeds: int = 4) -> None:
-        self.houses = checked("oware", "houses", houses, 1, MAX_HOUSES)
-        checked("oware", "seeds", seeds, 1, MAX_SEEDS)
+    def __init__(self, houses: Houses = 6, seeds: Seeds = 4) -> None:
+        self.houses = houses
         self.columns = houses + 2
         self.pits = range(2, 2 + houses), range(2 + houses, 2 + 2 * houses)
         self.stores = 2 + 2 * houses, 3 + 2 * houses

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,9 @@ from playout.games import (
     Board,
     KernelGame,
     Kernels,
+    Option,
     Symmetry,
     Vector,
-    checked,
     helper,
     kernel,
 )
@@ -202,15 +202,16 @@ class Y(Havannah):
         "size=6": "A short match.",
         "size=19": "The largest board.",
     }
-    about_parameters: ClassVar = {"size": f"cells of a side of the board, 1 to {MAX_SIZE}"}
     family = "y"
     upward = False
     legal_if_empty = True
 
     kernels = Kernels(legal, play, playout, write, read)
 
-    def __init__(self, size: int = 11) -> None:
-        self.size = self.rows = self.columns = checked("y", "size", size, 1, MAX_SIZE)
+    def __init__(
+        self, size: Annotated[int, Option("cells of a side of the board", ge=1, le=MAX_SIZE)] = 11
+    ) -> None:
+        self.size = self.rows = self.columns = size
         cells = size * size
         KernelGame.__init__(
             self,

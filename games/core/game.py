@@ -6,8 +6,13 @@ import functools
 import string
 import struct
 from abc import ABC, abstractmethod
+<<<<<<< HEAD
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import ClassVar, Literal, TypeVar
+=======
+from collections.abc import Collection, Mapping, Sequence
+from typing import ClassVar, Literal
+>>>>>>> main
 
 import numpy as np
 
@@ -20,8 +25,6 @@ State = tuple[int, ...]
 
 TIE = -1
 
-Number = TypeVar("Number", bound=float)
-
 
 class IllegalAction(ValueError):
     """Raised for an action that the rules forbid, and for a text that names no action."""
@@ -33,7 +36,8 @@ class Game(spec.HasOptions, ABC):
     A state is a flat tuple of small ints, `(player to move, outcome, ...)`; equal positions are
     equal tuples, and a tuple holds everything that the rules need. A subclass defines the bounds
     and the three abstract methods below, and may override the other methods. The parameters of its
-    `__init__` (annotated int, float, bool or str, with defaults) are the parameters of the game.
+    `__init__` (int, float, bool or str, with defaults) are the parameters of the game; an `Option`
+    in their annotations declares their meaning and range.
     """
 
     #: Bounds for every state: actions are 0 .. num_actions - 1.
@@ -43,9 +47,8 @@ class Game(spec.HasOptions, ABC):
     #: What people call the game, if it is not its name in words, as "Connect Four" is.
     title: ClassVar[str] = ""
 
-    #: The rules in a paragraph and the meaning of each parameter, for people new to the game.
+    #: The rules in a paragraph, for people new to the game.
     about: ClassVar[str] = ""
-    about_parameters: ClassVar[Mapping[str, str]] = {}
     #: How a person makes a move, when a player wins and what to know first, in some sentences.
     first_steps: ClassVar[str] = ""
     #: Well-known variants: their parameters, such as `size=9`, and a sentence about each.
@@ -343,10 +346,3 @@ class KernelGame(Game):
 def square_name(row: int, column: int) -> str:
     """Return the name of a cell: letters for columns, numbers for rows; a1 is the top left."""
     return f"{string.ascii_lowercase[column]}{row + 1}"
-
-
-def checked(game: str, key: str, value: Number, low: int, high: int) -> Number:
-    """Return `value` if it is from `low` to `high`. Raises SpecError with both bounds."""
-    if not low <= value <= high:
-        raise spec.SpecError(f"{game}: {key} must be from {low} to {high}, not {value}")
-    return value

@@ -15,7 +15,7 @@ import functools
 import itertools
 from collections.abc import Sequence
 from string import ascii_lowercase, ascii_uppercase
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from playout.games.core.game import State
 from playout.games.core.grid import GridGame
 from playout.games.core.kernels import Vector, helper, uncompiled
+from playout.games.core.spec import Option
 from playout.games.core.symmetries import Symmetry, identity
 from playout.games.core.view import BoardView
 
@@ -33,11 +34,8 @@ STORE, OPPOSITE = 6, 8
 _ONES = 0x0101010101010101
 #: All pits of a row without the store: their bytes, and as a set.
 PITS, _EVERY = (1 << 8 * MAX_HOUSES) - 1, (1 << MAX_HOUSES) - 1
-#: The parameters of these games, for their `about_parameters`.
-PARAMETERS = {
-    "houses": f"pits of each player, 1 to {MAX_HOUSES}",
-    "seeds": f"seeds in each pit at the start, 1 to {MAX_SEEDS}",
-}
+Houses = Annotated[int, Option("pits of each player", ge=1, le=MAX_HOUSES)]
+Seeds = Annotated[int, Option("seeds in each pit at the start", ge=1, le=MAX_SEEDS)]
 
 
 @helper
