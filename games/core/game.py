@@ -6,13 +6,8 @@ import functools
 import string
 import struct
 from abc import ABC, abstractmethod
-<<<<<<< HEAD
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import ClassVar, Literal, TypeVar
-=======
-from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar, Literal
->>>>>>> main
 
 import numpy as np
 
