@@ -29,7 +29,6 @@ from playout.games.core.game import (
     IllegalAction,
     KernelGame,
     State,
-    checked,
     square_name,
 )
 from playout.games.core.grid import GridGame
@@ -59,7 +58,6 @@ __all__ = [
     "Vector",
     "announce_compilation",
     "check_before_loading",
-    "checked",
     "describe",
     "helper",
     "kernel",

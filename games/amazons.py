@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numba.cpython.unsafe.numbers import leading_zeros
@@ -18,6 +18,7 @@ from playout.games import (
     BoardView,
     GridGame,
     Kernels,
+    Option,
     SpecError,
     State,
     Symmetry,
@@ -116,20 +117,6 @@ def free_all(board: Board) -> None:
     board[_LINES:] = -1
     for cell in range(board[_SIDE] * board[_SIDE]):
         toggle(board, place_of(cell, board[_SIDE]))
-
-
-@kernel
-def start(board: Board, params: Vector) -> None:
-    side = params[0]
-    board[:] = 0
-    board[0], board[_SIDE] = 1, side
-    free_all(board)
-    edge, near = side - 1, (side - 4) // 2
-    for n, cell in enumerate((near, edge - near, near * side, near * side + edge)):
-        board[_QUEENS + QUEENS + n] = place_of(cell, side)
-        board[_QUEENS + QUEENS - 1 - n] = place_of(side * side - 1 - cell, side)
-    for at in range(_QUEENS, _LINES):
-        toggle(board, board[at])
 
 
 @kernel
@@ -359,7 +346,6 @@ class Amazons(GridGame):
         "queens nor arrows move onto or across queens and arrows. Nothing is captured. A player "
         "who cannot move loses."
     )
-    about_parameters: ClassVar = {"size": "of the board: 6, 8 or 10"}
     first_steps = (
         "Click one of your queens, then the cell to which it moves, then the cell of its arrow. "
         "You win when the opponent cannot move. Keep your queens apart and free at first; later, "
@@ -368,16 +354,22 @@ class Amazons(GridGame):
     variants: ClassVar = {"size=6": "A short match, to learn the game."}
 
     look: ClassVar = {"piece": "figure", "surface": "checkered"}
+    pieces = ((0, ""), (1, "queen"), (2, "queen"), (3, "arrow"))
     upward = True
-    kernels = Kernels(start, legal, play, playout, write, read, observe=observe)
+    kernels = Kernels(legal, play, playout, write, read, observe=observe)
     features = (0.04, 0.02, 0.0)
 
-    def __init__(self, size: int = 10) -> None:
+    def __init__(self, size: Annotated[int, Option("of the board: 6, 8 or 10")] = 10) -> None:
         if size not in SIZES:
             raise SpecError(f"amazons: size must be 6, 8 or 10, not {size}")
         self.rows = self.columns = size
+        edge, near = size - 1, (size - 4) // 2
+        first = [EMPTY] * size * size + [SELECT, -1]
+        for cell in (near, edge - near, near * size, near * size + edge):
+            first[cell], first[size * size - 1 - cell] = 2, 1
         super().__init__(
-            (size,),
+            {_SIDE: size},
+            (1, 0, *first),
             board=_SIZE,
             state=2 + size * size + 2,
             actions=size * size,
@@ -394,7 +386,7 @@ class Amazons(GridGame):
 
     def view(self, state: State) -> BoardView:
         view = super().view(state)
-        kinds = [("", "queen", "queen", "arrow")[each] for each in view.cells]
+        kinds = list(view.kinds)
         for action in view.clicks:
             kinds[action] = "arrow" if state[-2] == SHOOT else "queen"
         return dataclasses.replace(view, kinds=tuple(kinds))

@@ -7,11 +7,11 @@ player, and size⁴ is a pass. Moves are written as in UAI, the Universal Ataxx 
 from __future__ import annotations
 
 import functools
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from playout.games import Board, GridGame, Kernels, State, Vector, checked, helper, kernel
+from playout.games import Board, GridGame, Kernels, Option, State, Vector, helper, kernel
 from playout.games.core.bits import (
     bit_of,
     cell_of,
@@ -23,7 +23,7 @@ from playout.games.core.bits import (
     spread,
     write_owners,
 )
-from playout.games.core.kernels import outcome_of
+from playout.games.core.kernels import outcome_of, uncompiled
 from playout.games.core.random import GAMMA, Rng, below
 
 # board: player, outcome, pieces of player 1, pieces of player 2, size, plies since the last new
@@ -62,18 +62,6 @@ def set_outcome(board: Board) -> None:
             board[1] = -1
     else:
         board[1] = outcome_of(first - second)
-
-
-@kernel
-def start(board: Board, params: Vector) -> None:
-    size = params[0]
-    board[0] = 1
-    board[1] = board[_QUIET] = 0
-    board[_SIZE] = size
-    board[_CELLS] = grid(size, size)
-    last = size - 1
-    board[2] = np.int64(_1 | _1 << np.uint64(9 * last))
-    board[3] = np.int64(_1 << np.uint64(last) | _1 << np.uint64(8 * last))
 
 
 @kernel
@@ -195,7 +183,6 @@ class Ataxx(GridGame):
         "player has no pieces left, and the player with more pieces wins. "
         f"{QUIET_PLIES} moves in a row without a new piece are a tie."
     )
-    about_parameters: ClassVar = {"size": f"rows and columns of the board, 3 to {MAX_SIDE}"}
     first_steps = (
         "Click an empty cell beside one of your pieces to put a new one, or click a piece and "
         "then a cell two steps away to jump. New pieces count, so jump only to capture "
@@ -208,15 +195,22 @@ class Ataxx(GridGame):
     look: ClassVar = {"piece": "disc"}
     upward = True
     pass_name = "pass"
+    puts_stones = True
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(legal, play, playout, write, read)
 
-    def __init__(self, size: int = 7) -> None:
-        self.rows = self.columns = checked("ataxx", "size", size, 3, MAX_SIDE)
+    def __init__(
+        self, size: Annotated[int, Option("rows and columns of the board", ge=3, le=MAX_SIDE)] = 7
+    ) -> None:
+        self.rows = self.columns = size
         cells = size * size
         # Pieces are never removed, so all but four cells can get a new piece.
+        first = [0] * cells
+        first[0] = first[-1] = 1
+        first[size - 1] = first[-size] = 2
         super().__init__(
-            (size,),
+            {_SIZE: size, _CELLS: uncompiled(grid)(size, size)},
+            (1, 0, *first),
             board=7,
             state=3 + cells,
             actions=cells * cells + 1,

@@ -8,14 +8,14 @@ to 5 lead up likewise.
 from __future__ import annotations
 
 import functools
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from playout.games import Board, GridGame, Kernels, State, Symmetry, Vector, checked, helper, kernel
+from playout.games import Board, GridGame, Kernels, Option, State, Symmetry, Vector, helper, kernel
 from playout.games.core.bits import count, grid, lowest, nth, read_owners, write_owners
 from playout.games.core.grid import cells_of_moves
-from playout.games.core.kernels import LEVEL, inlined, insert
+from playout.games.core.kernels import LEVEL, inlined, insert, uncompiled
 from playout.games.core.random import GAMMA, Rng, below
 
 # board: player, outcome, pieces of player 1, pieces of player 2, rows, columns, the cells in play.
@@ -139,18 +139,6 @@ def run(board: Board, rng: Rng, trace: Vector, decisive: bool) -> int:
 
 
 @kernel
-def start(board: Board, params: Vector) -> None:
-    rows, columns = params
-    board[0] = 1
-    board[1] = 0
-    board[_ROWS], board[_COLUMNS] = rows, columns
-    board[_CELLS] = grid(rows, columns)
-    home = 2 if rows >= 6 else 1
-    board[2] = grid(home, columns)
-    board[3] = board[2] << 8 * (rows - home)
-
-
-@kernel
 def legal(board: Board, actions: Vector) -> int:
     if board[1]:
         return 0
@@ -248,7 +236,7 @@ def forcing(board: Board, actions: Vector) -> int:
 
 @helper
 def steps_to_goal(own: np.uint64, player: int, rows: int) -> int:
-    """Return the steps of the most advanced of some pieces to the last row; 8 without pieces."""
+    """Return the number of rows between the most advanced piece and its goal; 8 without pieces."""
     for steps in range(rows):
         if own & row_bits(rows - 1 - steps if player == 1 else steps):
             return steps
@@ -315,10 +303,6 @@ class Breakthrough(GridGame):
         "wins by reaching the opposite edge of the board, or by capturing all pieces of the "
         "opponent. There are no ties."
     )
-    about_parameters: ClassVar = {
-        "rows": f"of the board, 2 to {MAX_SIDE}; from 6 on, each player has two rows of pieces",
-        "columns": f"of the board, 2 to {MAX_SIDE}",
-    }
     first_steps = (
         "Click one of your pieces, then the cell to which it goes. You win as soon as one of them "
         "reaches the far row. Keep a piece diagonally behind each piece that advances, so that "
@@ -331,7 +315,6 @@ class Breakthrough(GridGame):
     look: ClassVar = {"piece": "disc", "surface": "checkered"}
 
     kernels = Kernels(
-        start,
         legal,
         play,
         playout,
@@ -349,14 +332,24 @@ class Breakthrough(GridGame):
     )
     exchange = "turned"
 
-    def __init__(self, rows: int = 8, columns: int = 8) -> None:
-        self.rows = checked("breakthrough", "rows", rows, 2, MAX_SIDE)
-        self.columns = checked("breakthrough", "columns", columns, 2, MAX_SIDE)
+    def __init__(
+        self,
+        rows: Annotated[
+            int,
+            Option(
+                "of the board, with two rows of pieces for each player from 6 on", ge=2, le=MAX_SIDE
+            ),
+        ] = 8,
+        columns: Annotated[int, Option("of the board", ge=2, le=MAX_SIDE)] = 8,
+    ) -> None:
+        self.rows, self.columns = rows, columns
         home = 2 if rows >= 6 else 1
         # Without the last move, no piece goes further than the row before the last.
         steps = sum(rows - 2 - row for row in range(home))
+        empty = (rows - 2 * home) * columns
         super().__init__(
-            (rows, columns),
+            {_ROWS: rows, _COLUMNS: columns, _CELLS: uncompiled(grid)(rows, columns)},
+            (1, 0, *[1] * home * columns, *[0] * empty, *[2] * home * columns),
             board=7,
             state=2 + rows * columns,
             actions=12 * rows * columns,

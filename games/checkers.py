@@ -8,19 +8,22 @@ a row without a capture are a tie.
 
 from __future__ import annotations
 
+import functools
 from typing import ClassVar
 
 import numpy as np
 
-from playout.games import Board, BoardView, KernelGame, Kernels, State, Vector, helper, kernel
+from playout.games import Board, GridGame, Kernels, State, Vector, helper, kernel
 from playout.games.core.bits import count, lowest, without_lowest, write_owners
+from playout.games.core.grid import cells_of_moves
 from playout.games.core.kernels import LEVEL, bounded
 from playout.games.core.random import GAMMA, Rng, below
-from playout.games.core.view import owners
+from playout.games.core.symmetries import identity
 
 SIDE = 8
 CELLS = SIDE * SIDE
 DIRECTIONS = 4
+ACTIONS = CELLS * DIRECTIONS * 2
 #: Plies without a capture after which the game is a tie.
 QUIET_PLIES = 40
 #: Each of at most 23 captures begins another QUIET_PLIES; OpenSpiel gives the same bound.
@@ -34,7 +37,9 @@ PLIES = 1000
 _KINGS, _JUMPER, _QUIET = 4, 5, 6
 _DARK = sum(1 << cell for cell in range(CELLS) if (cell // SIDE + cell) % 2)
 _TOP, _BOTTOM = 0xFF, 0x7F << 56
-_STEPS = np.array([-9, -7, 9, 7])
+#: Rows down and columns to the right of a step in each direction, and the difference of its bits.
+_DIRECTIONS = ((-1, -1), (-1, 1), (1, 1), (1, -1))
+_STEPS = np.array([SIDE * down + right for down, right in _DIRECTIONS])
 
 # state: the cells (0 empty, 1 and 2 men of the players, 3 and 4 kings), then the cell of the piece
 # that must jump again or NO_PIECE, and the plies without a capture.
@@ -91,14 +96,6 @@ def advance(board: Board, cell: int, direction: int, capture: int) -> None:
     elif board[_QUIET] >= QUIET_PLIES:
         board[1] = -1
     board[0] = 3 - player
-
-
-@kernel
-def start(board: Board, params: Vector) -> None:
-    board[:] = 0
-    board[0] = 1
-    board[2] = _DARK & ~((1 << 5 * SIDE) - 1)
-    board[3] = _DARK & (1 << 3 * SIDE) - 1
 
 
 @kernel
@@ -239,7 +236,10 @@ def number(cell: int) -> str:
     return str((CELLS - cell + 1) // 2)
 
 
-class Checkers(KernelGame):
+LABELS = tuple(number(cell) if _DARK >> cell & 1 else "" for cell in range(CELLS))
+
+
+class Checkers(GridGame):
     """Jump over the opponent's pieces to capture them; a player who cannot move loses."""
 
     about = (
@@ -256,9 +256,14 @@ class Checkers(KernelGame):
         "king."
     )
 
+    rows = columns = SIDE
+    symmetries = (identity(CELLS, ACTIONS),)  # half a turn exchanges the players
+    pieces = ((0, ""), (1, "man"), (2, "man"), (1, "king"), (2, "king"))
     material: ClassVar = {"man": 1, "king": 1.5}
+    look: ClassVar = {"piece": "disc", "surface": "checkered", "cell_labels": LABELS}
+    row_names = ()
 
-    kernels = Kernels(start, legal, play, playout, write, read, observe=observe)
+    kernels = Kernels(legal, play, playout, write, read, observe=observe)
     features = (0.06, 0.01, -0.03, 0.01, 0.03)
     shapes = (
         ((0, 0), (1, 1), (2, 2), (3, 3), (4, 4)),
@@ -269,42 +274,28 @@ class Checkers(KernelGame):
     exchange = "turned"
 
     def __init__(self) -> None:
-        actions = CELLS * DIRECTIONS * 2
-        super().__init__(board=7, state=4 + CELLS, actions=actions, plies=PLIES)
-
-    def action_name(self, state: State, action: int) -> str:
-        cell, target = _cells(action)
-        return f"{number(cell)}{'-x'[action & 1]}{number(target)}"
-
-    def view(self, state: State) -> BoardView:
-        pieces = state[2 : 2 + CELLS]
-        clicks = {action: _cells(action) for action in self.legal_actions(state)}
-        return BoardView(
-            SIDE,
-            SIDE,
-            owners(pieces),
-            clicks,
-            piece="disc",
-            kinds=tuple(KINDS[piece] for piece in pieces),
-            surface="checkered",
-            cell_labels=LABELS,
-            note=_note(state),
+        first = [0] * CELLS + [NO_PIECE]
+        for cell in (cell for cell in range(CELLS) if _DARK >> cell & 1):
+            first[cell] = 2 if cell < 3 * SIDE else 1 if cell >= 5 * SIDE else 0
+        super().__init__(
+            first=(1, 0, *first), board=7, state=4 + CELLS, actions=ACTIONS, plies=PLIES
         )
 
+    def action_name(self, state: State, action: int) -> str:
+        return "-x"[action & 1].join(map(self.cell_name, self.action_cells[action]))
 
-KINDS = ("", "man", "man", "king", "king")
-LABELS = tuple(number(cell) if _DARK >> cell & 1 else "" for cell in range(CELLS))
+    def cell_name(self, cell: int) -> str:
+        return number(cell)
 
+    @functools.cached_property
+    def action_cells(self) -> tuple[tuple[int, ...], ...]:
+        """For each action, the cells from which and to which it moves a piece."""
+        steps = [(down * by, right * by) for down, right in _DIRECTIONS for by in (1, 2)]
+        return cells_of_moves(SIDE, SIDE, steps)
 
-def _cells(action: int) -> tuple[int, int]:
-    """Return the cells between which a piece moves."""
-    cell, direction, capture = action >> 3, action >> 1 & 3, action & 1
-    return cell, cell + int(_STEPS[direction]) * (1 + capture)
-
-
-def _note(state: State) -> str:
-    """Return the note of the view: the piece that must jump again, or that a tie is near."""
-    jumper, quiet = state[2 + CELLS], state[3 + CELLS]
-    if jumper != NO_PIECE:
-        return f"{number(jumper)} must jump again"
-    return f"{quiet} of {QUIET_PLIES} moves without a capture" if quiet >= QUIET_PLIES // 2 else ""
+    def note(self, state: State) -> str:
+        jumper, quiet = state[2 + CELLS], state[3 + CELLS]
+        if jumper != NO_PIECE:
+            return f"{number(jumper)} must jump again"
+        late = f"{quiet} of {QUIET_PLIES} moves without a capture"
+        return late if quiet >= QUIET_PLIES // 2 else ""

@@ -1,18 +1,17 @@
 """Chess, with the actions of OpenSpiel and its rules of ties, which need no claim.
 
-`playout.games.chessboard.squares` describes states and actions, `playout.games.chessboard.moves`
-how the legal moves are found.
+`playout.games.chessboard.position` describes states and actions, and how the legal moves are found.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from playout.games import BoardView, IllegalAction, KernelGame, Kernels, SpecError, State
-from playout.games.chessboard.features import WORTHS, observe
-from playout.games.chessboard.heavy import forcing, heavy
+from playout.games import BoardView, GridGame, IllegalAction, Kernels, Option, SpecError, State
+from playout.games.chessboard.knowledge import WORTHS, forcing, heavy, observe
 from playout.games.chessboard.notation import (
     FIRST,
     LETTERS,
@@ -22,8 +21,7 @@ from playout.games.chessboard.notation import (
     position,
     uci_name,
 )
-from playout.games.chessboard.position import legal, play, playout, read, start, write
-from playout.games.chessboard.squares import (
+from playout.games.chessboard.position import (
     ACTIONS,
     BOARD_WORDS,
     CELLS,
@@ -32,16 +30,20 @@ from playout.games.chessboard.squares import (
     SQUARES,
     STATE_QUIET,
     STATE_WORDS,
+    legal,
+    play,
+    playout,
+    read,
+    write,
 )
-from playout.games.core.view import owners
 
 #: OpenSpiel's bound; each move of a pawn and each capture begins another QUIET_PLIES.
 PLIES = 17695
 
-KINDS = {"p": "pawn", "n": "knight", "b": "bishop", "r": "rook", "q": "queen", "k": "king", ".": ""}
+KINDS = ("pawn", "knight", "bishop", "rook", "queen", "king")
 
 
-class Chess(KernelGame):
+class Chess(GridGame):
     """Checkmate the opponent's king: the game of chess, in which ties need no claim."""
 
     about = (
@@ -65,21 +67,31 @@ class Chess(KernelGame):
     variants: ClassVar = {
         "fen=8/8/8/8/4k3/8/8/R3K3 w Q - 0 1": "An ending to learn: mate with king and rook.",
     }
-    about_parameters: ClassVar = {
-        "fen": "the first position as chess programs write it; the usual one if it is left out",
-    }
 
+    rows = columns = SIDE
+    upward = True
+    pieces = ((0, ""), *((player, kind) for kind in KINDS for player in (1, 2)))
+    action_cells = ()
+    look: ClassVar = {"piece": "figure", "surface": "checkered"}
     exchange = "mirrored"
     material: ClassVar = {"pawn": 1, "knight": 3, "bishop": 3, "rook": 5, "queen": 9}
 
     kernels = Kernels(
-        start, legal, play, playout, write, read, heavy=heavy, forcing=forcing, observe=observe
+        legal, play, playout, write, read, heavy=heavy, forcing=forcing, observe=observe
     )
     features = WORTHS
 
-    def __init__(self, fen: str | None = None) -> None:
+    def __init__(
+        self,
+        fen: Annotated[
+            str | None,
+            Option(
+                "the first position as chess programs write it; the usual one if it is left out"
+            ),
+        ] = None,
+    ) -> None:
         super().__init__(
-            position(FIRST if fen is None else fen),
+            first=position(FIRST if fen is None else fen),
             board=BOARD_WORDS,
             state=STATE_WORDS,
             actions=ACTIONS,
@@ -87,8 +99,10 @@ class Chess(KernelGame):
             earlier=QUIET_PLIES,
         )
         first = self.initial_state()
-        if first[1] or in_check(self.board((3 - first[0], *first[1:]))):
-            reason = "the match is over there" if first[1] else "the king could be captured"
+        is_over = first[STATE_QUIET] >= QUIET_PLIES or _is_bare(first)
+        is_over |= not self.legal_actions(first)
+        if is_over or in_check(self.board((3 - first[0], *first[1:]))):
+            reason = "the match is over there" if is_over else "the king could be captured"
             raise SpecError(f"chess: no match begins with the position {fen!r}: {reason}")
 
     def action_name(self, state: State, action: int) -> str:
@@ -114,24 +128,16 @@ class Chess(KernelGame):
         """Return a move as UCI writes it, from and to, as in `e2e4` and `e7e8q`."""
         return uci_name(state, action)
 
-    def view(self, state: State) -> BoardView:
-        pieces = state[CELLS : CELLS + SQUARES]
-        king = LETTERS.index(".Kk"[state[0]])
-        return BoardView(
-            SIDE,
-            SIDE,
-            owners(pieces),
-            {action: cells_of(action, state[0]) for action in self.legal_actions(state)},
-            piece="figure",
-            kinds=tuple(KINDS[LETTERS[piece].lower()] for piece in pieces),
-            surface="checkered",
-            checked=(pieces.index(king),) if in_check(self.board(state)) else (),
-            note=self._note(state),
-            row_names=tuple(str(row) for row in range(SIDE, 0, -1)),
-        )
+    def clicked(self, state: State, action: int) -> tuple[int, ...]:
+        return cells_of(action, state[0])
 
-    def _note(self, state: State) -> str:
-        """Return the reason for the end of the match, or what a player has to know before it."""
+    def view(self, state: State) -> BoardView:
+        king = self.numbers(state).index(LETTERS.index(".Kk"[state[0]]))
+        checked = (king,) if in_check(self.board(state)) else ()
+        return dataclasses.replace(super().view(state), checked=checked)
+
+    def note(self, state: State) -> str:
+        """Return the reason for the end of the match; before it, a check or a tie that is near."""
         quiet = state[STATE_QUIET]
         if state[1] > 0:
             return "checkmate"

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import functools
 import string
+from typing import ClassVar
 
 import numpy as np
 
 from playout.games import (
     Board,
-    BoardView,
-    KernelGame,
+    GridGame,
     Kernels,
     State,
     Symmetry,
@@ -24,10 +24,9 @@ from playout.games import (
     kernel,
 )
 from playout.games.core.bits import count, lowest, nth, without_lowest, write_bits
+from playout.games.core.kernels import count_again, forget, remember, visits
 from playout.games.core.random import GAMMA, Rng, below
-from playout.games.core.repetition import count_again, forget, remember, visits
 from playout.games.core.symmetries import identity
-from playout.games.core.view import owners
 
 SIDE = 8
 CELLS = SIDE * SIDE
@@ -59,7 +58,7 @@ def _inside(row: int, column: int) -> bool:
 
 
 def _near(cell: int, distances: tuple[tuple[int, int], ...], reach: int) -> int:
-    """Return the cells at these distances from a cell, if there is a cell `reach` times as far."""
+    """Return the cells at these distances whose extension to `reach` times that is on the board."""
     row, column = divmod(cell, SIDE)
     return sum(
         1 << (row + down) * SIDE + column + right
@@ -133,13 +132,6 @@ def advance(board: Board, action: int) -> None:
 
 
 @kernel
-def start(board: Board, params: Vector) -> None:
-    board[:] = 0
-    board[0] = 1
-    board[_PAWN], board[_PAWN + 1] = _STARTS
-
-
-@kernel
 def legal(board: Board, actions: Vector) -> int:
     if board[1]:
         return 0
@@ -149,7 +141,7 @@ def legal(board: Board, actions: Vector) -> int:
 
 @helper
 def end_if_blocked(board: Board) -> None:
-    """Set the outcome if the player to move has no move, even if it is a tie by another rule."""
+    """Set a loss of the player to move who has no move, in place of a tie by another rule."""
     targets, cells = moves_of(board)
     if targets | cells == 0:
         board[1] = 3 - board[0]
@@ -257,7 +249,7 @@ def read(state: Vector, board: Board) -> None:
     count_again(board, _EARLIER, _HISTORY, most)
 
 
-class Chong(KernelGame):
+class Chong(GridGame):
     """Bring your pawn to the far row; it can jump over your stones."""
 
     about = (
@@ -276,10 +268,20 @@ class Chong(KernelGame):
         "pawn, and place some so that your own pawn can jump over them."
     )
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    rows = columns = SIDE
+    row_names = tuple("01234567")
+    look: ClassVar = {"piece": "disc"}
+    pieces = ((0, ""), (1, "stone"), (2, "stone"), (1, "pawn"), (2, "pawn"))
+    action_cells = ()
+    stone_cells: ClassVar = {CELLS + cell: cell for cell in range(SIDE, CELLS - SIDE)}
+
+    kernels = Kernels(legal, play, playout, write, read)
 
     def __init__(self) -> None:
+        first = [0] * CELLS
+        first[_STARTS[0]], first[_STARTS[1]] = 3, 4
         super().__init__(
+            first=(1, 0, *first),
             board=_HISTORY + QUIET_PLIES,
             state=2 + CELLS + QUIET_PLIES,
             actions=2 * CELLS,
@@ -297,25 +299,10 @@ class Chong(KernelGame):
         row, column = divmod(action % CELLS, SIDE)
         return f"{'P' if action < CELLS else ''}{string.ascii_lowercase[column]}{row}"
 
-    def view(self, state: State) -> BoardView:
-        pieces = state[2 : 2 + CELLS]
-        pawn = pieces.index(2 + state[0])
-        clicks = {
-            action: (pawn, action) if action < CELLS else (action - CELLS,)
-            for action in self.legal_actions(state)
-        }
-        left = [all_ - pieces.count(player) for player, all_ in enumerate(STONES, 1)]
-        return BoardView(
-            SIDE,
-            SIDE,
-            owners(pieces),
-            clicks,
-            piece="disc",
-            kinds=tuple(KINDS[piece] for piece in pieces),
-            row_names=ROWS,
-            note=f"stones left {left[0]}-{left[1]}",
-        )
+    def clicked(self, state: State, action: int) -> tuple[int, ...]:
+        pawn = self.numbers(state).index(2 + state[0])
+        return (pawn, action) if action < CELLS else (action - CELLS,)
 
-
-ROWS = tuple("01234567")
-KINDS = ("", "stone", "stone", "pawn", "pawn")
+    def note(self, state: State) -> str:
+        first, second = (self.numbers(state).count(player) for player in (1, 2))
+        return f"stones left {STONES[0] - first}-{STONES[1] - second}"

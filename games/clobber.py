@@ -7,9 +7,9 @@ Action (row * columns + column) * 4 + direction moves the piece of a cell up, ri
 from __future__ import annotations
 
 import functools
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from playout.games import Board, GridGame, Kernels, Vector, checked, helper, kernel
+from playout.games import Board, GridGame, Kernels, Option, Vector, helper, kernel
 from playout.games.core.bits import count, lowest, nth
 from playout.games.core.grid import cells_of_moves
 from playout.games.core.kernels import LEVEL, bounded
@@ -129,18 +129,6 @@ def nth_move(up: int, right: int, down: int, left: int, n: int) -> tuple[int, in
 
 
 @kernel
-def start(board: Board, params: Vector) -> None:
-    rows, columns = params
-    board[:] = 0
-    board[0] = 1
-    board[_ROWS], board[_COLUMNS] = rows, columns
-    board[_RECIPROCAL] = (1 << 16) // columns + 1
-    for row in range(rows):
-        for column in range(columns):
-            add(board, 1 + (rows - 1 - row + column) % 2, row * _STRIDE + column)
-
-
-@kernel
 def legal(board: Board, actions: Vector) -> int:
     if board[1]:
         return 0
@@ -232,7 +220,7 @@ def cancelled(board: Board) -> tuple[int, int, int]:
 
 @kernel
 def sensible(board: Board, actions: Vector) -> int:
-    """Write all actions but those of pieces that cancel each other, or one if there is no other."""
+    """Write the actions, without those of pieces that cancel each other; one if all do."""
     n = legal(board, actions)
     dropped = cancelled(board)[0]
     kept = 0
@@ -357,10 +345,6 @@ class Clobber(GridGame):
         "of your own pieces onto a piece of the opponent beside it, left, right, above or below, "
         "which is removed. There are no other moves. The player who makes the last move wins."
     )
-    about_parameters: ClassVar = {
-        "rows": f"of the board, 1 to {MAX_SIDE}",
-        "columns": f"of the board, 2 to {MAX_SIDE}",
-    }
     first_steps = (
         "Click one of your pieces, then a piece of the opponent beside it. You win by making the "
         "last move. A piece without a piece of the opponent beside it cannot move, so try to keep "
@@ -373,18 +357,24 @@ class Clobber(GridGame):
 
     look: ClassVar = {"piece": "disc"}
 
-    kernels = Kernels(start, legal, play, playout, write, read, sensible=sensible, observe=observe)
+    kernels = Kernels(legal, play, playout, write, read, sensible=sensible, observe=observe)
     sorts_sensible = False
     features = (0.02, 0.3, 0.1)
     shapes = (((0, 1), (1, 0), (1, 1), (1, 2), (2, 1)),)  # a piece and its neighbours
     exchange = "same"
 
-    def __init__(self, rows: int = 5, columns: int = 6) -> None:
-        self.rows = checked("clobber", "rows", rows, 1, MAX_SIDE)
-        self.columns = checked("clobber", "columns", columns, 2, MAX_SIDE)
+    def __init__(
+        self,
+        rows: Annotated[int, Option("of the board", ge=1, le=MAX_SIDE)] = 5,
+        columns: Annotated[int, Option("of the board", ge=2, le=MAX_SIDE)] = 6,
+    ) -> None:
+        self.rows, self.columns = rows, columns
         cells = rows * columns
+        places = (divmod(cell, columns) for cell in range(cells))
+        first = (1 + (rows - 1 - row + column) % 2 for row, column in places)
         super().__init__(
-            (rows, columns),
+            {_ROWS: rows, _COLUMNS: columns, _RECIPROCAL: (1 << 16) // columns + 1},
+            (1, 0, *first),
             board=_STUCK + 4,
             state=2 + cells,
             actions=4 * cells,

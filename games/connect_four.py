@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import functools
+from typing import ClassVar
 
-from playout.games import (
-    Board,
-    BoardView,
-    KernelGame,
-    Kernels,
-    State,
-    Symmetry,
-    Vector,
-    helper,
-    kernel,
-)
-from playout.games.core.bits import count, lowest, nth
+from playout.games import Board, GridGame, Kernels, State, Vector, helper, kernel
+from playout.games.core.bits import count, lowest, nth, owners_codec
+from playout.games.core.grid import rows_of_pieces
 from playout.games.core.kernels import insert
-from playout.games.core.lines import rows_of_pieces
 from playout.games.core.random import GAMMA, Rng, below
-from playout.games.core.symmetries import identity
 
 ROWS, COLUMNS = 6, 7
 
@@ -27,6 +17,7 @@ ROWS, COLUMNS = 6, 7
 # row first; the seventh stays empty, so that no line of four continues from the top of one column
 # to the bottom of the next. The whole board has 49 bits.
 _STRIDE = 7
+_BITS = [column * _STRIDE + ROWS - 1 - row for row in range(ROWS) for column in range(COLUMNS)]
 _COLUMN = (1 << ROWS) - 1
 _TOPS = sum(1 << (column * _STRIDE + ROWS - 1) for column in range(COLUMNS))
 _FEET = sum(1 << column * _STRIDE for column in range(COLUMNS))
@@ -78,12 +69,6 @@ def worth_playing(own: int, other: int, room: int) -> int:
         room &= threats
     safe = room & ~(threats >> 1)  # not below a cell where the opponent would win
     return safe if safe else room
-
-
-@kernel
-def start(board: Board, params: Vector) -> None:
-    board[:] = 0
-    board[0] = 1
 
 
 @kernel
@@ -199,28 +184,7 @@ def sensible(board: Board, actions: Vector) -> int:
     return n
 
 
-@kernel
-def write(board: Board, state: Vector) -> None:
-    state[:2] = board[:2]
-    for row in range(ROWS):
-        for column in range(COLUMNS):
-            bit = column * _STRIDE + ROWS - 1 - row
-            cell = (board[2] >> bit & 1) + 2 * (board[3] >> bit & 1)
-            state[2 + row * COLUMNS + column] = cell
-
-
-@kernel
-def read(state: Vector, board: Board) -> None:
-    board[:2] = state[:2]
-    board[2] = board[3] = 0
-    for row in range(ROWS):
-        for column in range(COLUMNS):
-            cell = state[2 + row * COLUMNS + column]
-            if cell == 1 or cell == 2:
-                board[1 + cell] |= 1 << (column * _STRIDE + ROWS - 1 - row)
-
-
-class ConnectFour(KernelGame):
+class ConnectFour(GridGame):
     """Discs fall down one of seven columns; four in a row win."""
 
     about = (
@@ -234,36 +198,27 @@ class ConnectFour(KernelGame):
         "middle column is worth most: more rows of four go through it than through any other."
     )
 
-    kernels = Kernels(start, legal, play, playout, write, read, decisive, sensible)
+    rows, columns = ROWS, COLUMNS
+    look: ClassVar = {"geometry": "columns", "piece": "disc", "surface": "blue"}
+    row_names = ()
+    falls = legal_if_empty = True
+
+    kernels = Kernels(legal, play, playout, *owners_codec(_BITS), decisive, sensible)
 
     def __init__(self) -> None:
         cells = ROWS * COLUMNS
         super().__init__(board=4, state=2 + cells, actions=COLUMNS, plies=cells)
 
     @functools.cached_property
-    def symmetries(self) -> tuple[Symmetry, ...]:
-        mirrored = tuple(reversed(range(COLUMNS)))
-        cells = tuple(row * COLUMNS + column for row in range(ROWS) for column in mirrored)
-        return identity(len(cells), COLUMNS), Symmetry(cells, mirrored)
+    def action_cells(self) -> tuple[tuple[int, ...], ...]:
+        """For each action, the top cell of its column."""
+        return tuple((column,) for column in range(COLUMNS))
 
     def action_name(self, state: State, action: int) -> str:
         return str(action + 1)
 
-    def view(self, state: State) -> BoardView:
-        cells = state[2:]
-        clicks = {
-            column: (max(cell for cell in range(column, len(cells), COLUMNS) if not cells[cell]),)
-            for column in self.legal_actions(state)
-        }
-        won = state[1] > 0
-        return BoardView(
-            ROWS,
-            COLUMNS,
-            cells,
-            clicks,
-            geometry="columns",
-            piece="disc",
-            surface="blue",
-            note="four in a row" if won else "",
-            winning=rows_of_pieces(cells, COLUMNS, state[1], 4) if won else (),
-        )
+    def note(self, state: State) -> str:
+        return "four in a row" if state[1] > 0 else ""
+
+    def winning(self, state: State) -> tuple[int, ...]:
+        return rows_of_pieces(self.cells(state), COLUMNS, state[1], 4) if state[1] > 0 else ()

@@ -7,22 +7,23 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from playout.games import (
     Board,
     BoardView,
     GridGame,
     Kernels,
+    Option,
     State,
     Vector,
-    checked,
     helper,
     kernel,
 )
 from playout.games.core.kernels import outcome_of
-from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.random import GAMMA, Rng, below, exchange
 
 MAX_SIDE = 7
 BOXES = MAX_SIDE * MAX_SIDE
@@ -76,14 +77,6 @@ def draw_line(board: Board, line: int) -> None:
 
 
 @kernel
-def start(board: Board, params: Vector) -> None:
-    board[:] = 0
-    board[0] = 1
-    board[_ROWS], board[_COLUMNS] = params
-    board[_FREE] = lines_of(board)
-
-
-@kernel
 def legal(board: Board, actions: Vector) -> int:
     n = 0
     for line in range(lines_of(board)):
@@ -110,9 +103,7 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
     state = rng[0]
     for ply in range(left):
         state += GAMMA
-        pick = ply + below(state, left - ply)
-        trace[ply], trace[pick] = trace[pick], trace[ply]
-        draw_line(board, trace[ply])
+        draw_line(board, exchange(trace, ply, ply + below(state, left - ply)))
     rng[0] = state
     return left
 
@@ -157,10 +148,6 @@ class DotsAndBoxes(GridGame):
         "draws the fourth line around a box has that box and draws another line. When all lines "
         "are drawn, the player with more boxes wins."
     )
-    about_parameters: ClassVar = {
-        "rows": f"of boxes, 1 to {MAX_SIDE}",
-        "columns": f"of boxes, 1 to {MAX_SIDE}",
-    }
     first_steps = (
         "Click between two dots to draw a line. Close a box and you draw again; have more boxes "
         "at the end and you win. Do not draw the third line of a box, as the opponent closes it. "
@@ -169,15 +156,18 @@ class DotsAndBoxes(GridGame):
     variants: ClassVar = {"rows=3,columns=3": "A short match, to learn the game."}
 
     look: ClassVar = {"surface": "blank"}
+    pieces = ()
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(legal, play, playout, write, read)
 
-    def __init__(self, rows: int = 5, columns: int = 5) -> None:
-        checked("dots_and_boxes", "rows", rows, 1, MAX_SIDE)
-        checked("dots_and_boxes", "columns", columns, 1, MAX_SIDE)
+    def __init__(
+        self,
+        rows: Annotated[int, Option("of boxes", ge=1, le=MAX_SIDE)] = 5,
+        columns: Annotated[int, Option("of boxes", ge=1, le=MAX_SIDE)] = 5,
+    ) -> None:
         lines = rows * (columns + 1) + (rows + 1) * columns
         super().__init__(
-            (rows, columns),
+            {_ROWS: rows, _COLUMNS: columns},
             board=_OWNERS + BOXES,
             state=2 + lines + rows * columns,
             actions=lines,
@@ -202,6 +192,14 @@ class DotsAndBoxes(GridGame):
 
     def lead(self, state: State) -> float:
         return float(self._boxes(state).count(1) - self._boxes(state).count(2))
+
+    @functools.cached_property
+    def cell_words(self) -> tuple[int, ...]:
+        words = [-1] * (self.rows * self.columns)
+        used = itertools.chain(*self.action_cells, self._cells(1, 1))
+        for word, cell in enumerate(used, start=2):
+            words[cell] = word
+        return tuple(words)
 
     def cells(self, state: State) -> tuple[int, ...]:
         cells = [0] * (self.rows * self.columns)

@@ -11,16 +11,18 @@ one, after 5. Repeated positions do not end it earlier.
 
 from __future__ import annotations
 
+import functools
+import itertools
 from typing import ClassVar
 
 import numpy as np
 from numba import types
 
-from playout.games import Board, BoardView, KernelGame, Kernels, State, Vector, helper, kernel
+from playout.games import Board, GridGame, Kernels, State, Vector, helper, kernel
 from playout.games.core.bits import count, lowest, nth, without_lowest
 from playout.games.core.kernels import LEVEL, bounded, compiled
 from playout.games.core.random import GAMMA, Rng, below
-from playout.games.core.view import owners
+from playout.games.core.symmetries import identity
 
 SIDE = 10
 CELLS = SIDE * SIDE
@@ -180,7 +182,7 @@ def captured_between(piece: int, target: int, prey: int) -> int:
 
 @helper
 def quiet_limit(board: Board) -> int:
-    """Return after how many plies in a row by kings and without a capture it is a tie."""
+    """Return the number of plies in a row by kings and without a capture that are a tie."""
     first, second = count(board[2]), count(board[3])
     few = min(first, second) == 1 and max(first, second) <= 3
     both_have_kings = board[2] & board[_KINGS] != 0 and board[3] & board[_KINGS] != 0
@@ -212,17 +214,9 @@ def advance(board: Board, piece: int, target: int, over: int, goes_on: bool) -> 
 
 @helper
 def end_if_blocked(board: Board) -> None:
-    """Set the outcome if the player to move has no move, even if it is a tie by the other rule."""
+    """Set a loss of the player to move who has no move, in place of a tie."""
     if movers(board) == (0, 0):
         board[1] = 3 - board[0]
-
-
-@kernel
-def start(board: Board, params: Vector) -> None:
-    board[:] = 0
-    board[0] = 1
-    board[2] = _ALL & ~(bit_of(30) - 1)
-    board[3] = _ALL & (bit_of(20) - 1)
 
 
 @kernel
@@ -336,7 +330,10 @@ def observe(board: Board, observed: Vector) -> None:
     observed[-1] = bounded(lead if one > two else -lead)
 
 
-class Draughts(KernelGame):
+LABELS = tuple(str(cell // 2 + 1) if (cell // SIDE + cell) % 2 else "" for cell in range(CELLS))
+
+
+class Draughts(GridGame):
     """International draughts: kings fly, and the longest capture must be played."""
 
     about = (
@@ -356,45 +353,36 @@ class Draughts(KernelGame):
         "have to capture, and what you could capture after that."
     )
 
+    rows = columns = SIDE
+    symmetries = (identity(CELLS, SQUARES * SQUARES),)  # half a turn exchanges the players
+    pieces = ((0, ""), *((1, "man"), (2, "man"), (1, "king"), (2, "king")) * 2)
     material: ClassVar = {"man": 1, "king": 3}
-    kernels = Kernels(start, legal, play, playout, write, read, observe=observe)
+    look: ClassVar = {"piece": "disc", "surface": "checkered", "cell_labels": LABELS}
+    row_names = ()
+    kernels = Kernels(legal, play, playout, write, read, observe=observe)
     features = (0.03,)
     exchange = "turned"
 
     def __init__(self) -> None:
-        super().__init__(board=8, state=4 + CELLS, actions=SQUARES * SQUARES, plies=PLIES)
+        first = [0] * CELLS + [NO_PIECE]
+        for square, cell in enumerate(_CELL_OF.tolist()):
+            first[cell] = 2 if square < 20 else 1 if square >= 30 else 0
+        super().__init__(
+            first=(1, 0, *first), board=8, state=4 + CELLS, actions=SQUARES * SQUARES, plies=PLIES
+        )
 
     def action_name(self, state: State, action: int) -> str:
         here, there = (square + 1 for square in divmod(action, SQUARES))
-        return f"{here}{'x' if _captures(state, action) else '-'}{there}"
+        begin, end = self.action_cells[action]
+        rows = abs(end // SIDE - begin // SIDE)
+        between = (begin + n * (end - begin) // rows for n in range(1, rows))
+        return f"{here}{'x' if any(state[2 + cell] for cell in between) else '-'}{there}"
 
-    def view(self, state: State) -> BoardView:
-        pieces, jumper = state[2 : 2 + CELLS], state[2 + CELLS]
-        return BoardView(
-            SIDE,
-            SIDE,
-            owners(pieces),
-            {action: _cells(action) for action in self.legal_actions(state)},
-            piece="disc",
-            kinds=tuple(KINDS[piece] for piece in pieces),
-            surface="checkered",
-            cell_labels=LABELS,
-            note="" if jumper == NO_PIECE else f"{jumper} must capture again",
-        )
+    @functools.cached_property
+    def action_cells(self) -> tuple[tuple[int, ...], ...]:
+        """For each action, the cells from which and to which it moves a piece."""
+        return tuple(itertools.product(_CELL_OF.tolist(), repeat=2))
 
-
-KINDS = ("", *("man", "man", "king", "king") * 2)
-LABELS = tuple(str(cell // 2 + 1) if (cell // SIDE + cell) % 2 else "" for cell in range(CELLS))
-
-
-def _cells(action: int) -> tuple[int, int]:
-    """Return the cells between which a piece moves."""
-    here, there = divmod(action, SQUARES)
-    return int(_CELL_OF[here]), int(_CELL_OF[there])
-
-
-def _captures(state: State, action: int) -> bool:
-    """Return whether there is a piece of the opponent between the squares of a move."""
-    here, there = _cells(action)
-    rows = abs(there // SIDE - here // SIDE)
-    return any(state[2 + here + n * (there - here) // rows] for n in range(1, rows))
+    def note(self, state: State) -> str:
+        jumper = state[2 + CELLS]
+        return "" if jumper == NO_PIECE else f"{jumper} must capture again"

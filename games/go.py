@@ -8,18 +8,25 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Collection
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from playout.games import BoardView, GridGame, Kernels, SpecError, State, checked
-from playout.games.goban.heavy import heavy, playout
-from playout.games.goban.points import MAX_SIDE, board_words
-from playout.games.goban.position import area_lead, legal, play, read, start, write
-from playout.games.goban.prior import prior
+from playout.games import BoardView, GridGame, Kernels, Option, SpecError, State
+from playout.games.goban.playouts import heavy, playout, prior
+from playout.games.goban.position import (
+    MAX_SIDE,
+    area_lead,
+    board_words,
+    header_of,
+    legal,
+    play,
+    read,
+    write,
+)
 
 #: The letters of columns: Go players leave out I.
 LETTERS = "ABCDEFGHJKLMNOPQRST"
 
-#: A higher komi would decide every match.
+#: Maximum komi: a higher one would decide every match.
 MAX_KOMI = MAX_SIDE**2
 
 
@@ -38,11 +45,6 @@ class Go(GridGame):
         "agree with a person on the score. "
         "After two plies for each point of the board it is scored in any case."
     )
-    about_parameters: ClassVar = {
-        "size": f"rows and columns, 2 to {MAX_SIDE}",
-        "komi": "points for White, who moves second: a multiple of 0.5, may be negative",
-        "superko": "whether a move that repeats a position is illegal, instead of a tie",
-    }
     first_steps = (
         "Click a point to put a stone there; stones do not move. You win with more points, which "
         "are your stones and the points that only they surround. Begin near the corners, where "
@@ -59,19 +61,33 @@ class Go(GridGame):
     look: ClassVar = {"piece": "stone", "surface": "wood"}
     upward = True
     pass_name = "pass"
+    puts_stones = True
     sgf_number = 1
 
-    kernels = Kernels(start, legal, play, playout, write, read, heavy=heavy, prior=prior)
+    kernels = Kernels(legal, play, playout, write, read, heavy=heavy, prior=prior)
     komi: float
 
-    def __init__(self, size: int = 9, komi: float = 7.5, superko: bool = False) -> None:
-        self.size = self.rows = self.columns = checked("go", "size", size, 2, MAX_SIDE)
+    def __init__(
+        self,
+        size: Annotated[int, Option("rows and columns", ge=2, le=MAX_SIDE)] = 9,
+        komi: Annotated[
+            float,
+            Option(
+                "points for White, who moves second: a multiple of 0.5", ge=-MAX_KOMI, le=MAX_KOMI
+            ),
+        ] = 7.5,
+        superko: Annotated[
+            bool, Option("whether a move that repeats a position is illegal, instead of a tie")
+        ] = False,
+    ) -> None:
+        self.size = self.rows = self.columns = size
         cells = size * size
-        self.komi = checked("go", "komi", komi, -MAX_KOMI, MAX_KOMI)
+        self.komi = komi
         if 2 * komi != int(2 * komi):
             raise SpecError(f"go: komi must be a multiple of 0.5, not {komi}")
         super().__init__(
-            (size, int(2 * komi), int(superko)),
+            header_of(size, int(2 * komi), superko),
+            (1, 0, 0, -1, -1),
             board=board_words(size),
             state=5 + 3 * cells,
             actions=cells + 1,
@@ -86,8 +102,9 @@ class Go(GridGame):
     def cell_name(self, cell: int) -> str:
         return f"{LETTERS[cell % self.size]}{self.size - cell // self.size}"
 
-    def cells(self, state: State) -> tuple[int, ...]:
-        return tuple(state[5 + self._cell(cell)] for cell in range(self.size**2))
+    @functools.cached_property
+    def cell_words(self) -> tuple[int, ...]:
+        return tuple(5 + self._cell(cell) for cell in range(self.size**2))
 
     def view(self, state: State) -> BoardView:
         names = tuple(LETTERS[: self.size])

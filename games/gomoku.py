@@ -6,9 +6,9 @@ gomoku.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from playout.games import checked
+from playout.games import Option
 from playout.games.mnk import MAX_SIDE, MNK
 
 
@@ -23,11 +23,6 @@ class Gomoku(MNK):
         "the first with exactly five. Every empty cell is a legal move. A full board without a "
         "winner is a tie."
     )
-    about_parameters: ClassVar = {
-        "size": f"rows and columns, 1 to {MAX_SIDE}",
-        "connect": "stones in a row that win, 1 to the size",
-        "exact": "whether more stones in a row do not win",
-    }
     first_steps = (
         "Click a point to put a stone there. You win with five in a row. Answer three in a row "
         "with open ends at once: four with both ends open cannot be stopped. Look for a stone "
@@ -38,7 +33,11 @@ class Gomoku(MNK):
         "size=20": "The board of Gomocup, the tournament of programs.",
     }
 
-    def __init__(self, size: int = 15, connect: int = 5, exact: bool = False) -> None:
-        checked("gomoku", "size", size, 1, MAX_SIDE)
-        checked("gomoku", "connect", connect, 1, size)
+    def __init__(
+        self,
+        size: Annotated[int, Option("rows and columns", ge=1, le=MAX_SIDE)] = 15,
+        connect: Annotated[int, Option("stones in a row that win, 1 to the size")] = 5,
+        exact: Annotated[bool, Option("whether more stones in a row do not win")] = False,
+    ) -> None:
+        Option(ge=1, le=size).check("gomoku", "connect", connect)
         super().__init__(size, size, connect, exact)

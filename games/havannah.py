@@ -7,10 +7,12 @@ stone is the swap. The neighbours of (x, y) are
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import itertools
 import string
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,20 +20,18 @@ from numpy.typing import NDArray
 from playout.games import (
     Board,
     BoardView,
-    KernelGame,
+    GridGame,
     Kernels,
+    Option,
     State,
     Symmetry,
     Vector,
-    checked,
     helper,
     kernel,
-    square_name,
 )
 from playout.games.core.bits import write_bits
 from playout.games.core.kernels import at, insert
-from playout.games.core.playouts import shuffled_playout
-from playout.games.core.random import Rng, draw
+from playout.games.core.random import Rng, draw, shuffled_playout
 from playout.games.core.symmetries import Triple, of_triples
 
 # board: the header below, the empty cells as bits, then marks, which are numbers of 16 bits. The
@@ -108,7 +108,7 @@ def relabel(marks: Marks, begin: int, cells: int, one: int, two: int, three: int
 
 @helper
 def is_filled(marks: Marks, place: int, rows: int) -> bool:
-    """Return whether there is a stone with six neighbours of its own colour."""
+    """Return whether a stone is there, with six neighbours of its colour."""
     for step in (1, rows, rows + 1):
         if marks[place - step] == 0 or marks[place + step] == 0:
             return False
@@ -156,18 +156,6 @@ def put(board: Board, player: int, action: int) -> bool:
 def can_swap(board: Board) -> bool:
     """Return whether the player to move may take over the only stone, which is the opponent's."""
     return board[_SWAP] == 1 and board[_STONES] == 1 and board[0] == 2
-
-
-@kernel
-def start(board: Board, params: Vector) -> None:
-    rows = params[0]
-    board[0] = 1
-    board[1] = 0
-    board[_ROWS], board[_SWAP] = rows, params[1]
-    board[_SPAN] = rows * rows + 2 * rows + 2
-    board[_EDGES] = 4 * (_EMPTY + (rows * rows + 63) // 64)
-    board[_FIRST] = board[_EDGES] + rows * rows + rows + 2
-    clear(board)
 
 
 @kernel
@@ -231,7 +219,7 @@ def read(state: Vector, board: Board) -> None:
             put(board, stone, cell)
 
 
-class Havannah(KernelGame):
+class Havannah(GridGame):
     """Connect two corners or three sides of the board, or close a ring."""
 
     about = (
@@ -242,10 +230,6 @@ class Havannah(KernelGame):
         "player may answer the first stone by taking it over: it changes its colour, and the first "
         "player moves again."
     )
-    about_parameters: ClassVar = {
-        "size": f"cells of a side of the board, 2 to {MAX_SIZE}",
-        "swap": "the second player may take over the first stone",
-    }
     first_steps = (
         "Click an empty cell. You win by joining two corners or three sides, or with a ring. "
         "Two stones with two empty cells between them that touch both are as good as "
@@ -257,15 +241,32 @@ class Havannah(KernelGame):
         "swap=true": "The second player may take over the first stone.",
     }
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    look: ClassVar = {"geometry": "hex", "piece": "stone"}
+    upward = True
+    puts_stones = True
 
-    def __init__(self, size: int = 6, swap: bool = False) -> None:
-        self.size = checked("havannah", "size", size, 2, MAX_SIZE)
-        self.rows = rows = 2 * size - 1
+    kernels = Kernels(legal, play, playout, write, read)
+
+    def __init__(
+        self,
+        size: Annotated[int, Option("cells of a side of the board", ge=2, le=MAX_SIZE)] = 6,
+        swap: Annotated[bool, Option("the second player may take over the first stone")] = False,
+    ) -> None:
+        self.size = size
+        self.rows = self.columns = rows = 2 * size - 1
+        self.legal_if_empty = not swap
         cells = rows * rows
         marks = 3 * (cells + rows) + 4 + _BLOCK
+        edges = 4 * (_EMPTY + (cells + 63) // 64)
+        header = {
+            _ROWS: rows,
+            _SWAP: int(swap),
+            _SPAN: cells + 2 * rows + 2,
+            _EDGES: edges,
+            _FIRST: edges + cells + rows + 2,
+        }
         super().__init__(
-            (rows, int(swap)),
+            header,
             board=_EMPTY + (cells + 63) // 64 + (marks + 3) // 4,
             state=2 + cells,
             actions=cells,
@@ -291,26 +292,26 @@ class Havannah(KernelGame):
         """Return the cell of the view, whose rows are counted from the top."""
         return (self.rows - 1 - cell // self.rows) * self.rows + cell % self.rows
 
-    def action_name(self, state: State, action: int) -> str:
-        return square_name(*divmod(action, self.rows))
+    @functools.cached_property
+    def cell_words(self) -> tuple[int, ...]:
+        return tuple(2 + self.drawn(cell) for cell in range(self.rows**2))
+
+    @functools.cached_property
+    def action_cells(self) -> tuple[tuple[int, ...], ...]:
+        cells = range(self.rows**2)
+        return tuple((self.drawn(cell),) if cell in self.triples else () for cell in cells)
+
+    def note(self, state: State) -> str:
+        swaps = any(state[2 + action] for action in self.legal_actions(state))
+        return "the stone may be taken over" if swaps else ""
+
+    @functools.cached_property
+    def _labels(self) -> tuple[str, ...]:
+        used = {*itertools.chain(*self.action_cells)}
+        cells = range(self.rows**2)
+        return tuple(self.cell_name(cell) if cell in used else "" for cell in cells)
 
     def view(self, state: State) -> BoardView:
-        rows = range(self.rows)
-        cells, labels = [0] * self.rows**2, [""] * self.rows**2
-        for cell in self.triples:
-            place = self.drawn(cell)
-            cells[place], labels[place] = state[2 + cell], self.action_name(state, cell)
-        swaps = any(state[2 + action] for action in self.legal_actions(state))
-        heights = {self.drawn(row * self.rows) // self.rows: str(row + 1) for row in rows}
-        return BoardView(
-            self.rows,
-            self.rows,
-            tuple(cells),
-            {action: (self.drawn(action),) for action in self.legal_actions(state)},
-            geometry="hex",
-            piece="stone",
-            cell_labels=tuple(labels),
-            column_names=tuple(string.ascii_lowercase[: self.rows]),
-            row_names=tuple(heights[row] for row in rows),
-            note="the stone may be taken over" if swaps else "",
-        )
+        names = tuple(string.ascii_lowercase[: self.rows])
+        view = super().view(state)
+        return dataclasses.replace(view, cell_labels=self._labels, column_names=names)

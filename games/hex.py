@@ -6,13 +6,12 @@ Actions are the cells, row by row, as in OpenSpiel; with swap=true, size² is th
 from __future__ import annotations
 
 import functools
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from playout.games import Board, GridGame, Kernels, State, Symmetry, Vector, checked, helper, kernel
+from playout.games import Board, GridGame, Kernels, Option, State, Symmetry, Vector, helper, kernel
 from playout.games.core.bits import lowest, write_bits
 from playout.games.core.kernels import inlined
-from playout.games.core.playouts import shuffled_playout
-from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.random import GAMMA, Rng, below, shuffled_playout
 from playout.games.core.symmetries import identity
 
 # board: the header below, then a word for each row with its empty cells. Then for each player the
@@ -107,16 +106,6 @@ def swap(board: Board) -> None:
 
 
 @kernel
-def start(board: Board, params: Vector) -> None:
-    board[0] = 1
-    board[1] = 0
-    board[_SIZE] = params[0]
-    board[_SWAP] = params[1]
-    board[_RECIPROCAL] = (1 << 16) // params[0] + 1
-    clear(board)
-
-
-@kernel
 def legal(board: Board, actions: Vector) -> int:
     if board[1]:
         return 0
@@ -193,10 +182,6 @@ class Hex(GridGame):
         "swapping: that stone is replaced by one of the second player at the cell mirrored at the "
         "long diagonal, and the first player moves again."
     )
-    about_parameters: ClassVar = {
-        "size": f"rows and columns of the board, 1 to {MAX_SIDE}",
-        "swap": "the second player may take over the first stone",
-    }
     first_steps = (
         "Click an empty cell to put a stone there. You win with a chain of stones between the two "
         "edges of your colour. Two of your stones that have two empty neighbours in common are as "
@@ -209,18 +194,22 @@ class Hex(GridGame):
 
     look: ClassVar = {"geometry": "hex", "piece": "stone", "edges": (1, 2, 1, 2)}
     pass_name = "swap"
+    legal_if_empty = puts_stones = True
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(legal, play, playout, write, read)
 
-    def __init__(self, size: int = 11, swap: bool = False) -> None:
-        self.size = self.rows = self.columns = checked("hex", "size", size, 1, MAX_SIDE)
+    def __init__(
+        self,
+        size: Annotated[int, Option("rows and columns of the board", ge=1, le=MAX_SIDE)] = 11,
+        swap: Annotated[bool, Option("the second player may take over the first stone")] = False,
+    ) -> None:
+        self.size = self.rows = self.columns = size
         self.swap = swap
         cells = size * size
         words = _EMPTY + size + 4 * (size + 2)
         actions = cells + int(swap)
-        super().__init__(
-            (size, int(swap)), board=words, state=2 + cells, actions=actions, plies=actions
-        )
+        header = {_SIZE: size, _SWAP: int(swap), _RECIPROCAL: (1 << 16) // size + 1}
+        super().__init__(header, board=words, state=2 + cells, actions=actions, plies=actions)
 
     @functools.cached_property
     def neighbours(self) -> tuple[tuple[int, ...], ...]:

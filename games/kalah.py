@@ -7,33 +7,28 @@ the pit from which seeds are sown.
 
 from __future__ import annotations
 
+import functools
 from typing import ClassVar
 
 import numpy as np
 
 from playout.games import (
     Board,
-    BoardView,
-    KernelGame,
     Kernels,
-    State,
     Vector,
-    checked,
     helper,
     kernel,
 )
 from playout.games.core.bits import write_bits
 from playout.games.core.kernels import outcome_of
 from playout.games.core.pits import (
-    MAX_HOUSES,
-    MAX_SEEDS,
     OPPOSITE,
-    PARAMETERS,
     STORE,
+    Houses,
+    PitsGame,
+    Seeds,
     every_pit,
     filled,
-    pit_name,
-    pits_view,
     read_counts,
     row_of,
     sowing_of,
@@ -89,16 +84,6 @@ def capture(own: int, other: int, houses: int, last: int, seeds: int) -> tuple[i
 def finish(board: Board) -> None:
     """Set the outcome: all seeds of each side are its player's."""
     board[1] = outcome_of(total(board[_ROWS]) - total(board[_ROWS + 1]))
-
-
-@kernel
-def start(board: Board, params: Vector) -> None:
-    houses, seeds = params
-    board[0] = 1
-    board[1] = 0
-    board[_HOUSES] = houses
-    board[_TOTAL] = 2 * houses * seeds
-    board[_ROWS] = board[_ROWS + 1] = seeds * every_pit(houses)
 
 
 @kernel
@@ -180,7 +165,7 @@ def read(state: Vector, board: Board) -> None:
     board[_ROWS + 1] = row_of(counts[2 + houses :]) | counts[0] << 8 * STORE
 
 
-class Kalah(KernelGame):
+class Kalah(PitsGame):
     """Sow seeds around the board; the player with more seeds in their store wins."""
 
     about = (
@@ -192,7 +177,6 @@ class Kalah(KernelGame):
         "When a player has no seeds in the pits, the opponent gets all seeds that are left, and "
         "the player with more seeds wins."
     )
-    about_parameters: ClassVar = PARAMETERS
     first_steps = (
         "Click one of your pits, in the lower row if you move first, to sow its seeds. A pit "
         "whose last seed falls into your store gives you another move: in the first move, "
@@ -204,34 +188,31 @@ class Kalah(KernelGame):
         "houses=4,seeds=3": "A short match.",
     }
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(legal, play, playout, write, read)
 
-    def __init__(self, houses: int = 6, seeds: int = 4) -> None:
-        self.houses = checked("kalah", "houses", houses, 1, MAX_HOUSES)
-        checked("kalah", "seeds", seeds, 1, MAX_SEEDS)
+    def __init__(self, houses: Houses = 6, seeds: Seeds = 4) -> None:
+        self.houses = houses
+        self.columns = houses + 2
+        self.stores = 3 + houses, 2
+        self.pits = range(3, 3 + houses), range(4 + houses, 4 + 2 * houses)
         places = 2 * (houses + 1)
         # Each seed enters a store once. Until one does, nothing is sown into a player's first pit,
         # so it is played once; the pits before it are played 1 + 2 + ... times in all, and a seed
         # from the last pit always enters the store.
         moves_of_both = 2 * (2 ** (houses - 1) - 1) + 1
         super().__init__(
-            (houses, seeds),
+            {_HOUSES: houses, _TOTAL: 2 * houses * seeds},
+            (1, 0, *[0, *[seeds] * houses] * 2),
             board=_ROWS + 2,
             state=2 + places,
             actions=places,
             plies=2 * houses * seeds * moves_of_both,
         )
 
-    def pit_of(self, action: int) -> tuple[int, int]:
-        """Return the player and the pit of an action, counted from 0."""
-        return (1, action - 1) if action <= self.houses else (2, action - self.houses - 2)
-
-    def action_name(self, state: State, action: int) -> str:
-        return pit_name(*self.pit_of(action))
-
-    def view(self, state: State) -> BoardView:
-        store, end = 2 + self.houses + 1, len(state)
-        actions = {action: self.pit_of(action) for action in self.legal_actions(state)}
-        return pits_view(
-            (state[3:store], state[store + 1 : end]), (state[store], state[2]), actions
+    @functools.cached_property
+    def action_cells(self) -> tuple[tuple[int, ...], ...]:
+        """For each action, the cell of its pit; () for the numbers of the stores."""
+        return tuple(
+            (self.cell_words.index(2 + action),) if 2 + action not in self.stores else ()
+            for action in range(self.num_actions)
         )

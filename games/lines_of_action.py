@@ -14,9 +14,8 @@ import numpy as np
 
 from playout.games import Board, GridGame, Kernels, State, Symmetry, Vector, helper, kernel
 from playout.games.core.bits import count, nth, read_owners, spread, write_owners
-from playout.games.core.kernels import insert
+from playout.games.core.kernels import count_again, forget, insert, remember, visits
 from playout.games.core.random import GAMMA, Rng, below
-from playout.games.core.repetition import count_again, forget, remember, visits
 
 SIDE = 8
 CELLS = SIDE * SIDE
@@ -124,15 +123,6 @@ def advance(board: Board, cell: int, target: int) -> None:
 
 
 @kernel
-def start(board: Board, params: Vector) -> None:
-    board[:] = 0
-    board[0] = 1
-    for n in range(1, SIDE - 1):
-        board[2] |= 1 << n | 1 << CELLS - 1 - n
-        board[3] |= 1 << n * SIDE | 1 << n * SIDE + SIDE - 1
-
-
-@kernel
 def legal(board: Board, actions: Vector) -> int:
     n = 0
     own, other = np.uint64(board[1 + board[0]]), np.uint64(board[4 - board[0]])
@@ -187,6 +177,10 @@ def read(state: Vector, board: Board) -> None:
     count_again(board, _EARLIER, _HISTORY, QUIET_PLIES - 1)
 
 
+#: The cell of the view for each cell, whose rows are counted from the bottom, and the reverse.
+_DRAWN = tuple(cell ^ (CELLS - SIDE) for cell in range(CELLS))
+
+
 class LinesOfAction(GridGame):
     """Bring all your pieces together; a piece moves as many cells as its line has pieces."""
 
@@ -205,13 +199,19 @@ class LinesOfAction(GridGame):
     )
 
     rows = columns = SIDE
+    cell_words = tuple(2 + cell for cell in _DRAWN)
     look: ClassVar = {"piece": "disc", "surface": "checkered"}
     upward = True
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(legal, play, playout, write, read)
 
     def __init__(self) -> None:
+        first = [0] * CELLS
+        for n in range(1, SIDE - 1):
+            first[n] = first[CELLS - 1 - n] = 1
+            first[n * SIDE] = first[n * SIDE + SIDE - 1] = 2
         super().__init__(
+            first=(1, 0, *first),
             board=_HISTORY + QUIET_PLIES,
             state=2 + CELLS + QUIET_PLIES,
             actions=2 * CELLS * CELLS,
@@ -222,8 +222,7 @@ class LinesOfAction(GridGame):
     @functools.cached_property
     def action_cells(self) -> tuple[tuple[int, ...], ...]:
         """For each action, the cells of the view from which and to which it moves a piece."""
-        drawn = [_drawn(cell) for cell in range(CELLS)]
-        return tuple((begin, end) for begin in drawn for end in drawn for _ in range(2))
+        return tuple((begin, end) for begin in _DRAWN for end in _DRAWN for _ in range(2))
 
     @functools.cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
@@ -232,11 +231,3 @@ class LinesOfAction(GridGame):
 
     def action_name(self, state: State, action: int) -> str:
         return ("x" if action % 2 else "").join(map(self.cell_name, self.action_cells[action]))
-
-    def cells(self, state: State) -> tuple[int, ...]:
-        return tuple(state[2 + _drawn(cell)] for cell in range(CELLS))
-
-
-def _drawn(cell: int) -> int:
-    """Return the cell of the view, whose rows are counted from the top, and the reverse."""
-    return cell ^ (CELLS - SIDE)

@@ -6,14 +6,13 @@ Actions are the cells, row by row, as in OpenSpiel. `gomoku` is the same game un
 from __future__ import annotations
 
 import functools
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from playout.games import Board, GridGame, Kernels, State, Vector, checked, helper, kernel
+from playout.games import Board, GridGame, Kernels, Option, State, Vector, helper, kernel
 from playout.games.core.bits import count, lowest, write_bits
+from playout.games.core.grid import rows_of_pieces
 from playout.games.core.kernels import inlined, inlined_helper, uncompiled
-from playout.games.core.lines import rows_of_pieces
-from playout.games.core.playouts import shuffled_playout
-from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.random import GAMMA, Rng, below, exchange, shuffled_playout
 
 # board: the header below, then for each player the lines of all four directions, a word each:
 # rows, columns, falling diagonals, rising diagonals. A stone is one bit in each of its four lines,
@@ -176,24 +175,6 @@ def winning_cell(board: Board, player: int) -> int:
 
 
 @kernel
-def start(board: Board, params: Vector) -> None:
-    m, n, k, exact = params
-    board[:] = 0
-    board[0] = 1
-    board[_M] = m
-    board[_N] = n
-    board[_RECIPROCAL] = (1 << 16) // m + 1
-    board[_EMPTY] = m * n
-    board[_K] = k
-    board[_EXACT] = -exact
-    run = 1
-    for i in range(_SHIFTS, _EXACT):
-        board[i] = min(run, k - run)
-        run += board[i]
-    note_all(board)
-
-
-@kernel
 def legal(board: Board, actions: Vector) -> int:
     if board[1]:
         return 0
@@ -245,8 +226,7 @@ def decisive(board: Board, rng: Rng, trace: Vector) -> int:
             pick = ply
             while trace[pick] != action:
                 pick += 1
-        trace[pick] = trace[ply]
-        trace[ply] = action
+        exchange(trace, ply, pick)
         ply += 1
         won = put(board, player, action)
         note_around(board, player, action)
@@ -338,12 +318,6 @@ class MNK(GridGame):
         "The first player with k or more in a row, vertically, horizontally or diagonally, wins; "
         "with `exact`, the first with exactly k. A full board without a winner is a tie."
     )
-    about_parameters: ClassVar = {
-        "m": f"columns, 1 to {MAX_SIDE}",
-        "n": f"rows, 1 to {MAX_SIDE}",
-        "k": "stones in a row that win, 1 to the length of the longer side",
-        "exact": "whether more than k stones in a row do not win",
-    }
     first_steps = (
         "Click an empty cell. You win with k in a row. Look first whether the opponent could "
         "complete a row with the next move, then for a move that makes two threats at the same "
@@ -355,17 +329,29 @@ class MNK(GridGame):
 
     look: ClassVar = {"piece": "stone", "surface": "wood"}
     sgf_number = 4  # that of gomoku
+    legal_if_empty = puts_stones = True
 
-    kernels = Kernels(start, legal, play, playout, write, read, decisive, sensible, forcing=forcing)
+    kernels = Kernels(legal, play, playout, write, read, decisive, sensible, forcing=forcing)
     sorts_sensible = False
 
-    def __init__(self, m: int = 15, n: int = 15, k: int = 5, exact: bool = False) -> None:
-        checked("mnk", "m", m, 1, MAX_SIDE)
-        checked("mnk", "n", n, 1, MAX_SIDE)
-        checked("mnk", "k", k, 1, max(m, n))
+    def __init__(
+        self,
+        m: Annotated[int, Option("columns", ge=1, le=MAX_SIDE)] = 15,
+        n: Annotated[int, Option("rows", ge=1, le=MAX_SIDE)] = 15,
+        k: Annotated[
+            int, Option("stones in a row that win, 1 to the length of the longer side")
+        ] = 5,
+        exact: Annotated[bool, Option("whether more than k stones in a row do not win")] = False,
+    ) -> None:
+        Option(ge=1, le=max(m, n)).check("mnk", "k", k)
         self.columns, self.rows, self.k, self.exact = m, n, k, exact
         size = _LINES + 2 * uncompiled(lines_of)(m, n) + 2 * n
-        super().__init__((m, n, k, exact), board=size, state=2 + m * n, actions=m * n, plies=m * n)
+        header = {_M: m, _N: n, _RECIPROCAL: (1 << 16) // m + 1, _K: k, _EXACT: -int(exact)}
+        run = 1
+        for shift in range(_SHIFTS, _EXACT):
+            header[shift] = min(run, k - run)
+            run += header[shift]
+        super().__init__(header, board=size, state=2 + m * n, actions=m * n, plies=m * n)
 
     @functools.cached_property
     def neighbours(self) -> tuple[tuple[int, ...], ...]:

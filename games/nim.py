@@ -6,17 +6,17 @@ takes a + 1 chips.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from playout.games import (
     Board,
     BoardView,
     KernelGame,
     Kernels,
+    Option,
     SpecError,
     State,
     Vector,
-    checked,
     helper,
     kernel,
 )
@@ -47,18 +47,6 @@ def set_heaps(board: Board, numbers: Vector) -> None:
 def chips_of(board: Board, heap: int) -> int:
     """Return the chips that are left in a heap."""
     return board[_HEAPS] >> heap * board[_WIDTH] & (1 << board[_WIDTH]) - 1
-
-
-@kernel
-def start(board: Board, params: Vector) -> None:
-    heaps = len(params) - 3
-    board[0] = 1
-    board[1] = 0
-    board[_MAX_TAKE : _CHIPS + 1] = params[:3]
-    board[_COUNT] = heaps
-    board[_WIDTH] = 10 if heaps == 1 else 6
-    board[_RECIPROCAL] = (1 << 16) // heaps + 1
-    set_heaps(board, params[3:])
 
 
 @kernel
@@ -133,13 +121,6 @@ class Nim(KernelGame):
         "from a heap: from a single heap at most max_take chips, from one of several heaps as many "
         "as they want. The player who takes the last chip wins, or loses with misere."
     )
-    about_parameters: ClassVar = {
-        "chips": f"chips of a single heap at the start, 1 to {MOST_CHIPS}",
-        "max_take": "most chips that a player may take from a single heap in one move, 1 to 100",
-        "piles": f"chips of several heaps, as in 1;3;5;7: 2 to {MOST_HEAPS} heaps of 1 to "
-        f"{MOST_IN_HEAP} chips; instead of chips and max_take",
-        "misere": "true: the player who takes the last chip loses",
-    }
     first_steps = (
         "Click a chip to take it and all that come after it. You win by taking the last one. "
         "Leave the opponent a multiple of max_take + 1 chips if you can: after any answer, you "
@@ -149,19 +130,42 @@ class Nim(KernelGame):
         "piles=1;3;5;7,misere=true": "Four heaps; the player who takes the last chip loses.",
     }
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(legal, play, playout, write, read)
 
     def __init__(
-        self, chips: int = 15, max_take: int = 3, piles: str | None = None, misere: bool = False
+        self,
+        chips: Annotated[
+            int, Option("chips of a single heap at the start", ge=1, le=MOST_CHIPS)
+        ] = 15,
+        max_take: Annotated[
+            int,
+            Option(
+                "most chips that a player may take from a single heap in one move", ge=1, le=100
+            ),
+        ] = 3,
+        piles: Annotated[
+            str | None,
+            Option(
+                f"chips of several heaps, as in 1;3;5;7: 2 to {MOST_HEAPS} heaps of 1 to "
+                f"{MOST_IN_HEAP} chips; instead of chips and max_take"
+            ),
+        ] = None,
+        misere: Annotated[bool, Option("true: the player who takes the last chip loses")] = False,
     ) -> None:
-        checked("nim", "chips", chips, 1, MOST_CHIPS)
-        checked("nim", "max_take", max_take, 1, 100)
         if piles and (chips, max_take) != (15, 3):
             raise SpecError("nim: piles cannot be combined with chips or max_take")
         self.heaps = _heaps_of(piles) if piles else (chips,)
         take = max(self.heaps) if piles else max_take
         super().__init__(
-            (take, int(misere), sum(self.heaps), *self.heaps),
+            {
+                _MAX_TAKE: take,
+                _MISERE: int(misere),
+                _CHIPS: sum(self.heaps),
+                _COUNT: len(self.heaps),
+                _WIDTH: 10 if len(self.heaps) == 1 else 6,
+                _RECIPROCAL: (1 << 16) // len(self.heaps) + 1,
+            },
+            (1, 0, *self.heaps),
             board=_HEAPS + 1,
             state=2 + len(self.heaps),
             actions=take * len(self.heaps) + (1 if piles else 0),  # OpenSpiel has one more
@@ -201,5 +205,8 @@ def _heaps_of(piles: str) -> tuple[int, ...]:
     """Return the numbers of a text such as 1;3;5;7. Raises SpecError."""
     heaps = piles.split(";")
     if 2 <= len(heaps) <= MOST_HEAPS and all(heap.isascii() and heap.isdecimal() for heap in heaps):
-        return tuple(checked("nim", "piles", int(heap), 1, MOST_IN_HEAP) for heap in heaps)
+        counts = tuple(map(int, heaps))
+        for count in counts:
+            Option(ge=1, le=MOST_IN_HEAP).check("nim", "piles", count)
+        return counts
     raise SpecError(f"nim: piles must be 2 to {MOST_HEAPS} numbers, as in 1;3;5;7, not {piles!r}")

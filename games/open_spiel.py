@@ -12,14 +12,15 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
 from playout.games.core import spec
-from playout.games.core.game import TIE, State, checked
+from playout.games.core.game import TIE, State
 from playout.games.core.history_game import MOST_PLIES, HistoryGame
 from playout.games.core.kernels import Vector
+from playout.games.core.spec import Option
 from playout.games.core.view import BoardView
 
 if TYPE_CHECKING:
@@ -75,26 +76,20 @@ class OpenSpiel(HistoryGame["pyspiel.State"]):
         "hex and others. Its own documentation has the rules. Positions are shown as text, and "
         f"moves are chosen by name. A match that is not over after {MOST_PLIES:,} moves is a tie."
     )
-    about_parameters: ClassVar = {
-        "game": "OpenSpiel's name of the game",
-        **{
-            option: _about(option)
-            for option in ("board_size", "rows", "columns", "num_rows", "num_cols", "komi")
-        },
-        "swap": "of havannah and hex: the second player may take over the first move",
-    }
     first_steps = "Choose a move by its name, from the buttons below the position."
 
     def __init__(
         self,
-        game: GameName,
-        board_size: int | None = None,
-        rows: int | None = None,
-        columns: int | None = None,
-        num_rows: int | None = None,
-        num_cols: int | None = None,
-        komi: float | None = None,
-        swap: bool = False,
+        game: Annotated[GameName, Option("OpenSpiel's name of the game")],
+        board_size: Annotated[int | None, Option(_about("board_size"))] = None,
+        rows: Annotated[int | None, Option(_about("rows"))] = None,
+        columns: Annotated[int | None, Option(_about("columns"))] = None,
+        num_rows: Annotated[int | None, Option(_about("num_rows"))] = None,
+        num_cols: Annotated[int | None, Option(_about("num_cols"))] = None,
+        komi: Annotated[float | None, Option(_about("komi"))] = None,
+        swap: Annotated[
+            bool, Option("of havannah and hex: the second player may take over the first move")
+        ] = False,
     ) -> None:
         options: dict[str, float | None] = {
             "board_size": board_size,
@@ -220,7 +215,8 @@ def _check(game: str, options: Mapping[str, float]) -> None:
     for key, value in options.items():
         if key not in allowed:
             raise spec.unknown(f"option of open_spiel(game={game})", key, allowed)
-        checked(f"open_spiel(game={game})", key, value, *allowed[key])
+        low, high = allowed[key]
+        Option(ge=low, le=high).check(f"open_spiel(game={game})", key, value)
 
 
 def _text(drawing: str) -> str:

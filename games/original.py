@@ -16,12 +16,13 @@ import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 from playout.games.core import plugins, spec
 from playout.games.core.game import TIE, IllegalAction, State
 from playout.games.core.history_game import MOST_PLIES, HistoryGame
 from playout.games.core.plugins import ORIGINAL_BOARDS
+from playout.games.core.spec import Option
 from playout.games.core.view import BoardView
 
 #: Legal actions of a position, at most.
@@ -80,9 +81,10 @@ class Original(HistoryGame[BoardPosition]):
         f"{MOST_PLIES:,} moves is a tie."
     )
     first_steps = "Choose a move by its name, from the buttons below the position."
-    about_parameters: ClassVar = {"board": "name of the game in the original system"}
 
-    def __init__(self, board: BoardName) -> None:
+    def __init__(
+        self, board: Annotated[BoardName, Option("name of the game in the original system")]
+    ) -> None:
         super().__init__(actions=MOST_ACTIONS, plies=MOST_PLIES)
         self.board_name = str(board)
         plain = "".join(filter(str.isalnum, board.lower()))

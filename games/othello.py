@@ -8,7 +8,7 @@ Boards up to 8x8 are words of bits; larger ones have a word a row, with function
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -16,10 +16,10 @@ from playout.games import (
     Board,
     GridGame,
     Kernels,
+    Option,
     SpecError,
     State,
     Vector,
-    checked,
     helper,
     kernel,
 )
@@ -34,34 +34,30 @@ from playout.games.core.bits import (
     write_bits,
     write_owners,
 )
-from playout.games.core.kernels import outcome_of
-from playout.games.core.othello_rows import (
-    CELLS,
-    FIRST,
-    MAX_SIDE,
-    MOVES,
-    PASSES,
-    SIZE,
-    find_moves,
-    play_large,
-    playout_large,
-    row_of,
-)
+from playout.games.core.kernels import at, outcome_of, uncompiled
 from playout.games.core.random import GAMMA, Rng, below
 
 # board: player, outcome, discs of player 1, discs of player 2, size, 1 if players pass, the cells
 # in play. Discs are the bits of a word, eight per row for every size: cell (row, column) is bit
 # 8 * row + column. Words are stored as int64 and processed as uint64.
 #
-# Boards above 8x8 have words for their rows instead: see `playout.games.core.othello_rows`.
+# Boards above 8x8 have other words behind these seven: the moves of the player to move, four rows
+# in a word with 16 bits each, and a word for each row of player 1 and of player 2, between empty
+# ones. Column c is bit c of a row.
+SIZE, PASSES, CELLS, MOVES = 4, 5, 6, 7
 
+MAX_SIDE = 16
 #: The largest side whose cells are bits of a word.
 SMALL = 8
+#: The first row of player 1, and the number of words for the rows of a player.
+FIRST, HEIGHT = MOVES + 5, MAX_SIDE + 2
 
-_0, _1 = np.uint64(0), np.uint64(1)
+_0, _1, _16 = np.uint64(0), np.uint64(1), np.uint64(16)
 #: The step in each direction, and the cells that a line may cross without leaving its row.
 _STEPS = tuple(np.uint64(step) for step in (1, 8, 7, 9))
 _INNER = np.uint64(0x7E7E7E7E7E7E7E7E)
+#: On boards above 8x8, the cells of four rows without the first and the last column.
+_MIDDLE = np.uint64(0x7FFE7FFE7FFE7FFE)
 
 
 @helper
@@ -80,7 +76,7 @@ def run_up(begin: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
 
 @helper
 def run_down(begin: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
-    """Return what `run_up` returns, but towards the lower bits."""
+    """Return the `crossed` discs that follow `begin` without a gap, towards the lower bits."""
     run = crossed & begin >> step
     run |= crossed & run >> step
     pairs = crossed & crossed >> step
@@ -108,7 +104,7 @@ def mobility(own: np.uint64, other: np.uint64, cells: np.uint64) -> np.uint64:
 
 @helper
 def line_flips(disc: np.uint64, own: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
-    """Return the discs between `disc` and the nearest of `own`, both ways along `step`."""
+    """Return the discs between `disc` and the nearest disc of `own`, in two directions."""
     up = run_up(disc, crossed, step)
     down = run_down(disc, crossed, step)
     if up << step & own == _0:
@@ -141,25 +137,160 @@ def set_outcome(board: Board) -> None:
         board[1] = outcome_of(count(board[2]) - count(board[3]))
 
 
-@kernel
-def start(board: Board, params: Vector) -> None:
-    size = params[0]
-    board[:] = 0
-    board[0] = 1
-    board[SIZE] = size
-    board[PASSES] = params[1]
-    low = size // 2 - 1
-    if size > SMALL:
-        board[CELLS] = ((1 << size) - 1) * 0x0001000100010001
-        board[row_of(1, low)] = board[row_of(2, low + 1)] = 2 << low
-        board[row_of(2, low)] = board[row_of(1, low + 1)] = 1 << low
-        for i in range(-1, 3):
-            row, column = low + i, low + (0, -1, 2, 1)[i + 1]
-            board[MOVES + (row >> 2)] |= 1 << 16 * (row & 3) + column
-        return
-    board[CELLS] = grid(size, size)
-    board[2] = 1 << (8 * low + low + 1) | 1 << (8 * (low + 1) + low)
-    board[3] = 1 << (8 * low + low) | 1 << (8 * (low + 1) + low + 1)
+# Boards above 8x8.
+
+
+@helper
+def row_of(player: int, row: int) -> int:
+    """Return the index of a row of a player's discs."""
+    return FIRST + (player - 1) * HEIGHT + row
+
+
+@helper
+def find_below(board: Board, player: int, way: int) -> None:
+    """Add the moves below discs of the opponent that are below one of the player.
+
+    The rows are passed from the first to the last, or with -1 as the `way` in reverse.
+    """
+    size = board[SIZE]
+    row = 0 if way == 1 else size - 1
+    own = left = middle = right = 0
+    for _ in range(size):
+        ends = (left >> 1 | middle | right << 1) & 0xFFFF
+        board[MOVES + (row >> 2)] |= ends << 16 * (row & 3)
+        other = at(board, row_of(3 - player, row))
+        left = (left | own) >> 1 & other
+        middle = (middle | own) & other
+        right = (right | own) << 1 & other
+        own = at(board, row_of(player, row))
+        row += way
+
+
+@helper
+def find_beside(own: np.uint64, other: np.uint64) -> np.uint64:
+    """Return the ends of runs of `other` beside `own`, for four rows."""
+    crossed = other & _MIDDLE
+    ends = crossed + (own << _1 & crossed)  # the sum carries through the run
+    run, step = crossed & own >> _1, _1
+    for _ in range(4):
+        run |= crossed & run >> step
+        crossed &= crossed >> step
+        step += step
+    return ends | run >> _1
+
+
+@helper
+def find_moves(board: Board, player: int) -> int:
+    """Write the cells where a player may put a disc; return how many they are."""
+    size = board[SIZE]
+    for word in range(4):
+        board[MOVES + word] = 0
+    find_below(board, player, 1)
+    find_below(board, player, -1)
+    n = 0
+    for word in range(size + 3 >> 2):
+        own = other = _0
+        for row in range(4 * word + 3, 4 * word - 1, -1):
+            own = own << _16 | np.uint64(at(board, row_of(player, row)))
+            other = other << _16 | np.uint64(at(board, row_of(3 - player, row)))
+        moves = np.uint64(board[MOVES + word]) | find_beside(own, other)
+        moves &= np.uint64(board[CELLS]) & ~(own | other)
+        board[MOVES + word] = np.int64(moves)
+        n += count(moves)
+    return n
+
+
+@helper
+def nth_move(board: Board, n: int) -> int:
+    """Return the bit of the n-th move, counted from 0; a row has 16 bits."""
+    word = 0
+    moves = count(board[MOVES])
+    while n >= moves:
+        n -= moves
+        word += 1
+        moves = count(board[MOVES + word])
+    return 64 * word + nth(board[MOVES + word], n)
+
+
+@helper
+def put_disc(board: Board, player: int, bit: int) -> None:
+    """Put a disc of a player, and turn the enclosed discs."""
+    own, other = row_of(player, bit >> 4), row_of(3 - player, bit >> 4)
+    disc = 1 << (bit & 15)
+    for down in range(-1, 2):
+        for right in range(-1, 2):
+            n, cell = 1, disc << 1 + right >> 1
+            while board[other + n * down] & cell:
+                n += 1
+                cell = cell << 1 + right >> 1
+            if n > 1 and board[own + n * down] & cell:
+                while n > 1:
+                    n -= 1
+                    cell = cell << 1 >> 1 + right
+                    board[own + n * down] |= cell
+                    board[other + n * down] ^= cell
+    board[own] |= disc
+
+
+@helper
+def end(board: Board) -> None:
+    """Set the outcome of a match that is over."""
+    lead = 0
+    for row in range(board[SIZE]):
+        lead += count(board[row_of(1, row)]) - count(board[row_of(2, row)])
+    board[1] = outcome_of(lead)
+
+
+@helper
+def play_large(board: Board, action: int) -> None:
+    """Play a move or a pass, and set the outcome if the game is over."""
+    player, size = board[0], board[SIZE]
+    if action < size * size:
+        put_disc(board, player, action // size * 16 + action % size)
+    board[0] = mover = 3 - player
+    n = 0
+    for _ in range(1 + board[PASSES]):
+        n = find_moves(board, mover)
+        if n:
+            break
+        mover = 3 - mover
+    if n == 0:
+        end(board)
+    elif mover == player:
+        for word in range(4):
+            board[MOVES + word] = 0
+
+
+@helper
+def playout_large(board: Board, rng: Rng, trace: Vector) -> int:
+    """Play random moves to the end; return their number."""
+    player, size = board[0], board[SIZE]
+    state = rng[0]
+    ply = n = 0
+    for word in range(4):
+        n += count(board[MOVES + word])
+    passed = False
+    while n or (board[PASSES] and not passed):
+        trace[ply] = size * size
+        passed = n == 0
+        if n:
+            state += GAMMA
+            bit = nth_move(board, below(state, n))
+            trace[ply] = (bit >> 4) * size + (bit & 15)
+            put_disc(board, player, bit)
+        ply += 1
+        player = 3 - player
+        n = find_moves(board, player)
+    if passed:  # the match was over before
+        ply -= 1
+        player = 3 - player
+    rng[0] = state
+    board[0] = player
+    end(board)
+    return ply
+
+
+# The kernels, for boards of all sizes.
 
 
 @kernel
@@ -277,10 +408,6 @@ class Othello(GridGame):
         "discs change sides. A player who cannot do so passes. When neither player can, the game "
         "is over, and the player with more discs wins."
     )
-    about_parameters: ClassVar = {
-        "size": f"rows and columns of the board, an even number from 4 to {MAX_SIDE}",
-        "passes": "false: the game is over as soon as a player cannot move",
-    }
     first_steps = (
         "Click one of the marked cells. You win with more discs when neither player can move. A "
         "disc in a corner can never be turned, so take corners, and avoid the cells next to an "
@@ -298,17 +425,33 @@ class Othello(GridGame):
 
     exchange = "same"
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(legal, play, playout, write, read)
 
-    def __init__(self, size: int = 8, passes: bool = True) -> None:
-        if checked("othello", "size", size, 4, MAX_SIDE) % 2:
-            raise SpecError(f"othello: size is an even number from 4 to {MAX_SIDE}, not {size}")
+    def __init__(
+        self,
+        size: Annotated[
+            int, Option("rows and columns of the board, an even number", ge=4, le=MAX_SIDE)
+        ] = 8,
+        passes: Annotated[
+            bool, Option("false: the game is over as soon as a player cannot move")
+        ] = True,
+    ) -> None:
+        if size % 2:
+            raise SpecError(f"othello: size must be an even number, not {size}")
         self.rows = self.columns = size
         cells = size * size
         # There is a move between two passes: two passes in a row would have ended the game.
         plies = 2 * (cells - 4)
+        low = size // 2 - 1
+        first = [0] * cells
+        first[low * size + low + 1] = first[(low + 1) * size + low] = 1
+        first[low * size + low] = first[(low + 1) * size + low + 1] = 2
+        in_play = uncompiled(grid)(size, size)
+        if size > SMALL:
+            in_play = ((1 << size) - 1) * 0x0001000100010001
         super().__init__(
-            (size, int(passes)),
+            {SIZE: size, PASSES: int(passes), CELLS: in_play},
+            (1, 0, *first),
             board=MOVES if size <= SMALL else row_of(3, -1),
             state=2 + cells,
             actions=cells + 1,

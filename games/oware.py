@@ -14,28 +14,32 @@ import numpy as np
 
 from playout.games import (
     Board,
-    BoardView,
-    KernelGame,
     Kernels,
     State,
     Vector,
-    checked,
     helper,
     kernel,
 )
 from playout.games.core.bits import write_bits
-from playout.games.core.kernels import inlined_helper, outcome_of
+from playout.games.core.kernels import (
+    count_again,
+    forget,
+    inlined_helper,
+    outcome_of,
+    remember,
+    visits,
+)
 from playout.games.core.pits import (
     MAX_HOUSES,
     MAX_SEEDS,
     OPPOSITE,
-    PARAMETERS,
     PITS,
     STORE,
+    Houses,
+    PitsGame,
+    Seeds,
     every_pit,
     filled,
-    pit_name,
-    pits_view,
     read_counts,
     row_of,
     sowing_of,
@@ -45,7 +49,6 @@ from playout.games.core.pits import (
     write_row,
 )
 from playout.games.core.random import DRAWN, GAMMA, Rng, below, one_of
-from playout.games.core.repetition import count_again, forget, remember, visits
 
 #: Moves in a row without a capture that end the game.
 QUIET_PLIES = 300
@@ -143,17 +146,6 @@ def finish(board: Board) -> None:
     board[_NUMBER] = 1
     forget(board, _EARLIER, _HISTORY)
     board[1] = outcome_of(first - second)
-
-
-@kernel
-def start(board: Board, params: Vector) -> None:
-    houses, seeds = params
-    board[:] = 0
-    board[0] = 1
-    board[_HOUSES] = houses
-    board[_TOTAL] = 2 * houses * seeds
-    board[_ROWS] = board[_ROWS + 1] = seeds * every_pit(houses)
-    board[_NUMBER] = number(board[_ROWS], board[_ROWS + 1], houses)
 
 
 @kernel
@@ -272,7 +264,7 @@ def read(state: Vector, board: Board) -> None:
     count_again(board, _EARLIER, _HISTORY, QUIET_PLIES - 1)
 
 
-class Oware(KernelGame):
+class Oware(PitsGame):
     """Sow seeds around the board, and capture pits of two or three; the player with more wins."""
 
     about = (
@@ -286,7 +278,6 @@ class Oware(KernelGame):
         f"move, if a position repeats, or after {QUIET_PLIES} moves without a capture, each player "
         "gets the seeds in their own row."
     )
-    about_parameters: ClassVar = PARAMETERS
     first_steps = (
         "Click one of your pits, in the lower row if you move first, to sow its seeds. Aim "
         "the last seed at a pit of the opponent that has one or two. Pits with three or more "
@@ -296,14 +287,19 @@ class Oware(KernelGame):
         "houses=4,seeds=3": "A short match.",
     }
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    action_cells = ()
 
-    def __init__(self, houses: int = 6, seeds: int = 4) -> None:
-        self.houses = checked("oware", "houses", houses, 1, MAX_HOUSES)
-        checked("oware", "seeds", seeds, 1, MAX_SEEDS)
+    kernels = Kernels(legal, play, playout, write, read)
+
+    def __init__(self, houses: Houses = 6, seeds: Seeds = 4) -> None:
+        self.houses = houses
+        self.columns = houses + 2
+        self.pits = range(2, 2 + houses), range(2 + houses, 2 + 2 * houses)
+        self.stores = 2 + 2 * houses, 3 + 2 * houses
         # A capture takes two seeds or more.
         super().__init__(
-            (houses, seeds),
+            {_HOUSES: houses, _TOTAL: 2 * houses * seeds},
+            (1, 0, *[seeds] * 2 * houses),
             board=_HISTORY + QUIET_PLIES,
             state=2 + 2 * houses + 2 + QUIET_PLIES,
             actions=houses,
@@ -311,10 +307,5 @@ class Oware(KernelGame):
             earlier=QUIET_PLIES,
         )
 
-    def action_name(self, state: State, action: int) -> str:
-        return pit_name(state[0], action)
-
-    def view(self, state: State) -> BoardView:
-        first, second = 2 + self.houses, 2 + 2 * self.houses
-        actions = {action: (state[0], action) for action in self.legal_actions(state)}
-        return pits_view((state[2:first], state[first:second]), state[second : second + 2], actions)
+    def clicked(self, state: State, action: int) -> tuple[int, ...]:
+        return (self.cell_words.index(self.pits[state[0] - 1][action]),)

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from playout.games import Board, GridGame, Kernels, Vector, helper, kernel
-from playout.games.core.bits import lowest, write_bits
+from playout.games.core.bits import lowest, owners_codec, write_bits
 from playout.games.core.random import GAMMA, Rng, below
 
 SIDE = 6
@@ -99,12 +99,6 @@ def outcome(first: int, second: int) -> int:
     if one != two:
         return 1 if one else 2
     return -1 if one or first | second == _ALL else 0
-
-
-@kernel
-def start(board: Board, params: Vector) -> None:
-    board[:] = 0
-    board[0] = 1
 
 
 @kernel
@@ -209,24 +203,6 @@ def sensible(board: Board, actions: Vector) -> int:
     return n
 
 
-@kernel
-def write(board: Board, state: Vector) -> None:
-    state[:2] = board[:2]
-    for cell in range(CELLS):
-        bit = _BIT_OF[cell]
-        state[2 + cell] = (board[2] >> bit & 1) + 2 * (board[3] >> bit & 1)
-
-
-@kernel
-def read(state: Vector, board: Board) -> None:
-    board[:2] = state[:2]
-    board[2] = board[3] = 0
-    for cell in range(CELLS):
-        owner = state[2 + cell]
-        if owner == 1 or owner == 2:
-            board[1 + owner] |= 1 << _BIT_OF[cell]
-
-
 #: For each turn, the outer corner of the quarter and the corner to which it is turned.
 _CORNERS = tuple(
     tuple(row * SIDE + column for row, column in ends)
@@ -261,7 +237,9 @@ class Pentago(GridGame):
     rows = columns = SIDE
     look: ClassVar = {"piece": "disc", "block": SIDE // 2}
 
-    kernels = Kernels(start, legal, play, playout, write, read, sensible=sensible, forcing=forcing)
+    kernels = Kernels(
+        legal, play, playout, *owners_codec(_BIT_OF), sensible=sensible, forcing=forcing
+    )
     sorts_sensible = False
 
     def __init__(self) -> None:

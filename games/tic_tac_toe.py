@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from playout.games import Board, GridGame, Kernels, State, Vector, helper, kernel
-from playout.games.core.bits import read_owners, write_owners
-from playout.games.core.kernels import at
-from playout.games.core.lines import rows_of_pieces
-from playout.games.core.random import GAMMA, Rng, below
+from playout.games import Board, GridGame, Kernels, State, Vector, kernel
+from playout.games.core.bits import owners_codec, write_bits
+from playout.games.core.grid import rows_of_pieces
+from playout.games.core.kernels import at, inlined
+from playout.games.core.random import Rng, shuffled_playout
 
 LINES = (0o7, 0o70, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)
 FULL = 0o777
@@ -19,72 +19,37 @@ WINS = np.array([int(any(cells & line == line for line in LINES)) for cells in r
 # board: player, outcome, cells of player 1, cells of player 2 (nine bits each)
 
 
-@helper
-def mark(board: Board, action: int) -> None:
-    """Put the mark of the player to move, and set the outcome if it wins."""
-    player = board[0]
+@inlined
+def put(board: Board, player: int, action: int) -> bool:
+    """Put a mark, and return whether it wins."""
     cells = board[1 + player] | 1 << action
     board[1 + player] = cells
-    board[0] = 3 - player
-    board[1] = player * at(WINS, cells)
-
-
-@kernel
-def start(board: Board, params: Vector) -> None:
-    board[:] = 0
-    board[0] = 1
+    return at(WINS, cells) != 0
 
 
 @kernel
 def legal(board: Board, actions: Vector) -> int:
-    n = 0
-    if board[1] == 0:
-        empty = FULL & ~(board[2] | board[3])
-        for action in range(9):
-            if empty >> action & 1:
-                actions[n] = action
-                n += 1
-    return n
+    if board[1]:
+        return 0
+    return write_bits(FULL & ~(board[2] | board[3]), 0, actions, 0)
 
 
 @kernel
 def play(board: Board, action: int) -> None:
-    mark(board, action)
-    if board[2] | board[3] == FULL and board[1] == 0:
+    player = board[0]
+    board[0] = 3 - player
+    if put(board, player, action):
+        board[1] = player
+    elif board[2] | board[3] == FULL:
         board[1] = -1
 
 
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
-    n = legal(board, trace)
-    ply = 0
-    state = rng[0]
-    while ply < n:
-        state += GAMMA
-        pick = ply + below(state, n - ply)
-        action = trace[pick]
-        trace[pick] = trace[ply]
-        trace[ply] = action
-        ply += 1
-        mark(board, action)
-        if board[1]:
-            break
-    rng[0] = state
+    ply = shuffled_playout(board, rng, trace, 0, legal(board, trace), put)
     if board[1] == 0:
         board[1] = -1
     return ply
-
-
-@kernel
-def write(board: Board, state: Vector) -> None:
-    state[:2] = board[:2]
-    write_owners(board[2], board[3], 3, 3, state[2:])
-
-
-@kernel
-def read(state: Vector, board: Board) -> None:
-    board[:2] = state[:2]
-    board[2], board[3] = read_owners(state[2:], 3, 3)
 
 
 class TicTacToe(GridGame):
@@ -104,9 +69,10 @@ class TicTacToe(GridGame):
 
     family = "mnk"
     rows = columns = 3
+    legal_if_empty = puts_stones = True
     sgf_number = 4  # that of gomoku
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(legal, play, playout, *owners_codec(range(9)))
 
     def __init__(self) -> None:
         super().__init__(board=4, state=11, actions=9, plies=9)

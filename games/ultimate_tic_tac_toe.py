@@ -7,7 +7,6 @@ if that board is won or full, the opponent may play in any other.
 from __future__ import annotations
 
 import dataclasses
-import functools
 
 import numpy as np
 
@@ -70,13 +69,6 @@ def advance(board: Board, action: int) -> None:
     target = action % 9
     board[_FORCED] = ANYWHERE if board[_FINISHED] >> target & 1 else target
     board[0] = 3 - player
-
-
-@kernel
-def start(board: Board, params: Vector) -> None:
-    board[:] = 0
-    board[0] = 1
-    board[_FORCED] = ANYWHERE
 
 
 @kernel
@@ -194,6 +186,18 @@ def blocks(state: Vector, winners: Vector) -> None:
         winners[inner] = 1 if WINS[first] else 2 if WINS[second] else 0
 
 
+#: The action that marks each cell of the nine by nine board, row by row.
+_ACTIONS = tuple(
+    9 * (row // 3 * 3 + column // 3) + row % 3 * 3 + column % 3
+    for row in range(9)
+    for column in range(9)
+)
+_BOARDS = (
+    "top left", "top", "top right", "left", "centre", "right",
+    "bottom left", "bottom", "bottom right",
+)  # fmt: skip
+
+
 class UltimateTicTacToe(GridGame):
     """Nine boards of tic-tac-toe; each move decides the board of the opponent's next move."""
 
@@ -213,21 +217,16 @@ class UltimateTicTacToe(GridGame):
     )
 
     rows = columns = 9
+    puts_stones = True
+    cell_words = tuple(2 + action for action in _ACTIONS)
+    action_cells = tuple((_ACTIONS.index(action),) for action in range(81))
 
-    kernels = Kernels(start, legal, play, playout, write, read, blocks=blocks)
+    kernels = Kernels(legal, play, playout, write, read, blocks=blocks)
 
     def __init__(self) -> None:
-        super().__init__(board=24, state=84, actions=81, plies=81)
-
-    @functools.cached_property
-    def action_cells(self) -> tuple[tuple[int, ...], ...]:
-        return tuple((_place(action),) for action in range(81))
-
-    def cells(self, state: State) -> tuple[int, ...]:
-        cells = [0] * 81
-        for action in range(81):
-            cells[_place(action)] = state[2 + action]
-        return tuple(cells)
+        super().__init__(
+            first=(1, 0, *[0] * 81, ANYWHERE), board=24, state=84, actions=81, plies=81
+        )
 
     def note(self, state: State) -> str:
         where = "anywhere" if state[83] == ANYWHERE else f"on board {_BOARDS[state[83]]}"
@@ -238,16 +237,3 @@ class UltimateTicTacToe(GridGame):
         blocks(np.array(state), winners)
         won = tuple(winners.tolist())
         return dataclasses.replace(super().view(state), block=3, blocks=won)
-
-
-def _place(action: int) -> int:
-    """Return the cell of an action on the nine by nine board, counted row by row."""
-    outer, inner = divmod(action, 9)
-    row = outer // 3 * 3 + inner // 3
-    return row * 9 + outer % 3 * 3 + inner % 3
-
-
-_BOARDS = (
-    "top left", "top", "top right", "left", "centre", "right",
-    "bottom left", "bottom", "bottom right",
-)  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,14 @@ from playout.games import (
     Board,
     KernelGame,
     Kernels,
+    Option,
     Symmetry,
     Vector,
-    checked,
     helper,
     kernel,
 )
 from playout.games.core.bits import lowest, write_bits
-from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.random import GAMMA, Rng, below, exchange
 from playout.games.core.symmetries import Triple, of_triples
 from playout.games.havannah import Havannah
 
@@ -113,15 +113,6 @@ def last_median(cells: NDArray[np.uint8], work: int, size: int) -> int:
 
 
 @kernel
-def start(board: Board, params: Vector) -> None:
-    board[0] = 1
-    board[1] = 0
-    board[_SIZE] = params[0]
-    board[_WORDS] = (params[0] ** 2 + 63) // 64
-    clear(board)
-
-
-@kernel
 def legal(board: Board, actions: Vector) -> int:
     n = 0
     if board[1] == 0:
@@ -156,10 +147,7 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
     player, state = board[0], rng[0]
     for ply in range(n):
         state += GAMMA
-        pick = ply + below(state, n - ply)
-        action = trace[pick]
-        trace[pick] = trace[ply]
-        trace[ply] = action
+        action = exchange(trace, ply, ply + below(state, n - ply))
         turn = 1 + (ply >> 1)
         is_first = ply & 1 == player - 1
         cells[np.uint64(work + action)] = _FIRST + turn if is_first else _SECOND - turn
@@ -214,17 +202,20 @@ class Y(Havannah):
         "size=6": "A short match.",
         "size=19": "The largest board.",
     }
-    about_parameters: ClassVar = {"size": f"cells of a side of the board, 1 to {MAX_SIZE}"}
     family = "y"
+    upward = False
+    legal_if_empty = True
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(legal, play, playout, write, read)
 
-    def __init__(self, size: int = 11) -> None:
-        self.size = self.rows = checked("y", "size", size, 1, MAX_SIZE)
+    def __init__(
+        self, size: Annotated[int, Option("cells of a side of the board", ge=1, le=MAX_SIZE)] = 11
+    ) -> None:
+        self.size = self.rows = self.columns = size
         cells = size * size
         KernelGame.__init__(
             self,
-            (size,),
+            {_SIZE: size, _WORDS: (cells + 63) // 64},
             board=_SETS + 3 * ((cells + 63) // 64) + (cells + 7 + _BLOCK) // 8,
             state=2 + cells,
             actions=cells,

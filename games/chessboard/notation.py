@@ -11,8 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 from numba import types
 
-from playout.games.chessboard.moves import danger
-from playout.games.chessboard.squares import (
+from playout.games.chessboard.position import (
     CASTLE_LEFT,
     CASTLE_RIGHT,
     CELLS,
@@ -29,6 +28,7 @@ from playout.games.chessboard.squares import (
     STATE_QUIET,
     STATE_WORDS,
     UNDERPROMOTIONS,
+    danger,
     source_of,
 )
 from playout.games.core.game import KernelGame, State, square_name

@@ -5,6 +5,7 @@ A word is int64 or uint64; `without_lowest` is for int64 only, and `spread` for 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numba import types
 from numba.cpython.unsafe.numbers import trailing_zeros
 from numba.extending import intrinsic
 
-from playout.games.core.kernels import Vector, helper
+from playout.games.core.kernels import Board, Vector, helper, kernel
 
 _1, _8 = np.uint64(1), np.uint64(8)
 _LEFT, _RIGHT = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
@@ -21,7 +22,7 @@ _LEFT, _RIGHT = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 
 @helper
 def lowest(cells: int | np.uint64) -> int:
-    """Return the number of the lowest bit that is set."""
+    """Return the index of the lowest bit that is set."""
     return np.int64(trailing_zeros(cells))  # type: ignore[return-value]
 
 
@@ -33,7 +34,7 @@ def without_lowest(cells: int) -> int:
 
 @helper
 def count(cells: int | np.uint64) -> int:
-    """Return how many bits are set; the compiler makes one instruction of it."""
+    """Return the number of bits that are set; compiled to one instruction."""
     n = 0
     rest = np.uint64(cells)
     while rest:
@@ -51,7 +52,7 @@ SPREADS = bool(binding.get_host_cpu_features().get("bmi2")) and (
 
 @intrinsic  # type: ignore[untyped-decorator]
 def _spread_bits(typing: Any, bits: Any, places: Any) -> Any:
-    """Return the lowest bits of a word at the places of the bits of another one (pdep)."""
+    """Deposit the lowest bits of `bits` at the set bits of `places` (pdep)."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word = ir.IntType(64)
@@ -65,7 +66,7 @@ def _spread_bits(typing: Any, bits: Any, places: Any) -> Any:
 
 @helper
 def nth(cells: int | np.uint64, n: int) -> int:
-    """Return the number of the n-th bit that is set, counted from 0."""
+    """Return the index of the n-th bit that is set; both count from 0."""
     rest = np.uint64(cells)
     if SPREADS:
         rest = _spread_bits(_1 << np.uint64(n), rest)
@@ -77,7 +78,7 @@ def nth(cells: int | np.uint64, n: int) -> int:
 
 @helper
 def write_bits(cells: int | np.uint64, first: int, actions: Vector, n: int) -> int:
-    """Write `first` plus the number of each bit that is set to actions[n:]; return their end."""
+    """Write `first` plus the index of each bit that is set to actions[n:]; return the new n."""
     rest = np.uint64(cells)
     while rest:
         actions[n] = first + lowest(rest)
@@ -91,7 +92,7 @@ def write_bits(cells: int | np.uint64, first: int, actions: Vector, n: int) -> i
 
 @helper
 def bit_of(cell: int, columns: int) -> int:
-    """Return the number of the bit of a cell."""
+    """Return the bit index of a cell."""
     return cell if columns == 8 else cell // columns * 8 + cell % columns
 
 
@@ -144,3 +145,32 @@ def read_owners(cells: Vector, columns: int, stride: int) -> tuple[int, int]:
             elif owner == 2:
                 second |= bit
     return first, second
+
+
+def owners_codec(
+    bits: Iterable[int],
+) -> tuple[Callable[[Board, Vector], None], Callable[[Vector, Board], None]]:
+    """Return the kernels `write` and `read` of a game whose board is two sets of cells.
+
+    The board is the player to move, the outcome, and the pieces of player 1 and of player 2; the
+    state has the number of the player on each cell instead. `bits` has the bit of each cell.
+    """
+    bit_of = np.array([*bits])
+
+    @kernel
+    def write(board: Board, state: Vector) -> None:
+        state[:2] = board[:2]
+        for cell in range(len(bit_of)):
+            bit = bit_of[cell]
+            state[2 + cell] = (board[2] >> bit & 1) + 2 * (board[3] >> bit & 1)
+
+    @kernel
+    def read(state: Vector, board: Board) -> None:
+        board[:2] = state[:2]
+        board[2] = board[3] = 0
+        for cell in range(len(bit_of)):
+            owner = state[2 + cell]
+            if owner == 1 or owner == 2:
+                board[1 + owner] |= 1 << bit_of[cell]
+
+    return write, read

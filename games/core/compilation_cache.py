@@ -33,7 +33,7 @@ from numba.core.caching import UserProvidedCacheLocator
 _PACKAGE = __name__.partition(".")[0]
 #: The variable with another folder of all caches, from which this process copies what it needs.
 OTHER_CACHES = "PLAYOUT_COMPILED"
-#: Folders to which nothing was added for this long are removed.
+#: Folders are removed after this time without a new file.
 KEPT_S = 60 * 24 * 3600
 
 #: An import that is executed whenever its file is: the module, and the names in brackets or not.
@@ -70,7 +70,7 @@ def cached(function: FunctionType) -> Iterator[None]:
 
 
 def _fetch(folder: Path) -> None:
-    """Copy a folder that does not exist yet from OTHER_CACHES, if it is there."""
+    """Copy a missing folder from OTHER_CACHES, if it has one."""
     other = os.environ.get(OTHER_CACHES)
     if other and not folder.exists():
         with contextlib.suppress(OSError):
@@ -93,11 +93,11 @@ class FolderLocator(UserProvidedCacheLocator):  # type: ignore[misc]
 
     @classmethod
     def get_suitable_cache_subpath(cls, py_file: str) -> str:
-        """Return no folder, instead of one named after the path of the source file."""
+        """Return no subfolder, instead of one named after the path of the source file."""
         return ""
 
     def get_source_stamp(self) -> str:
-        """Return what is the same for all files, instead of the time at which one was written."""
+        """Return a constant instead of the time at which the file was written."""
         return ""
 
 
@@ -111,7 +111,7 @@ def folder_of(module: str) -> Path:
 
 
 def platform() -> str:
-    """Return what compiled code depends on besides its sources: libraries and the processor."""
+    """Return the versions of the libraries and the processor, on which compiled code depends."""
     versions = f"{sys.version_info.major}.{sys.version_info.minor}"
     return f"{versions} {numba.__version__} {np.__version__} {llvm.get_host_cpu_name()}"
 

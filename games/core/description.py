@@ -70,7 +70,7 @@ def described(name: str, make: type[Game]) -> Description:
             key,
             each.kind,
             each.default,
-            each.option.meaning or make.about_parameters.get(key, ""),
+            each.option.meaning,
             each.choices,
             each.required,
         )

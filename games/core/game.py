@@ -6,8 +6,8 @@ import functools
 import string
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
-from typing import ClassVar, Literal, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -20,8 +20,6 @@ State = tuple[int, ...]
 
 TIE = -1
 
-Number = TypeVar("Number", bound=float)
-
 
 class IllegalAction(ValueError):
     """Raised for an action that the rules forbid, and for a text that names no action."""
@@ -33,7 +31,8 @@ class Game(spec.HasOptions, ABC):
     A state is a flat tuple of small ints, `(player to move, outcome, ...)`; equal positions are
     equal tuples, and a tuple holds everything that the rules need. A subclass defines the bounds
     and the three abstract methods below, and may override the other methods. The parameters of its
-    `__init__` (annotated int, float, bool or str, with defaults) are the parameters of the game.
+    `__init__` (int, float, bool or str, with defaults) are the parameters of the game; an `Option`
+    in their annotations declares their meaning and range.
     """
 
     #: Bounds for every state: actions are 0 .. num_actions - 1.
@@ -43,9 +42,8 @@ class Game(spec.HasOptions, ABC):
     #: What people call the game, if it is not its name in words, as "Connect Four" is.
     title: ClassVar[str] = ""
 
-    #: The rules in a paragraph and the meaning of each parameter, for people new to the game.
+    #: The rules in a paragraph, for people new to the game.
     about: ClassVar[str] = ""
-    about_parameters: ClassVar[Mapping[str, str]] = {}
     #: How a person makes a move, when a player wins and what to know first, in some sentences.
     first_steps: ClassVar[str] = ""
     #: Well-known variants: their parameters, such as `size=9`, and a sentence about each.
@@ -64,8 +62,14 @@ class Game(spec.HasOptions, ABC):
     #: Values of parameters that have the same effect as none, besides the declared defaults.
     defaults: Mapping[str, object] = {}
 
-    #: For each number that `observed` has behind a state, what 1 more is worth in the sum of an
-    #: evaluation when learning begins.
+    #: For each number of a cell in a state, the player (3 for a piece of no player) and the kind of
+    #: the piece in the view; () if the numbers are no pieces, such as those of seeds.
+    pieces: Sequence[tuple[int, str]] = ((0, ""), (1, ""), (2, ""))
+    #: Whether the piece of an action falls to the lowest empty cell of its column.
+    falls: bool = False
+
+    #: For each number that `observed` appends to a state, the initial weight of 1 more in an
+    #: evaluation.
     features: ClassVar[tuple[float, ...]] = ()
     #: Groups of cells that an evaluation has besides lines and rectangles, wherever they fit on the
     #: board, each as the rows and the columns of its cells.
@@ -86,6 +90,23 @@ class Game(spec.HasOptions, ABC):
 
     #: The canonical spelling of the game and its parameters, set by `games.load`.
     spec: str = ""
+
+    @functools.cached_property
+    def cell_words(self) -> tuple[int, ...]:
+        """For each cell of the view, row by row, the index of its number in a state.
+
+        It is -1 for a cell that never changes. () if the cells are not declared.
+        """
+        return ()
+
+    @functools.cached_property
+    def action_cells(self) -> tuple[tuple[int, ...], ...]:
+        """For each action, the cells of the view that are clicked for it, in order.
+
+        They are () for a pass and for numbers that are never legal. If pieces fall, it is the top
+        cell of the column. () if the cells are not declared, or depend on the position.
+        """
+        return ()
 
     @functools.cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
@@ -126,9 +147,9 @@ class Game(spec.HasOptions, ABC):
         return RETURNS[self.winner(state)]
 
     def lead(self, state: State) -> float | None:
-        """Return by how many points player 1 is ahead of player 2; None if no points are counted.
+        """Return the points of player 1 less those of player 2; None if no points are counted.
 
-        Before the end of the game, it is the result if the game ended here.
+        Before the end of the game, it is the score if the game ended here.
         """
         return None
 
@@ -172,7 +193,7 @@ class Game(spec.HasOptions, ABC):
         return BoardView(1, len(state) - 2, cells=state[2:])
 
     def observed(self, state: State) -> Vector:
-        """Return what an evaluation sees: the state, and behind it the numbers of `features`."""
+        """Return the input of an evaluation: the state, followed by the numbers of `features`."""
         return np.array(state, dtype=np.int64)
 
     def show(self, state: State) -> str:
@@ -234,7 +255,8 @@ class KernelGame(Game):
 
     def __init__(
         self,
-        params: tuple[int, ...] = (),
+        header: Mapping[int, int] | None = None,
+        first: Sequence[int] = (1,),
         *,
         board: int,
         state: int,
@@ -244,8 +266,10 @@ class KernelGame(Game):
     ) -> None:
         """Take the lengths of a board and of a state, and the bounds of actions and plies.
 
-        The last `earlier` words of a board are about positions before the present one, or do not
-        matter for the rest of the match.
+        `header` has the words of a board that are the same in all positions, by their indices; a
+        word may be given as a number without a sign. `first` is the first state; zeros follow if it
+        is shorter. The last `earlier` words of a board are about positions before the current one,
+        or do not affect the rest of the match.
         """
         self.num_actions = actions
         self.max_plies = plies
@@ -253,7 +277,11 @@ class KernelGame(Game):
         self._state_size = state
         self.position_words = board - earlier
         self._origin = np.zeros(board, dtype=np.int64)
-        self.kernels.start(self._origin, np.array(params, dtype=np.int64))
+        for word, value in (header or {}).items():
+            self._origin[word] = np.uint64(value & 0xFFFFFFFFFFFFFFFF).astype(np.int64)
+        begin = np.zeros(state, dtype=np.int64)
+        begin[: len(first)] = first
+        self.kernels.read(begin, self._origin)
 
     def board(self, state: State | None = None) -> Board:
         """Return a new board with that position, by default the first one.
@@ -279,7 +307,7 @@ class KernelGame(Game):
         return tuple(state.tolist())
 
     def observed(self, state: State) -> Vector:
-        """Return a state as a vector, and behind it the numbers of the kernel `observe`."""
+        """Return the state as a vector, followed by the numbers that the kernel `observe` adds."""
         found = np.zeros(self._state_size + len(self.features), dtype=np.int64)
         (self.kernels.observe or self.kernels.write)(self.board(state), found)
         return found
@@ -313,10 +341,3 @@ class KernelGame(Game):
 def square_name(row: int, column: int) -> str:
     """Return the name of a cell: letters for columns, numbers for rows; a1 is the top left."""
     return f"{string.ascii_lowercase[column]}{row + 1}"
-
-
-def checked(game: str, key: str, value: Number, low: int, high: int) -> Number:
-    """Return `value` if it is from `low` to `high`. Raises SpecError with both bounds."""
-    if not low <= value <= high:
-        raise spec.SpecError(f"{game}: {key} must be from {low} to {high}, not {value}")
-    return value

@@ -1,4 +1,4 @@
-"""Games on a grid of cells, whose actions are known by the cells that are clicked for them."""
+"""Games on a grid: views, names and symmetries follow from what a game declares of its cells."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from playout.games.core.game import KernelGame, State, square_name
-from playout.games.core.symmetries import Symmetry, of_clicks
+from playout.games.core.symmetries import Symmetry, identity, of_clicks
 from playout.games.core.view import BoardView
 
 
 class GridGame(KernelGame):
-    """A game on a grid; names, clicks and symmetries follow from the cells of each action.
+    """A game on a grid of cells.
 
-    A subclass sets `rows` and `columns`. By default, the cells follow the player to move and the
-    outcome in a state, row by row. What else a view shows is for `note`, `winning` or `view`.
+    A subclass sets `rows` and `columns`, and declares where the cells are in a state
+    (`cell_words`), what their numbers mean (`pieces`) and which cells an action clicks
+    (`action_cells`). The defaults describe a game in which a player puts a piece on a cell, and
+    whose state has the cells row by row behind the player to move and the outcome. What else a
+    view shows is for `note`, `winning` or `view`.
     """
 
     rows: int
@@ -27,20 +30,37 @@ class GridGame(KernelGame):
     upward: ClassVar[bool] = False
     #: The name of the action without cells, for a game that has one, such as a pass.
     pass_name: ClassVar[str] = ""
+    #: Whether, until the game is over, the actions whose cell is empty are legal, and no others but
+    #: one without cells. Nets are then shown the legal actions without a call of `legal`.
+    legal_if_empty: bool = False
+    #: Whether each action with one cell puts a stone of the player there and, captures apart,
+    #: changes no other cell. An evaluation can then tell the worth of all actions at once.
+    puts_stones: ClassVar[bool] = False
+
+    @functools.cached_property
+    def cell_words(self) -> tuple[int, ...]:
+        return tuple(range(2, 2 + self.rows * self.columns))
 
     @functools.cached_property
     def action_cells(self) -> tuple[tuple[int, ...], ...]:
-        """For each action, the cells of the view that are clicked for it, in order.
+        """As in `Game`; by default, each action puts a piece on a cell, and one more is a pass.
 
-        They are () for a pass and for numbers that are never legal. By default, each action puts a
-        piece on a cell, and if there is one more, that is a pass.
+        A game in which they depend on the position has no entries, and overrides `clicked`.
         """
         cells = self.rows * self.columns
         return (*((cell,) for cell in range(cells)), ())[: self.num_actions]
 
     @functools.cached_property
+    def stone_cells(self) -> Mapping[int, int]:
+        """The cell of each action that puts a stone; see `puts_stones`."""
+        singles = {n: cells[0] for n, cells in enumerate(self.action_cells) if len(cells) == 1}
+        return singles if self.puts_stones else {}
+
+    @functools.cached_property
     def symmetries(self) -> tuple[Symmetry, ...]:
         """The rotations and reflections of the grid that map actions to actions."""
+        if not self.action_cells:
+            return (identity(self.rows * self.columns, self.num_actions),)
         return of_clicks(self.rows, self.columns, self.action_cells)
 
     @functools.cached_property
@@ -50,16 +70,28 @@ class GridGame(KernelGame):
         return tuple(str(number) for number in numbers)
 
     def action_name(self, state: State, action: int) -> str:
-        return "".join(map(self.cell_name, self.action_cells[action])) or self.pass_name
+        return "".join(map(self.cell_name, self.clicked(state, action))) or self.pass_name
 
     def cell_name(self, cell: int) -> str:
         """Return the name of a cell of the view: the letter of its column and its row."""
         row, column = divmod(cell, self.columns)
         return square_name(self.rows - 1 - row if self.upward else row, column)
 
+    def clicked(self, state: State, action: int) -> tuple[int, ...]:
+        """Return the cells of the view that are clicked for a legal action, in order."""
+        cells = self.action_cells[action]
+        if not self.falls:
+            return cells
+        column = range(cells[0], self.rows * self.columns, self.columns)
+        return (max(cell for cell in column if not state[self.cell_words[cell]]),)
+
+    def numbers(self, state: State) -> tuple[int, ...]:
+        """Return the number of each cell of the view in a state, row by row."""
+        return tuple(map(state.__getitem__, self.cell_words))
+
     def cells(self, state: State) -> tuple[int, ...]:
-        """Return the number of the player on each cell of the view, 0 for none."""
-        return state[2 : 2 + self.rows * self.columns]
+        """Return the player on each cell of the view, 0 for none."""
+        return tuple(self.pieces[number][0] for number in self.numbers(state))
 
     def note(self, state: State) -> str:
         """Return the text for people with what the cells do not show.
@@ -73,15 +105,17 @@ class GridGame(KernelGame):
         return ()
 
     def view(self, state: State) -> BoardView:
-        clicks = {action: self.action_cells[action] for action in self.legal_actions(state)}
+        clicks = {action: self.clicked(state, action) for action in self.legal_actions(state)}
         note = self.note(state)
         if len(clicks) == 1 and () in clicks.values():
             note = f"{note}, {self.pass_name}" if note else self.pass_name
+        kinds = [kind for _, kind in self.pieces]
         return BoardView(
             self.rows,
             self.columns,
             self.cells(state),
             clicks,
+            kinds=tuple(kinds[number] for number in self.numbers(state)) if any(kinds) else (),
             row_names=self.row_names,
             note=note,
             winning=self.winning(state),
@@ -107,3 +141,42 @@ def cells_of_moves(
                     yield (begin, begin + down * columns + right) if inside else ()
 
     return tuple(each for each in cells() for _ in range(kinds))
+
+
+# Rows of pieces, as views show them at the end of a match. Searches do not use this.
+
+#: Right, down, and the two diagonals, as rows and columns.
+_DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
+
+
+def rows_of_pieces(
+    cells: Sequence[int], columns: int, owner: int, least: int, most: int | None = None
+) -> tuple[int, ...]:
+    """Return the cells of all rows of `least` or more pieces of a player, in ascending order.
+
+    Longer rows than `most` do not count. `cells` are counted row by row.
+    """
+    found = set[int]()
+    for cell in range(len(cells)):
+        for step in _DIRECTIONS:
+            line = tuple(_line(cells, columns, owner, cell, step))
+            before = _next(cells, columns, cell, (-step[0], -step[1]))
+            is_whole = before is None or cells[before] != owner
+            if is_whole and least <= len(line) <= (most or len(cells)):
+                found.update(line)
+    return tuple(sorted(found))
+
+
+def _line(
+    cells: Sequence[int], columns: int, owner: int, cell: int | None, step: tuple[int, int]
+) -> Iterator[int]:
+    while cell is not None and cells[cell] == owner:
+        yield cell
+        cell = _next(cells, columns, cell, step)
+
+
+def _next(cells: Sequence[int], columns: int, cell: int, step: tuple[int, int]) -> int | None:
+    """Return the next cell in a direction, None beyond the edge."""
+    row, column = cell // columns + step[0], cell % columns + step[1]
+    inside = 0 <= row < len(cells) // columns and 0 <= column < columns
+    return row * columns + column if inside else None

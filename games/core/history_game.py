@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from playout.games.core.game import TIE, Game, IllegalAction, State
 
-#: The most positions that are kept, for all games together. A search revisits the latest ones. Some
+#: Maximum number of cached positions of all games. A search revisits the latest ones. Some
 #: take kilobytes, and any client may choose many games.
 KEPT = 2048
 #: A match that is not over after this many plies is a tie. This bounds its memory: it keeps every

@@ -1,17 +1,17 @@
-"""The six kernels of a game, and their compilation.
+"""The five kernels of a game, and their compilation.
 
-Every built-in game defines six functions over a *board*: a flat `int64` vector. Its layout is up to
-the game, except `board[0]`, the player to move (1 or 2), and `board[1]`, the outcome (0 while the
-game goes on, 1 or 2 for the winner, -1 for a tie).
+Every built-in game defines five functions over a *board*: a flat `int64` vector. Its layout is up
+to the game, except `board[0]`, the player to move (1 or 2), and `board[1]`, the outcome (0 while
+the game goes on, 1 or 2 for the winner, -1 for a tie). Words that are the same in all positions,
+such as sizes, are its header.
 
 | kernel | does |
 | --- | --- |
-| `start(board, params)` | sets the first position; the board also holds its own sizes |
 | `legal(board, actions) -> n` | writes the legal actions, ascending; 0 when the game is over |
 | `play(board, action)` | plays a legal action in place and sets the outcome |
 | `playout(board, rng, trace) -> n` | plays random legal actions to the end, into `trace` |
 | `write(board, state)` | board to flat state |
-| `read(state, board)` | flat state to a board that `start` has set before |
+| `read(state, board)` | flat state to a board of the game, whose header it keeps |
 
 Two more kernels are optional. They consider *sensible* actions only: if the player to move can win
 at once, the actions that win; otherwise, if possible, the actions after which the opponent cannot
@@ -85,7 +85,6 @@ _VECTOR = types.int64[::1]
 _RNG = types.uint64[::1]
 
 SIGNATURES = {
-    "start": types.void(_VECTOR, _VECTOR),
     "legal": types.int64(_VECTOR, _VECTOR),
     "play": types.void(_VECTOR, types.int64),
     "playout": types.int64(_VECTOR, _RNG, _VECTOR),
@@ -102,9 +101,8 @@ SIGNATURES = {
 
 
 class Kernels(NamedTuple):
-    """The six compiled functions of a game, and the optional ones."""
+    """The five compiled functions of a game, and the optional ones."""
 
-    start: Callable[..., None]
     legal: Callable[..., int]
     play: Callable[..., None]
     playout: Callable[..., int]
@@ -139,9 +137,7 @@ arrayobj.raise_with_shape_context = _raise_for_shapes
 def kernel(function: F) -> F:
     """Compile a kernel at once; its name determines its signature."""
     name = function.__name__
-    return compiled(SIGNATURES[name], allocates=name in ("start", "write", "read", "observe"))(
-        function
-    )
+    return compiled(SIGNATURES[name], allocates=name in ("write", "read", "observe"))(function)
 
 
 def helper(function: F) -> F:
@@ -155,7 +151,7 @@ def inlined_helper(function: F) -> F:
 
 
 class _Helper(CPUDispatcher):  # type: ignore[misc]
-    """Compiles a helper for kernels, without what Python needs to call it.
+    """Compiles a helper for kernels only, without a wrapper for calls from Python.
 
     By default numba also compiles it again for each constant that it is called with. Without both,
     all games are compiled in two thirds of the time.
@@ -165,10 +161,10 @@ class _Helper(CPUDispatcher):  # type: ignore[misc]
         return super().get_call_template(tuple(map(types.unliteral, args)), kws)
 
     def _insert(self, *overload: object) -> None:
-        """Keep what is compiled for kernels from calls of Python."""
+        """Do nothing: calls from Python do not use the versions for kernels."""
 
     def _compile_for_args(self, *args: object, **kws: object) -> object:
-        """Return what Python calls, which is compiled for it at its first call."""
+        """Return the version for calls from Python, which is compiled at the first call."""
         return self._for_python
 
     @functools.cached_property
@@ -186,7 +182,7 @@ def _helper(function: F, **options: bool) -> F:
 
 @inlined_helper
 def at(board: NDArray[Any], index: int) -> int:
-    """Return the number at an index that is not negative, without the test whether it is."""
+    """Return board[index] without the test for a negative index."""
     return board[np.uint64(index)]
 
 
@@ -209,6 +205,43 @@ def insert(actions: Vector, n: int, action: int) -> None:
         actions[n] = actions[n - 1]
         n -= 1
     actions[n] = action
+
+
+# Positions since the last irreversible move, for games in which a repeated position is special. A
+# board has their number at the index `count`. From the index `first` on, it has a number for each
+# of them, which is not 0, and zeros in the rest of the room.
+
+
+@helper
+def remember(board: Board, count: int, first: int, position: int) -> None:
+    """Add the number of a position."""
+    board[first + board[count]] = position
+    board[count] += 1
+
+
+@helper
+def forget(board: Board, count: int, first: int) -> None:
+    """Remove all positions, after an irreversible move."""
+    for i in range(first, first + board[count]):
+        board[i] = 0
+    board[count] = 0
+
+
+@inlined_helper
+def visits(board: Board, count: int, first: int, position: int, step: int) -> int:
+    """Return how often a position was there, `step` plies ago or a multiple of that."""
+    n = 0
+    for i in range(first + board[count] % step, first + board[count], step):
+        n += board[i] == position
+    return n
+
+
+@helper
+def count_again(board: Board, count: int, first: int, most: int) -> None:
+    """Set the number of positions by counting them; the maximum is `most`."""
+    board[count] = 0
+    while board[count] < most and board[first + board[count]]:
+        board[count] += 1
 
 
 def inlined(function: F) -> F:

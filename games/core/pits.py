@@ -10,15 +10,21 @@ both, so that a playout never looks at one pit after the other.
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import itertools
-import string
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from string import ascii_lowercase, ascii_uppercase
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from playout.games.core.game import State
+from playout.games.core.grid import GridGame
 from playout.games.core.kernels import Vector, helper, uncompiled
+from playout.games.core.spec import Option
+from playout.games.core.symmetries import Symmetry, identity
 from playout.games.core.view import BoardView
 
 MAX_HOUSES = MAX_SEEDS = 6
@@ -28,16 +34,13 @@ STORE, OPPOSITE = 6, 8
 _ONES = 0x0101010101010101
 #: All pits of a row without the store: their bytes, and as a set.
 PITS, _EVERY = (1 << 8 * MAX_HOUSES) - 1, (1 << MAX_HOUSES) - 1
-#: The parameters of these games, for their `about_parameters`.
-PARAMETERS = {
-    "houses": f"pits of each player, 1 to {MAX_HOUSES}",
-    "seeds": f"seeds in each pit at the start, 1 to {MAX_SEEDS}",
-}
+Houses = Annotated[int, Option("pits of each player", ge=1, le=MAX_HOUSES)]
+Seeds = Annotated[int, Option("seeds in each pit at the start", ge=1, le=MAX_SEEDS)]
 
 
 @helper
 def read_counts(numbers: Vector, counts: Vector, most: int) -> None:
-    """Set the seeds in pits, or chips in heaps, to the numbers of a state: `most` in all, at most.
+    """Set the seeds in pits, or chips in heaps, to the numbers of a state; `most` bounds their sum.
 
     Of an invalid state, negative numbers and the excess over `most` are left out, so that playouts
     from it end as early as from any other position.
@@ -50,7 +53,7 @@ def read_counts(numbers: Vector, counts: Vector, most: int) -> None:
 
 @helper
 def row_of(counts: Vector) -> int:
-    """Return the row with these seeds in the pits."""
+    """Return the word of a row with these seeds."""
     row = 0
     for pit in range(len(counts)):
         row |= counts[pit] << 8 * pit
@@ -90,7 +93,7 @@ def filled(row: int) -> int:
 
 
 class Sowings(NamedTuple):
-    """What sowings add to the rows, each array by the number of `sowing_of`."""
+    """Changes of the rows by sowings; the index of each array is the number of `sowing_of`."""
 
     own: NDArray[np.int64]  # seeds in the row of the player
     other: NDArray[np.int64]  # seeds in the row of the opponent
@@ -101,7 +104,7 @@ class Sowings(NamedTuple):
 
 @helper
 def sowing_of(houses: int, pit: int, seeds: int) -> int:
-    """Return the number of a sowing of so few seeds that none comes back to its pit."""
+    """Return the index of a sowing whose seeds do not reach the pit that they come from."""
     return (houses * MAX_HOUSES + pit) * 16 + seeds
 
 
@@ -121,39 +124,43 @@ def sowings(*, stores: bool) -> Sowings:
     return Sowings(own, other, places)
 
 
-def pit_name(player: int, pit: int) -> str:
-    """Return the name of a pit, counted from 0 in the direction of sowing."""
-    return (string.ascii_uppercase if player == 1 else string.ascii_lowercase)[pit]
+class PitsGame(GridGame):
+    """A game on such a board; `pits` and `stores` have the words of both players in a state."""
 
+    houses: int
+    pits: tuple[Sequence[int], Sequence[int]]
+    stores: tuple[int, int]
 
-def pits_view(
-    pits: Sequence[Sequence[int]], stores: Sequence[int], actions: Mapping[int, tuple[int, int]]
-) -> BoardView:
-    """Return the board with the seeds in the pits and stores of player 1 and player 2.
+    rows = 2
+    look: ClassVar = {"geometry": "pits", "piece": "seeds"}
+    row_names = ()
+    pieces = ()
 
-    `actions` maps each legal action to its player and pit. The stores are at the ends of the rows:
-    that of player 2 on the left, that of player 1 on the right.
-    """
-    houses = len(pits[0])
-    columns = houses + 2
-    counts, labels = [0] * 2 * columns, [""] * 2 * columns
-    for player, store in ((1, 2 * columns - 1), (2, 0)):
-        counts[store], labels[store] = stores[player - 1], "store"
-        for pit, seeds in enumerate(pits[player - 1]):
-            place = _place(player, pit, houses)
-            counts[place], labels[place] = seeds, pit_name(player, pit)
-    return BoardView(
-        2,
-        columns,
-        tuple((2 if place < columns else 1) if seeds else 0 for place, seeds in enumerate(counts)),
-        {action: (_place(*pit, houses),) for action, pit in actions.items()},
-        geometry="pits",
-        piece="seeds",
-        cell_labels=tuple(labels),
-        counts=tuple(counts),
-    )
+    @functools.cached_property
+    def cell_words(self) -> tuple[int, ...]:
+        """The stores are at the ends of the rows: that of player 2 left, that of player 1 right."""
+        first, second = self.pits
+        return (self.stores[1], *reversed(second), -1, -1, *first, self.stores[0])
 
+    @functools.cached_property
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        return (identity(2 * self.columns, self.num_actions),)  # half a turn exchanges the players
 
-def _place(player: int, pit: int, houses: int) -> int:
-    """Return the cell of a pit in the view."""
-    return houses + 3 + pit if player == 1 else houses - pit
+    def cell_name(self, cell: int) -> str:
+        word = self.cell_words[cell]
+        for pits, letters in zip(self.pits, (ascii_uppercase, ascii_lowercase), strict=True):
+            if word in pits:
+                return letters[pits.index(word)]
+        return "store" if word in self.stores else ""
+
+    def numbers(self, state: State) -> tuple[int, ...]:
+        return tuple(state[word] if word >= 0 else 0 for word in self.cell_words)
+
+    def cells(self, state: State) -> tuple[int, ...]:
+        seeds = self.numbers(state)
+        return tuple((1 + (cell < self.columns)) * (n > 0) for cell, n in enumerate(seeds))
+
+    def view(self, state: State) -> BoardView:
+        labels = tuple(map(self.cell_name, range(2 * self.columns)))
+        view = super().view(state)
+        return dataclasses.replace(view, cell_labels=labels, counts=self.numbers(state))

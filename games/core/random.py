@@ -1,4 +1,6 @@
-"""Random numbers for compiled code: SplitMix64 (Steele, Lea & Flood 2014, OOPSLA, figure 16).
+"""Random numbers and shuffled playouts for compiled code.
+
+The numbers are those of SplitMix64 (Steele, Lea & Flood 2014, OOPSLA, figure 16).
 
 A generator is a `uint64` array of one element. Its state advances by an addition, so that the
 processor can compute successive numbers in parallel; a playout keeps the state in a local variable
@@ -8,12 +10,12 @@ and stores it once, at the end.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from playout.games.core.kernels import compiled, helper
+from playout.games.core.kernels import Board, Vector, compiled, helper, inlined, inlined_helper
 
 Rng = NDArray[np.uint64]
 
@@ -56,12 +58,51 @@ _BITS = np.fromiter(_bits(), dtype=np.uint8)
 
 @helper
 def one_of(cells: int, drawn: int) -> int:
-    """Return the number of a random bit that is set, from 0 to 5.
+    """Return the index of a random bit that is set, from 0 to 5.
 
     `drawn` is a random number below DRAWN, whatever the number of bits: a playout can draw it
     before it knows them.
     """
     return np.int64(_BITS[drawn << 6 | cells])  # type: ignore[return-value]
+
+
+@inlined_helper
+def exchange(trace: Vector, ply: int, pick: int) -> int:
+    """Exchange two actions of a trace, and return the one that is now at `ply`."""
+    action = trace[pick]
+    trace[pick] = trace[ply]
+    trace[ply] = action
+    return action
+
+
+@inlined
+def shuffled_playout(
+    board: Board,
+    rng: Rng,
+    trace: Vector,
+    ply: int,
+    end: int,
+    put: Callable[[Board, int, int], bool],
+) -> int:
+    """Play the actions from `ply` to `end` of `trace` in random order until one wins.
+
+    The players alternate. `put(board, player, action)` puts a stone and returns whether it wins.
+    Returns where the actions that were played end. Without a winner, the outcome stays as it was.
+    """
+    player, state = board[0], rng[0]
+    while ply < end:
+        state += GAMMA
+        pick = ply + below(state, end - ply)
+        action = exchange(trace, ply, pick)
+        ply += 1
+        won = put(board, player, action)
+        player = 3 - player
+        if won:
+            board[1] = 3 - player
+            break
+    rng[0] = state
+    board[0] = player
+    return ply
 
 
 @compiled("int64(uint64[::1], int64)")

@@ -22,11 +22,11 @@ from playout.players.evaluations.tables import FEATURE_VALUES, Tables, ends_of
 from playout.players.nets.files import NetError, read_limited, write_atomically
 
 MOST_BYTES = 1 << 20
-#: What a player's option names instead of a file: the evaluation that comes with the game.
+#: The value of an option that names the evaluation shipped with the game instead of a file.
 SHIPPED = "shipped"
-#: Most bytes of a file that is unpacked.
+#: Maximum number of bytes of an unpacked file.
 _MOST_UNPACKED = 64 << 20
-#: The greatest weight: the hyperbolic tangent of more is 1.
+#: Maximum weight: the hyperbolic tangent of more is 1.
 _GREATEST = 100.0
 _KIND = "an evaluation, a file made by playout-train export"
 
@@ -36,7 +36,7 @@ class EvaluationError(Exception):
 
 
 class Card(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where an evaluation comes from: `games` of self-play in `seconds`, of these settings."""
+    """The origin of an evaluation: `games` of self-play in `seconds`, and who made it."""
 
     game: str
     author: str = ""

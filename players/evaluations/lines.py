@@ -107,5 +107,5 @@ def set_next(tables: Tables, line: Line, ply: int) -> None:
 
 @compiled(types.float64(LINE, types.int64), allocates=False)
 def sum_at(line: Line, ply: int) -> float:
-    """Return the sum of the weights of a position, once it is set."""
+    """Return the sum of the weights of a position, which has been set before."""
     return line.sums[ply, line.states[ply, 0] - 1]

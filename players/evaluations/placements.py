@@ -7,24 +7,19 @@ take the time of a few evaluations.
 from __future__ import annotations
 
 import math
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from playout.games import Game, KernelGame, SpecError
+from playout.games import Game, GridGame, KernelGame, SpecError
 from playout.games.core.kernels import helper, inlined_helper
 from playout.players.evaluations.tables import TABLES, Floats, Ints, Tables, code_of, phase_of
-from playout.players.nets.planes import random_positions
-
-#: Positions of random games which show where each action places its stone.
-_POSITIONS = 20
 
 
 class Placements(NamedTuple):
-    """An evaluation of which the weights are found by the actions, and working memory.
+    """An evaluation with the groups of each action's cell, and working memory.
 
     The entries of action a are those from `begins[a]` to `begins[a + 1]`.
     """
@@ -46,7 +41,7 @@ PLACEMENTS = types.NamedTuple([TABLES, _V, _V, _W, _W, *[_V] * 3, _F, _F], Place
 
 
 def no_placements() -> Placements:
-    """Return what a search without an evaluation has."""
+    """Return empty placements, for a search without an evaluation."""
     none, entries, weights = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32)
     tables = Tables(none.reshape(0, 0), none, none, none, none, none, none, weights)
     return Placements(tables, none, none, entries, entries, none, none, none, weights, weights)
@@ -56,7 +51,9 @@ def new_placements(game: Game, tables: Tables) -> Placements:
     """Return the placements of a game. Raises SpecError if its actions do not place stones."""
     if not isinstance(game, KernelGame):
         raise SpecError(f"{game} has no compiled rules, which an evaluation needs")
-    actions = {cell: action for action, cell in _cells_of_actions(game, tables).items()}
+    if not (isinstance(game, GridGame) and game.stone_cells):
+        raise SpecError(f"the actions of {game} do not each place a stone on a cell of their own")
+    actions = {game.cell_words[cell]: action for action, cell in game.stone_cells.items()}
     lengths = tables.lengths[:, None]
     places = np.arange(tables.groups.shape[1])
     powers = np.power(tables.numbers[1], np.maximum(lengths - 1 - places, 0))
@@ -91,33 +88,9 @@ def with_own_memory(placements: Placements) -> Placements:
     return placements._replace(**memory)
 
 
-def _cells_of_actions(game: Game, tables: Tables) -> dict[int, int]:
-    """Return for each action the word of a state in which it writes the number of the player.
-
-    Captures may change more. Raises SpecError if an action has no cell of its own.
-    """
-    found: dict[int, int] = {}
-    cells = tables.cells.tolist()
-    for state in islice(random_positions(game), _POSITIONS):
-        for action in game.legal_actions(state):
-            after = game.next_state(state, action)
-            changed = [cell for cell in cells if state[cell] != after[cell]]
-            if len(changed) == 1 and (
-                found.setdefault(action, changed[0]) != changed[0] or after[changed[0]] != state[0]
-            ):
-                raise _refused(game)
-    if len(found) < 2 or len(set(found.values())) < len(found):
-        raise _refused(game)
-    return found
-
-
-def _refused(game: Game) -> SpecError:
-    return SpecError(f"the actions of {game} do not each place a stone on a cell of their own")
-
-
 @inlined_helper
 def _change(placements: Placements, entry: int, change: int) -> Any:
-    """Return by how much a weight changes if the code of a cell changes."""
+    """Return the difference of a weight if the code of a cell changes."""
     group = np.uint64(placements.groups[entry])
     number = np.uint64(placements.numbers[group] + change * placements.factors[entry])
     return placements.tables.weights[number] - placements.weights[group]
@@ -125,7 +98,7 @@ def _change(placements: Placements, entry: int, change: int) -> Any:
 
 @helper
 def expect_placements(placements: Placements, board: Any, observe: Any) -> None:
-    """Find what the player to move may expect after each action.
+    """Write the expected points of the player to move after each action into `shares`.
 
     An action that places no stone changes nothing but the player to move.
     """

@@ -23,34 +23,30 @@ from numpy.typing import NDArray
 
 from playout.games import Game, KernelGame, SpecError, State
 from playout.games.core.kernels import LEVEL, helper
-from playout.players.nets.planes import random_positions
+from playout.players.core.cells import APART, Cells, cells_of, random_positions
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
-#: Moves that remove pieces: never, sometimes, and always where one of them is possible.
+#: Whether moves remove pieces: never, some moves do, or all do where one of them can.
 NEVER, SOMETIMES, ALWAYS = range(3)
-#: The weight of a pawn, of which the game says that it is worth 1, when learning begins.
+#: The initial weight of a piece that is worth 1.
 _PAWN = 0.15
-#: Positions of random games from which the values of cells are known, with compiled rules and with
-#: others; the plies between two of them; and those whose moves are examined.
-_POSITIONS, _FEWER_POSITIONS, _APART, _EXAMINED = 3000, 500, 5, 100
-#: The numbers that a game adds to a state are below this.
+#: Numbers of random positions: those whose cells are read to know their values, with compiled rules
+#: and with others, and those whose moves are examined.
+_POSITIONS, _FEWER_POSITIONS, _EXAMINED = 3000, 500, 100
+#: Upper bound of the numbers that a game adds to a state.
 FEATURE_VALUES = 2 * LEVEL
-#: Positions in which the state is compared with the view, and numbers before the board, at most.
-_COMPARED, _BEFORE = 400, 16
-#: Cells in a line for at most this number of values of a cell; with more values, two.
+#: (maximum number of values of a cell, cells in a line); with more values, a line has two.
 _LINES = ((2, 6), (4, 4), (6, 3))
-#: Rectangles of cells.
+#: Rows and columns of the rectangles of cells.
 _RECTANGLES = ((2, 3), (3, 2), (3, 3))
 #: Weights of a group, at most, and whether there is more than one phase; where there are too many
 #: weights for a file, the next ones.
 _SIZES, _MOST_WEIGHTS = ((4**6, True), (4**5, True), (4**5, False), (4**4, False)), 520_000
-#: On a board with as many cells, groups of one shape share their weights wherever they stand.
+#: Minimum number of cells of a board on which all groups of one shape share their weights.
 _LARGE = 100
-#: A number of a state that is no cell of its view is a cell if it is always below this.
-_MANY = 62
-#: A pair of cells may be a knight's move apart where a cell has more values than this.
+#: Pairs of cells a knight's move apart are groups where a cell has at least this many values.
 _LEAPS, _FEWEST_FOR_LEAPS = ((1, 2), (2, 1), (1, -2), (2, -1)), 7
 
 
@@ -132,17 +128,17 @@ def expected(tables: Tables, indices: Ints) -> float:
 
 
 def new_tables(game: Game, phases: int = 3) -> Tables:
-    """Return the tables of a game before it is learned.
+    """Return the tables of a game before learning.
 
     Raises SpecError if its states differ in length, or have no numbers that can be cells.
     """
     count = _POSITIONS if isinstance(game, KernelGame) else _FEWER_POSITIONS
-    states = list(islice(random_positions(game), 0, count * _APART, _APART))
+    states = list(islice(random_positions(game), 0, count * APART, APART))
     observed = [game.observed(state) for state in states]
     if len({len(each) for each in observed}) > 1:
         raise SpecError(f"no evaluation of {game} can be learned: its states differ in length")
     seen = np.array(observed)
-    board = _board_of(game, states)
+    board = cells_of(game)
     cells = board.words
     used = [cell for cell in cells if cell >= 0]
     values = sorted({0, *np.unique(seen[:, used]).tolist()})
@@ -168,11 +164,12 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
         padded[at, : len(group)] = group
     filled = (seen[:, used] != 0).sum(axis=1)
     weights = np.zeros((2 * phases, size), dtype=np.float32)
-    worths = _worths(game, states, seen, cells) if board.is_shown else {}
     for group, begin in zip(groups, offsets, strict=True):
         if len(group) == 1 and group[0] in used:
-            for value, worth in worths.items():
-                weights[:, begin + codes[value - low]] = worth * _PAWN
+            for value, (owner, kind) in board.pieces.items():
+                if value in values and kind in game.material:
+                    worth = game.material[kind] * (3 - 2 * owner)
+                    weights[:, begin + codes[value - low]] = worth * _PAWN
     leads = np.arange(FEATURE_VALUES) - LEVEL
     for feature, each in enumerate(game.features, start=len(groups) - len(game.features)):
         weights[:, offsets[feature] + codes[-low : FEATURE_VALUES - low]] = each * leads
@@ -193,30 +190,16 @@ def new_tables(game: Game, phases: int = 3) -> Tables:
 
 
 def ends_of(lengths: Ints, offsets: Ints, values: int, codes: int) -> NDArray[np.float64]:
-    """Return the ends of what groups may select of a part, with codes below `codes`."""
+    """Return the end of each group's weights within a part, for codes below `codes`."""
     places = np.arange(lengths.max())
     factors = np.where(places < lengths[:, None], np.power(float(values), places), 0.0)
     return offsets + (codes - 1) * factors.sum(axis=1) + 1
 
 
-def _worths(game: Game, states: list[State], seen: Ints, cells: list[int]) -> dict[int, float]:
-    """Return the worth of each piece by its number in a state, negative for those of player 2.
-
-    `seen` has the states as they are observed, perhaps without some of the pieces.
-    """
-    worths = {}
-    for state, observed in zip(states, seen.tolist(), strict=True) if game.material else ():
-        view = game.view(state)
-        for word, owner, kind in zip(cells, view.cells, view.kinds, strict=True):
-            if word >= 0 and observed[word] and kind in game.material:
-                worths[observed[word]] = game.material[kind] * (3 - 2 * owner)
-    return worths
-
-
 def _removing(game: Game, cells: list[int], states: list[State]) -> int:
-    """Return which moves remove pieces, as far as some positions show: NEVER and so on.
+    """Return whether moves remove pieces in some positions: NEVER, SOMETIMES or ALWAYS.
 
-    It is NEVER as well if all moves do, as then no position is quieter than another.
+    It is NEVER as well if all moves do: then no position is quieter than another.
     """
 
     def occupied_cells(state: State) -> int:
@@ -235,82 +218,8 @@ def _removing(game: Game, cells: list[int], states: list[State]) -> int:
     return ALWAYS if found == {True, False} else NEVER
 
 
-class _Board(NamedTuple):
-    """The cells of which groups are made, row by row."""
-
-    rows: int
-    columns: int
-    words: list[int]  # [cell] its index in what is observed; -1 for cells that never change
-    is_shown: bool = False  # whether the cells are those of the view
-
-
-def _board_of(game: Game, states: list[State]) -> _Board:
-    """Return the board of a game: the cells of its view, or else the numbers of its state in a row.
-
-    Raises SpecError if these numbers are too great.
-    """
-    if game.observed_board:
-        rows, columns = game.observed_board
-        return _Board(rows, columns, list(range(2, 2 + rows * columns)))
-    some = states[:_COMPARED]
-    views = [game.view(state) for state in some]
-    shown = [
-        list(each) for each in zip(*(view.counts or view.cells for view in views), strict=True)
-    ]
-    words = [list(each) for each in zip(*some, strict=True)]
-    rows, columns = views[0].rows, views[0].columns
-    found = _board(shown, words, rows, columns) or _words(shown, words)
-    if any(word >= 0 for word in found):
-        return _Board(rows, columns, found, is_shown=True)
-    small = [at for at, each in enumerate(words) if at > 1 and -1 <= min(each) <= max(each) < _MANY]
-    if not small:
-        raise SpecError(f"no evaluation of {game} can be learned: its state has no small numbers")
-    return _Board(1, len(small), small)
-
-
-def _board(
-    shown: list[list[int]], words: list[list[int]], rows: int, columns: int
-) -> list[int] | None:
-    """Return the words of the cells if they stand in order in the state, row by row."""
-    cells = range(rows * columns)
-    upward = [(rows - 1 - cell // columns) * columns + cell % columns for cell in cells]
-    for begin in range(2, min(2 + _BEFORE, len(words) - len(cells)) + 1):
-        for order in (cells, upward):
-            found = [begin + at for at in order]
-            if all(map(_determines, (words[word] for word in found), shown)):
-                return found
-    return None
-
-
-def _words(shown: list[list[int]], words: list[list[int]]) -> list[int]:
-    """Return a word for each cell that changes, whose value says what is on it, and no more."""
-    found: list[int] = []
-    for cell in shown:
-        free = (word for word in range(2, len(words)) if word not in found)
-        found.append(
-            next(
-                (
-                    word
-                    for word in free
-                    if len(set(cell)) > 1
-                    and _determines(words[word], cell)
-                    and _determines(cell, words[word])
-                ),
-                -1,
-            )
-        )
-    return found
-
-
-def _determines(values: list[int], shown: list[int]) -> bool:
-    known: dict[int, int] = {}
-    return all(
-        known.setdefault(value, cell) == cell for value, cell in zip(values, shown, strict=True)
-    )
-
-
 def _shared(
-    game: Game, board: _Board, used: set[int], values: int, most: int
+    game: Game, board: Cells, used: set[int], values: int, most: int
 ) -> tuple[list[tuple[int, ...]], list[int], int]:
     """Return the groups of cells of the view, the offset of each one's weights, and their number.
 
@@ -339,7 +248,7 @@ def _shared(
 
 
 def _shape(group: tuple[int, ...]) -> tuple[int, ...]:
-    """Return how far the cells of a group are from the first one, the same wherever it stands."""
+    """Return the distances of the cells from the first one, which do not depend on its place."""
     return tuple(cell - group[0] for cell in group)
 
 

@@ -32,9 +32,10 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from playout.games import Board, Game, KernelGame, Vector, helper
+from playout.games import Board, Game, GridGame, KernelGame, Vector, helper
 from playout.games.core.kernels import SIGNATURES, compiled
-from playout.players.nets.planes import block_side, layout_of
+from playout.players.core.cells import clicks_of
+from playout.players.nets.files import NetError
 
 PLANES, BLOCK_PLANES = 6, 2
 NAME = "cells"
@@ -50,15 +51,19 @@ class Encoding:
 
     def __init__(self, game: Game) -> None:
         self.game = game
-        self._layout = layout = layout_of(game)
         self._size = len(game.initial_state())
         self.shape = board_shape(game)
-        #: Whether positions are encoded by the compiled function.
+        self._clicks = clicks_of(game)
+        self._words = np.array(game.cell_words, dtype=np.int64)
+        self._legal_if_empty = isinstance(game, GridGame) and game.legal_if_empty
+        self._block_of = _block_of(game)
+        #: Whether positions are encoded by compiled functions.
         self.compiled = (
             isinstance(game, KernelGame)
-            and layout.words is not None
-            and layout.clicks is not None
-            and (layout.block_of is None or game.kernels.blocks is not None)
+            and self._clicks.table is not None
+            and min(game.cell_words, default=-1) >= 0
+            and all(owner == number for number, (owner, _) in enumerate(game.pieces))
+            and (self._block_of is None or game.kernels.blocks is not None)
         )
 
     def encode(self, states: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -116,17 +121,15 @@ class Encoding:
         planes: NDArray[np.float32],
         known: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
     ) -> None:
-        game, layout = self.game, self._layout
-        words, clicks = layout.words, layout.clicks
+        game, words, clicks = self.game, self._words, self._clicks.table
         assert isinstance(game, KernelGame)
-        assert words is not None
         assert clicks is not None
-        drop = layout.columns if layout.falls else 0
+        drop = self.shape[2] if self._clicks.falls else 0
         _write_cells(states, last, planes, words, clicks, drop)
-        if layout.block_of is not None and game.kernels.blocks is not None:
-            winners = np.empty(layout.block_of.max() + 1, dtype=np.int64)
-            _mark_blocks(states, planes, layout.block_of, winners, game.kernels.blocks)
-        if layout.empty_is_legal:
+        if self._block_of is not None and game.kernels.blocks is not None:
+            winners = np.empty(self._block_of.max() + 1, dtype=np.int64)
+            _mark_blocks(states, planes, self._block_of, winners, game.kernels.blocks)
+        if self._legal_if_empty:
             _mark_empty(states, planes, words, clicks, drop)
             return
         if known is not None:
@@ -144,23 +147,54 @@ class Encoding:
         planes[0] = cells == player
         planes[1] = cells == 3 - player
         planes[2] = 0
-        planes[2, self._layout.cells_of(last, view.cells)] = 1
+        planes[2, self._clicks.cells_of(last, view.cells, view.columns)] = 1
         planes[3] = 1
         planes[4] = player == 1
         planes[5] = 0
         for clicked in view.clicks.values():
             planes[5, list(clicked)] = 1
-        if self._layout.block_of is not None:
-            winners = np.array(view.blocks)[self._layout.block_of]
+        if self._block_of is not None:
+            winners = np.array(view.blocks)[self._block_of]
             planes[6] = winners == player
             planes[7] = winners == 3 - player
 
 
 def board_shape(game: Game) -> tuple[int, int, int]:
-    """Return the shape of one encoded position: planes, rows and columns."""
+    """Return the shape of one encoded position: planes, rows and columns.
+
+    Raises NetError for a game whose view has no cells.
+    """
     view = game.view(game.initial_state())
+    if not view.cells:
+        raise NetError(f"nets need a game whose view has cells, and {game} has none")
     planes = PLANES + BLOCK_PLANES if block_side(game) > 1 else PLANES
     return planes, view.rows, view.columns
+
+
+def block_side(game: Game) -> int:
+    """Return the cells per block in each direction, 1 without blocks that have winners.
+
+    Raises NetError if these blocks do not cover the board.
+    """
+    view = game.view(game.initial_state())
+    if not view.blocks:
+        return 1
+    side, rows, columns = view.block, view.rows, view.columns
+    if side < 1 or rows % side or columns % side or len(view.blocks) * side**2 != rows * columns:
+        raise NetError(
+            f"the view of {game} has the winners of {len(view.blocks)} blocks of {side} x {side} "
+            f"cells, which do not cover {rows} x {columns} cells"
+        )
+    return side
+
+
+def _block_of(game: Game) -> NDArray[np.int64] | None:
+    """Return the number of each cell's block, row by row; None without blocks that have winners."""
+    if (side := block_side(game)) == 1:
+        return None
+    view = game.view(game.initial_state())
+    rows, columns = np.divmod(np.arange(len(view.cells)), view.columns)
+    return rows // side * (view.columns // side) + columns // side
 
 
 @helper

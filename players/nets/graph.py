@@ -30,11 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playout.games import Game
+from playout.players.core.cells import clicks_of
 from playout.players.nets import contract
 from playout.players.nets.contract import INPUT, POLICY, VALUE
-from playout.players.nets.encoding import board_shape
+from playout.players.nets.encoding import block_side, board_shape
 from playout.players.nets.files import NetError, require, why_not_written, write_atomically
-from playout.players.nets.planes import block_side, layout_of
 
 if TYPE_CHECKING:
     import onnx
@@ -151,7 +151,7 @@ class Architecture:
         These planes start small, so that the policy is close to an even one.
         """
         _, rows, columns = board_shape(game)
-        clicks = layout_of(game).clicks
+        clicks = clicks_of(game).table
         if clicks is None or block_side(game) > 1:
             return
         planes = dense.reshape(self.head_planes, rows * columns, game.num_actions)

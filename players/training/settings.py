@@ -23,9 +23,9 @@ from playout.commands.toml_table import (
     whole,
 )
 from playout.games import Game, KernelGame
+from playout.players.nets.encoding import block_side
 from playout.players.nets.graph import Architecture
 from playout.players.nets.net import EXTRAS, PRECISIONS
-from playout.players.nets.planes import block_side
 from playout.players.training import TrainingError
 
 #: What a run learns.

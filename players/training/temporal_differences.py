@@ -12,7 +12,6 @@ players exchanged and the opposite value.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,11 +21,11 @@ from numpy.typing import NDArray
 from playout.games import Game
 from playout.games.core.kernels import LEVEL, compiled, helper, in_python
 from playout.games.core.random import Rng, draw
+from playout.players.core.cells import cells_of
 from playout.players.core.rules import rules_of
 from playout.players.depth_first import principal_variation as pv
 from playout.players.depth_first import quiescence as qs
 from playout.players.evaluations.tables import TABLES, Floats, Ints, Tables, expected, find_weights
-from playout.players.nets.planes import random_positions
 
 #: How much a value counts that lies one move later: lambda.
 _LAMBDA = 0.7
@@ -40,8 +39,6 @@ _MOVES = 400
 _SEARCHED = 100
 #: Rows of the table of these searches.
 _ROWS = 1 << 12
-#: Positions of random games from which the values of both players' pieces are known.
-_POSITIONS = 1000
 #: A part of the error counts even where the hyperbolic tangent is flat.
 _SLOPE = 0.05
 
@@ -211,14 +208,11 @@ def exchange_of(game: Game, tables: Tables) -> Exchange:
     elif game.exchange == "mirrored":
         columns = game.view(game.initial_state()).columns
         words[tables.cells] = tables.cells.reshape(-1, columns)[::-1].ravel()
-    known: dict[tuple[int, str], int] = {}  # the value of a piece
-    for state in islice(random_positions(game), _POSITIONS if game.exchange else 0):
-        view, observed = game.view(state), game.observed(state)[tables.cells].tolist()
-        kinds = view.kinds or [""] * len(observed)
-        pieces = zip(view.cells, kinds, observed, strict=True)
-        known |= {(owner, kind): value for owner, kind, value in pieces if value}
-    for (owner, kind), value in known.items():
-        values[value - lowest] = known[3 - owner, kind]
+    pieces = cells_of(game).pieces if game.exchange else {}
+    numbers = {piece: number for number, piece in reversed([*pieces.items()])}
+    for (owner, kind), number in numbers.items():
+        if owner:
+            values[number - lowest] = numbers[3 - owner, kind]
     return Exchange(words, values, lowest, game.observed_words - len(game.features))
 
 

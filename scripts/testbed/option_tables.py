@@ -28,13 +28,20 @@ def own_options(make: type[Player]) -> Mapping[str, spec.Parameter]:
 
 
 def classes() -> Mapping[str, type[Player]]:
-    """Return the players and their base classes that declare options, by class name."""
-    found = {base for name in players.names() for base in players.find(name).__mro__}
-    return {
-        make.__name__: make
-        for make in found
-        if issubclass(make, Player) and make is not Player and own_options(make)
-    }
+    """Return the players and those base classes whose options they have, by class name."""
+    found: dict[str, type[Player]] = {}
+    for name in players.names():
+        for make in players.find(name).__mro__:
+            if make is Player:
+                break
+            if "__init__" not in vars(make):
+                continue
+            if own_options(make):
+                found[make.__name__] = make
+            parameters = inspect.signature(vars(make)["__init__"]).parameters.values()
+            if not any(each.kind is each.VAR_KEYWORD for each in parameters):
+                break  # it passes no options on
+    return found
 
 
 def table(make: type[Player]) -> Iterator[str]:

@@ -259,10 +259,10 @@ class Context:
     def release(self, stored: int, now: float) -> None:
         """Send what waited for the records up to number `stored`, and do the calls."""
         for each in self._outbox.release(stored):
-            if isinstance(each, _Delayed):
-                self._effects.append(each)
-            else:
+            if callable(each):
                 each(now)
+            else:
+                self._effects.append(each)
 
     def revise(self, change: Callable[[Event], Event | None]) -> None:
         """Replace each waiting message by the result of `change`; None drops the message."""

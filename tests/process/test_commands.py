@@ -203,7 +203,7 @@ def test_all_games_are_listed_with_their_parameters_and_variants() -> None:
         (["conect_four", "uct"], "did you mean 'connect_four'"),
         (["human", "connect_four"], "did you mean: playout-player connect_four human"),
         (["uct(c=1.2)", "nim"], "did you mean: playout-player nim 'uct(c=1.2)'"),
-        (["othello(size=7)", "uct"], "an even number from 4 to 16"),
+        (["othello(size=7)", "uct"], "othello: size must be an even number, not 7"),
         (["nim", "utc"], "did you mean 'uct'"),
         (["nim", "uct", "--option", "tiem=1"], "did you mean 'time'"),
         (["nim", "uct", "--option", "time"], "key=value"),

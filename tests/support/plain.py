@@ -11,7 +11,8 @@ class Plain(Game):
     def __init__(self, game: Game) -> None:
         self._game = game
         self.num_actions, self.max_plies = game.num_actions, game.max_plies
-        self.action_cells = getattr(game, "action_cells", ())  # some are too rare to be seen
+        self.action_cells = game.action_cells  # some are too rare to be seen
+        self.falls = game.falls
 
     def initial_state(self) -> State:
         return self._game.initial_state()

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from playout.games import Board, GridGame, Kernels, Vector, helper, kernel
-from playout.games.core.bits import count, nth, read_owners, write_bits, write_owners
-from playout.games.core.kernels import inlined_helper
-from playout.games.core.playouts import random_playout
-from playout.games.core.random import Rng, below
+from playout.games.core.bits import owners_codec, write_bits
+from playout.games.core.kernels import inlined
+from playout.games.core.random import Rng, shuffled_playout
 
 SIDE = 4
 CELLS = SIDE * SIDE
@@ -27,51 +24,35 @@ def has_square(stones: int) -> bool:
 
 
 @kernel
-def start(board: Board, params: Vector) -> None:
-    board[:] = 0
-    board[0] = 1
-
-
-@kernel
 def legal(board: Board, actions: Vector) -> int:
     if board[1]:
         return 0
     return write_bits(FULL & ~(board[2] | board[3]), 0, actions, 0)
 
 
+@inlined
+def put(board: Board, player: int, action: int) -> bool:
+    """Put a stone, and return whether it wins."""
+    board[1 + player] |= 1 << action
+    return has_square(board[1 + player])
+
+
 @kernel
 def play(board: Board, action: int) -> None:
     player = board[0]
-    board[1 + player] |= 1 << action
     board[0] = 3 - player
-    if has_square(board[1 + player]):
+    if put(board, player, action):
         board[1] = player
     elif board[2] | board[3] == FULL:
         board[1] = -1
 
 
-@inlined_helper
-def choose(board: Board, state: np.uint64) -> int:
-    """Return a random empty cell."""
-    empty = FULL & ~(board[2] | board[3])
-    return nth(empty, below(state, count(empty)))
-
-
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
-    return random_playout(board, rng, trace, choose, play)
-
-
-@kernel
-def write(board: Board, state: Vector) -> None:
-    state[:2] = board[:2]
-    write_owners(board[2], board[3], SIDE, SIDE, state[2:])
-
-
-@kernel
-def read(state: Vector, board: Board) -> None:
-    board[:2] = state[:2]
-    board[2], board[3] = read_owners(state[2:], SIDE, SIDE)
+    ply = shuffled_playout(board, rng, trace, 0, legal(board, trace), put)
+    if board[1] == 0:
+        board[1] = -1
+    return ply
 
 
 class FourInASquare(GridGame):
@@ -89,7 +70,7 @@ class FourInASquare(GridGame):
 
     rows = columns = SIDE
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(legal, play, playout, *owners_codec(range(CELLS)))
 
     def __init__(self) -> None:
         super().__init__(board=4, state=2 + CELLS, actions=CELLS, plies=CELLS)

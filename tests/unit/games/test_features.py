@@ -11,7 +11,7 @@ import chess
 
 from playout import games
 from playout.games import KernelGame, State
-from playout.games.chessboard.features import WORTHS
+from playout.games.chessboard.knowledge import WORTHS
 from playout.games.chessboard.notation import uci_name
 from playout.games.core.kernels import LEVEL
 

@@ -12,7 +12,7 @@ from playout import games
 from playout.games import TIE, IllegalAction, State
 from playout.games.core.random import seeded
 from playout.games.go import Go
-from playout.games.goban import prior
+from playout.games.goban import playouts
 
 STONES = ".XO"
 
@@ -239,10 +239,10 @@ def test_assumed_results_favour_captures_and_reject_atari_and_eyes() -> None:
         action = game.parse_action(state, name)
         return int(results[2 * action]), int(results[2 * action + 1])
 
-    even = prior.EVEN
-    won = prior.CAPTURE + prior.NEAR[1] + prior.PATTERN
+    even = playouts.EVEN
+    won = playouts.CAPTURE + playouts.NEAR[1] + playouts.PATTERN
     assert assumed("C4") == (even + 2 * won, even + won)
-    assert assumed("A9") == (even, even + prior.EYE)
+    assert assumed("A9") == (even, even + playouts.EYE)
     assert assumed("J5") == (even, even)
     assert assumed("pass") == (0, even)
 

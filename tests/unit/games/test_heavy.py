@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from playout import games
-from playout.games.chessboard.heavy import PLIES
+from playout.games.chessboard.knowledge import PLIES
 from playout.games.core.random import seeded
 
 MATCHES = 400

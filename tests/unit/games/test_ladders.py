@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playout import games
-from playout.games.goban import ladders, prior
-from playout.games.goban.points import point_of
+from playout.games.goban import chains, playouts
+from playout.games.goban.position import point_of
 
 Point = tuple[int, int]
 Stones = dict[Point, int]
@@ -82,7 +82,7 @@ def test_ladders_are_read_as_by_sets_of_stones(cells: list[int]) -> None:
             place = point_of(board, stone[0] * SIDE + stone[1])
             for attack in liberties:
                 at = point_of(board, attack[0] * SIDE + attack[1])
-                assert ladders.catches(board, place, at) == catches(stones, stone, attack)
+                assert chains.catches(board, place, at) == catches(stones, stone, attack)
     assert (board == before).all()
 
 
@@ -90,8 +90,8 @@ def test_a_ladder_runs_to_the_border_unless_a_stone_breaks_it() -> None:
     ladder = board_of(stones_of(LADDER))
     broken = board_of({**stones_of(LADDER), (5, 5): 1})
     stone, attack = point_of(ladder, 3 * SIDE + 2), point_of(ladder, 4 * SIDE + 2)
-    assert ladders.catching_point(ladder, stone) == attack
-    assert ladders.catching_point(broken, stone) == 0
+    assert chains.catching_point(ladder, stone) == attack
+    assert chains.catching_point(broken, stone) == 0
 
 
 def test_assumed_results_favour_what_begins_or_prevents_a_ladder() -> None:
@@ -101,5 +101,5 @@ def test_assumed_results_favour_what_begins_or_prevents_a_ladder() -> None:
         results = np.zeros(2 * game.num_actions, dtype=np.int64)
         game.kernels.prior(board_of(stones_of(LADDER), player), results)  # type: ignore[attr-defined]
         won = results[::2] / 2
-        assert won[attack] >= prior.EVEN / 2 + prior.LADDER
-        assert won[elsewhere] < prior.EVEN
+        assert won[attack] >= playouts.EVEN / 2 + playouts.LADDER
+        assert won[elsewhere] < playouts.EVEN

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from playout import games
-from playout.games.core.lines import rows_of_pieces
+from playout.games.core.grid import rows_of_pieces
 
 
 def test_lines_have_at_least_and_at_most_so_many_pieces_of_one_player() -> None:
