@@ -222,7 +222,7 @@ class Cluster:
         return found
 
     def need(self, need: Need) -> None:
-        """Have `poll` check workers."""
+        """Let `poll` check the workers for these needs."""
         self._need = need
 
     def submit(self, task: Task) -> Task:

@@ -156,6 +156,7 @@ def load(text: str) -> Game:
     game = plugins.create(make, **arguments)
     chosen = {key: value for key, value in arguments.items() if value != game.defaults.get(key)}
     game.spec = spec.canonical(wanted.name, make, chosen)
+    game.loaded_by = load
     game.family = game.family or plugins.family_of(make)
     return game
 

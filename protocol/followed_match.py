@@ -114,7 +114,7 @@ class MatchByRules(FollowedMatch):
         return self.position.ply
 
     def play(self, action: int) -> None:
-        """Add a move."""
+        """Add a move that the server has made."""
         self.position = self.position.play(action)
 
     def updated(self, event: Update) -> bool:

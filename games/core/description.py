@@ -16,7 +16,7 @@ _FORMS = {"true": "{key}", "false": "no {key}"}
 
 
 @dataclass(frozen=True)
-class Parameter:
+class DescribedParameter:
     """A parameter of a game; `about` may be empty. `choices` are the only values of a text, if any.
 
     `default` is None if the parameter is required, or is optional without a default value.
@@ -48,7 +48,7 @@ class Description:
     name: str
     title: str
     about: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[DescribedParameter, ...]
     first_steps: str = ""
     variants: tuple[Variant, ...] = ()
 
@@ -66,7 +66,7 @@ def described(name: str, make: type[Game]) -> Description:
     The rules are its `about`, or else the first paragraph of its docstring.
     """
     parameters = tuple(
-        Parameter(
+        DescribedParameter(
             key,
             each.kind,
             each.default,

@@ -6,7 +6,7 @@ import functools
 import string
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -90,6 +90,8 @@ class Game(spec.HasOptions, ABC):
 
     #: The canonical spelling of the game and its parameters, set by `games.load`.
     spec: str = ""
+    #: The function that returns the game for its `spec`: `games.load`, which sets it.
+    loaded_by: Callable[[str], Game] | None = None
 
     @functools.cached_property
     def cell_words(self) -> tuple[int, ...]:
@@ -220,11 +222,9 @@ class Game(spec.HasOptions, ABC):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle a game of `games.load` as its specification."""
-        if not self.spec:
+        if self.loaded_by is None:
             return super().__reduce__()  # type: ignore[return-value]
-        from playout import games
-
-        return games.load, (self.spec,)
+        return self.loaded_by, (self.spec,)
 
     def __str__(self) -> str:
         return self.spec or type(self).__name__

@@ -47,7 +47,7 @@ class Position:
 
     @property
     def state(self) -> State:
-        """The current state."""
+        """The last state, in which `to_move` has to move."""
         return self.states[-1]
 
     @property

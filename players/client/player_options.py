@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from playout import games, players
 from playout.games import Description
 from playout.games.core import spec
-from playout.games.core.description import Parameter
+from playout.games.core.description import DescribedParameter
 from playout.players.core.player import Player
 
 #: Preferred maximum line length of the list of games.
@@ -59,7 +59,7 @@ def _lines(game: Description) -> Iterator[str]:
         yield from textwrap.wrap(right, WIDTH, initial_indent=head, subsequent_indent=rest)
 
 
-def _default(parameter: Parameter) -> str:
+def _default(parameter: DescribedParameter) -> str:
     """Return a parameter with its default, as in a specification of the game."""
     default = "" if parameter.default is None else str(parameter.default)
     shown = default.lower() if isinstance(parameter.default, bool) else default

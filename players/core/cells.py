@@ -28,7 +28,7 @@ _BEFORE = 16
 _MANY = 62
 
 
-class Cells(NamedTuple):
+class CellLayout(NamedTuple):
     """The cells of a game, row by row, and where they are in what `Game.observed` returns."""
 
     rows: int
@@ -70,7 +70,7 @@ def random_positions(game: Game) -> Iterator[State]:
             yield state
 
 
-def cells_of(game: Game) -> Cells:
+def cells_of(game: Game) -> CellLayout:
     """Return the cells of a game, the same at each call.
 
     A game without cells in its state has its small words instead, in a row. Raises SpecError if
@@ -78,11 +78,11 @@ def cells_of(game: Game) -> Cells:
     """
     if game.observed_board:
         rows, columns = game.observed_board
-        return Cells(rows, columns, tuple(range(2, 2 + rows * columns)), {}, is_shown=False)
+        return CellLayout(rows, columns, tuple(range(2, 2 + rows * columns)), {}, is_shown=False)
     if game.cell_words:
         first = game.view(game.initial_state())
         pieces = dict(enumerate(game.pieces))
-        return Cells(first.rows, first.columns, game.cell_words, pieces, is_shown=True)
+        return CellLayout(first.rows, first.columns, game.cell_words, pieces, is_shown=True)
     states = list(islice(random_positions(game), 0, COMPARED * APART, APART))
     views = [game.view(state) for state in states]
     rows, columns = views[0].rows, views[0].columns
@@ -92,11 +92,11 @@ def cells_of(game: Game) -> Cells:
     words = [list(each) for each in zip(*states, strict=True)]
     found = _block_of_words(shown, words, rows, columns) or _single_words(shown, words)
     if any(word >= 0 for word in found):
-        return Cells(rows, columns, found, _pieces(states, views, found), is_shown=True)
+        return CellLayout(rows, columns, found, _pieces(states, views, found), is_shown=True)
     small = [at for at, each in enumerate(words) if at > 1 and -1 <= min(each) <= max(each) < _MANY]
     if not small:
         raise SpecError(f"no evaluation of {game} can be learned: its state has no small numbers")
-    return Cells(1, len(small), tuple(small), {}, is_shown=False)
+    return CellLayout(1, len(small), tuple(small), {}, is_shown=False)
 
 
 def _block_of_words(

@@ -134,7 +134,7 @@ class EngineServer(ABC):
         """Carry out a line, and return whether it was the last one."""
 
     def close(self) -> None:
-        """Release the player."""
+        """Release the memory and the threads of the player."""
         if self.match:
             self.match.close()
 

@@ -33,7 +33,7 @@ class LocalMatch:
 
     @property
     def position(self) -> Position:
-        """The current position."""
+        """The last position, in which the player chooses."""
         return self.positions[-1]
 
     @property

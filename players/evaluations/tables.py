@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from playout.games import Game, KernelGame, SpecError, State
 from playout.games.core.kernels import LEVEL, helper
-from playout.players.core.cells import APART, Cells, cells_of, random_positions
+from playout.players.core.cells import APART, CellLayout, cells_of, random_positions
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -219,7 +219,7 @@ def _removing(game: Game, cells: list[int], states: list[State]) -> int:
 
 
 def _shared(
-    game: Game, board: Cells, used: set[int], values: int, most: int
+    game: Game, board: CellLayout, used: set[int], values: int, most: int
 ) -> tuple[list[tuple[int, ...]], list[int], int]:
     """Return the groups of cells of the view, the offset of each one's weights, and their number.
 

@@ -362,7 +362,7 @@ class LocalPlayers(ShardPlayers):
 
     @property
     def count(self) -> int:
-        """The number of processes."""
+        """The number of processes that play at a time."""
         return self._count
 
     @property

@@ -43,7 +43,7 @@ _ROWS = 1 << 12
 _SLOPE = 0.05
 
 
-class Memory(NamedTuple):
+class LearnerMemory(NamedTuple):
     """What the learner keeps: for the weights, and for the positions of a game."""
 
     errors: Floats  # [weight] sum of the errors
@@ -55,7 +55,7 @@ class Memory(NamedTuple):
 
 _F = types.float32[::1]
 _MEMORY = types.NamedTuple(
-    [_F, _F, types.int64[:, :, ::1], types.float64[::1], types.boolean[::1]], Memory
+    [_F, _F, types.int64[:, :, ::1], types.float64[::1], types.boolean[::1]], LearnerMemory
 )
 
 
@@ -86,7 +86,7 @@ def exchange_players(exchange: Exchange, state: Ints, into: Ints) -> None:
 
 
 @compiled(types.void(TABLES, _MEMORY, types.int64, *[types.float64] * 2), allocates=False)
-def learn(tables: Tables, memory: Memory, seen: int, result: float, rate: float) -> None:
+def learn(tables: Tables, memory: LearnerMemory, seen: int, result: float, rate: float) -> None:
     """Move the evaluations of the positions of a game that ended with `result` for player 1.
 
     With a `rate` of 1 and the largest steps, the evaluation of a position becomes what is wanted.
@@ -145,7 +145,7 @@ def play_game(
     search: qs.PrincipalSearch,
     kernels: qs.PrincipalKernels,
     tables: Tables,
-    memory: Memory,
+    memory: LearnerMemory,
     exchange: Exchange,
     rng: Rng,
     start: Ints,
@@ -244,7 +244,7 @@ class EvaluationLearner:
         self.rng = np.array([np.random.default_rng(seed).integers(1 << 62)], dtype=np.uint64)
         own = np.zeros((2, len(tables.weights)), dtype=np.float32)
         errors, sizes = (shared.memory.errors, shared.memory.sizes) if shared else own
-        self.memory: Memory = Memory(
+        self.memory: LearnerMemory = LearnerMemory(
             errors,
             sizes,
             np.zeros((_MOVES, 1 + bool(game.exchange), len(tables.groups)), dtype=np.int64),

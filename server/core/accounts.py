@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import itertools
 import math
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from msgspec import Struct, structs
 
-from playout.protocol.messages import OfferedBot
-from playout.protocol.names import LONGEST, skeleton
+from playout.protocol.names import skeleton
 from playout.server.model.records import Account
-
-if TYPE_CHECKING:  # it imports compiled functions, which the commands that use accounts do not need
-    from playout.server.core.context import Context
 
 DAY_S = 86_400.0
 
@@ -113,90 +107,3 @@ class Directory:
 
     def __len__(self) -> int:
         return len(self._by_id)
-
-
-# The standing accounts of the bots that the server offers.
-#
-# The first challenge of a bot makes its account; each process of the bot is a session of it. The id
-# of the account follows from the name under which the bot is offered, so that it is found again
-# after a restart. The account has no token, so that nobody can log in to it.
-
-
-class BotAccounts:
-    """The bots that can be challenged, and their accounts."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._accounts = context.accounts
-        offered = context.policy.offered if context.policy.bots else ()
-        #: Each bot as it is offered, by the id of its account.
-        self._offered = {_account_id(each.name): each for each in offered}
-
-    @property
-    def offered(self) -> tuple[OfferedBot, ...]:
-        """The bots that can be challenged, by the names of their accounts."""
-        named = ((self._name(key, each), each) for key, each in self._offered.items())
-        return tuple(
-            each if name == each.name else structs.replace(each, name=name) for name, each in named
-        )
-
-    def find(self, player: str) -> OfferedBot | None:
-        """The bot of this name, or the first of this player specification."""
-        by_player = (each for each in self.offered if each.player == player)
-        return next(by_player, None) or self.named(player)
-
-    def named(self, name: str | None) -> OfferedBot | None:
-        """The bot of this name, or one that looks like it."""
-        wanted = skeleton(name or "")
-        return next((each for each in self.offered if skeleton(each.name) == wanted), None)
-
-    def offers(self, player: str) -> bool:
-        """Whether a bot has this player specification."""
-        return any(
-            player in (each.player, *each.players.values()) for each in self._offered.values()
-        )
-
-    def reserves(self, name: str) -> bool:
-        """Whether a bot without an account has this name, or one that looks like it."""
-        wanted = skeleton(name)
-        return any(
-            skeleton(self._name(key, each)) == wanted
-            for key, each in self._offered.items()
-            if self._accounts.get(key) is None
-        )
-
-    def account(self, bot: OfferedBot, now: float) -> Account:
-        """The account of one of the `offered` bots; the first call makes and stores it."""
-        for key, each in self._offered.items():
-            if self._name(key, each) == bot.name:
-                return self._accounts.get(key) or self._new(key, bot.name, now)
-        raise KeyError(bot.name)
-
-    def _new(self, key: str, name: str, now: float) -> Account:
-        account = Account(id=key, name=name, digest="", created_at=now + self._context.epoch)
-        self._accounts.put(account)
-        self._context.store(account)
-        return account
-
-    def _name(self, key: str, bot: OfferedBot) -> str:
-        """The name of a bot's account; it ends in a number if the offered name is taken."""
-        if account := self._accounts.get(key):
-            return account.name
-        return next(name for name in _names(bot.name) if not self._accounts.like(name))
-
-
-def names_of(bots: Sequence[OfferedBot]) -> str:
-    """The names of bots, separated by commas."""
-    return ", ".join(each.name for each in bots)
-
-
-def _names(name: str) -> itertools.chain[str]:
-    """The name, then the same with 2, 3 and so on."""
-    numbers = itertools.count(2)
-    more = (f"{name[: LONGEST - len(f' {number}')]} {number}" for number in numbers)
-    return itertools.chain([name], more)
-
-
-def _account_id(name: str) -> str:
-    """The id of a bot's account; those of people are hexadecimal."""
-    return f"bot-{digest(skeleton(name))[:12]}"

@@ -1,4 +1,4 @@
-"""What every feature of the hub is given: sessions, seeks, rooms, and the means to act.
+"""What every feature of the hub is given: accounts, sessions, seeks, and the means to act.
 
 These are new ids, effects, storage, messages, timers and events. Messages and calls wait in an
 outbox until the records before them are stored.
@@ -24,7 +24,7 @@ from playout.server.core.effects import (
     Store,
     WakeAt,
 )
-from playout.server.core.lobby import Lobby, Rooms
+from playout.server.core.lobby import Lobby
 from playout.server.core.match import Refused
 from playout.server.core.policy import Policy
 from playout.server.core.rate_limits import StorageBudget
@@ -119,7 +119,6 @@ class Context:
         self.accounts = Directory(accounts)
         self.registry = SessionRegistry()
         self.lobby = Lobby()
-        self.rooms = Rooms()
         self.random = source or random.SystemRandom()
         self.epoch = epoch
         self.timers = Timers()

@@ -19,7 +19,7 @@ from typing import Any
 from playout.protocol.analyst import AnalysisReport
 from playout.protocol.messages import Closing, Code, Request, RequestId, Sender
 from playout.ratings.bradley_terry import Ratings
-from playout.server.core.context import Context, FeatureEvent
+from playout.server.core.context import FeatureEvent
 from playout.server.core.effects import Effect
 from playout.server.core.handlers.administration import Administration
 from playout.server.core.handlers.analyses import Analyses, Puzzles
@@ -33,7 +33,7 @@ from playout.server.core.handlers.push import PushNotices
 from playout.server.core.handlers.seeks import SeekClosed, Seeks
 from playout.server.core.handlers.tournaments import TournamentOver, Tournaments
 from playout.server.core.match import Refused
-from playout.server.core.match_room import MatchOver, MatchRoom, TurnBegan
+from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom, TurnBegan
 from playout.server.core.policy import Policy
 from playout.server.core.recovery import Recovery
 from playout.server.core.session_manager import SessionClosed, SessionDisconnected, SessionManager
@@ -61,7 +61,7 @@ class Hub:
 
         In seconds since 1970: `epoch` is when `now` was 0, `started_at` is the time now.
         """
-        self._context = context = Context(policy, source, epoch, started_at, accounts)
+        self._context = context = FeatureContext(policy, source, epoch, started_at, accounts)
         self.accounts = context.accounts
         self.registry = context.registry
         self.lobby = context.lobby

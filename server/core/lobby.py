@@ -1,25 +1,16 @@
-"""What the lobby shows: the open seeks, and the rooms of the matches that are being played."""
+"""The lobby: the open seeks."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from playout.protocol.messages import Code, RequestId, Seat, Seek, Seeking
+from playout.protocol.messages import RequestId, Seek, Seeking
 from playout.protocol.names import skeleton
 from playout.protocol.time_control import is_correspondence, parse_time_control
-from playout.server.core.match import Refused
 from playout.server.core.sessions import Session
-
-if TYPE_CHECKING:  # a room uses the context, which has the lobby
-    from playout.server.core.match_room import MatchRoom
-
-#: Ended matches whose ids are remembered, to distinguish them from unknown ones.
-ENDED_KEPT = 1000
 
 
 @dataclass(eq=False)
@@ -134,37 +125,6 @@ class Lobby:
 
     def __len__(self) -> int:
         return len(self._games)
-
-
-class Rooms:
-    """The rooms of the matches that are being played, and the ids of the last ones that ended."""
-
-    def __init__(self) -> None:
-        self.running: dict[str, MatchRoom] = {}
-        self._ended: OrderedDict[str, None] = OrderedDict()
-
-    def get(self, match_id: str) -> MatchRoom:
-        """The room of a match that is being played. Raises Refused."""
-        if room := self.running.get(match_id):
-            return room
-        if match_id in self._ended:
-            raise Refused(Code.MATCH_OVER, f"match {match_id} is over")
-        raise Refused(Code.UNKNOWN_MATCH, f"there is no match {match_id!r}")
-
-    def played_by(self, match_id: str, session: Session) -> tuple[MatchRoom, Seat]:
-        """The room of a running match that a session plays, and its seat. Raises Refused."""
-        room = self.get(match_id)
-        seat = room.seat_of(session)
-        if seat is None:
-            raise Refused(Code.NOT_YOUR_MATCH, f"you do not play in match {match_id}")
-        return room, seat
-
-    def remove(self, match_id: str) -> None:
-        """Remove the room of a match that has ended, and remember its id for a while."""
-        self.running.pop(match_id, None)
-        self._ended[match_id] = None
-        if len(self._ended) > ENDED_KEPT:
-            self._ended.popitem(last=False)
 
 
 def is_by_correspondence(clock: str | None) -> bool:

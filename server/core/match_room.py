@@ -6,6 +6,8 @@ sent a move when it is stored, and spectators when nothing else is to be done.
 
 from __future__ import annotations
 
+import random
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -37,10 +39,12 @@ from playout.server.core.guarded_game import GameFault
 from playout.server.core.match import Match, Refused, Status
 from playout.server.core.match_spectators import MatchSpectators
 from playout.server.core.match_storage import MatchStorage
+from playout.server.core.policy import Policy
 from playout.server.core.sessions import Session
 from playout.server.core.timers import Timer
 from playout.server.core.view import Audience, Clocks, GameFailed, MatchView
 from playout.server.model.records import (
+    Account,
     MatchEnded,
     MatchStarted,
     MovePlayed,
@@ -81,12 +85,63 @@ class TurnBegan(FeatureEvent):
     room: MatchRoom
 
 
+#: Ended matches whose ids are remembered, to distinguish them from unknown ones.
+ENDED_KEPT = 1000
+
+
+class Rooms:
+    """The rooms of the matches that are being played, and the ids of the last ones that ended."""
+
+    def __init__(self) -> None:
+        self.running: dict[str, MatchRoom] = {}
+        self._ended: OrderedDict[str, None] = OrderedDict()
+
+    def get(self, match_id: str) -> MatchRoom:
+        """The room of a match that is being played. Raises Refused."""
+        if room := self.running.get(match_id):
+            return room
+        if match_id in self._ended:
+            raise Refused(Code.MATCH_OVER, f"match {match_id} is over")
+        raise Refused(Code.UNKNOWN_MATCH, f"there is no match {match_id!r}")
+
+    def played_by(self, match_id: str, session: Session) -> tuple[MatchRoom, Seat]:
+        """The room of a running match that a session plays, and its seat. Raises Refused."""
+        room = self.get(match_id)
+        seat = room.seat_of(session)
+        if seat is None:
+            raise Refused(Code.NOT_YOUR_MATCH, f"you do not play in match {match_id}")
+        return room, seat
+
+    def remove(self, match_id: str) -> None:
+        """Remove the room of a match that has ended, and remember its id for a while."""
+        self.running.pop(match_id, None)
+        self._ended[match_id] = None
+        if len(self._ended) > ENDED_KEPT:
+            self._ended.popitem(last=False)
+
+
+class FeatureContext(Context):
+    """The context with the rooms of the matches."""
+
+    def __init__(
+        self,
+        policy: Policy | None = None,
+        source: random.Random | None = None,
+        epoch: float = 0.0,
+        started_at: float = 0.0,
+        accounts: Iterable[Account] = (),
+    ) -> None:
+        """The arguments are those of `Context`."""
+        super().__init__(policy, source, epoch, started_at, accounts)
+        self.rooms = Rooms()
+
+
 class MatchRoom:
     """A match that is being played; `seats` are the sessions of player 1 and player 2."""
 
     def __init__(
         self,
-        context: Context,
+        context: FeatureContext,
         match: Match,
         seats: tuple[Session, Session],
         record: MatchStarted,
@@ -537,7 +592,7 @@ def started_record(
     )
 
 
-def _timer(context: Context, match: str, call: Callable[[MatchRoom, float], None]) -> Timer:
+def _timer(context: FeatureContext, match: str, call: Callable[[MatchRoom, float], None]) -> Timer:
     """Return a timer that calls a method of the room of a match.
 
     It has the id of the match: without a cycle of references, an ended match is freed at once. The

@@ -15,13 +15,12 @@ from msgspec import structs
 from playout import games
 from playout.protocol.messages import PROTOCOL, Ended, Event, Hello, Reason, Seat, TakenBack, Update
 from playout.protocol.time_control import parse_time_controls
-from playout.server.core.context import Context
 from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.tournaments import MOST_ATTEMPTS, Tournaments
 from playout.server.core.match import Match, Result, Terms
-from playout.server.core.match_room import MatchRoom
+from playout.server.core.match_room import FeatureContext, MatchRoom
 from playout.server.core.session_manager import SessionManager
 from playout.server.core.sessions import Session
 from playout.server.ladder.state import StoredLadder
@@ -49,7 +48,7 @@ class Recovery:
 
     def __init__(
         self,
-        context: Context,
+        context: FeatureContext,
         sessions: SessionManager,
         bots: BotManager,
         tournaments: Tournaments,

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from playout.protocol.messages import Code, Notice, Seat, ServerPing
-from playout.server.core.context import Context, FeatureEvent
+from playout.server.core.context import FeatureEvent
 from playout.server.core.effects import PauseReading, Send, SetFrameLimit
 from playout.server.core.match import Refused
-from playout.server.core.match_room import MatchRoom
+from playout.server.core.match_room import FeatureContext, MatchRoom
 from playout.server.core.rate_limits import BURST_S, FIRST_BURST, FIRST_RATE, TokenBucket, network
 from playout.server.core.sessions import Connection, Session
 from playout.server.model.records import Account
@@ -51,7 +51,7 @@ class SessionClosed(FeatureEvent):
 class SessionManager:
     """Connections and sessions of a hub, with their timers."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: FeatureContext) -> None:
         self._context = context
         self._registry = context.registry
         self._rooms = context.rooms

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from msgspec import structs
 from twisted.logger import Logger
@@ -56,9 +56,6 @@ from playout.server.storage.client import (
 )
 from playout.server.storage.ipc import AccountChanged, RecordsStored, StorageFailed
 
-if TYPE_CHECKING:  # a connection uses the driver
-    from playout.server.net.connection import StreamConnection
-
 #: The longest time between two calls of `Hub.wake` while one is scheduled.
 LONGEST_SLEEP_S = 1.0
 #: Seconds between two notices to a client that waits.
@@ -69,6 +66,43 @@ MOST_HELD = 8
 _WARNING_SHARE = 0.9
 
 _log = Logger(namespace="server")
+
+
+class ClientTransport(Protocol):
+    """A connection to one client, over TCP or WebSocket, as the driver uses it.
+
+    It is not imported from `connection`, which imports the driver.
+    """
+
+    #: A unique number: see `Driver.new_number`.
+    number: int
+    #: The encoding of its messages.
+    format: MessageFormat
+
+    def address(self) -> str | None:
+        """Return the client's IP address; None until a proxy has announced it."""
+
+    def send(self, data: bytes, *, when_idle: bool = False) -> None:
+        """Send encoded messages; with `when_idle`, when nothing else is to be done."""
+
+    def close(self, *, at_once: bool = False) -> None:
+        """Close it when all output was sent, at the latest after some seconds.
+
+        With `at_once`, drop output that the system does not accept now. Then, as at any other end,
+        `Driver.disconnected` is called.
+        """
+
+    def set_frame_limit(self, most: int) -> None:
+        """Allow frames of up to `most` bytes, now that the client has said hello."""
+
+    def pause_reading(self) -> None:
+        """Stop reading from the peer until `resume_reading`."""
+
+    def resume_reading(self) -> None:
+        """Read from the peer again, after `pause_reading`."""
+
+    def lag_s(self) -> float:
+        """Return the round-trip time in seconds; 0 if it is unknown."""
 
 
 class EffectWorkers(NamedTuple):
@@ -129,7 +163,7 @@ class Driver:
         self._time.watch(lambda: bool(hub.rooms), self._stalled)
         self._now = self._time.now
         self._stall_log = StallLog(self._time.monotonic)
-        self._connections: dict[int, StreamConnection] = {}
+        self._connections: dict[int, ClientTransport] = {}
         self._held = HeldRequests(timer, self._handle)
         self._administrators: set[int] = set()
         self._next_wake: DelayedCall | None = None
@@ -147,18 +181,18 @@ class Driver:
         """Return a unique number for a new connection."""
         return next(self._numbers)
 
-    def connected(self, connection: StreamConnection) -> None:
+    def connected(self, connection: ClientTransport) -> None:
         """Add a connection that was opened."""
         self._connections[connection.number] = connection
         self.metrics.connected()
         self._carry_out(self._hub.connect(connection.number, connection.address(), self._now()))
 
-    def located(self, connection: StreamConnection) -> None:
+    def located(self, connection: ClientTransport) -> None:
         """Pass the hub the address of a client, which a proxy has announced."""
         address = connection.address() or ""
         self._carry_out(self._hub.locate(connection.number, address, self._now()))
 
-    def received(self, connection: StreamConnection, frame: bytes) -> None:
+    def received(self, connection: ClientTransport, frame: bytes) -> None:
         """Handle a frame from a client; a frame that cannot be decoded is refused."""
         try:
             request = connection.format.decode(frame)
@@ -168,7 +202,7 @@ class Driver:
             return
         self._handle(connection, request)
 
-    def _handle(self, connection: StreamConnection, request: Request) -> None:
+    def _handle(self, connection: ClientTransport, request: Request) -> None:
         now, number = self._time.arrived(), connection.number
         lag_s = connection.lag_s() if type(request) is Move else 0.0
         try:
@@ -181,7 +215,7 @@ class Driver:
             effects = self._hub.refuse(number, Code.INTERNAL, text, now, request.id)
         self._carry_out(effects)
 
-    def _hold(self, connection: StreamConnection, request: Request, why: NotReady) -> list[Effect]:
+    def _hold(self, connection: ClientTransport, request: Request, why: NotReady) -> list[Effect]:
         """Keep a request until its game is ready; return the effects of what it did before."""
         try:
             self._held.hold(connection, request, why)
@@ -194,11 +228,11 @@ class Driver:
         """Handle the requests that wait for a game, which is ready or has failed."""
         self._held.release(name)
 
-    def refused(self, connection: StreamConnection, code: Code, text: str) -> None:
+    def refused(self, connection: ClientTransport, code: Code, text: str) -> None:
         """Answer bytes that are no frame with an error."""
         self._carry_out(self._hub.refuse(connection.number, code, text, self._now()))
 
-    def disconnected(self, connection: StreamConnection, *, left: bool = False) -> None:
+    def disconnected(self, connection: ClientTransport, *, left: bool = False) -> None:
         """Remove a connection whose file is closed; `left` is that of `Hub.disconnect`."""
         self._connections.pop(connection.number, None)
         self._administrators.discard(connection.number)
@@ -335,7 +369,7 @@ class Driver:
 
     def _written(
         self, numbers: tuple[int, ...], messages: tuple[Event, ...]
-    ) -> Iterator[tuple[StreamConnection, bytes]]:
+    ) -> Iterator[tuple[ClientTransport, bytes]]:
         """Yield the connections, each with the messages in its format, encoded once a format."""
         written: dict[MessageFormat, bytes] = {}
         for number in numbers:
@@ -415,15 +449,15 @@ class HeldRequests:
     """
 
     def __init__(
-        self, timer: CallScheduler, handle: Callable[[StreamConnection, Request], None]
+        self, timer: CallScheduler, handle: Callable[[ClientTransport, Request], None]
     ) -> None:
         """`handle` is called with each request when its game is ready or has failed."""
         self._timer = timer
         self._handle = handle
-        self._held: list[tuple[StreamConnection, Request, NotReady]] = []
+        self._held: list[tuple[ClientTransport, Request, NotReady]] = []
         self._is_telling = False
 
-    def hold(self, connection: StreamConnection, request: Request, why: NotReady) -> None:
+    def hold(self, connection: ClientTransport, request: Request, why: NotReady) -> None:
         """Keep a request, and tell its sender. Raises Refused if too many wait."""
         if sum(each is connection for each, _, _ in self._held) >= MOST_HELD:
             raise Refused(Code.TOO_MANY, f"{MOST_HELD} of your requests wait already: {why}")
@@ -440,7 +474,7 @@ class HeldRequests:
         for connection, request, _ in due:
             self._handle(connection, request)
 
-    def drop(self, connection: StreamConnection) -> None:
+    def drop(self, connection: ClientTransport) -> None:
         """Forget the requests of a connection that is closed."""
         self._held = [each for each in self._held if each[0] is not connection]
 
@@ -452,6 +486,6 @@ class HeldRequests:
             _tell(connection, why)
 
 
-def _tell(connection: StreamConnection, why: NotReady) -> None:
+def _tell(connection: ClientTransport, why: NotReady) -> None:
     notice = Notice(code="game_compiling", text=str(why))
     connection.send(connection.format.encode(notice))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from playout.games.core.description import Description, Parameter, Variant
+from playout.games.core.description import DescribedParameter, Description, Variant
 from playout.ratings.comparison import VersionComparison
 from playout.ratings.leaderboard import LeaderboardEntry, RatingPoint
 from playout.server.ladder.standings import LadderMeeting, LadderStanding, LadderTable
@@ -78,7 +78,7 @@ KINDS: dict[str, Any] = {
     "game": Description,
     "bot": BotResponse,
     "variant": Variant,
-    "parameter": Parameter,
+    "parameter": DescribedParameter,
 }
 _SIMPLE: dict[str, Any] = {
     "text": str, "bool": bool, "int": int, "number": (int, float), "time": (int, float)

@@ -46,8 +46,8 @@ from playout.server.core.effects import (
     WakeAt,
 )
 from playout.server.core.hub import Hub
-from playout.server.core.lobby import ENDED_KEPT
 from playout.server.core.match import Match
+from playout.server.core.match_room import ENDED_KEPT
 from playout.server.core.policy import Policy
 from playout.server.core.timers import PAUSE_S
 from playout.server.model.records import Account, Record

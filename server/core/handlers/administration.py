@@ -21,13 +21,13 @@ from playout.protocol.messages import (
 )
 from playout.protocol.names import skeleton
 from playout.server.core.accounts import digest
-from playout.server.core.context import Context
 from playout.server.core.effects import SendServerState
 from playout.server.core.handlers.analyses import Analyses
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.hello import Greeting, normalised_name
 from playout.server.core.handlers.tournaments import Tournaments
 from playout.server.core.match import Refused
+from playout.server.core.match_room import FeatureContext
 from playout.server.core.session_manager import SessionManager
 from playout.server.core.sessions import RequestContext, handles
 from playout.server.model.records import (
@@ -47,7 +47,7 @@ class Administration:
 
     def __init__(
         self,
-        context: Context,
+        context: FeatureContext,
         sessions: SessionManager,
         greeting: Greeting,
         bots: BotManager,

@@ -24,11 +24,11 @@ from playout.protocol.messages import (
     StopAnalysis,
 )
 from playout.protocol.names import skeleton
-from playout.server.core.accounts import names_of
-from playout.server.core.context import Context
 from playout.server.core.effects import EndAnalysis, StartAnalysis
+from playout.server.core.handlers.bots import names_of
 from playout.server.core.handlers.seeks import normalised_game
 from playout.server.core.match import Refused
+from playout.server.core.match_room import FeatureContext
 from playout.server.core.rate_limits import Quota, network
 from playout.server.core.session_manager import SessionClosed, SessionDisconnected
 from playout.server.core.sessions import RequestContext, Session, handles
@@ -66,7 +66,7 @@ class _Analysis:
 class Analyses:
     """Passes the positions that people ask about to analysts, and the reports back."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: FeatureContext) -> None:
         self._context = context
         #: By id, in the order of their requests.
         self._waiting: dict[str, _Analysis] = {}
@@ -239,7 +239,7 @@ def _queued(analysis: _Analysis, place: int, re: int | str | None = None) -> Ana
 class Puzzles:
     """Has attempts stored. The database keeps the first one of an account at a known puzzle."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: FeatureContext) -> None:
         self._context = context
 
     @handles(AttemptPuzzle)

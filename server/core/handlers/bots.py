@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,8 +13,8 @@ from msgspec import structs
 from playout.commands.text import counted
 from playout.games.core import spec
 from playout.protocol.messages import PROTOCOL, ChallengeBot, Code, Hello, Notice, OfferedBot, Seek
-from playout.server.core.accounts import BotAccounts, digest, names_of
-from playout.server.core.context import Context
+from playout.protocol.names import LONGEST, skeleton
+from playout.server.core.accounts import digest
 from playout.server.core.effects import EndBot, StartBot
 from playout.server.core.handlers.seeks import (
     SeekClosed,
@@ -24,7 +25,7 @@ from playout.server.core.handlers.seeks import (
 )
 from playout.server.core.lobby import OpenSeek
 from playout.server.core.match import Refused
-from playout.server.core.match_room import MatchOver, MatchRoom
+from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom
 from playout.server.core.rate_limits import Quota, network
 from playout.server.core.session_manager import SessionClosed, SessionDisconnected, SessionManager
 from playout.server.core.sessions import RequestContext, Session, handles
@@ -37,6 +38,93 @@ CONNECT_S = 30.0
 #: Seconds in which a challenger that has lost its connection before its first move must come back
 #: for its match to continue, and one whose page was closed or loaded again, at any time.
 RETURN_S, RELOAD_S = 5.0, 10.0
+
+
+# The standing accounts of the bots that the server offers.
+#
+# The first challenge of a bot makes its account; each process of the bot is a session of it. The id
+# of the account follows from the name under which the bot is offered, so that it is found again
+# after a restart. The account has no token, so that nobody can log in to it.
+
+
+class BotAccounts:
+    """The bots that can be challenged, and their accounts."""
+
+    def __init__(self, context: FeatureContext) -> None:
+        self._context = context
+        self._accounts = context.accounts
+        offered = context.policy.offered if context.policy.bots else ()
+        #: Each bot as it is offered, by the id of its account.
+        self._offered = {_account_id(each.name): each for each in offered}
+
+    @property
+    def offered(self) -> tuple[OfferedBot, ...]:
+        """The bots that can be challenged, by the names of their accounts."""
+        named = ((self._name(key, each), each) for key, each in self._offered.items())
+        return tuple(
+            each if name == each.name else structs.replace(each, name=name) for name, each in named
+        )
+
+    def find(self, player: str) -> OfferedBot | None:
+        """The bot of this name, or the first of this player specification."""
+        by_player = (each for each in self.offered if each.player == player)
+        return next(by_player, None) or self.named(player)
+
+    def named(self, name: str | None) -> OfferedBot | None:
+        """The bot of this name, or one that looks like it."""
+        wanted = skeleton(name or "")
+        return next((each for each in self.offered if skeleton(each.name) == wanted), None)
+
+    def offers(self, player: str) -> bool:
+        """Whether a bot has this player specification."""
+        return any(
+            player in (each.player, *each.players.values()) for each in self._offered.values()
+        )
+
+    def reserves(self, name: str) -> bool:
+        """Whether a bot without an account has this name, or one that looks like it."""
+        wanted = skeleton(name)
+        return any(
+            skeleton(self._name(key, each)) == wanted
+            for key, each in self._offered.items()
+            if self._accounts.get(key) is None
+        )
+
+    def account(self, bot: OfferedBot, now: float) -> Account:
+        """The account of one of the `offered` bots; the first call makes and stores it."""
+        for key, each in self._offered.items():
+            if self._name(key, each) == bot.name:
+                return self._accounts.get(key) or self._new(key, bot.name, now)
+        raise KeyError(bot.name)
+
+    def _new(self, key: str, name: str, now: float) -> Account:
+        account = Account(id=key, name=name, digest="", created_at=now + self._context.epoch)
+        self._accounts.put(account)
+        self._context.store(account)
+        return account
+
+    def _name(self, key: str, bot: OfferedBot) -> str:
+        """The name of a bot's account; it ends in a number if the offered name is taken."""
+        if account := self._accounts.get(key):
+            return account.name
+        return next(name for name in _names(bot.name) if not self._accounts.like(name))
+
+
+def names_of(bots: Sequence[OfferedBot]) -> str:
+    """The names of bots, separated by commas."""
+    return ", ".join(each.name for each in bots)
+
+
+def _names(name: str) -> itertools.chain[str]:
+    """The name, then the same with 2, 3 and so on."""
+    numbers = itertools.count(2)
+    more = (f"{name[: LONGEST - len(f' {number}')]} {number}" for number in numbers)
+    return itertools.chain([name], more)
+
+
+def _account_id(name: str) -> str:
+    """The id of a bot's account; those of people are hexadecimal."""
+    return f"bot-{digest(skeleton(name))[:12]}"
 
 
 @dataclass(eq=False)
@@ -63,7 +151,7 @@ class BotManager:
 
     def __init__(
         self,
-        context: Context,
+        context: FeatureContext,
         sessions: SessionManager,
         seeks: Seeks,
     ) -> None:

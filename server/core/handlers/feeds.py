@@ -24,12 +24,11 @@ from playout.protocol.messages import (
     Tournament,
     WatchLadder,
 )
-from playout.server.core.context import Context
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.seeks import normalised_game
 from playout.server.core.joined_sessions import JoinedSessions
 from playout.server.core.match import Match
-from playout.server.core.match_room import MatchOver
+from playout.server.core.match_room import FeatureContext, MatchOver
 from playout.server.core.session_manager import SessionDisconnected
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.model.records import converted
@@ -54,7 +53,7 @@ class LobbyFeed:
     while there are subscribers.
     """
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: FeatureContext) -> None:
         self._context = context
         self._registry = context.registry
         self._lobby = context.lobby
@@ -164,7 +163,7 @@ def _outcome(match: Match) -> Outcome:
 class LadderFeed:
     """Sends news of ladders to their watchers, and computes them only if there are watchers."""
 
-    def __init__(self, context: Context, ladders: Ladders) -> None:
+    def __init__(self, context: FeatureContext, ladders: Ladders) -> None:
         self._context = context
         self._ladders = ladders
         #: The watchers of each ladder by the keys of their sessions, by game.
@@ -235,7 +234,7 @@ class _Watcher:
 class TournamentFeed:
     """Sends tournaments to their watchers: the fixtures so far in slices, and events."""
 
-    def __init__(self, context: Context, joined: JoinedSessions) -> None:
+    def __init__(self, context: FeatureContext, joined: JoinedSessions) -> None:
         self._context = context
         self._rooms = context.rooms
         self._joined = joined

@@ -22,9 +22,9 @@ from playout.protocol.messages import (
 )
 from playout.protocol.names import BadName, normalised, skeleton
 from playout.server.core.accounts import DAY_S, digest, token_left_s, used
-from playout.server.core.context import Context
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.match import Refused
+from playout.server.core.match_room import FeatureContext
 from playout.server.core.rate_limits import Quota
 from playout.server.core.session_manager import SessionManager
 from playout.server.core.sessions import RequestContext, Session, handles
@@ -36,7 +36,7 @@ class Greeting:
 
     def __init__(
         self,
-        context: Context,
+        context: FeatureContext,
         sessions: SessionManager,
         bots: BotManager,
         software: str,

@@ -15,13 +15,12 @@ from playout.protocol.messages import Code, EnterLadder, LeaveLadder, Notice, Ok
 from playout.protocol.names import invisible_in
 from playout.ratings.bradley_terry import AVERAGE, Ratings
 from playout.ratings.openings import Opening
-from playout.server.core.context import Context
 from playout.server.core.effects import RateLadder
 from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.handlers.seeks import normalised_game
 from playout.server.core.ladder import Ladder, LadderSession
 from playout.server.core.match import Match, Refused
-from playout.server.core.match_room import MatchOver, MatchRoom, started_record
+from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom, started_record
 from playout.server.core.rate_limits import DATABASE_FULL
 from playout.server.core.session_manager import SessionDisconnected, SessionManager
 from playout.server.core.sessions import RequestContext, Session, handles
@@ -51,7 +50,7 @@ _ROUNDING_S = 0.001
 class Ladders:
     """The ladders of a hub by game."""
 
-    def __init__(self, context: Context, sessions: SessionManager) -> None:
+    def __init__(self, context: FeatureContext, sessions: SessionManager) -> None:
         self._context = context
         self._rooms = context.rooms
         self._sessions = sessions

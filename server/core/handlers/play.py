@@ -23,9 +23,8 @@ from playout.protocol.messages import (
     Watch,
     WithdrawOffer,
 )
-from playout.server.core.context import Context
 from playout.server.core.match import Refused
-from playout.server.core.match_room import MatchRoom
+from playout.server.core.match_room import FeatureContext, MatchRoom
 from playout.server.core.session_manager import SessionManager
 from playout.server.core.sessions import RequestContext, handles
 
@@ -33,7 +32,7 @@ from playout.server.core.sessions import RequestContext, handles
 class Play:
     """Handles requests about matches that are being played."""
 
-    def __init__(self, context: Context, sessions: SessionManager) -> None:
+    def __init__(self, context: FeatureContext, sessions: SessionManager) -> None:
         self._context = context
         self._rooms = context.rooms
         self._sessions = sessions

@@ -12,11 +12,10 @@ import contextlib
 from playout.commands.restarts import BackOff, Restarts
 from playout.protocol.analyst import AnalysisReport, ProofOrder
 from playout.protocol.messages import Notice
-from playout.server.core.context import Context
 from playout.server.core.effects import StartAnalysis
 from playout.server.core.handlers.tournaments import Tournaments
 from playout.server.core.match import Refused
-from playout.server.core.match_room import MatchRoom, TurnBegan
+from playout.server.core.match_room import FeatureContext, MatchRoom, TurnBegan
 
 #: Seconds for which a position is searched.
 SEARCH_S = 0.05
@@ -26,7 +25,7 @@ _BACK_OFF = BackOff(first_s=0.5, longest_s=30.0)
 class Proofs:
     """Passes positions of tournaments to an analyst, and ends the matches that are decided."""
 
-    def __init__(self, context: Context, tournaments: Tournaments) -> None:
+    def __init__(self, context: FeatureContext, tournaments: Tournaments) -> None:
         self._context = context
         self._tournaments = tournaments
         #: The ids of the matches whose position is to be searched, in the order of their moves.

@@ -21,11 +21,11 @@ from playout.protocol.time_control import (
     TimeControlError,
     canonical_time_control,
 )
-from playout.server.core.context import Context, FeatureEvent
+from playout.server.core.context import FeatureEvent
 from playout.server.core.guarded_game import GameFault
 from playout.server.core.lobby import OpenSeek, is_by_correspondence
 from playout.server.core.match import Match, Refused
-from playout.server.core.match_room import MatchOver, MatchRoom, started_record
+from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom, started_record
 from playout.server.core.rate_limits import DATABASE_FULL
 from playout.server.core.session_manager import SessionClosed, SessionDisconnected
 from playout.server.core.sessions import RequestContext, Session, handles
@@ -46,7 +46,7 @@ class SeekClosed(FeatureEvent):
     seek: OpenSeek
 
 
-def begin_match(context: Context, older: OpenSeek, newer: OpenSeek, now: float) -> None:
+def begin_match(context: FeatureContext, older: OpenSeek, newer: OpenSeek, now: float) -> None:
     """Begin a match between two seeks that fit; seats are drawn if neither asks for one.
 
     If the game fails, both seeks are closed.
@@ -71,7 +71,9 @@ def begin_match(context: Context, older: OpenSeek, newer: OpenSeek, now: float) 
     MatchRoom(context, match, sessions, record, draws=True).begin(now)
 
 
-def _close_for_fault(context: Context, seeks: tuple[OpenSeek, OpenSeek], fault: GameFault) -> None:
+def _close_for_fault(
+    context: FeatureContext, seeks: tuple[OpenSeek, OpenSeek], fault: GameFault
+) -> None:
     """Close seeks of a game that has failed."""
     fields = {"game": seeks[0].request.game, "fault": fault.details}
     context.log("no match of {game} begins, for the game has failed: {fault}", fields)
@@ -85,7 +87,7 @@ def _close_for_fault(context: Context, seeks: tuple[OpenSeek, OpenSeek], fault: 
 class Seeks:
     """Opens and closes the seeks of the lobby."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: FeatureContext) -> None:
         self._context = context
         self._registry = context.registry
         self._lobby = context.lobby

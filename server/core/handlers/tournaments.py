@@ -27,12 +27,12 @@ from playout.protocol.names import skeleton
 from playout.protocol.time_control import parse_time_control
 from playout.protocol.tournament_spec import TournamentSpec, dumps
 from playout.ratings.openings import OpeningError
-from playout.server.core.context import Context, FeatureEvent
+from playout.server.core.context import FeatureEvent
 from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.handlers.feeds import TournamentFeed, to_message
 from playout.server.core.joined_sessions import ClusterReports, FreeSessions, JoinedSessions
 from playout.server.core.match import Match, Refused, Terms
-from playout.server.core.match_room import MatchOver, MatchRoom, started_record
+from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom, started_record
 from playout.server.core.rate_limits import DATABASE_FULL
 from playout.server.core.session_manager import SessionDisconnected, SessionManager
 from playout.server.core.sessions import RequestContext, Session, handles
@@ -69,7 +69,7 @@ class TournamentOver(FeatureEvent):
 class Tournaments:
     """The tournaments of a hub, and the sessions that play in them."""
 
-    def __init__(self, context: Context, sessions: SessionManager) -> None:
+    def __init__(self, context: FeatureContext, sessions: SessionManager) -> None:
         self._context = context
         self._rooms = context.rooms
         self._sessions = sessions

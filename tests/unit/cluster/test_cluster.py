@@ -53,7 +53,7 @@ class Future:
         return self.value
 
 
-class Client:
+class FakeClient:
     """The client of Dask, with the workers and the tasks of the scheduler."""
 
     def __init__(self) -> None:
@@ -90,11 +90,11 @@ class Client:
         return [each for each in self.submitted if "content" not in each.key]
 
 
-class Setting:
+class FakeCluster:
     """A cluster that is polled, its client, and the checks of workers, which the test ends."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.client = Client()
+        self.client = FakeClient()
         self.answers: dict[str, CheckedWorker] = {}
         #: All events so far.
         self.heard: list[Event] = []
@@ -166,14 +166,14 @@ def of(kind: type, event: Event) -> bool:
 
 
 @pytest.fixture
-def setting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Setting]:
-    setting = Setting(monkeypatch)
+def setting(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCluster]:
+    setting = FakeCluster(monkeypatch)
     yield setting
     setting.close()
 
 
 @pytest.fixture
-def task(setting: Setting) -> Task:
+def task(setting: FakeCluster) -> Task:
     """A task that runs on worker a of two."""
     setting.join("a", "b")
     task = setting.cluster.submit(Task("one", print, ()))
@@ -181,7 +181,7 @@ def task(setting: Setting) -> Task:
     return task
 
 
-def test_no_check_waits_for_another(setting: Setting) -> None:
+def test_no_check_waits_for_another(setting: FakeCluster) -> None:
     setting.client.there = {"slow": 1, "quick": 1}
     setting.answer("quick")
     setting.until(partial(is_joined, address="quick"))
@@ -191,7 +191,7 @@ def test_no_check_waits_for_another(setting: Setting) -> None:
     assert setting.cluster.cores == 2
 
 
-def test_a_worker_that_was_lost_during_its_check_does_not_join(setting: Setting) -> None:
+def test_a_worker_that_was_lost_during_its_check_does_not_join(setting: FakeCluster) -> None:
     setting.client.there = {"a": 1}
     wait_until(lambda: setting.poll() or "a" in setting.cluster._checks, "the check")
     setting.client.there = {"b": 1}
@@ -203,7 +203,7 @@ def test_a_worker_that_was_lost_during_its_check_does_not_join(setting: Setting)
     assert [each for each in setting.heard if is_joined(each, "a")] == []
 
 
-def test_a_silent_worker_is_named_once_and_again_when_it_answers(setting: Setting) -> None:
+def test_a_silent_worker_is_named_once_and_again_when_it_answers(setting: FakeCluster) -> None:
     setting.client.there = {"a": 1}
     for _ in range(3):
         setting.answer("a", "no answer", is_silent=True)
@@ -216,7 +216,7 @@ def test_a_silent_worker_is_named_once_and_again_when_it_answers(setting: Settin
 
 
 def test_waiting_tasks_are_handed_out_again_when_a_worker_joins(
-    setting: Setting, task: Task
+    setting: FakeCluster, task: Task
 ) -> None:
     waiting = setting.cluster.submit(Task("two", print, ()))
     before = waiting.key
@@ -227,7 +227,7 @@ def test_waiting_tasks_are_handed_out_again_when_a_worker_joins(
     assert task.worker == "a"
 
 
-def test_a_task_that_dask_moves_is_lost_and_begins_again(setting: Setting, task: Task) -> None:
+def test_a_task_that_dask_moves_is_lost_and_begins_again(setting: FakeCluster, task: Task) -> None:
     assert setting.say(task, "b", started=True) == [Lost(task), Begun(task)]
     assert setting.say(task, "a", text="late") == []
     assert setting.say(task, "b", text="hello") == [
@@ -235,28 +235,30 @@ def test_a_task_that_dask_moves_is_lost_and_begins_again(setting: Setting, task:
     ]
 
 
-def test_a_worker_that_leaves_loses_its_tasks(setting: Setting, task: Task) -> None:
+def test_a_worker_that_leaves_loses_its_tasks(setting: FakeCluster, task: Task) -> None:
     del setting.client.there["a"]
     found = setting.until(partial(of, Lost))
     assert found == [Left(CheckedWorker("a", cores=1)), Lost(task)]
     assert task.worker is None
 
 
-def test_a_result_arrives_once(setting: Setting, task: Task) -> None:
+def test_a_result_arrives_once(setting: FakeCluster, task: Task) -> None:
     (future,) = setting.client.tasks
     future.status, future.value = "finished", 7
     assert setting.until(partial(of, Done)) == [Done(task, 7)]
     assert setting.poll() == []
 
 
-def test_a_task_that_dask_cancels_is_handed_out_again(setting: Setting, task: Task) -> None:
+def test_a_task_that_dask_cancels_is_handed_out_again(setting: FakeCluster, task: Task) -> None:
     (future,) = setting.client.tasks
     future.status = "cancelled"
     assert setting.poll() == [Lost(task)]
     assert [each.key for each in setting.client.tasks] == [future.key, task.key]
 
 
-def test_a_result_that_is_lost_with_its_worker_is_no_failure(setting: Setting, task: Task) -> None:
+def test_a_result_that_is_lost_with_its_worker_is_no_failure(
+    setting: FakeCluster, task: Task
+) -> None:
     (future,) = setting.client.tasks
     future.status, future.value = "finished", TimeoutError()
     assert setting.until(partial(of, Failed)) == [
@@ -272,14 +274,14 @@ def test_a_result_that_is_lost_with_its_worker_is_no_failure(setting: Setting, t
     wait_until(lambda: setting.poll() or task.key != key, "another attempt")
 
 
-def test_an_error_of_a_task_is_told(setting: Setting, task: Task) -> None:
+def test_an_error_of_a_task_is_told(setting: FakeCluster, task: Task) -> None:
     (future,) = setting.client.tasks
     future.status, future.value = "error", ValueError("wrong")
     assert setting.poll() == [Failed(task, "wrong")]
 
 
 def test_a_content_is_sent_once_for_all_tasks_and_again_to_another_scheduler(
-    setting: Setting,
+    setting: FakeCluster,
 ) -> None:
     setting.join("a")
     content = Content(b"net")
@@ -291,21 +293,21 @@ def test_a_content_is_sent_once_for_all_tasks_and_again_to_another_scheduler(
     setting.client.status = "closed"
     assert setting.poll() == [Disconnected(), Lost(tasks[0])]
     assert not setting.cluster.workers
-    setting.client = Client()
+    setting.client = FakeClient()
     setting.until(partial(of, Connected))
     assert [each.arguments[0] for each in setting.client.submitted][:1] == [b"net"]
     assert len(setting.client.tasks) == 2
 
 
 def test_tasks_that_end_before_the_time_is_over_are_not_waited_for(
-    setting: Setting, task: Task
+    setting: FakeCluster, task: Task
 ) -> None:
     setting.client.put((0.0, {"task": task.key, "worker": "a", "ended": True}))
     setting.cluster.stop(1e9)
     wait_until(lambda: len(setting.client.cancelled) == 1, "the cancellation")
 
 
-def test_events_are_told_in_lines(setting: Setting, task: Task) -> None:
+def test_events_are_told_in_lines(setting: FakeCluster, task: Task) -> None:
     faulty = CheckedWorker("c", ("it is old", "it has no program"))
     good = CheckedWorker("d", cores=1)
     scheduler = "to the scheduler of Dask at tcp://127.0.0.1:1"

@@ -18,12 +18,12 @@ from playout.games.core.spec import (
 )
 
 
-class Search:
+class SearchingPlayer:
     def __init__(self, game: object, time: float | None = None, c: float = 0.5) -> None:
         self.given = (time, c)
 
 
-class Quiet(Search):
+class Quiet(SearchingPlayer):
     """A class without an `__init__` of its own."""
 
 
@@ -87,7 +87,7 @@ def test_one_spelling_with_the_options_of_the_base() -> None:
 def test_the_type_of_a_parameter_in_words() -> None:
     words = {name: each.kind for name, each in parameters_of(Closed, 1).items()}
     assert words == {"name": "text", "deep": "true or false"}
-    assert parameters_of(Search)["time"].kind == "a number"
+    assert parameters_of(SearchingPlayer)["time"].kind == "a number"
 
 
 class Chosen:
@@ -184,7 +184,7 @@ def test_a_number_is_finite(value: str) -> None:
     with pytest.raises(SpecError, match=f"Ranged: share must be a number, not {value}"):
         Ranged(None, share=float(value))
     with pytest.raises(SpecError, match="c must be a number"):
-        bind(Search, parse(f"search(c={value})"), skip=1)
+        bind(SearchingPlayer, parse(f"search(c={value})"), skip=1)
 
 
 def test_each_class_checks_the_options_that_it_declares() -> None:
