@@ -84,13 +84,9 @@ class Position:
 
     def names(self, line: Iterable[int]) -> tuple[str, ...]:
         """Return the names of the moves of a line from here, up to the first that is not legal."""
-        found, position = list[str](), self
-        for action in line:
-            if action not in position.legal_actions:
-                break
-            found.append(position.name(action))
-            position = position.play(action)
-        return tuple(found)
+        after = self.extended(line)
+        played = zip(after.states[self.ply :], after.moves[self.ply :], strict=False)
+        return tuple(self.game.action_name(state, action) for state, action in played)
 
     def move_name(self, ply: int = -1) -> str:
         """Return move number `ply` as people write it, by default the last one."""
@@ -103,6 +99,15 @@ class Position:
     def after(self, action: int, state: State, legal: tuple[int, ...] | None = None) -> Position:
         """Return the position after `action`, whose state and legal actions are known."""
         return _position(self.game, (*self.moves, action), (*self.states, state), legal)
+
+    def extended(self, line: Iterable[int]) -> Position:
+        """Return the position after the moves of a line, up to the first that is not legal."""
+        position = self
+        for action in line:
+            if action not in position.legal_actions:
+                break
+            position = position.play(action)
+        return position
 
     def at(self, ply: int) -> Position:
         """Return the earlier position after the first `ply` moves."""

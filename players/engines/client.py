@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from playout.games import Game, Position, State
 from playout.games.core import spec
@@ -160,18 +160,19 @@ def win_rate(centipawns: float) -> float:
 
 
 def legal_line(
-    game: Game, state: State, names: Iterable[str], action_of: Callable[[State, str], int | None]
-) -> Iterator[int]:
-    """Yield the actions of a line of moves from a state, up to the first that is not legal.
+    position: Position, names: Iterable[str], action_of: Callable[[State, str], int | None]
+) -> tuple[int, ...]:
+    """Return the actions of a line of moves, up to the first that is not legal.
 
     `action_of` returns the legal action of a name in a state, None if there is none.
     """
+    after = position
     for name in names:
-        action = action_of(state, name)
+        action = action_of(after.state, name)
         if action is None:
-            return
-        yield action
-        state = game.next_state(state, action)
+            break
+        after = after.play(action)
+    return after.moves[position.ply :]
 
 
 def shown(answer: str) -> str:

@@ -202,7 +202,7 @@ class GomocupClient(EngineClient):
             simulations=max(0, counts.get("Node", 0)),
             depth=max(0, counts.get("Depth", 0)),
             win_rate=win_rate(counts["Eval"]),
-            pv=tuple(legal_line(self.game, position.state, names, self._named_action)),
+            pv=legal_line(position, names, self._named_action),
         )
 
     def _named_action(self, state: State, name: str) -> int | None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from playout.games import Game, IllegalAction, Position, State
+from playout.games import Position
 from playout.players.core.player import ActionStats, Info
 from playout.players.engines.client import legal_line
 from playout.players.engines.gtp_games import GtpBoard
@@ -33,13 +33,12 @@ _PAIR = re.compile(r"(move|visits|winrate)\s+(\S+)")
 _VARIATION = re.compile(r"\bpv((?:\s+(?:pass|[A-Za-z]\d+))+)", re.IGNORECASE)
 
 
-def analysis(game: Game, board: GtpBoard, position: Position, report: str) -> Info | None:
+def analysis(board: GtpBoard, position: Position, report: str) -> Info | None:
     """Return the analysis of a report; None if nothing in it can be read."""
-    state = position.state
     found: list[tuple[ActionStats, tuple[int, ...]]] = []
     for text in filter(None, _MOVE.split(report)):
         values = dict(_PAIR.findall(text))
-        action = board.action(state, values.get("move", ""))
+        action = board.action(position.state, values.get("move", ""))
         try:
             visits, win_rate = int(values["visits"]), _fraction(values["winrate"])
         except (KeyError, ValueError):
@@ -48,7 +47,7 @@ def analysis(game: Game, board: GtpBoard, position: Position, report: str) -> In
             variation = _VARIATION.search(text)
             names = variation[1].split()[:_LONGEST] if variation else ()
             stats = ActionStats(action, visits, visits * win_rate)
-            found.append((stats, tuple(legal_line(game, state, names, board.action))))
+            found.append((stats, legal_line(position, names, board.action)))
     if not found:
         return None
     found.sort(key=lambda each: -each[0].visits)
@@ -122,10 +121,8 @@ def parse_request(arguments: list[str], *, is_kata: bool = False) -> AnalysisReq
     return AnalysisRequest(seat, seconds, min(most, MOST_MOVES), is_kata)
 
 
-def info_line(
-    game: Game, board: GtpBoard, state: State, info: Info, request: AnalysisRequest
-) -> str:
-    """Return the line for an analysis of `state`; "" if it says nothing about any move."""
+def info_line(board: GtpBoard, position: Position, info: Info, request: AnalysisRequest) -> str:
+    """Return the line for an analysis of a position; "" if it says nothing about any move."""
     known = info.actions or [
         ActionStats(action, info.simulations, info.win_rate * info.simulations)
         for action in info.pv[:1]
@@ -137,9 +134,9 @@ def info_line(
         shown = f"{rate:.4f}" if request.is_kata else round(_WHOLE * rate)
         prior = "" if each.prior is None else _prior(each.prior, is_kata=request.is_kata)
         parts.append(
-            f"info move {board.name(state, each.action)} visits {each.visits} "
+            f"info move {board.name(position.state, each.action)} visits {each.visits} "
             f"winrate {shown} {prior}order {order} "
-            f"pv {' '.join(_names(game, board, state, moves))}"
+            f"pv {' '.join(_names(board, position, moves))}"
         )
     return " ".join(parts)
 
@@ -149,12 +146,7 @@ def _prior(probability: float, *, is_kata: bool) -> str:
     return f"prior {probability:.4f} " if is_kata else f"prior {round(_WHOLE * probability)} "
 
 
-def _names(game: Game, board: GtpBoard, state: State, actions: tuple[int, ...]) -> Iterator[str]:
-    """Yield the names of successive moves, as far as they are legal."""
-    for action in actions:
-        try:
-            after = game.next_state(state, action)
-        except IllegalAction:
-            return
-        yield board.name(state, action)
-        state = after
+def _names(board: GtpBoard, position: Position, line: tuple[int, ...]) -> Iterator[str]:
+    """Return the names of the moves of a line, as far as they are legal."""
+    after, ply = position.extended(line), position.ply
+    return map(board.name, after.states[ply:-1], after.moves[ply:])

@@ -83,7 +83,7 @@ class GtpClient(EngineClient):
         infos: list[Info] = []
 
         def handle(line: str) -> None:
-            if info := analysis(self.game, self._board, position, line):
+            if info := analysis(self._board, position, line):
                 infos[:] = [info]
                 self.report(info)
 

@@ -400,7 +400,7 @@ class GtpServer(EngineServer):
         return result
 
     def _show(self, info: Info, request: AnalysisRequest) -> None:
-        line = gtp_analysis.info_line(self.match.game, self._board, self.match.state, info, request)
+        line = gtp_analysis.info_line(self._board, self.match.position, info, request)
         if line:
             self._begin()
             self.write(line)

@@ -206,17 +206,11 @@ class UciClient(EngineClient):
         self, position: Position, limit: Limit, actions: tuple[int, ...], reply: str
     ) -> None:
         """Note the position that the engine expects after its move, to ponder on it."""
-        after = self._after(position, actions)
+        after = position.extended(actions)
         answer = self._moves.actions(after.state, reply)
-        last = self._after(after, answer)
+        last = after.extended(answer)
         is_ours = not last.winner and last.to_move == position.to_move
         self._expected = (last, limit) if answer and is_ours else None
-
-    def _after(self, position: Position, actions: tuple[int, ...]) -> Position:
-        """Return the position after legal actions."""
-        for action in actions:
-            position = position.play(action)
-        return position
 
     def _info(self, position: Position, line: str) -> Info:
         """Return the analysis in a line about the best move."""

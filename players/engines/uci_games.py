@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 from playout import games
-from playout.games import Game, GridGame, State, square_name
+from playout.games import Game, GridGame, Position, State, square_name
 from playout.games.amazons import QUEENS
 from playout.games.chessboard import notation
 from playout.games.core import spec
@@ -130,15 +130,10 @@ class UciGame(ABC):
                 return (action,)
         return ()
 
-    def line_names(self, state: State, actions: Iterable[int]) -> list[str]:
-        """Return the names of the complete moves of a line from `state`, as far as it is legal."""
-        states, legal = [state], []
-        for action in actions:
-            if action not in self._game.legal_actions(states[-1]):
-                break
-            legal.append(action)
-            states.append(self._game.next_state(states[-1], action))
-        return self.names(states, legal)
+    def line_names(self, position: Position, line: Iterable[int]) -> list[str]:
+        """Return the names of the complete moves of a line, as far as it is legal."""
+        after, ply = position.extended(line), position.ply
+        return self.names(after.states[ply:], after.moves[ply:])
 
     def line(self, state: State, names: Iterable[str]) -> tuple[int, ...]:
         """Return the actions of a line of moves from `state`, up to the first that is not legal."""

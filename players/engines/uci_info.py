@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from playout.games import Game, IllegalAction, State
+from playout.games import Position
 from playout.players.core.player import ActionStats, Info, PlayResult
 from playout.players.engines.uci_games import UciGame
 
@@ -83,8 +83,8 @@ def line_after(actions: tuple[int, ...], info: Info | None, *, same_player: bool
 class InfoWriter:
     """Writes the lines of a search from one position."""
 
-    def __init__(self, game: Game, uci: UciGame, state: State, *, shows_wdl: bool) -> None:
-        self._game, self._uci, self._state = game, uci, state
+    def __init__(self, uci: UciGame, position: Position, *, shows_wdl: bool) -> None:
+        self._uci, self._position = uci, position
         self._shows_wdl = shows_wdl
 
     def line(self, number: int, info: Info, nodes: int, seconds: float) -> str:
@@ -92,7 +92,7 @@ class InfoWriter:
 
         `nodes` and `seconds` are those of the whole search so far.
         """
-        names = self._uci.line_names(self._state, info.pv)
+        names = self._uci.line_names(self._position, info.pv)
         words = ["info"]
         if info.depth:
             words += ["depth", str(info.depth)]
@@ -109,20 +109,10 @@ class InfoWriter:
         """Return `cp` or `mate` with its number, for the player to move."""
         if not info.proven:
             return f"cp {centipawns(0.5 if info.proven == 0 else info.win_rate)}"
-        if not self._ends(info.pv):
+        if self._position.extended(info.pv).winner <= 0:  # the line does not lead to the end
             return f"cp {info.proven * PROVEN_CP}"
-        moves = len(self._uci.line_names(self._state, info.pv))
+        moves = len(self._uci.line_names(self._position, info.pv))
         return f"mate {info.proven * ((moves + 1) // 2)}"
-
-    def _ends(self, actions: tuple[int, ...]) -> bool:
-        """Return whether these actions lead to a win."""
-        state = self._state
-        try:
-            for action in actions:
-                state = self._game.next_state(state, action)
-        except IllegalAction:
-            return False
-        return self._game.winner(state) > 0
 
     def _wdl(self, info: Info) -> str:
         """Return the chances of a win, a tie and a loss in thousandths, "" if they are unknown."""

@@ -121,7 +121,7 @@ class UciSearch:
         """Take the match at the position to search, which nobody else uses until the end."""
         self._match, self._uci, self._go = match, uci, go
         self._settings, self._server = settings, server
-        self._info = InfoWriter(match.game, uci, match.state, shows_wdl=settings.shows_wdl)
+        self._info = InfoWriter(uci, match.position, shows_wdl=settings.shows_wdl)
         limit = go.limit(match, settings.overhead_s, uci.actions_per_move)
         self._budget = SearchBudget(limit, waits=go.is_endless or go.ponders)
         #: The best lines so far, the best one first.
@@ -374,7 +374,7 @@ class UciSearch:
             return NO_MOVE
         best = self._lines[0]
         pv = best.info.pv if best.info else best.actions
-        moves = self._uci.line_names(self._match.state, pv)
+        moves = self._uci.line_names(self._match.position, pv)
         if not moves:
             return NO_MOVE
         return f"bestmove {moves[0]}" + (f" ponder {moves[1]}" if len(moves) > 1 else "")

@@ -124,3 +124,10 @@ def test_legal_actions_are_computed_once_for_each_position() -> None:
     assert game.calls == 1
     assert 4 not in position.play(4).legal_actions
     assert game.calls == 1  # a game with kernels computes them with the move
+
+
+def test_a_line_is_played_up_to_a_move_that_is_not_legal() -> None:
+    position = Position(games.load("tic_tac_toe"), [4])
+    assert position.extended([0, 8]) == position.play(0).play(8)
+    assert position.extended([0, 4, 8]) == position.play(0)
+    assert position.extended([4]) is position

@@ -24,7 +24,7 @@ KATAGO = (
 @pytest.mark.parametrize(("report", "win_rate", "plies"), [(LEELA, 0.4999, 2), (KATAGO, 0.75, 1)])
 def test_a_report_becomes_an_analysis(report: str, win_rate: float, plies: int) -> None:
     """The principal variation ends before a move that is not legal."""
-    info = analysis(GAME, board_of(GAME), POSITION, report)
+    info = analysis(board_of(GAME), POSITION, report)
     assert info is not None
     assert info.win_rate == pytest.approx(win_rate)
     assert info.simulations == 150
@@ -34,4 +34,4 @@ def test_a_report_becomes_an_analysis(report: str, win_rate: float, plies: int) 
 
 @pytest.mark.parametrize("report", ["info", "info move Z99 visits 3 winrate 1", "info move E5"])
 def test_a_report_that_cannot_be_read_is_no_analysis(report: str) -> None:
-    assert analysis(GAME, board_of(GAME), POSITION, report) is None
+    assert analysis(board_of(GAME), POSITION, report) is None

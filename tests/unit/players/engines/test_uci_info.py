@@ -23,8 +23,8 @@ FOOLS = "rnbqkbnr/pppp1ppp/8/4p3/6P1/5P2/PPPPP2P/RNBQKBNR b KQkq - 0 1"
 def writer(game: str, fen: str = "", *, shows_wdl: bool = False) -> InfoWriter:
     rules = games.load(game)
     uci = uci_game(rules)
-    state = uci.position(fen) if fen else rules.initial_state()
-    return InfoWriter(rules, uci, state, shows_wdl=shows_wdl)
+    position = games.Position(rules, start=uci.position(fen) if fen else None)
+    return InfoWriter(uci, position, shows_wdl=shows_wdl)
 
 
 def line_of(game: str, *names: str, fen: str = "") -> tuple[int, ...]:
