@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,22 +11,15 @@ import pytest
 
 from playout import Limit, Position, games, players
 from playout.players import Info
+from support.documents import program
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "writing-a-bot.md"
-
-
-def block(start: str) -> str:
-    """The Python code of the document that begins with a text."""
-    pattern = rf"```python\n({re.escape(start)}.*?)```"
-    found = re.search(pattern, DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
-    assert found
-    return found[1]
+DOCUMENT = "docs/writing-a-bot.md"
 
 
 def test_the_bot_that_reports_returns_its_best_move_when_it_is_cancelled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "sampling.py").write_text(block('"""Counts won random matches'))
+    (tmp_path / "sampling.py").write_text(program(DOCUMENT, '"""Counts won random matches'))
     monkeypatch.syspath_prepend(tmp_path)
     game = games.load("tic_tac_toe")
     player = players.load("sampling:Sampling", game)
@@ -51,7 +43,7 @@ def test_the_bot_that_reports_returns_its_best_move_when_it_is_cancelled(
 
 def test_the_drawing_shows_each_move_and_the_board_after_it() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", block('"""Draws a match')],
+        [sys.executable, "-c", program(DOCUMENT, '"""Draws a match')],
         capture_output=True,
         text=True,
         check=True,

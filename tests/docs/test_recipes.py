@@ -14,6 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from support.documents import program
+
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "tests" / "data" / "recipes"
 #: What a copy does without: history, environments, caches and what commands have written.
@@ -157,7 +159,8 @@ def test_what_the_table_names_is_all_that_an_addition_needs(tmp_path: Path) -> N
     repository, named = Repository(tmp_path / "copy"), rows()
     changed: dict[str, set[str]] = {}
 
-    repository.add("games", "four_in_a_square.py")
+    source = program("docs/writing-a-game.md", '"""Four in a square')
+    (repository.root / "games" / "four_in_a_square.py").write_text(source, encoding="utf-8")
     repository.insert("docs/protocol.md", f"{GAME_ROW}\n", "| `tic_tac_toe` | ")
     changed["game"] = repository.changed()
     assert changed["game"] == {"games/four_in_a_square.py", "docs/protocol.md"}

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 import pytest
 
 from support.commands import RunningServer, finish_all, run, running_server, start
+from support.documents import program
 from support.raw_client import RawClient
 
-DOCS = Path(__file__).parents[2] / "docs"
 LONGEST = 60
-
-
-def example(document: str) -> str:
-    """Return the first Python program of a document."""
-    found = re.search(r"```python\n(.*?)```", (DOCS / document).read_text(), re.DOTALL)
-    assert found
-    return found[1]
 
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     """A folder with both examples and the entry points of an installed package."""
-    (tmp_path / "chomp.py").write_text(example("writing-a-game.md"))
-    (tmp_path / "cautious.py").write_text(example("writing-a-bot.md"))
+    (tmp_path / "chomp.py").write_text(program("docs/writing-a-game.md"))
+    (tmp_path / "cautious.py").write_text(program("docs/writing-a-bot.md"))
     (tmp_path / "broken.py").write_text("raise RuntimeError('not today')")
     info = tmp_path / "examples-1.0.dist-info"
     info.mkdir()
@@ -38,9 +30,9 @@ def site(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("document", ["writing-a-game.md", "writing-a-bot.md"])
+@pytest.mark.parametrize("document", ["docs/writing-a-game.md", "docs/writing-a-bot.md"])
 def test_an_example_is_short(document: str) -> None:
-    assert len(example(document).splitlines()) <= LONGEST
+    assert len(program(document).splitlines()) <= LONGEST
 
 
 def test_a_game_in_plain_python_is_served_and_played_also_by_uct(site: Path) -> None:

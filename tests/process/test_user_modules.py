@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,19 +10,12 @@ from pathlib import Path
 import pytest
 
 from support.commands import RunningServer, finish_all, run, running_server, start
+from support.documents import program
 from support.forked import BIN
 
 ROOT = Path(__file__).parents[2]
 #: The author's own modules, named like the folders of the package.
 OWN = sorted(each.name for each in (ROOT / "src" / "playout").iterdir() if each.is_symlink())
-
-
-def block(document: str, start: str) -> str:
-    """The Python code of a document that begins with a text."""
-    pattern = rf"```python\n({re.escape(start)}.*?)```"
-    found = re.search(pattern, (ROOT / document).read_text(encoding="utf-8"), re.DOTALL)
-    assert found
-    return found[1]
 
 
 @pytest.fixture
@@ -34,8 +26,8 @@ def folder(tmp_path: Path) -> Path:
     uses = "".join(
         f"from {name} import my_{name}\nassert my_{name}() == '{name}'\n" for name in OWN
     )
-    (tmp_path / "my_bot.py").write_text(uses + block("README.md", "import random"))
-    script = block("docs/writing-a-bot.md", '"""Plays at random: reads')
+    (tmp_path / "my_bot.py").write_text(uses + program("README.md", "import random"))
+    script = program("docs/writing-a-bot.md", '"""Plays at random: reads')
     (tmp_path / "my_script.py").write_text(script.replace("import json", uses + "import json", 1))
     (tmp_path / "engines.toml").write_text(
         f'[script]\ncommand = "{sys.executable} my_script.py"\nprotocol = "lines"\n'

@@ -1,0 +1,19 @@
+"""The programs in the documents, as tests run them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def program(document: str, start: str = "") -> str:
+    """Return the first Python program of a document that begins with a text.
+
+    `document` is the path of its file, relative to the repository.
+    """
+    text = (ROOT / document).read_text(encoding="utf-8")
+    found = re.search(rf"^```python\n({re.escape(start)}.*?)^```", text, re.DOTALL | re.MULTILINE)
+    assert found, f"{document} has no program that begins with {start!r}"
+    return found[1]
