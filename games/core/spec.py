@@ -110,7 +110,7 @@ class Option:
         if not isinstance(value, int | float) or isinstance(value, bool):
             return
         expected = ""
-        if not math.isfinite(value):
+        if isinstance(value, float) and not math.isfinite(value):
             expected = _KINDS[float]
         elif (
             (self.ge is not None and value < self.ge)
@@ -166,7 +166,7 @@ class Parameter:
                 value = int(text)
             elif self.type is float:
                 value = float(text)
-                if not math.isfinite(value):
+                if isinstance(value, float) and not math.isfinite(value):
                     raise ValueError
         except (ValueError, KeyError):
             text = f"{owner}: {self.name} must be {self.kind}, not {text!r}"
