@@ -265,6 +265,18 @@ def compiled(signature: object, *, allocates: bool = True) -> Callable[[F], F]:
     return compile_
 
 
+def entry_point(function: F) -> F:
+    """Return a compiled function of one signature without the check of its arguments' types.
+
+    Numba finds out the type of each element of a tuple in Python: 0.3 ms for those of a search.
+    Arguments of other types than those of the signature raise TypeError or are converted.
+    """
+    if numba.config.DISABLE_JIT:
+        return function
+    dispatcher: Any = function
+    return cast(F, dispatcher.overloads[dispatcher.signatures[0]].entry_point)
+
+
 def given(function: F, name: str, module: str, **functions: Callable[..., Any]) -> F:
     """Return a copy of a function that calls `functions` instead of its globals of the same names.
 

@@ -22,7 +22,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from playout.games import Game, State
-from playout.games.core.kernels import compiled, given, inlined, uncompiled
+from playout.games.core.kernels import compiled, entry_point, given, inlined, uncompiled
 from playout.players.core.rules import rules_of
 from playout.players.evaluations.placements import Placements
 from playout.players.mcts.playouts import evaluate_leaf, expand, select_child
@@ -87,6 +87,7 @@ def search_trees(tree: Tree, search: SearchContext, client: Any) -> int:
         waiting, before = 0, done
         for number in range(trees):
             end = waiting + share
+            start = positions.roots[number]
             while waiting < end:
                 root = root_of(tree, number)
                 ended = positions.left[number] <= 0 or at(tree, root).proof != UNKNOWN
@@ -94,7 +95,7 @@ def search_trees(tree: Tree, search: SearchContext, client: Any) -> int:
                     break
 
                 for i in range(len(board)):
-                    board[i] = positions.roots[number][i]
+                    board[i] = start[i]
                 node, depth = root, 0
                 path[0] = node
                 movers[0] = 3 - board[0]
@@ -168,7 +169,7 @@ class Worker:
         """
         self._rules = rules = rules_of(game)
         guided = config.selection.rule == PUCT
-        self._loop = loop if rules.compiled else uncompiled(loop)
+        self._loop = entry_point(loop) if rules.compiled else uncompiled(loop)
         self._evaluate = Callback(self._evaluate_leaves)
         heavy = rules.heavy if config.heavy else None
         decisive = rules.decisive if config.decisive and not heavy else None
