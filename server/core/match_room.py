@@ -6,10 +6,10 @@ sent a move when it is stored, and spectators when nothing else is to be done.
 
 from __future__ import annotations
 
-import random
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from msgspec import structs
@@ -39,12 +39,10 @@ from playout.server.core.guarded_game import GameFault
 from playout.server.core.match import Match, Refused, Status
 from playout.server.core.match_spectators import MatchSpectators
 from playout.server.core.match_storage import MatchStorage
-from playout.server.core.policy import Policy
 from playout.server.core.sessions import Session
 from playout.server.core.timers import Timer
 from playout.server.core.view import Audience, Clocks, GameFailed, MatchView
 from playout.server.model.records import (
-    Account,
     MatchEnded,
     MatchStarted,
     MovePlayed,
@@ -123,17 +121,10 @@ class Rooms:
 class FeatureContext(Context):
     """The context with the rooms of the matches."""
 
-    def __init__(
-        self,
-        policy: Policy | None = None,
-        source: random.Random | None = None,
-        epoch: float = 0.0,
-        started_at: float = 0.0,
-        accounts: Iterable[Account] = (),
-    ) -> None:
-        """The arguments are those of `Context`."""
-        super().__init__(policy, source, epoch, started_at, accounts)
-        self.rooms = Rooms()
+    @cached_property
+    def rooms(self) -> Rooms:
+        """The rooms of the matches that are being played."""
+        return Rooms()
 
 
 class MatchRoom:
