@@ -27,6 +27,7 @@ from twisted.logger import Logger
 from twisted.protocols.policies import ThrottlingFactory
 
 from playout import games
+from playout.bots.builder import StageFault, for_author
 from playout.commands import signals
 from playout.commands.connect_options import ServerAddress
 from playout.commands.subprocesses import usable_cores
@@ -44,7 +45,7 @@ from playout.competition.contestants import (
 )
 from playout.competition.pair_process import LadderWorker, PairOrder, SubmittedBot
 from playout.competition.site import Pages
-from playout.competition.stages import StageFault, Stages, for_author
+from playout.competition.stages import Stages
 from playout.competition.submissions import FolderInUse, Submission, Submissions
 from playout.competition.uploads import MOST_CONNECTIONS, Accounts, UploadSite
 from playout.games.core import spec
