@@ -26,7 +26,7 @@ from playout.server.core.accounts import Directory, token_left_s, used
 from playout.server.model.records import Account
 from playout.server.storage import Database
 from playout.server.web.http import HandlerResource, HttpRequest, HttpResponse, parsed
-from playout.server.web.http_server import Access, HttpChannel, HttpSite, ServerRequest
+from playout.server.web.http_server import Access, HttpChannel, LimitedSite, ServerRequest
 
 #: Seconds in which the head of a request must arrive, and between two bytes of its body.
 SILENT_S = 30
@@ -94,7 +94,7 @@ class UploadChannel(HttpChannel):
             self.setTimeout(self.site.timeOut)  # type: ignore[no-untyped-call]
 
 
-class UploadSite(HttpSite):
+class UploadSite(LimitedSite):
     """Answers requests by one function, within the limits of uploads."""
 
     protocol = UploadChannel

@@ -1,6 +1,6 @@
 """The HTTP server of the pages and of the competitions: headers, `Host`, limits of connections.
 
-A `HttpSite` accepts connections (`HttpChannel`) within the limits of its pools, and passes requests
+A `LimitedSite` accepts connections (`HttpChannel`) within the limits of its pools, and passes requests
 (`ServerRequest`) to its resource, usually a `HandlerResource`.
 """
 
@@ -214,7 +214,7 @@ class HttpChannel(http.HTTPChannel):
     """One connection, whose responses all have the headers of `_ALWAYS`."""
 
     totalHeadersSize = MAX_HEADERS_BYTES
-    site: HttpSite
+    site: LimitedSite
     pool: HttpConnections
     #: The protocol that the connection was switched to.
     _other: Any = None
@@ -337,7 +337,7 @@ class HttpChannel(http.HTTPChannel):
         super().writeHeaders(version, code, reason, headers)  # type: ignore[no-untyped-call]
 
 
-class HttpSite(Site):
+class LimitedSite(Site):
     """Accepts connections within the limits of its pools.
 
     There are at most `connections`; an address has a share of them, unless all are `proxied`. For

@@ -21,7 +21,7 @@ from playout.server.web.http import (
     HttpResponse,
     error_as_text,
 )
-from playout.server.web.http_server import LOCAL, MAX_CONNECTIONS, Access, HttpSite
+from playout.server.web.http_server import LOCAL, MAX_CONNECTIONS, Access, LimitedSite
 from playout.server.web.templates import STATIC, Assets, ScriptTexts
 
 #: The paths that are served on the reserved connections.
@@ -39,7 +39,7 @@ def make_site(
     *,
     access: Access = LOCAL,
     warning: Callable[[], str | None] = lambda: None,
-) -> HttpSite:
+) -> LimitedSite:
     """The site with its health check, metrics, static files and `handlers`.
 
     `healthy` returns why the server is not healthy, None if it is; `warning` what an operator
@@ -47,7 +47,7 @@ def make_site(
     for the first page. `socket` and `api` are the resources of the WebSocket and of the JSON API.
     `render_error` makes the response for errors of pages.
 
-    Health and metrics are served when all `connections` are in use, too (`HttpSite`).
+    Health and metrics are served when all `connections` are in use, too (`LimitedSite`).
     """
 
     def health(request: HttpRequest) -> HttpResponse:
@@ -70,7 +70,7 @@ def make_site(
     for name, resource in ((b"socket", socket), (b"api", api)):
         if resource is not None:
             root.putChild(name, resource)
-    return HttpSite(root, access, connections=connections, reserved_for=_RESERVED_FOR)
+    return LimitedSite(root, access, connections=connections, reserved_for=_RESERVED_FOR)
 
 
 def exact_path(handler: Handler) -> Handler:
