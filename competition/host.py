@@ -26,6 +26,7 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from playout import games
+from playout.bots.builder import StageFault, for_author
 from playout.commands import signals
 from playout.commands.connect_options import ServerAddress
 from playout.commands.subprocesses import usable_cores
@@ -43,7 +44,7 @@ from playout.competition.contestants import (
 )
 from playout.competition.pair_process import LadderWorker, PairOrder, SubmittedBot
 from playout.competition.site import Pages
-from playout.competition.stages import StageFault, Stages, for_author
+from playout.competition.stages import Stages
 from playout.competition.submissions import FolderInUse, Submission, Submissions
 from playout.competition.uploads import Accounts, UploadSite
 from playout.games.core import spec

@@ -32,8 +32,8 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from twisted.web import http
 
+from playout.bots.archive import SUFFIXES
 from playout.commands.text import utc
-from playout.competition.archive import SUFFIXES
 from playout.competition.changes import CHANGES
 from playout.competition.final import REPORT, grades_text
 from playout.competition.pair_process import LadderWorker
