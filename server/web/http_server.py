@@ -1,7 +1,7 @@
 """The HTTP server of the pages and of the competitions: headers, `Host`, limits of connections.
 
-A `LimitedSite` accepts connections (`HttpChannel`) within the limits of its pools, and passes requests
-(`ServerRequest`) to its resource, usually a `HandlerResource`.
+A `LimitedSite` accepts connections (`HttpChannel`) within the limits of its pools, and passes
+requests (`ServerRequest`) to its resource, usually a `HandlerResource`.
 """
 
 from __future__ import annotations
