@@ -250,7 +250,7 @@ def test_websockets_do_not_count_as_http_connections() -> None:
         (["X-Forwarded-For: unknown"], "127.0.0.1"),
     ],
 )
-def test_where_a_line_behind_a_proxy_comes_from(headers: list[str], address: str) -> None:
+def test_the_address_of_a_connection_behind_a_proxy(headers: list[str], address: str) -> None:
     web = WebSocketsInMemory(proxied=True)
     web.line(*headers)
     (connection,) = web.hub.registry.connections.values()
