@@ -29,7 +29,7 @@ from twisted.protocols.policies import ThrottlingFactory
 from playout import games
 from playout.commands import signals
 from playout.commands.connect_options import ServerAddress
-from playout.commands.subprocesses import usable_cores
+from playout.commands.cores import usable_cores
 from playout.competition.contestants import (
     LadderBot,
     LocalLadderBot,
