@@ -13,7 +13,7 @@ import pytest
 from msgspec import structs
 
 from playout import games
-from playout.competition.bot_file import BotFile
+from playout.bots.bot_file import BotFile
 from playout.competition.submissions import Submissions
 from playout.server.model.records import StoredMatch
 from playout.server.tournament.competition_file import read

@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 
 from playout import games
-from playout.competition.bot_file import BotFile
+from playout.bots.bot_file import BotFile
 from playout.competition.submissions import Submissions
 from playout.games.core import compilation_cache
 from playout.sandbox import machine
