@@ -29,7 +29,7 @@ from playout import games
 from playout.bots.builder import StageFault, for_author
 from playout.commands import signals
 from playout.commands.connect_options import ServerAddress
-from playout.commands.subprocesses import usable_cores
+from playout.commands.cores import usable_cores
 from playout.competition.contestants import (
     LadderBot,
     LocalLadderBot,
