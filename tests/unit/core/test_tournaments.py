@@ -155,7 +155,7 @@ def test_a_pair_without_a_first_move_in_time_is_played_once_again() -> None:
     assert "a player's time was up before its first move" in Results(restored).report().notes[0]
 
 
-def test_who_has_moved_loses_on_time_at_once() -> None:
+def test_a_player_that_has_moved_loses_on_time_at_once() -> None:
     harness = HubHarness()
     zoe, _ = new_tournament(harness, spec_of(2, rounds=1, clock="1/move"))
     bots = Bots(harness, *(member(harness, name) for name in ("Ann", "Bob")))
