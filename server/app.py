@@ -79,11 +79,11 @@ from playout.server.storage.stored_ladders import stored_ladders
 from playout.server.web.api import Api, error_as_json
 from playout.server.web.archive import Archive
 from playout.server.web.http import HandlerResource
-from playout.server.web.http_connections import MAX_CONNECTIONS
+from playout.server.web.http_server import MAX_CONNECTIONS, Access
 from playout.server.web.match_data import MatchLookup
 from playout.server.web.pages import pages
 from playout.server.web.pages.source import error_as_page
-from playout.server.web.site import Access, make_site
+from playout.server.web.site import make_site
 from playout.server.web.texts import told_in
 from playout.server.web.websocket import WebSocketResource
 
@@ -296,6 +296,8 @@ class _Server:
             self._administrator.name,
             self._token,
             settings.competition_http,
+            settings.http_name,
+            settings.http_proxied,
             settings.database,
             self._hub.policy.token_days,
             self._hub.policy.ladder_matches,

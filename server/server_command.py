@@ -10,7 +10,7 @@ from typing import Any
 import click
 import msgspec
 
-from playout.commands.options import FiniteRange, game_option
+from playout.commands.options import FiniteRange, OptionGroup, game_option
 from playout.server.app import Settings, serve
 from playout.server.cli import accounts, backup, export, import_, puzzles
 from playout.server.cli.competition_options import competition_options, with_competitions
@@ -50,6 +50,7 @@ Then connect players: playout-player connect_four uct
 
 
 @click.group(
+    cls=OptionGroup,
     epilog=EPILOG,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -20,8 +20,8 @@ from playout.server.net.connection import OutputLimits
 from playout.server.net.driver import Driver, EffectWorkers
 from playout.server.runtime.reactor import LoopTime
 from playout.server.runtime.scheduler import LoopScheduler
-from playout.server.web.http_connections import ADDRESS_SHARE, MAX_CONNECTIONS
-from playout.server.web.site import REQUEST_S, make_site
+from playout.server.web.http_server import ADDRESS_SHARE, MAX_CONNECTIONS, REQUEST_S
+from playout.server.web.site import make_site
 from playout.server.web.websocket import MISSED_PINGS, PING_S, WebSocketResource
 from support.web import HERE, metrics
 from support.web_client import KEY
@@ -251,7 +251,7 @@ def test_websockets_do_not_count_as_http_connections() -> None:
         (["X-Forwarded-For: unknown"], "127.0.0.1"),
     ],
 )
-def test_where_a_line_behind_a_proxy_comes_from(headers: list[str], address: str) -> None:
+def test_the_address_of_a_connection_behind_a_proxy(headers: list[str], address: str) -> None:
     web = WebSocketsInMemory(proxied=True)
     web.line(*headers)
     (connection,) = web.hub.registry.connections.values()
