@@ -36,7 +36,7 @@ CALM_S = 2.0
 _names = itertools.count(1)
 
 
-class Peer(RawClient):
+class AttackingPeer(RawClient):
     """A connection of the attacker, whose messages are not checked."""
 
     require_described = staticmethod(lambda message: None)  # type: ignore[assignment]
@@ -64,15 +64,15 @@ class Attacked:
     worst_s: float = 0.0
     latencies_s: list[float] = field(default_factory=list)
 
-    def peer(self, role: str = "bot", address: str = ATTACKER, **hello: Any) -> Peer:
+    def peer(self, role: str = "bot", address: str = ATTACKER, **hello: Any) -> AttackingPeer:
         """Connect and say hello, by default as a guest."""
-        client = self.stack.enter_context(Peer(HOST, self.server.port, address=address))
+        client = self.stack.enter_context(AttackingPeer(HOST, self.server.port, address=address))
         client.socket.settimeout(ANSWER_S)
         answer = client.hello(f"Attacker {next(_names)}", role=role, **hello)
         assert answer["type"] == "welcome", answer
         return client
 
-    def peers(self, count: int, role: str = "bot", address: str = ATTACKER) -> list[Peer]:
+    def peers(self, count: int, role: str = "bot", address: str = ATTACKER) -> list[AttackingPeer]:
         """Connect several guests."""
         return [self.peer(role, address) for _ in range(count)]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from soak.attacked import Attacked, Peer, attacked
+from soak.attacked import Attacked, AttackingPeer, attacked
 from support import scale
 
 pytestmark = pytest.mark.skipif(not scale.slow, reason="an attack takes a minute: --slow")
@@ -18,7 +18,7 @@ GAME = "mnk(m=19,n=19,k=19)"
 MATCHES, SPECTATORS = 24, 150
 
 
-def _matches(under: Attacked, count: int) -> tuple[Peer, Peer, list[str]]:
+def _matches(under: Attacked, count: int) -> tuple[AttackingPeer, AttackingPeer, list[str]]:
     """Begin matches between two guests."""
     first, second = under.peer(legal_actions=False), under.peer(legal_actions=False)
     first.say("seek", game=GAME, clock="none", seat=1, matches=count)
@@ -29,7 +29,9 @@ def _matches(under: Attacked, count: int) -> tuple[Peer, Peer, list[str]]:
     return first, second, matches
 
 
-def _play(first: Peer, second: Peer, matches: list[str], plies: int = 340) -> None:
+def _play(
+    first: AttackingPeer, second: AttackingPeer, matches: list[str], plies: int = 340
+) -> None:
     """Play moves in the order of the cells, which makes a row of 19 at move 342."""
     for ply in range(plies):
         mover, other = (second, first) if ply % 2 else (first, second)
@@ -41,7 +43,7 @@ def _play(first: Peer, second: Peer, matches: list[str], plies: int = 340) -> No
                 assert peer.hear_until("update", ply=ply)
 
 
-def _silent(under: Attacked, role: str = "bot", **hello: object) -> Peer:
+def _silent(under: Attacked, role: str = "bot", **hello: object) -> AttackingPeer:
     """A guest that reads nothing more; its system takes little, so that the rest waits."""
     peer = under.peer(role, **hello)
     peer.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
