@@ -1118,6 +1118,11 @@ class TournamentHarness(AgentHarness):
         super().__init__(player, request=ENTERING)
         self.sent()
 
+    def prepared(self, *played: str) -> None:
+        """The server answers the first `join`, and the player prepares."""
+        self.agent.received(Ok(re="prepare", games=played))
+        self.think()
+
     def player_of(self, game: str) -> Player:
         self.asked_for.append(game)
         if game != "nim(chips=9)":
@@ -1130,15 +1135,49 @@ def tournament() -> TournamentHarness:
     """One that has entered."""
     tournament = TournamentHarness()
     tournament.resumed()
+    tournament.prepared()
     tournament.agent.received(Ok(re="play"))
     tournament.sent()
     return tournament
 
 
+def test_a_player_is_made_before_a_tournament_gives_it_a_match() -> None:
+    tournament = TournamentHarness()
+    tournament.resumed()
+    assert tournament.sent(Join) == [Join(id="prepare", matches=0)]
+    tournament.prepared("nim(chips=9)", "go")
+    assert tournament.asked_for == ["nim(chips=9)", "go"], "also if it cannot play a game"
+    assert tournament.sent(Join) == [Join(id="play")]
+
+
+def test_a_player_that_cannot_be_made_is_given_up_before_it_has_a_match() -> None:
+    tournament = TournamentHarness()
+    tournament.player_of = lambda game: 1 // 0  # type: ignore[method-assign,assignment,return-value]
+    tournament.agent._player_of = tournament.player_of
+    tournament.resumed()
+    tournament.prepared("go")
+    assert tournament.codes == [1]
+    assert not tournament.sent(Join)[1:]
+
+
+def test_a_player_prepares_once_although_the_line_breaks() -> None:
+    tournament = TournamentHarness()
+    tournament.resumed()
+    tournament.agent.received(Ok(re="prepare", games=("nim(chips=9)",)))
+    tournament.disconnect()
+    tournament.sent()
+    tournament.think()
+    assert not tournament.sent(Join)
+    tournament.connect()
+    tournament.resumed()
+    assert tournament.sent(Join) == [Join(id="play")]
+
+
 def test_entry_is_requested_once_on_each_connection() -> None:
     tournament = TournamentHarness()
     tournament.resumed()
-    assert tournament.sent(Join, Seek) == [Join(id="play")]
+    tournament.prepared()
+    assert tournament.sent(Join, Seek)[1:] == [Join(id="play")]
     tournament.agent.received(Ok(re="play"))
     assert "Ann: entered" in tournament.shown
     tournament.start()
@@ -1227,6 +1266,9 @@ def test_a_player_that_cannot_prepare_is_given_up() -> None:
 def test_a_certain_tournament_may_be_entered() -> None:
     harness = AgentHarness(request=PlayRequest(Join(tournament="t")))
     harness.resumed()
+    assert harness.sent(Join) == [Join(id="prepare", tournament="t", matches=0)]
+    harness.agent.received(Ok(re="prepare"))
+    harness.think()
     assert harness.sent(Join) == [Join(id="play", tournament="t")]
 
 
