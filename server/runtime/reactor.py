@@ -93,8 +93,9 @@ class LoopTime:
 
 # All uses of private attributes of Twisted's reactor and transports.
 #
-# Each use saves more than 5 % of the server's processor time a move. tests/unit/runtime/test_reactor_twisted_internals.py runs
-# these functions with the classes of Twisted, and fails when a new version changes them.
+# Each use saves more than 5 % of the server's processor time a move.
+# tests/unit/runtime/test_reactor_twisted_internals.py runs these functions with the classes of
+# Twisted, and fails when a new version changes them.
 
 
 def poll_without_log_context(reactor: Any, timeout: float | None, loop_time: LoopTime) -> None:
