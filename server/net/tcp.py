@@ -13,7 +13,6 @@ from twisted.python.failure import Failure
 from playout.protocol.codec import MAX_FRAME, MessageFormat, decode_request, encode
 from playout.protocol.messages import Code, Event
 from playout.server.net.connection import MAX_FIRST_FRAME, OutputLimits, StreamConnection
-from playout.server.runtime.reactor import has_partial_frame
 from playout.server.runtime.scheduler import LoopScheduler
 
 if TYPE_CHECKING:
@@ -56,20 +55,11 @@ class TcpConnection(StreamConnection, Int32StringReceiver):
         self.opened()
 
     def dataReceived(self, data: bytes) -> None:
-        """Called by Twisted: bytes have arrived, most often those of one frame."""
+        """Called by Twisted: bytes have arrived."""
         if self._unlocated:
             self._unlocated = False
             self._driver.located(self)
-        whole = len(data) - 4
-        if (
-            0 <= whole <= self.MAX_LENGTH
-            and not has_partial_frame(self)
-            and not self.paused
-            and int.from_bytes(data[:4], "big") == whole
-        ):
-            self.stringReceived(data[4:])
-        else:
-            super().dataReceived(data)  # type: ignore[no-untyped-call]
+        super().dataReceived(data)  # type: ignore[no-untyped-call]
 
     def stringReceived(self, frame: bytes) -> None:
         """Called by Twisted: a frame is complete."""
