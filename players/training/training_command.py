@@ -20,8 +20,8 @@ import numpy as np
 from playout import games
 from playout.cluster import dask_option, require_dask
 from playout.commands import toml_table
+from playout.commands.cores import usable_cores
 from playout.commands.options import FiniteRange, OptionGroup, game_option
-from playout.commands.subprocesses import usable_cores
 from playout.games import SpecError
 from playout.games.core import plugins, spec
 from playout.players import Limit, PlayerError

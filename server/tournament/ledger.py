@@ -59,6 +59,11 @@ class MatchSlot(NamedTuple):
             core_speed=started.core_speed,
         )
 
+    @property
+    def is_first_attempt(self) -> bool:
+        """Whether the pair has not been played again."""
+        return self.attempt == 1
+
     def __str__(self) -> str:
         return ".".join(map(str, (*self.key, self.leg, self.attempt)))
 

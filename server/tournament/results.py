@@ -172,6 +172,7 @@ class Results:
                 *notes,
                 *self._unequal_clocks(),
                 *self._slow_cores(),
+                *self._late_starts(),
                 *self._lost_on_time(),
                 *self._repetitions(),
                 *self._winner(),
@@ -234,6 +235,16 @@ class Results:
         return [
             f"{slow} of {len(speeds)} matches were played on cores with less than {SLOW:.0%} of "
             "the median speed: players that think by the clock thought less there"
+        ]
+
+    def _late_starts(self) -> list[str]:
+        """Return a note on the matches without a first move in time."""
+        late = sum(each.reason is Reason.VOID for each in self._ledger.fixtures.values())
+        if not late:
+            return []
+        return [
+            f"in {counted(late, 'match')}, a player's time was up before its first "
+            "move: these pairs were played once again"
         ]
 
     def _lost_on_time(self) -> list[str]:

@@ -305,7 +305,7 @@ def test_the_example_of_two_is_what_its_pairs_say() -> None:
     assert f"{llr:.2f} (-2.94 to 2.94)" in GUIDE
 
 
-def test_who_wins_ten_pairs_is_above_what_the_guide_says() -> None:
+def test_rating_after_ten_won_pairs() -> None:
     found = evidence.evidence(evidence.Pentanomial(ww=10))
     assert f"> {found.elo_low:.0f}" in GUIDE
 

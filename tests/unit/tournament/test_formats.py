@@ -418,7 +418,7 @@ def test_a_sequential_test_has_always_more_to_play() -> None:
 
 
 @pytest.mark.parametrize("name", ["round_robin", "gauntlet", "match"])
-def test_what_is_known_in_advance_does_not_depend_on_results(name: str) -> None:
+def test_a_fixed_schedule_does_not_depend_on_results(name: str) -> None:
     format_ = format_of(name, 2, games=2, rounds=3)
     known = format_.pairs({})
     results = {pair.key: TIED for pair in known}
