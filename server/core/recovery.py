@@ -39,7 +39,7 @@ from playout.server.model.records import (
     StoredTournament,
     TournamentCreated,
 )
-from playout.server.tournament.ledger import UNREADABLE
+from playout.server.tournament.ledger import UNREADABLE, parse_slot
 from playout.server.tournament.state import TournamentState
 
 
@@ -209,6 +209,8 @@ def _match_of(stored: StoredMatch) -> Match:
             illegal_moves=started.illegal_moves,
             credit_cap_s=started.credit_cap_s,
             void_unmoved=started.tournament is None,
+            void_late_start=started.fixture is not None
+            and parse_slot(started.fixture).is_first_attempt,
             max_plies=started.max_plies,
         ),
     )

@@ -21,7 +21,8 @@ import click
 
 from playout import games
 from playout.commands import toml_table
-from playout.commands.subprocesses import own_environment, usable_cores
+from playout.commands.cores import usable_cores
+from playout.commands.subprocesses import own_environment
 from playout.commands.toml_table import Check, Faults, TomlError
 from playout.protocol import versions
 from playout.protocol.codec import ADMINISTRATORS_FRAME, encode

@@ -101,7 +101,7 @@ def fail(harness: HubHarness, order: StartBot) -> None:
     harness.bots.pop(order.bot, None)
 
 
-def test_who_summons_a_bot_plays_it_when_it_is_there() -> None:
+def test_a_summoned_bot_plays_when_it_has_connected() -> None:
     harness = host()
     ann = harness.client("Ann")
     (seeking,) = ann.say(SUMMON)
@@ -116,7 +116,7 @@ def test_who_summons_a_bot_plays_it_when_it_is_there() -> None:
     assert ann.ask(List(), Listing).seeks == ()
 
 
-def test_who_seeks_a_bot_by_its_name_plays_it() -> None:
+def test_a_seek_with_the_name_of_a_bot_starts_a_match() -> None:
     harness = host()
     ann = harness.client("Ann")
     (seeking,) = ann.say(Seek(id=1, game=GAME, opponent="URSA", seat=2))
@@ -175,7 +175,7 @@ def test_without_a_clock_it_is_the_server_s() -> None:
         ({"clock": "0+3"}, Code.BAD_CLOCK),
     ],
 )
-def test_what_is_not_offered_is_refused(fields: dict[str, Any], code: Code) -> None:
+def test_a_bot_that_is_not_offered_is_refused(fields: dict[str, Any], code: Code) -> None:
     harness = host()
     ann = harness.client("Ann")
     assert ann.refused(ChallengeBot(**{"player": "random", "game": GAME} | fields)) is code
@@ -324,7 +324,7 @@ def test_a_bot_that_is_cut_off_comes_back() -> None:
     assert len(ann.heard(Started)) == 1
 
 
-def test_who_leaves_before_a_bot_has_come_needs_none() -> None:
+def test_no_bot_starts_for_a_client_that_has_left() -> None:
     harness = host()
     ann = harness.client("Ann")
     ann.say(SUMMON)
@@ -336,7 +336,7 @@ def test_who_leaves_before_a_bot_has_come_needs_none() -> None:
     )
 
 
-def test_who_cancels_before_a_bot_has_come_needs_none() -> None:
+def test_no_bot_starts_after_a_cancelled_summons() -> None:
     harness = host()
     ann = harness.client("Ann")
     ann.say(Cancel(seek=ann.ask(SUMMON, Seeking).seek))
@@ -362,7 +362,7 @@ def test_a_bot_that_is_ending_counts_until_its_process_has_exited() -> None:
     assert only(ann.inbox, Started).seat == 1
 
 
-def test_who_leaves_before_the_first_move_frees_the_bot_within_seconds() -> None:
+def test_a_client_leaving_before_the_first_move_frees_the_bot() -> None:
     harness = host(bots=1)
     ann, bob = harness.client("Ann"), harness.client("Bob")
     ann.say(SUMMON)
@@ -376,7 +376,7 @@ def test_who_leaves_before_the_first_move_frees_the_bot_within_seconds() -> None
 
 
 @pytest.mark.parametrize("moves", [0, 1, 2])
-def test_who_comes_back_or_has_moved_keeps_the_match(moves: int) -> None:
+def test_a_client_that_returns_or_has_moved_keeps_the_match(moves: int) -> None:
     harness = host()
     ann = harness.client("Ann")
     ann.say(SUMMON)
@@ -431,7 +431,7 @@ def test_a_page_that_was_loaded_again_keeps_its_match() -> None:
     play(match, (ann, bot), WON[2:], ply=2)
 
 
-def test_who_leaves_a_match_leaves_no_bot_behind() -> None:
+def test_a_bot_ends_when_its_opponent_leaves_the_match() -> None:
     harness = host()
     ann = harness.client("Ann")
     ann.say(SUMMON)
@@ -709,7 +709,7 @@ def test_a_bot_that_crashes_loses(ann: RawClient) -> None:
     assert ann.hear_until("ended")["reason"] == "void", "it has never moved"
 
 
-def test_who_hangs_up_leaves_no_process_behind(server: RunningServer) -> None:
+def test_a_lost_connection_ends_the_process_of_the_bot(server: RunningServer) -> None:
     with RawClient(server.host, server.port) as bob:
         bob.hello()
         challenge_bot(bob)
@@ -811,7 +811,7 @@ def test_a_person_plays_a_bot_of_a_server_with_tls(tmp_path: Path) -> None:
     assert re.search(r"You won!|You lost\.|It is a tie\.", output)
 
 
-def test_who_summons_does_not_say_more_of_the_opponent() -> None:
+def test_challenge_bot_excludes_opponent() -> None:
     more = ("--challenge-bot", "random", "--opponent", "Bob")
     result = CliRunner().invoke(playout_player, [GAME, "human", *more])
     assert result.exit_code == 2

@@ -220,7 +220,7 @@ def test_all_games_are_listed_with_their_parameters_and_variants() -> None:
         (["nim", "random", "--warm", "nim"], "--warm needs --tournament"),
         (["nim", "random", "--ladder", "nim"], "GAME must be any, not 'nim'"),
         (["any", "random", "--ladder", "nmi"], "did you mean 'nim'"),
-        (["any", "random", "--ladder", "nim", "--clock", "1/move"], "the ladder decides it"),
+        (["any", "random", "--ladder", "nim", "--clock", "1/move"], "leave out --clock"),
         (["any", "random", "--ladder", "nim", "--guest"], "--ladder needs an account"),
         (["any", "random", "--ladder", "nim", "--tournament", "t"], "choose one of"),
         (["nim", "random", "--bot-version", "2"], "--bot-version needs --ladder"),
@@ -228,8 +228,10 @@ def test_all_games_are_listed_with_their_parameters_and_variants() -> None:
         (["any", "random", "--tournament", "any"], "--tournament needs an account: --name"),
         (
             ["any", "random", "--tournament", "t", "--seat", "1"],
-            "leave out --seat: the tournament decides",
+            "the tournament decides the terms of its matches: leave out --seat",
         ),
+        (["any", "random", "--tournament", "t", "--takebacks"], "leave out --takebacks"),
+        (["nim", "random", "--check", "--port", "4243"], "plays no match on a server: leave out"),
         (["any", "uct(tme=1)", "--tournament", "t", "--check"], "did you mean 'time'"),
         (
             ["any", "uct(near_first=true)", "--tournament", "t", "--check", "--warm", "nim"],

@@ -151,7 +151,7 @@ def test_an_engine_completes_a_move_of_amazons_that_others_have_begun(make: Make
 
 
 @pytest.mark.parametrize("protocol", ["gomocup", "uci", "xboard"])
-def test_what_an_engine_says_of_its_search_becomes_its_analysis(make: Make, protocol: str) -> None:
+def test_search_info_of_an_engine_becomes_its_analysis(make: Make, protocol: str) -> None:
     player, _ = make(protocol=protocol)
     info = player.choose(Position(player.game), LIMIT).info
     assert info is not None

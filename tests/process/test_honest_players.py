@@ -79,7 +79,7 @@ def test_a_peer_that_sends_one_byte_per_second_is_disconnected_in_time() -> None
 
 
 @pytest.mark.usefixtures("copied_processes")
-def test_of_a_flood_of_connections_as_many_are_taken_as_may_be() -> None:
+def test_a_flood_of_connections_is_accepted_up_to_the_limit() -> None:
     limits = ("--connections=250", "--connections-per-address=100")
     with disturbed(*limits) as server, contextlib.ExitStack() as stack:
         for address, count, taken, text in (

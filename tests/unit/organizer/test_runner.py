@@ -220,7 +220,7 @@ def test_it_follows_the_tournament_again_and_hears_nothing_twice(
 
 
 @pytest.mark.parametrize(("created", "asks"), [("t", WatchTournament), (None, CreateTournament)])
-def test_if_the_answer_was_lost_no_second_tournament_is_held(
+def test_a_lost_answer_starts_no_second_tournament(
     logs: LogFolder, created: str | None, asks: type[Request]
 ) -> None:
     harness = RunnerHarness(logs, RunRequest(SPEC, created=lambda: created))
