@@ -1,6 +1,6 @@
-"""Habits of real engines: what they write besides the answers that their protocols ask for.
+"""Clients of engines: what they write besides the answers that their protocols ask for.
 
-Each test is named after a report about another program that runs engines.
+These are habits of real engines, as people have reported them about other programs.
 """
 
 from __future__ import annotations
