@@ -17,6 +17,7 @@ import tomli_w
 
 from playout import games
 from playout.commands import toml_lines
+from playout.commands.text_files import TextFileError, text_of_file
 from playout.commands.toml_lines import lines_of
 from playout.games import Game
 from playout.games.core import spec
@@ -318,11 +319,11 @@ def text_of(path: Path, where: str = "") -> str:
     `where`: the name of the file in errors, by default its path.
     """
     try:
-        return path.read_bytes().decode()
+        return text_of_file(path)
     except OSError as error:
         raise TomlError(f"{where or path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise TomlError(f"{where or path}: is not encoded in UTF-8") from error
+    except TextFileError as error:
+        raise TomlError(f"{where or path}: {error}") from error
 
 
 def load(text: str, where: str) -> tuple[dict[str, Any], Faults]:
