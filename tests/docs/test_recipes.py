@@ -80,7 +80,7 @@ NAMES = {
         "test_every_request_has_a_handler",
         "test_messages_of_every_type",
         "test_each_message_has_its_section",
-        "test_what_is_allowed_when",
+        "test_table_of_allowed_messages",
     ),
     "benchmark": ("test_each_benchmark_is_listed",),
 }
