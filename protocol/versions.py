@@ -208,7 +208,8 @@ class FolderFiles:
 
     def __call__(self, path: str) -> bytes | None:
         """Return the content of a file, None if there is none."""
-        for folder in (self._folder, *(self._others if path.endswith(".py") else ())):
+        others = self._others if path.endswith(".py") else []
+        for folder in [self._folder, *others]:
             try:
                 found = folder / path
                 if found.is_file():
