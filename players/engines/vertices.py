@@ -59,7 +59,7 @@ class GtpVertices:
 
     @property
     def letters(self) -> str:
-        """The letters of columns."""
+        """The letters of the columns, from the left."""
         return ALL_COLUMNS if self.has_i else GTP_COLUMNS
 
     def cell(self, text: str) -> int:

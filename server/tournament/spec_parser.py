@@ -179,9 +179,9 @@ def _entrant(table: TomlTable, defaults: _Defaults, files: Files, code: str) -> 
     program = {key: table.take(key, FIELDS[Entrant][key], None) for key in ("protocol", "folder")}
     digest = ""
     if player:
-        digest = versions.of_player(player, files, code)
+        digest = versions.of_player(player, files, code, program["folder"])
     elif command:
-        digest = versions.of_command(command, files, program["folder"])
+        digest = versions.of_command(command, files, program["folder"], code)
     entrant = Entrant(
         name=table.need("name", toml_table.name, ""),
         version=table.take("version", FIELDS[Entrant]["version"], digest),
