@@ -17,11 +17,11 @@ import tomli_w
 
 from playout import games
 from playout.commands import toml_lines
-from playout.commands.text_files import TextFileError, text_of_file
 from playout.commands.toml_lines import lines_of
 from playout.games import Game
 from playout.games.core import spec
 from playout.protocol import names
+from playout.protocol.text_files import TextFileError, decoded
 from playout.protocol.time_control import canonical_time_control
 
 T = TypeVar("T")
@@ -319,7 +319,7 @@ def text_of(path: Path, where: str = "") -> str:
     `where`: the name of the file in errors, by default its path.
     """
     try:
-        return text_of_file(path)
+        return decoded(path.read_bytes())
     except OSError as error:
         raise TomlError(f"{where or path}: {error.strerror}") from error
     except TextFileError as error:

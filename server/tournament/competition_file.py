@@ -12,10 +12,10 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from playout.commands import toml_table
-from playout.commands.text_files import TextFileError, text_of_file
 from playout.commands.toml_table import TomlError, TomlTable
 from playout.games.core import spec
 from playout.protocol.names import BadName, normalised, skeleton
+from playout.protocol.text_files import TextFileError, decoded
 from playout.protocol.time_control import parse_time_control
 from playout.protocol.tournament_spec import PROGRAM_PROTOCOLS, SandboxSettings
 from playout.sandbox import settings
@@ -337,7 +337,7 @@ def _roster(table: TomlTable, folder: Path) -> Mapping[str, Contestant] | None:
         return None
     found: dict[str, Contestant] = {}
     try:
-        for line, row in _rows(text_of_file(folder / name)):
+        for line, row in _rows(decoded((folder / name).read_bytes())):
             _add_row(table, found, row, f"{folder / name}:{line}")
     except OSError as error:
         table.fault(f"roster: {name} cannot be read: {error.strerror}", "roster")

@@ -12,11 +12,11 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, TypeVar
 
 from playout.commands import toml_table
-from playout.commands.text_files import TextFileError, decoded
 from playout.commands.toml_table import Check, Faults, TomlTable
 from playout.games import Game
 from playout.games.core import spec as notation
 from playout.protocol import versions
+from playout.protocol.text_files import TextFileError, decoded
 from playout.protocol.tournament_spec import (
     Adjudication,
     Betting,

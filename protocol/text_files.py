@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import codecs
 import re
-from pathlib import Path
 
 #: Byte order marks, the longer ones first: that of UTF-32 begins with that of UTF-16.
 _MARKS = (
@@ -32,11 +31,6 @@ class TextFileError(ValueError):
     """A file is not text that can be read; the message says what was expected."""
 
 
-def text_of_file(path: Path) -> str:
-    """Return the text of a file, as `decoded` does. Raises TextFileError, OSError."""
-    return decoded(path.read_bytes())
-
-
 def decoded(data: bytes, *, names_matter: bool = True) -> str:
     """Return the text of a file with lines that end in line feeds, and without a byte order mark.
 
@@ -46,10 +40,15 @@ def decoded(data: bytes, *, names_matter: bool = True) -> str:
     text = _unicode(data)
     if text is None:
         text = _of_8_bits(data, names_matter=names_matter)
-    text = text.removeprefix("\ufeff").rstrip(_END_OF_FILE)
+    text = text.rstrip(_END_OF_FILE)
     if "\0" in text:
         raise TextFileError("is no text: it has zero bytes")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return lines_of(text)
+
+
+def lines_of(text: str) -> str:
+    """Return a text whose lines end in line feeds, without a byte order mark."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _unicode(data: bytes) -> str | None:
