@@ -12,7 +12,7 @@ from twisted.python.failure import Failure
 
 from playout.protocol.codec import MAX_FRAME, MessageFormat, decode_request, encode
 from playout.protocol.messages import Code, Event
-from playout.server.net.connection import MAX_FIRST_FRAME, StreamConnection
+from playout.server.net.connection import MAX_FIRST_FRAME, OutputLimits, StreamConnection
 from playout.server.runtime.scheduler import LoopScheduler
 
 if TYPE_CHECKING:
@@ -36,13 +36,18 @@ class TcpConnection(StreamConnection, Int32StringReceiver):
     format = _FORMAT
 
     def __init__(
-        self, driver: Driver, scheduler: LoopScheduler, *, unread_bytes: int, proxied: bool = False
+        self,
+        driver: Driver,
+        scheduler: LoopScheduler,
+        *,
+        output: OutputLimits,
+        proxied: bool = False,
     ) -> None:
-        """`unread_bytes`: output that may wait for a peer that does not read it; 0: no limit.
+        """`output`: the limits on output that the peer does not read.
 
         `proxied`: a proxy announces the client's address before anything else.
         """
-        super().__init__(driver, scheduler, unread_bytes=unread_bytes)
+        super().__init__(driver, scheduler, output=output)
         self._unlocated = proxied
 
     def connectionMade(self) -> None:
@@ -96,16 +101,16 @@ class TcpConnectionFactory(Factory):
     noisy = False
 
     def __init__(
-        self, driver: Driver, scheduler: LoopScheduler, *, unread_bytes: int, proxied: bool
+        self, driver: Driver, scheduler: LoopScheduler, *, output: OutputLimits, proxied: bool
     ) -> None:
         """The parameters are those of each `TcpConnection`."""
         self._driver = driver
         self._scheduler = scheduler
-        self._unread_bytes = unread_bytes
+        self._output = output
         self._proxied = proxied
 
     def buildProtocol(self, addr: IAddress | None) -> TcpConnection:
         """Called by Twisted: a client connects."""
         return TcpConnection(
-            self._driver, self._scheduler, unread_bytes=self._unread_bytes, proxied=self._proxied
+            self._driver, self._scheduler, output=self._output, proxied=self._proxied
         )

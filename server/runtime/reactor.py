@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from twisted.internet import tcp
+from twisted.internet import abstract, tcp
 
 # The time of the event loop, which stops during a stall.
 #
@@ -127,7 +127,14 @@ def has_queued_output(transport: Any) -> bool:
 
 
 def queued_bytes(transport: Any) -> int:
-    """The number of bytes of earlier writes that the system did not accept yet."""
+    """The number of bytes of earlier writes that the system did not accept yet.
+
+    Of a transport with TLS or behind a proxy, these are the encrypted bytes.
+    """
+    while not isinstance(transport, abstract.FileDescriptor):
+        transport = getattr(transport, "transport", None)
+        if transport is None:  # it is not connected any more
+            return 0
     return len(transport.dataBuffer) - int(transport.offset) + int(transport._tempDataLen)
 
 
