@@ -260,7 +260,12 @@ class Checkers(GridGame):
     symmetries = (identity(CELLS, ACTIONS),)  # half a turn exchanges the players
     pieces = ((0, ""), (1, "man"), (2, "man"), (1, "king"), (2, "king"))
     material: ClassVar = {"man": 1, "king": 1.5}
-    look: ClassVar = {"piece": "disc", "surface": "checkered", "cell_labels": LABELS}
+    look: ClassVar = {
+        "piece": "disc",
+        "surface": "checkered",
+        "dark_begins": True,
+        "cell_labels": LABELS,
+    }
     row_names = ()
 
     kernels = Kernels(legal, play, playout, write, read, observe=observe)

@@ -245,6 +245,7 @@ class Havannah(GridGame):
     upward = True
     puts_stones = True
 
+    proposed: ClassVar = {"swap": True}
     kernels = Kernels(legal, play, playout, write, read)
 
     def __init__(

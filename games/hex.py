@@ -196,6 +196,7 @@ class Hex(GridGame):
     pass_name = "swap"
     legal_if_empty = puts_stones = True
 
+    proposed: ClassVar = {"swap": True}
     kernels = Kernels(legal, play, playout, write, read)
 
     def __init__(

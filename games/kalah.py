@@ -15,6 +15,7 @@ import numpy as np
 from playout.games import (
     Board,
     Kernels,
+    State,
     Vector,
     helper,
     kernel,
@@ -208,6 +209,17 @@ class Kalah(PitsGame):
             actions=places,
             plies=2 * houses * seeds * moves_of_both,
         )
+
+    def numbers(self, state: State) -> tuple[int, ...]:
+        """As in `PitsGame`; at the end, the stores have the seeds that were left in the pits."""
+        if not state[1]:
+            return super().numbers(state)
+        swept = list(state)
+        for store, pits in zip(self.stores, self.pits, strict=True):
+            for pit in pits:
+                swept[store] += state[pit]
+                swept[pit] = 0
+        return super().numbers(tuple(swept))
 
     @functools.cached_property
     def action_cells(self) -> tuple[tuple[int, ...], ...]:

@@ -200,7 +200,7 @@ class LinesOfAction(GridGame):
 
     rows = columns = SIDE
     cell_words = tuple(2 + cell for cell in _DRAWN)
-    look: ClassVar = {"piece": "disc", "surface": "checkered"}
+    look: ClassVar = {"piece": "disc", "surface": "checkered", "dark_begins": True}
     upward = True
 
     kernels = Kernels(legal, play, playout, write, read)

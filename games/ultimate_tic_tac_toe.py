@@ -12,6 +12,7 @@ import numpy as np
 
 from playout.games import Board, BoardView, GridGame, Kernels, State, Vector, helper, kernel
 from playout.games.core.bits import count, read_owners, write_bits, write_owners
+from playout.games.core.grid import rows_of_pieces
 from playout.games.core.kernels import at
 from playout.games.core.random import GAMMA, Rng, below
 from playout.games.tic_tac_toe import FULL, WINS
@@ -231,6 +232,18 @@ class UltimateTicTacToe(GridGame):
     def note(self, state: State) -> str:
         where = "anywhere" if state[83] == ANYWHERE else f"on board {_BOARDS[state[83]]}"
         return "" if state[1] else f"to move {where}"
+
+    def winning(self, state: State) -> tuple[int, ...]:
+        """Return the marks with which the winner has won the small boards that are in a row."""
+        winners = np.empty(9, dtype=np.int64)
+        blocks(np.array(state), winners)
+        won = rows_of_pieces(winners.tolist(), 3, state[1], 3) if state[1] > 0 else ()
+        cells = self.cells(state)
+        return tuple(
+            cell
+            for cell, owner in enumerate(cells)
+            if owner == state[1] and cell // 27 * 3 + cell % 9 // 3 in won
+        )
 
     def view(self, state: State) -> BoardView:
         winners = np.empty(9, dtype=np.int64)

@@ -168,6 +168,8 @@ class Board(Struct, frozen=True, omit_defaults=True):
     row_labels: tuple[str, ...]
     #: The look of the board and the colours of the pieces, as in playout.games.core.view.
     surface: Literal["plain", "checkered", "wood", "green", "blue", "blank"] = "plain"
+    #: Whether player 1 has the dark pieces of a checkered board.
+    dark_begins: bool = False
     #: The names of cells that rows and columns do not name, "" for those that are not used.
     cell_labels: tuple[str, ...] = ()
     #: The players to whom the edges belong, from the top clockwise; empty for none.

@@ -11,6 +11,8 @@ from playout.games.core.game import Game
 
 #: The words within a title that have no capital.
 _LOWER = ("and", "of")
+#: The most letters of a value in a title.
+_LONGEST = 20
 #: How the values of switches are written.
 _FORMS = {"true": "{key}", "false": "no {key}"}
 
@@ -20,6 +22,7 @@ class DescribedParameter:
     """A parameter of a game; `about` may be empty. `choices` are the only values of a text, if any.
 
     `default` is None if the parameter is required, or is optional without a default value.
+    `proposed` is the value that pages propose: the default, unless the game has another proposal.
     """
 
     name: str
@@ -28,6 +31,7 @@ class DescribedParameter:
     about: str = ""
     choices: tuple[str, ...] = ()
     required: bool = False
+    proposed: spec.Value | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,7 @@ def described(name: str, make: type[Game]) -> Description:
             each.option.meaning,
             each.choices,
             each.required,
+            make.proposed.get(key, each.default),
         )
         for key, each in spec.parameters_of(make).items()
     )
@@ -89,9 +94,14 @@ def title_of(name: str) -> str:
 
 
 def with_parameters(title: str, options: Mapping[str, str]) -> str:
-    """Return a title and the parameters of a game in words, as in "Go (size 9)"."""
+    """Return a title and the parameters of a game in words, as in "Go (size 9)".
+
+    Values that are too long for a title, such as positions, are left out: "Chess (fen …)".
+    """
     words = (
-        _FORMS.get(value, "{key} {value}").format(key=key, value=value)
+        _FORMS.get(value, "{key} {value}" if len(value) <= _LONGEST else "{key} …").format(
+            key=key, value=value
+        )
         for key, value in options.items()
     )
     text = ", ".join(words).replace("_", " ")

@@ -49,6 +49,10 @@ class Game(spec.HasOptions, ABC):
     #: Well-known variants: their parameters, such as `size=9`, and a sentence about each.
     variants: ClassVar[Mapping[str, str]] = {}
 
+    #: Values of parameters that pages propose for a match between people, where they are not the
+    #: defaults, which are those of OpenSpiel.
+    proposed: ClassVar[Mapping[str, spec.Value]] = {}
+
     #: The worth of a piece that can be captured, by its kind in the view: the least one has 1.
     #: Pages show the captured pieces with it, and the learning of an evaluation begins with it.
     material: ClassVar[Mapping[str, float]] = {}

@@ -45,6 +45,8 @@ class BoardView:
     #: discs, as in Othello. blue: red and yellow discs, as in Connect Four. blank: no lines between
     #: the cells.
     surface: Literal["plain", "checkered", "wood", "green", "blue", "blank"] = "plain"
+    #: Whether player 1 has the dark pieces of a checkered board.
+    dark_begins: bool = False
     #: The names of the cells, "" for those that are not used, such as the light squares of
     #: draughts; () if rows and columns name them. The names of hexagons are not drawn.
     cell_labels: tuple[str, ...] = ()

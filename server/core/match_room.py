@@ -180,6 +180,15 @@ class MatchRoom:
         """Whether a tournament or a ladder has assigned the match to its players."""
         return self.record.tournament is not None or self.record.ladder_pair is not None
 
+    @property
+    def is_withheld(self) -> bool:
+        """Whether bots analyse it for nobody yet: a person plays it who could gain by that.
+
+        Nothing is gained against a bot of the server in a match that is not rated.
+        """
+        has_people = any(each.hello.role != "bot" for each in self.seats)
+        return has_people and (self.record.rated or not any(self.record.bots))
+
     def can_start_again(self, bot: Seat, now: float) -> bool:
         """Whether the bot in this seat loses nothing while it has no process.
 

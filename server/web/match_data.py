@@ -104,7 +104,8 @@ class MatchData(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A match, from its first position to the last.
 
     `linked`: whether each player has a page. `bots`: the player specification of each bot that the
-    server started. `opening`: the number of moves made for the players.
+    server started. `withheld`: whether bots analyse the running match for nobody, because a player
+    could gain by that. `opening`: the number of moves made for the players.
     `to_move` is 0 when it is over; until then, `clocks` are the current ones. `time_controls` are
     those of both players if they differ, and `time_control` is that of the first.
     """
@@ -119,6 +120,7 @@ class MatchData(Struct, frozen=True, kw_only=True, omit_defaults=True):
     time_controls: tuple[TimeControl, TimeControl] | None = None
     clocks: tuple[ClockState, ClockState] | None = None
     rated: bool = False
+    withheld: bool = False
     tournament: str | None = None
     opening: int = 0
     started_at: float
@@ -297,7 +299,8 @@ class MatchLookup:
         room = self._hub.rooms.get(match)
         if room is None or data.result:
             return data
-        return structs.replace(data, clocks=room.match.clock_states(self._now()))
+        clocks = room.match.clock_states(self._now())
+        return structs.replace(data, clocks=clocks, withheld=room.is_withheld)
 
     def _cached(self, match: str) -> MatchData | None:
         """The cached data of a match, unless it has other moves by now or has ended."""

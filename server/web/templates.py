@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from twisted.web import http
 
 from playout.commands.text import utc
@@ -146,12 +147,21 @@ def environment(
         "day": language.day,
         "game_title": partial(game_title, language=language),
         "moment": language.moment,
+        "code": _code,
         "number": language.number,
         "rules": language.rules,
         "told": language.told,
         "utc": lambda at: f"{utc(at):%Y-%m-%dT%H:%M:%SZ}",
     }
     return environment
+
+
+def _code(text: str) -> Markup:
+    """A text whose parts between backticks are code."""
+    parts = re.split("`([^`]+)`", text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if at % 2 else part for at, part in enumerate(parts)
+    )
 
 
 def render(name: str, language: Language, **context: object) -> bytes:

@@ -102,6 +102,7 @@ class Language:
         self, value: float, digits: int = 0, *, sign: bool = False, grouped: bool = False
     ) -> str:
         """A number with so many decimals, if wanted with a plus sign and groups of digits."""
+        value = round(value, digits) or 0.0  # not -0
         shape = ("#,##0" if grouped else "0") + ("." + "0" * digits if digits else "")
         return format_decimal(value, f"+{shape};-{shape}" if sign else shape, self._locale)
 

@@ -105,10 +105,10 @@ def test_the_lobby_shows_all_games_and_begins_a_match_by_one_click(
         assert page.evaluate(OUTSIDE, ["#new-games"]) == []
     page.get_by_role("button", name="Play Hex now").click()
     arrive(page)
-    expect(page.get_by_role("heading", level=1)).to_have_text("Hex")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Hex (swap)")
     # The next visit has the same choices, and Play begins the same match.
     page.goto("/")
-    expect(page.locator("#summary")).to_have_text("Hex · random · 5 minutes + 3 seconds")
+    expect(page.locator("#summary")).to_have_text("Hex (swap) · random · 5 minutes + 3 seconds")
     page.get_by_role("button", name="Play", exact=True).click()
     arrive(page)
 
@@ -118,7 +118,7 @@ CONTROLS = ["#resign", "#takeback", "#draw", "#entry-play", "#browse", "#board .
 
 
 @pytest.mark.parametrize(("width", "height", "least"), SCREENS)
-def test_nothing_moves_when_an_offer_comes_over_the_edge_of_the_board(
+def test_nothing_moves_when_an_offer_comes_in_the_place_of_the_actions(
     people: BrowserUsers, width: int, height: int, least: int
 ) -> None:
     # Without motion, an offer can be answered at once.
@@ -141,11 +141,11 @@ def test_nothing_moves_when_an_offer_comes_over_the_edge_of_the_board(
     expect(ann.locator("#offers")).to_contain_text("asks to take a move back")
     assert ann.evaluate(PLACES, CONTROLS) == before
     assert ann.evaluate(OUTSIDE, ["#offers", "#offer-accept", "#offer-decline"]) == []
-    left, top, wide, _ = ann.evaluate(BOARD)
+    left, top, wide, high = ann.evaluate(BOARD)
     box = ann.locator("#offers").bounding_box()
     assert box
-    assert box["y"] < top < box["y"] + box["height"] or box["y"] >= top
-    assert left - 40 <= box["x"] <= left + wide
+    is_beside = box["x"] >= left + wide or box["x"] + box["width"] <= left
+    assert is_beside or box["y"] >= top + high
     ann.get_by_role("button", name="Decline").click()
     expect(ann.locator("#offers")).to_be_hidden()
     assert ann.evaluate(PLACES, CONTROLS) == before

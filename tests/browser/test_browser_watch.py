@@ -113,7 +113,7 @@ def test_a_finished_match_is_gone_through_by_keyboard(people: BrowserUsers, over
             expect(note).to_have_text(f"After move {ply} of {last}")
             assert page.url.endswith(f"?ply={ply}")
         else:
-            expect(note).to_have_text("three in a row")
+            expect(page.locator("#score")).to_have_text("three in a row")
             assert "?" not in page.url
         won = page.get_by_role("gridcell", name="won by this")
         assert won.count() == page.locator("#board .layer.winning > g").count() == 3 * (ply == last)

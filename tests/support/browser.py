@@ -56,14 +56,15 @@ class BrowserSite:
 
 
 @contextmanager
-def running_site(folder: Path, *options: str) -> Iterator[BrowserSite]:
+def running_site(folder: Path, *options: str, **more: Any) -> Iterator[BrowserSite]:
     """Run a server that stores in `folder` and starts bots that move at once.
 
+    `more`: as of `running_server`, such as `changed`.
     Fails if its log has a traceback, unless it was killed.
     """
     database = f"sqlite:///{folder}/playout.db"
     usual = ("--http", "127.0.0.1:0", "--bot", "random", "--bots", "8")
-    with running_server(*usual, "--database", database, *options) as server:
+    with running_server(*usual, "--database", database, *options, **more) as server:
         yield BrowserSite(server, database)
         if server.process.poll() is None:
             code, log = server.stop()

@@ -3,7 +3,7 @@
 `Policy.analyses` of them run at once, and the others wait in the order of their requests; while
 some wait, each has a short turn. A person has one at a time. Nobody gets help in a match: while an
 account plays a game, no position of this game is analysed for it, by whatever name and with
-whatever parameters: see `Game.family`.
+whatever parameters: see `Game.family`. Nor does the spectator of a match whose players could gain.
 """
 
 from __future__ import annotations
@@ -85,6 +85,12 @@ class Analyses:
         if self._plays(session, game):
             text = f"you play a match of {game}: its positions are analysed for you when it is over"
             raise Refused(Code.NOT_ALLOWED, text)
+        if self._watches(session, game):
+            text = (
+                f"you watch a running match of {game}, whose players could gain by an analysis: "
+                "its positions are analysed when it is over"
+            )
+            raise Refused(Code.NOT_ALLOWED, text)
         self._replace(session)
         self._require_allowed(origin)
         seconds = min(request.seconds or policy.analysis_s, policy.analysis_s)
@@ -155,6 +161,12 @@ class Analyses:
             for room in self._context.rooms.running.values()
             for each in room.seats
         )
+
+    def _watches(self, session: Session, game: str) -> bool:
+        """Whether the session watches a match of this game that nobody may have analysed yet."""
+        family = games.load(game).family
+        rooms = (self._context.rooms.running[each] for each in session.watching)
+        return any(room.is_withheld and room.match.game.family == family for room in rooms)
 
     def _require_allowed(self, origin: RequestContext) -> None:
         """Raise Refused unless another position can be analysed now for this address."""

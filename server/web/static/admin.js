@@ -43,8 +43,7 @@ async function refresh() {
     if (error.code === "lost") return; // the next welcome begins again
     if (error.code !== "not_allowed") throw error;
     if (!find("administration").hidden) return location.reload(); // which removes all data
-    const values = { name: connection.name, reason: error.message };
-    find("gate").textContent = gettext("This page is for administrators of the server. %(name)s is not one: %(reason)s.", values);
+    find("gate").textContent = gettext("This page is for administrators of the server. %(name)s is not one.", { name: connection.name });
   }
 }
 

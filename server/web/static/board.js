@@ -1,6 +1,6 @@
 // Draws a board as SVG from the server's `board` (its geometry) and `view` (a position).
 
-import { blockEnds, blockOf, cellName, contentName, edgeNames, isUsed, layoutOf, pieceName, starPoints } from "./board_layout.js";
+import { blockEnds, blockOf, cellName, contentName, edgeNames, isStore, isUsed, layoutOf, pieceName, starPoints } from "./board_layout.js";
 import { dragPieces } from "./drag.js";
 import { html, svg } from "./elements.js";
 import * as hexagons from "./hexagons.js";
@@ -17,7 +17,7 @@ const OWNED_EDGE = 10;
 /** The geometries of boards on which pieces can move to another cell. */
 const MOVING = ["grid", "hex"];
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-const [FALL_MS, SLIDE_MS] = [60, 160];
+const [FALL_MS, SLIDE_MS, FLIP_MS] = [60, 160, 240];
 /** Steps of the opacity of a tint, and the greatest, at which pieces still stand out. */
 const [HEAT_LEVELS, HEAT_OPACITY] = [10, 0.55];
 /** The largest font size at which two digits in the corner of a cell do not reach its piece. */
@@ -43,6 +43,9 @@ export class BoardView {
   #buttons;
   #layers;
   #arrows = svg("g", { class: "layer arrows", "aria-hidden": "true" });
+  /** The arrows that the user has drawn, as pairs of cells; a pair of the same cell is a ring. */
+  #drawn = [];
+  #ownArrows = svg("g", { class: "layer arrows own", "aria-hidden": "true" });
   /** Is the last move marked above its piece, rather than below it? */
   #marksAbove;
   #cells = new Map();
@@ -101,6 +104,7 @@ export class BoardView {
     const isWaiting = this.#dragged && view === before && !legalMoves.length;
     const isSame = view === before && legalMoves === this.#legalMoves;
     if (!isSame) this.#dialog?.close();
+    if (view !== before) this.#drawn = [];
     this.#view = view;
     this.#heat = new Map();
     this.#legalMoves = legalMoves;
@@ -117,6 +121,7 @@ export class BoardView {
     if (isWaiting) return; // the server has not answered the move of the dragged piece
     if (this.#board.geometry === "columns" && isNext(before, view)) this.#animateFall(view.last[0]);
     else if (!this.#dragged) this.#animateSlides(before, view);
+    this.#animateFlips(before, view);
     this.#putBack();
     if (legalMoves.length) this.#playPlanned(planned);
   }
@@ -170,7 +175,7 @@ export class BoardView {
     const box = [x - left, y - top, width + left, height + top + bottom];
     const edge = board.edges ? OWNED_EDGE / 2 : EDGE;
     const attributes = {
-      class: `board is-${board.geometry} is-${board.piece} is-${board.surface ?? "plain"}${small ? " is-small" : ""}`,
+      class: `board is-${board.geometry} is-${board.piece} is-${board.surface ?? "plain"}${board.dark_begins ? " is-dark-first" : ""}${small ? " is-small" : ""}`,
       viewBox: box.map((each, at) => (at < 2 ? each - edge : each + 2 * edge)).join(" "),
       ...(small ? { "aria-hidden": "true" } : { role: "grid", "aria-label": label ?? gettext("Board") }),
     };
@@ -182,7 +187,7 @@ export class BoardView {
     const { dots, under } = this.#layers;
     const below = board.surface === "checkered" ? under : dots;
     if (hasLabels) below.element.after(this.#labels(font));
-    if (!small) this.#svg.append(this.#arrows, this.#grid());
+    if (!small) this.#svg.append(this.#arrows, this.#ownArrows, this.#grid());
   }
 
   /** The rectangle around the cells: its left, top, width and height. */
@@ -264,6 +269,7 @@ export class BoardView {
     const hole = (cell) => {
       if (!isUsed(this.#board, cell)) return "";
       const [x, y] = this.#centre(cell);
+      if (isStore(this.#board, cell)) return `M${x - 15} ${y - 20}v40a15 15 0 1 0 30 0v-40a15 15 0 1 0-30 0z`;
       return `M${x - 15} ${y}a15 15 0 1 0 30 0a15 15 0 1 0-30 0z`;
     };
     return Array.from({ length: rows * columns }, (_, cell) => hole(cell)).join("");
@@ -302,11 +308,13 @@ export class BoardView {
     const { geometry, piece: style, surface } = this.#board;
     const opacity = (level) => (HEAT_OPACITY * level) / HEAT_LEVELS;
     const circle = (r) => () => svg("circle", { r });
+    const blockSize = this.#board.block * CELL;
+    const ground = { x: -blockSize / 2, y: -blockSize / 2, width: blockSize, height: blockSize };
     const draws = {
       heat: (level) => tint(geometry, { "fill-opacity": opacity(level) }),
       under: () => svg("rect", { x: -20, y: -20, width: 40, height: 40 }),
       checked: circle(19),
-      pieces: (key) => pieceOf(style, key),
+      pieces: (key, cell) => pieceOf(style, key, isStore(this.#board, cell)),
       over: circle(5.5),
       winning: circle(17),
       dots: (kind) => svg("circle", { class: kind, r: kind === "ring" ? 17 : 5 }),
@@ -317,7 +325,8 @@ export class BoardView {
     };
     const marksBelow = ["grid", "pits"].includes(geometry) && style !== "stone" && surface !== "green";
     this.#marksAbove = !marksBelow;
-    const layers = { blocks: new Layer("blocks", wonBlock(this.#board), (at) => this.#middle(at)) };
+    const active = new Layer("active", () => svg("rect", ground), (at) => this.#middle(at));
+    const layers = { active, blocks: new Layer("blocks", wonBlock(this.#board), (at) => this.#middle(at)) };
     for (const [name, draw] of Object.entries(draws)) {
       layers[name] = new Layer(name, draw, (cell) => this.#centre(cell));
     }
@@ -355,6 +364,7 @@ export class BoardView {
   #target(cell) {
     if (this.#board.geometry === "hex") return svg("path", { d: this.#shape(cell, CELL - 2) });
     const [x, y] = this.#centre(cell).map((each) => each - CELL / 2 + 1);
+    if (isStore(this.#board, cell)) return svg("rect", { x, y: y - CELL / 2, width: CELL - 2, height: 2 * CELL - 2, rx: 3 });
     return svg("rect", { x, y, width: CELL - 2, height: CELL - 2, rx: 3 });
   }
 
@@ -374,12 +384,12 @@ export class BoardView {
     layers.hint.show(new Map());
     this.#marked.clear();
     this.point([]);
+    this.#showDrawn();
     this.#drawHeat();
     if (this.#options.small) return;
-    const free = cells.filter((value) => value === 0).length <= this.#targets.size;
-    this.#svg.classList.toggle("is-free", free);
     const dot = (cell) => (cells[cell] && this.#board.geometry !== "pits" ? "ring" : "dot");
-    layers.dots.show(new Map([...this.#targets].map((cell) => [cell, dot(cell)])));
+    layers.active.show(this.#activeBlocks());
+    layers.dots.show(new Map([...this.#hinted()].map((cell) => [cell, dot(cell)])));
     const picked = this.#pending?.cells ?? this.#picked;
     layers.picked.show(new Map(picked.map((cell) => [cell, "picked"])));
     layers.planned.show(new Map(this.#planned.map((cell) => [cell, "planned"])));
@@ -395,6 +405,25 @@ export class BoardView {
     if (this.#pending) this.#showPending(this.#pending);
     else if (this.#isAmbiguous(complete)) this.#ask(complete);
     else this.#showButtons(complete);
+  }
+
+  /** The targets that are marked: those of a piece that was chosen, and those that a player would have
+   * to look for. Not the own pieces, and not the cells of a board on which most are legal. */
+  #hinted() {
+    const { cells } = this.#view;
+    if (this.#picked.length || this.#board.geometry === "pits") return this.#targets;
+    const empty = [...this.#targets].filter((cell) => !cells[cell]);
+    const free = cells.filter((value) => value === 0).length;
+    return empty.length < this.#targets.size || 2 * empty.length > free ? new Set() : this.#targets;
+  }
+
+  /** The blocks in which the player has to move, if not all are open. */
+  #activeBlocks() {
+    const { block, rows, columns } = this.#board;
+    if (!this.#view.blocks?.length || this.#picked.length) return new Map();
+    const active = new Set([...this.#targets].map((cell) => blockOf(this.#board, cell)));
+    const isLimited = active.size < (rows / block) * (columns / block);
+    return new Map(isLimited ? [...active].map((at) => [at, "active"]) : []);
   }
 
   #drawHeat() {
@@ -519,10 +548,31 @@ export class BoardView {
     }
   }
 
+  /** Turn the discs over that have another player now. */
+  #animateFlips(before, after) {
+    if (this.#board.piece !== "disc" || after.kinds?.length || this.#isStill) return;
+    after.cells.forEach((owner, cell) => {
+      const was = before.cells[cell];
+      if (!was || !owner || was === owner) return;
+      const [old, now] = [was, owner].map((each) => `var(--${OWNERS[each]})`);
+      const frames = [
+        { transform: "none", fill: old },
+        { transform: "scaleX(0)", fill: old, offset: 0.5 },
+        { transform: "scaleX(0)", fill: now, offset: 0.5 },
+        { transform: "none", fill: now },
+      ];
+      this.#layers.pieces.at(cell)?.firstElementChild.animate(frames, { duration: FLIP_MS });
+    });
+  }
+
+  /** Is nothing to be animated? */
+  get #isStill() {
+    return this.#options.small || matchMedia("(prefers-reduced-motion: reduce)").matches;
+  }
+
   /** Let the piece on a cell come from a place beside it. */
   #animate(cell, [x, y], duration, easing) {
-    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    if (this.#options.small || still) return;
+    if (this.#isStill) return;
     const frames = [{ transform: `translate(${x}px, ${y}px)` }, { transform: "none" }];
     this.#layers.pieces.at(cell)?.firstElementChild.animate(frames, { duration, easing });
   }
@@ -533,7 +583,9 @@ export class BoardView {
     const cellOf = (event) => Number(event.target.dataset?.cell ?? -1);
     // A click sets no focus, so that the arrow keys still browse the moves.
     this.#svg.addEventListener("mousedown", (event) => event.preventDefault());
+    this.#listenToRightButton(cellOf);
     this.#svg.addEventListener("click", (event) => {
+      if (this.#drawn.length) this.#showDrawn((this.#drawn = []));
       if (event.pointerType === "touch" && this.#needsSecondTap(cellOf(event))) return;
       this.#click(cellOf(event));
     });
@@ -545,6 +597,29 @@ export class BoardView {
     this.#svg.addEventListener("focusout", () => this.#preview(-1));
     this.#svg.addEventListener("keydown", (event) => this.#press(event, cellOf(event)));
     dragPieces(this.#svg, (cell) => this.#grab(cell), (cell) => this.#drop(cell));
+  }
+
+  /** A drag with the right button draws an arrow, a click a ring; the same again removes it. */
+  #listenToRightButton(cellOf) {
+    let from = -1;
+    this.#svg.addEventListener("contextmenu", (event) => event.preventDefault());
+    this.#svg.addEventListener("pointerdown", (event) => (from = event.button === 2 ? cellOf(event) : -1));
+    this.#svg.addEventListener("pointerup", (event) => {
+      const to = cellOf(event);
+      if (event.button !== 2 || from < 0 || to < 0) return;
+      const others = this.#drawn.filter(([one, other]) => one !== from || other !== to);
+      this.#drawn = others.length < this.#drawn.length ? others : [...others, [from, to]];
+      this.#showDrawn();
+    });
+  }
+
+  #showDrawn() {
+    const ring = (cell) => {
+      const [cx, cy] = this.#centre(cell);
+      return svg("circle", { cx, cy, r: 17 });
+    };
+    const shapes = this.#drawn.map(([from, to]) => (from === to ? ring(from) : this.#arrow(from, to, 1)));
+    this.#ownArrows.replaceChildren(...shapes);
   }
 
   /** The cells whose pieces can be dragged. */
@@ -570,7 +645,7 @@ export class BoardView {
   /** Play the move to a cell; on another one, or if further cells are needed, put the piece back. */
   #drop(cell) {
     const before = this.#planner ? this.#planned : this.#picked;
-    const isTarget = !this.#planner && this.#targets.has(cell);
+    const isTarget = !this.#planner && this.#targetAt(cell) >= 0;
     if (isTarget) this.#click(cell);
     else if (cell !== before.at(-1)) this.#click(this.#planner ? cell : -1);
     const isPlayed = isTarget && this.#picked.length <= before.length;
@@ -639,10 +714,21 @@ export class BoardView {
     }
   }
 
+  /** The target of a click on a cell, -1 for none. A king castles by a click on its rook, too. */
+  #targetAt(cell) {
+    const [king] = this.#picked;
+    const { kinds, cells } = this.#view;
+    const isRook = kinds?.[cell] === "rook" && kinds[king] === "king" && cells[cell] === cells[king];
+    const side = Math.sign(cell - king);
+    const isCastling = (to) => Math.abs(to - king) === 2 && Math.sign(to - king) === side && !cells[to];
+    if (isRook && this.#picked.length === 1) return [...this.#targets].find(isCastling) ?? -1;
+    return cell < 0 ? -1 : targetOf(this.#board, this.#targets, cell);
+  }
+
   #click(cell) {
     if (this.#planner) return this.#plan(cell);
     if (this.#pending && this.#confirm(cell)) return;
-    const target = cell < 0 ? -1 : targetOf(this.#board, this.#targets, cell);
+    const target = this.#targetAt(cell);
     if (target < 0 && this.#picked.length === 0) return;
     const { action, picked } = pick(this.#legalMoves, this.#picked, target < 0 ? cell : target);
     this.#picked = picked?.length ? picked : commonStart(this.#legalMoves);
@@ -688,6 +774,7 @@ export class BoardView {
 
   #centre(cell) {
     const [row, column] = this.#layout.placeOf(cell);
+    if (isStore(this.#board, cell)) return [(column + 0.5) * CELL, CELL];
     if (this.#board.geometry === "hex") return hexagons.centreOf(row, column, CELL);
     return [(column + 0.5) * CELL, (row + 0.5) * CELL];
   }
@@ -737,7 +824,7 @@ class Layer {
     for (const [cell, kind] of wanted) {
       if (this.#shown.has(cell)) continue;
       const [x, y] = this.#centre(cell);
-      const element = svg("g", { transform: `translate(${x} ${y})` }, this.#draw(kind));
+      const element = svg("g", { transform: `translate(${x} ${y})` }, this.#draw(kind, cell));
       this.#shown.set(cell, { kind, element });
       this.element.append(element);
     }

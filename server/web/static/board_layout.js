@@ -82,6 +82,12 @@ export function isUsed(board, cell) {
   return board.cell_labels?.[cell] !== "";
 }
 
+/** Is a cell a store, which is as high as both rows of pits? */
+export function isStore(board, cell) {
+  if (board.geometry !== "pits" || !isUsed(board, cell)) return false;
+  return !isUsed(board, (cell + board.columns) % (2 * board.columns));
+}
+
 /** The name of a cell for people, such as "c3". */
 export function cellName(board, cell) {
   const row = Math.floor(cell / board.columns);
@@ -118,9 +124,9 @@ const COLOURS = {
 
 /** How the pieces of a player look, such as "white" or "X"; undefined where the page gives them the
  * colours of its theme. */
-export function lookOf({ surface, piece, geometry }, seat) {
+export function lookOf({ surface, piece, geometry, dark_begins: darkBegins }, seat) {
   if (piece === "mark" && surface !== "blank") return "XO"[seat - 1];
-  return geometry === "heap" ? undefined : COLOURS[surface]?.[seat - 1];
+  return geometry === "heap" ? undefined : COLOURS[surface]?.[darkBegins ? 2 - seat : seat - 1];
 }
 
 /** The name of the piece on a cell, such as "white pawn"; `players` are the names of player 1 and

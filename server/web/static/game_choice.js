@@ -42,10 +42,20 @@ export class GameChoice {
     if (!this.#games.has(name)) return;
     this.#input(name).checked = true;
     this.#showChosen();
+    // A specification, unlike a name, is meant as it is.
+    if (parameters.size) this.#showDefaults();
     for (const [key, value] of parameters) {
       const input = find(`parameter-${key}`);
       if (input?.type === "checkbox") input.checked = value === "true";
       else if (input) input.value = value;
+    }
+  }
+
+  #showDefaults() {
+    for (const { name: key, default: value } of this.#games.get(this.#name).parameters) {
+      const input = find(`parameter-${key}`);
+      if (input.type === "checkbox") input.checked = value === true;
+      else input.value = value ?? "";
     }
   }
 
@@ -89,7 +99,7 @@ export class GameChoice {
   }
 }
 
-function parameterField({ name, default: defaultValue, about, choices = [] }) {
+function parameterField({ name, proposed: defaultValue, about, choices = [] }) {
   const id = `parameter-${name}`;
   const label = told(name.replaceAll("_", " "));
   const hint = about && html("span", { class: "hint", id: `${id}-hint` }, told(about));

@@ -142,6 +142,7 @@ class MatchPage {
   async #learn(hooks) {
     const { Lesson } = await import("./lesson.js"); // fetched at the first click
     this.#lesson ??= new Lesson(part, this.#record, hooks);
+    this.#study.stopAsking();
     this.#lesson.toggle();
   }
 
@@ -218,7 +219,8 @@ class MatchPage {
   /** Show the position as text. */
   async #read() {
     const { readPosition } = await import("./position_dialog.js"); // fetched at the first click
-    readPosition(this.#record, this.#shown.view, part("note").textContent);
+    const note = [part("note"), part("score")].map(({ textContent }) => textContent);
+    readPosition(this.#record, this.#shown.view, note.filter(Boolean).join(" · "));
   }
 
   #enter(event) {
@@ -445,7 +447,8 @@ class MatchPage {
   #show() {
     const record = this.#record;
     const { ply, live } = this.#browser;
-    this.#study.show(ply, record.over || !record.players.includes(session()?.name));
+    const mayTry = record.over || !record.players.includes(session()?.name);
+    this.#study.show(ply, mayTry, record.over || (mayTry && !record.isWithheld));
     this.#lesson?.draw(ply);
     const position = this.#shown;
     const mine = record.seat !== null && record.seat === record.toMove;
@@ -467,7 +470,8 @@ class MatchPage {
     setText(part("reason"), record.result ? reasonText(record.result) : "");
     const tried = this.#study.moves.length;
     const shown = live && !tried ? "" : plyText(record, ply, tried);
-    setText(part("note"), [shown, noteText(position.view.note)].filter(Boolean).join(" · "));
+    setText(part("note"), shown);
+    setText(part("score"), noteText(position.view.note));
     for (const seat of [1, 2]) {
       part(`seat-${seat}`).classList.toggle("to-move", record.toMove === seat);
       const prisoners = this.#prisonersOf?.(record.positions, ply, seat);

@@ -24,6 +24,8 @@ export class MatchRecord {
     this.tournament = data.tournament ?? null;
     /** Has a tournament or a ladder assigned the match? */
     this.isAssigned = Boolean(data.tournament || data.ladder);
+    /** Do the bots help nobody while the match runs, because a player could gain by that? */
+    this.isWithheld = data.withheld ?? false;
     /** The number of moves that were made for the players. */
     this.opening = data.opening ?? 0;
     /** The bot that judges the positions for this person, "" for none. */

@@ -31,11 +31,11 @@ export function keyOf({ cells, kinds, counts }, cell) {
   return kinds?.[cell] ? `${cells[cell]} ${kinds[cell]}` : String(cells[cell]);
 }
 
-/** A piece by its `keyOf`, in a style. */
-export function pieceOf(style, key) {
+/** A piece by its `keyOf`, in a style; `isStore`: whether its cell is a store of seeds. */
+export function pieceOf(style, key, isStore = false) {
   const [value, ...words] = key.split(" ");
   const kind = words.join(" ");
-  if (style === "seeds") return seeds(OWNERS[value], kind);
+  if (style === "seeds") return seeds(OWNERS[value], Number(kind), isStore);
   const isFigure = style === "figure" || kind === "pawn";
   if (isFigure && FIGURES[kind] && OWNERS[value]) return figure(OWNERS[value], FIGURES[kind]);
   if (UNOWNED[kind]) return svg("path", { class: "piece-neutral", d: UNOWNED[kind] });
@@ -57,9 +57,19 @@ export function piece(style, value) {
   return svg("circle", { class: `piece-${style} ${owner}`, r: RADII[style] ?? RADII.disc });
 }
 
-/** The seeds in a pit, as a number. */
-function seeds(owner, count) {
-  return svg("text", { class: `piece-number ${owner}`, y: 5 }, count);
+/** The angle between seeds that lie around the middle of a pit without gaps, in radians. */
+const GOLDEN_ANGLE = 2.39996;
+
+/** The seeds in a pit, as dots and as a number below them; a store is twice as high. */
+function seeds(owner, count, isStore) {
+  const [r, height] = [count > 24 ? 1.3 : 2.1, isStore ? 2.3 : 1];
+  const dots = Array.from({ length: count }, (_, at) => {
+    const away = 11.5 * Math.sqrt((at + 0.5) / Math.max(count, 5));
+    const [x, y] = [away * Math.cos(at * GOLDEN_ANGLE), height * away * Math.sin(at * GOLDEN_ANGLE)];
+    return `M${(x - r).toFixed(1)} ${y.toFixed(1)}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0-${2 * r} 0z`;
+  });
+  const number = svg("text", { class: `piece-number ${owner}`, y: isStore ? 39 : 19 }, String(count));
+  return svg("g", { class: owner }, svg("path", { class: "seeds", d: dots.join("") }), number);
 }
 
 function figure(owner, { body, details }) {

@@ -81,6 +81,13 @@ export class Study {
     if (!this.#all.isRunning) this.#all.start(this.#part("analyst").value);
   }
 
+  /** Stop the bot's answers about the shown positions: a lesson asks about them. */
+  stopAsking() {
+    if (!this.#isAsking) return;
+    this.#isAsking = false;
+    this.#ask();
+  }
+
   /** Try a move. Returns false if no moves are tried here. */
   play(action) {
     if (!this.#isTrying) return false;
@@ -110,10 +117,16 @@ export class Study {
     this.#all.receive(event);
   }
 
-  /** The match shows the position after `ply` moves. Its players get no help until it is over. */
-  show(ply, isAllowed) {
+  /** The match shows the position after `ply` moves. Its players cannot try moves until it is over
+   * (`isAllowed`); and bots help nobody while a player could gain by that (`isHelped`). */
+  show(ply, isAllowed, isHelped = isAllowed) {
     this.#isAllowed = isAllowed;
     this.#part("study").hidden = !isAllowed;
+    for (const id of ["ask", "analyst", "ask-all"]) if (this.#part(id)) this.#part(id).hidden = !isHelped;
+    if (!isHelped) {
+      this.#isAsking = false;
+      this.#all.stop();
+    }
     if (!isAllowed) {
       this.leave();
       this.#isTrying = this.#isAsking = false;

@@ -4,6 +4,9 @@ import { gettext, listText, ngettext, told } from "./texts.js";
 
 const PER_MOVE = /^([\d.]+)\/move$/, MAIN_AND_MORE = /^([\d.]+)\+(?:(\d+)x)?([\d.]+)$/;
 
+/** The most letters of a value in a title. */
+const LONGEST = 20;
+
 /** What people call each game, by its name: to be filled by the page. */
 export const titles = new Map();
 
@@ -19,7 +22,7 @@ export function gameText(spec) {
   const { name, parameters } = partsOfSpec(spec);
   const title = titles.get(name) ?? name.replaceAll("_", " ");
   const forms = { true: (key) => key, false: (key) => `no ${key}` };
-  const words = [...parameters].map(([key, value]) => forms[value]?.(key) ?? `${key} ${value}`);
+  const words = [...parameters].map(([key, value]) => forms[value]?.(key) ?? `${key} ${value.length > LONGEST ? "…" : value}`);
   const known = told(title);
   return words.length ? `${known} (${listText(words.map((each) => told(each.replaceAll("_", " "))))})` : known;
 }

@@ -17,6 +17,7 @@ from playout.protocol.messages import (
     Error,
     Ok,
     StopAnalysis,
+    Watch,
 )
 from playout.server.core.handlers.analyses import LATE_AFTER_REPORT_S, LATE_S, TURN_S
 from playout.server.model.offered_bots import parse_offered_bots
@@ -293,3 +294,25 @@ def test_an_analysis_that_is_over_keeps_no_session() -> None:
         assert session() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("role", "rated", "helped"),
+    [("human", False, False), ("human", True, False), ("bot", False, True)],
+)
+def test_spectators_of_people_who_could_gain_get_no_help(
+    role: str, rated: bool, helped: bool
+) -> None:
+    harness = host()
+    ann, bob = (harness.client(name, role=role, guest=not rated) for name in ("Ann", "Bob"))
+    cy = harness.client("Cy", role="spectator")
+    match = match_between(ann, bob, rated=rated)
+    cy.say(Watch(match=match))
+    answer = cy.say(ASKED)[-1]
+    assert isinstance(answer, AnalysisQueued) == helped
+    if not helped:
+        assert isinstance(answer, Error)
+        assert answer.code is Code.NOT_ALLOWED
+        assert cy.ask(Analyse(game="nim"), AnalysisQueued)
+    play(match, (ann, bob), WON)
+    assert cy.ask(ASKED, AnalysisQueued)

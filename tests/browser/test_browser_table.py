@@ -1,0 +1,352 @@
+"""What players of other sites expect at a board: colours, marks, names, offers, scores, room."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from playout import games
+from support.browser import (
+    MOVES,
+    OVER,
+    BrowserSite,
+    BrowserUsers,
+    match_of,
+    my_turn,
+    own_result_in,
+    play_on,
+    running_site,
+    start_match,
+)
+from support.raw_client import RawClient
+from support.waiting import wait_until
+from testbed.machine import children, runs
+
+#: What the processes of bots run.
+PLAYER = "playout.players.client.player_command"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
+    """A site whose bots do not wait long for players that are away, and which analyses."""
+    changed = {"playout.server.core.handlers.bots.RELOAD_S": 0.5}
+    bots = ("--bot", "Max:strong=uct(seed=1)", "--analysis-s", "0.5")
+    with running_site(tmp_path_factory.mktemp("site"), *bots, changed=changed) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def page(chromium: Browser, site: BrowserSite) -> Iterator[Page]:
+    """A page for the tests that need no user of their own."""
+    people = BrowserUsers(chromium, site.address)
+    yield people.come("about:blank", reduced_motion="reduce")
+    people.leave()
+    assert people.faults == []
+
+
+def played(site: BrowserSite, game: str, names: tuple[str, str], seed: int = 1) -> str:
+    """Play a match of random moves to its end, and return its id."""
+    rules, draw = games.load(game), random.Random(seed)
+    state, where = rules.initial_state(), (site.server.host, site.server.port)
+    with RawClient(*where) as first, RawClient(*where) as second:
+        for seat, (player, name) in enumerate(zip((first, second), names, strict=True), start=1):
+            player.hello(name)
+            player.say("seek", game=game, clock="none", seat=seat)
+        match: str = first.hear_until("started")["match"]
+        ply = 0
+        while not rules.winner(state):
+            action = draw.choice(rules.legal_actions(state))
+            mover = (first, second)[state[0] - 1]
+            assert mover.ask("move", match=match, ply=ply, action=action)["type"] == "update"
+            state, ply = rules.next_state(state, action), ply + 1
+    return match
+
+
+def bots_of(site: BrowserSite) -> list[int]:
+    started = children(site.server.process.pid)
+    return [each for each in started if runs(each, PLAYER)]
+
+
+def test_a_match_without_a_clock_waits_while_its_player_reads_another_page(
+    people: BrowserUsers, site: BrowserSite
+) -> None:
+    page = people.come("/?game=connect_four&clock=none")
+    match = start_match(page, "connect_four")
+    play_on(page, random.Random(1), most=1)
+    my_turn(page)
+    page.goto("/games/othello")
+    wait_until(lambda: not bots_of(site), "the end of the bot's process")
+    page.goto("/")
+    page.get_by_role("link", name="Back to the match").click()
+    play_on(page, random.Random(2))
+    record = site.stored(match)
+    expect(page.locator("#status")).to_have_text(own_result_in(record))
+    assert record.ended is not None
+    assert record.ended.reason == "rules"
+
+
+#: The colours of the first piece of each player in the picture of a game.
+COLOURS = """(game) => [".first", ".second"].map((owner) => {
+    const piece = document.querySelector(`#new-games input[value='${game}'] ~ .picture ${owner}`);
+    const shape = piece.querySelector(".body, circle") ?? piece;
+    return getComputedStyle(shape).fill;
+})"""
+
+
+def test_pictures_have_the_colours_of_the_board_and_dark_begins_in_checkers(page: Page) -> None:
+    page.goto("/")
+    picture = page.locator("#new-games input[value='chess'] ~ .picture")
+    expect(picture.locator(".first").first).to_be_attached()
+    for game in ("chess", "amazons", "chong"):
+        first, second = page.evaluate(COLOURS, game)
+        assert first != second, game
+    light, dark = page.evaluate(COLOURS, "chess")
+    for game in set(games.names()) - {"open_spiel"}:  # which is no game without a parameter
+        view = games.load(game).view(games.load(game).initial_state())
+        if view.surface == "checkered":
+            begins = [dark, light] if view.dark_begins else [light, dark]
+            assert page.evaluate(COLOURS, game) == begins, game
+    assert page.evaluate(COLOURS, "checkers") == [dark, light]
+
+
+def test_hex_is_proposed_with_the_swap(page: Page) -> None:
+    page.goto("/?game=hex")
+    expect(page.locator("#summary")).to_contain_text("Hex (swap)")
+    page.goto("/?game=hex(size=7)")
+    expect(page.locator("#summary")).to_contain_text("Hex (size 7)")
+
+
+def test_bots_help_nobody_in_a_running_match_between_people(page: Page, site: BrowserSite) -> None:
+    where = site.server.host, site.server.port
+    with RawClient(*where) as first, RawClient(*where) as second:
+        for player in (first, second):
+            player.hello(role="human")
+            player.say("seek", game="tic_tac_toe", clock="none")
+        match = first.hear_until("started")["match"]
+        page.goto(f"/matches/{match}")
+        expect(page.locator("#try-moves")).to_be_visible()
+        for control in ("#ask", "#analyst", "#ask-all"):
+            expect(page.locator(control)).to_be_hidden()
+        first.say("resign", match=match)
+        expect(page.locator("#ask")).to_be_visible()
+
+
+def test_a_lesson_shows_no_answer_of_a_bot_that_was_asked_before(
+    page: Page, site: BrowserSite
+) -> None:
+    match = played(site, "connect_four", ("Ann A", "Bob A"))
+    page.goto(f"/matches/{match}?ply=2")
+    page.get_by_role("button", name="Learn from mistakes").click()
+    expect(page.locator("#lesson-text")).to_contain_text("Find a better move.")
+    page.get_by_role("button", name="Learn from mistakes").click()
+    page.get_by_role("button", name="Ask a bot").click()
+    expect(page.locator("#study-table tbody tr").first).to_be_visible()
+    page.get_by_role("button", name="Learn from mistakes").click()
+    expect(page.locator("#lesson-text")).to_contain_text("Find a better move.")
+    expect(page.locator("#study-bot")).to_be_hidden()
+    expect(page.locator("#board .layer.heat > g")).to_have_count(0)
+
+
+#: The names beside the clocks that are cut off.
+CUT = """() => [...document.querySelectorAll(".seat .name")]
+    .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+    .map(({ textContent }) => textContent)"""
+
+
+def test_names_are_whole_and_seeds_are_swept_into_high_stores(
+    page: Page, site: BrowserSite
+) -> None:
+    names = ("guest-wwwwww", "A name with thirty-two letters w")
+    match = played(site, "kalah", names, seed=3)
+    page.goto(f"/matches/{match}")
+    cells, seeds = page.locator("#board .cell"), page.locator("#board .pieces .piece-number")
+    expect(seeds).to_have_count(2)
+    assert sum(map(int, seeds.all_text_contents())) == 48
+    expect(page.locator("#board [aria-label^='store']")).to_have_count(2)
+    store = page.locator("#board [aria-label^='store']").first.bounding_box()
+    pit = cells.nth(1).bounding_box()
+    assert store
+    assert pit
+    assert store["height"] > 1.9 * pit["height"]
+    for width in (1440, 1280, 768, 390):
+        page.set_viewport_size({"width": width, "height": 844})
+        assert page.evaluate(CUT) == [], width
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_legal_moves_are_marked_after_a_piece_was_chosen(people: BrowserUsers) -> None:
+    page = people.come()
+    marks, ghost = page.locator("#board .dots circle"), page.locator("#board .ghost > g")
+    for game, before, after in (("go", 0, None), ("hex", 0, None), ("chess", 0, 2)):
+        page.goto("/?clock=none&seat=1")
+        start_match(page, game)
+        my_turn(page)
+        expect(marks).to_have_count(before)
+        cell = page.locator("#board .cell.target").nth(3)
+        cell.hover()
+        if after is None:
+            expect(ghost).to_have_count(1)
+        else:
+            page.locator("#board [data-cell='52']").click()
+            expect(marks).to_have_count(after)
+        page.get_by_role("button", name="Abort").click()
+        page.locator(OVER).wait_for()
+
+
+def test_an_offer_covers_nothing_of_the_board(people: BrowserUsers, site: BrowserSite) -> None:
+    where = site.server.host, site.server.port
+    page, name = people.guest(viewport={"width": 390, "height": 844}, reduced_motion="reduce")
+    with RawClient(*where) as rival:
+        rival.hello()
+        rival.say("seek", game="connect_four", clock="none", seat=1, opponent=name)
+        page.locator("#challenges").get_by_role("button").click()
+        match = rival.hear_until("started")["match"]
+        rival.say("move", match=match, ply=0, action=3)
+        play_on(page, random.Random(1), most=1)
+        rival.hear_until("update")
+        rival.say("offer", match=match, offer="draw", ply=2)
+        offers = page.locator("#offers")
+        expect(offers).to_contain_text("draw")
+        board, box = page.locator("#board").bounding_box(), offers.bounding_box()
+        assert board
+        assert box
+        assert box["y"] >= board["y"] + board["height"]
+        assert box["y"] + box["height"] <= 844
+        expect(page.locator("#resign")).to_be_hidden()
+        page.get_by_role("button", name="Decline").click()
+        expect(page.locator("#resign")).to_be_visible()
+
+
+def test_the_score_is_large_and_the_open_board_is_shaded(
+    people: BrowserUsers, site: BrowserSite
+) -> None:
+    page = people.come("/games")
+    match = played(site, "dots_and_boxes", ("Ann C", "Bob C"))
+    page.goto(f"/matches/{match}")
+    score = page.locator("#score")
+    expect(score).to_have_text(re.compile(r"boxes \d+-\d+"))
+    assert score.evaluate("(element) => parseFloat(getComputedStyle(element).fontSize)") >= 20
+    page.goto("/?clock=none&seat=1")
+    start_match(page, "ultimate_tic_tac_toe")
+    play_on(page, random.Random(1), most=1)
+    my_turn(page)
+    open_cells = page.locator(MOVES).count()
+    expect(page.locator("#board .active rect")).to_have_count(1 if open_cells <= 9 else 8)
+    won = next(seed for seed in range(50) if is_won("ultimate_tic_tac_toe", seed))
+    page.goto(f"/matches/{played(site, 'ultimate_tic_tac_toe', ('Ann D', 'Bob D'), won)}")
+    assert page.locator("#board .winning circle").count() >= 9
+
+
+def is_won(game: str, seed: int) -> bool:
+    rules, draw = games.load(game), random.Random(seed)
+    state = rules.initial_state()
+    while not rules.winner(state):
+        state = rules.next_state(state, draw.choice(rules.legal_actions(state)))
+    return rules.winner(state) > 0
+
+
+#: Shows a king that may castle; the board's elements are in a part of their own.
+CASTLING = """() => import("/static/board.js").then(({ BoardView }) => {
+    const place = document.createElement("div");
+    place.id = "castling";
+    place.style.width = "30rem";
+    document.querySelector("main").prepend(place);
+    const board = {
+        rows: 1, columns: 8, geometry: "grid", piece: "figure", surface: "checkered", block: 0,
+        column_labels: [..."abcdefgh"], row_labels: ["1"],
+    };
+    const kinds = ["rook", "", "", "", "king", "", "", "rook"];
+    const view = { cells: [1, 0, 0, 0, 1, 0, 0, 1], kinds, last: [] };
+    const moves = [["Kd1", [4, 3]], ["Kf1", [4, 5]], ["O-O", [4, 6]], ["O-O-O", [4, 2]]];
+    const legal = moves.map(([name, cells], action) => ({ action, name, cells }));
+    const onChoose = (action) => (place.dataset.chosen = moves[action][0]);
+    new BoardView(place, board, { onChoose }).show(view, legal);
+})"""
+
+
+def test_a_king_castles_onto_its_rook_and_the_right_button_draws_arrows(page: Page) -> None:
+    page.goto("/games")
+    page.evaluate(CASTLING)
+    board = page.locator("#castling")
+    for rook, move in ((7, "O-O"), (0, "O-O-O")):
+        board.locator("[data-cell='4']").click()
+        board.locator(f"[data-cell='{rook}']").click()
+        expect(board).to_have_attribute("data-chosen", move)
+        page.evaluate("document.getElementById('castling').remove()")
+        page.evaluate(CASTLING)
+    own = board.locator(".arrows.own > *")
+    for to, drawn in ((5, 1), (4, 2), (5, 1)):
+        for cell, act in ((4, page.mouse.down), (to, page.mouse.up)):
+            box = board.locator(f"[data-cell='{cell}']").bounding_box()
+            assert box
+            page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+            act(button="right")
+        expect(own).to_have_count(drawn)
+    board.locator("[data-cell='1']").click()
+    expect(own).to_have_count(0)
+
+
+#: Turns a disc over, and returns how many animations run then.
+FLIP = """() => import("/static/board.js").then(({ BoardView }) => {
+    const place = document.createElement("div");
+    document.querySelector("main").prepend(place);
+    const board = {
+        rows: 1, columns: 3, geometry: "grid", piece: "disc", surface: "green", block: 0,
+        column_labels: [..."abc"], row_labels: ["1"],
+    };
+    const shown = new BoardView(place, board, {});
+    shown.show({ cells: [1, 2, 0], last: [] });
+    shown.show({ cells: [1, 1, 1], last: [2] });
+    return place.getAnimations({ subtree: true }).length;
+})"""
+
+
+def test_discs_are_turned_over(people: BrowserUsers) -> None:
+    page = people.come("/games", reduced_motion="no-preference")
+    assert page.evaluate(FLIP) == 1
+
+
+def test_a_phone_held_sideways_shows_the_board_and_the_controls(
+    people: BrowserUsers, site: BrowserSite
+) -> None:
+    page = people.come(viewport={"width": 844, "height": 390})
+    start_match(page, "chess")
+    my_turn(page)
+    page.evaluate("scrollTo(0, 0)")
+    for part in ("#board svg", "#status", "#browse", "#resign", "#clock-1", "#clock-2"):
+        box = page.locator(part).bounding_box()
+        assert box, part
+        assert box["y"] + box["height"] <= 390, part
+        assert box["x"] + box["width"] <= 844, part
+    assert match_of(page)
+
+
+#: What a finger presses that is smaller than 44 pixels.
+SMALL_TARGETS = """() => {
+    const wanted = "button, select, input:not([type='radio'], [type='checkbox']), .choice, " +
+        ".segments label, .brand, main a, footer a";
+    return [...document.querySelectorAll(wanted)].filter((each) => {
+        const { width, height } = each.getBoundingClientRect();
+        const isInText = each.localName === "a" && each.closest("p");
+        return width && !isInText && each.checkVisibility() && Math.min(width, height) < 43.9;
+    }).map((each) => `${each.localName}#${each.id} ${each.textContent.trim()}`);
+}"""
+
+
+def test_what_a_finger_presses_is_44_pixels_high_and_wide(
+    chromium: Browser, site: BrowserSite
+) -> None:
+    people = BrowserUsers(chromium, site.address)
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    page = people.come(**phone)
+    expect(page.locator("#new-bots")).to_contain_text("random")
+    assert page.evaluate(SMALL_TARGETS) == []
+    start_match(page, "chess")
+    my_turn(page)
+    assert page.evaluate(SMALL_TARGETS) == []
+    people.leave()
+    assert people.faults == []
