@@ -7,6 +7,8 @@ from importlib.metadata import version
 
 import click
 
+from playout.commands.options import OptionGroup
+
 #: The module of each subcommand, which defines it as `command`.
 _MODULES = {
     "comply": "playout.bridges.comply.comply_command",
@@ -25,7 +27,7 @@ Examples:
 """
 
 
-class _Bridges(click.Group):
+class _Bridges(OptionGroup):
     """Finds its subcommands in `_MODULES`."""
 
     def list_commands(self, context: click.Context) -> list[str]:

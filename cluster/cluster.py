@@ -35,8 +35,8 @@ from distributed.comm.addressing import get_address_host_port
 
 from playout.cluster import workers
 from playout.cluster.workers import CheckedWorker, Need, NoAnswerError
+from playout.commands.cores import usable_cores
 from playout.commands.restarts import BackOff, Restarts
-from playout.commands.subprocesses import usable_cores
 from playout.commands.text import counted
 
 #: The address that stands for a new cluster on this machine.

@@ -11,11 +11,9 @@ import asyncio
 import contextlib
 import hashlib
 import io
-import os
 import platform
 import socket
 import tarfile
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,6 +26,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from playout.commands.cores import Cores, kept_to
 from playout.protocol import versions
 
 _NAME = "playout"
@@ -36,11 +35,8 @@ _BLOCK, _ROUNDS = bytes(2_000_000), 9
 _RUNNING = (Status.running, Status.paused)
 #: The states of a task that is wanted; 'long-running' has a thread beyond those of the worker.
 _WANTED = ("executing", "long-running")
-#: Whether the system can restrict threads to cores.
-_IS_POSSIBLE = hasattr(os, "sched_setaffinity")
-#: The cores of this worker that tasks have.
-_taken: set[int] = set()
-_cores_lock = threading.Lock()
+#: The cores of this worker.
+_cores = Cores()
 
 #: Asks a worker: calls a function on the worker at an address with arguments. Returns its result,
 #: or its error as a value. Raises OSError if the connection is lost.
@@ -288,29 +284,15 @@ def unpack(archive: bytes, folder: Path) -> None:
 def kept_to_cores(number: int, threads: int) -> Iterator[None]:
     """Restrict this thread, and the processes that it starts, to `number` free cores of the worker.
 
-    Nothing is restricted unless the worker has as many cores as `threads`: otherwise other programs
-    may be using them.
+    Nothing is restricted if too few are free, or unless the worker has as many cores as `threads`:
+    otherwise other programs may be using them.
     """
-    mine = _take(number, threads)
-    if mine:
-        os.sched_setaffinity(0, mine)
-    try:
+    if len(_cores.usable) != threads:
         yield
+        return
+    user = object()
+    try:
+        with kept_to(_cores.take(user, number, shared=False)):
+            yield
     finally:
-        if mine:
-            os.sched_setaffinity(0, os.sched_getaffinity(os.getpid()))
-            with _cores_lock:
-                _taken.difference_update(mine)
-
-
-def _take(number: int, threads: int) -> set[int]:
-    """Take free cores; none if too few are free, or if the worker may share them."""
-    if not _IS_POSSIBLE:
-        return set()
-    usable = os.sched_getaffinity(os.getpid())
-    with _cores_lock:
-        free = sorted(usable - _taken)[:number]
-        if len(usable) != threads or len(free) < number:
-            return set()
-        _taken.update(free)
-    return set(free)
+        _cores.give_back(user)

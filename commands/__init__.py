@@ -6,7 +6,8 @@ progress         lines on standard error about work that takes seconds
 options          `--game`, and types of options
 connect_options  the options of a connection to a server
 identity         a client's name, token and session, and its login
-subprocesses     start processes of this installation, and the cores that they may use
+subprocesses     start processes of this installation
+cores            processor cores: their number, their assignment to matches
 restarts         pauses before a process is started again
 toml_lines       the line of each value of a TOML file
 toml_table       checks of values in TOML files, with errors that name the line

@@ -1,14 +1,15 @@
-"""The option `--game`, which registers games of the user's own files; other parts of commands."""
+"""Groups of commands, the option `--game` for games of the user's own files, kinds of options."""
 
 from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from playout import games
 from playout.games.core import plugins
@@ -27,6 +28,65 @@ def combined(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
     return decorated
 
 
+class OptionGroup(click.Group):
+    """A group in which an option before a subcommand is one of the subcommand, or an error.
+
+    Options without a value for the group's function, such as `--game`, have had their effect. The
+    defaults that a configuration file sets are those of the subcommand, too.
+    """
+
+    #: The key of the words of the options before the subcommand, in the metadata of a context.
+    _BEFORE = f"{__name__}.before"
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Parse the options of the group, and keep their words for the subcommand."""
+        before = context.meta.setdefault(self._BEFORE, [])
+        values, _, order = self.make_parser(context).parse_args(list(args))
+        for option in dict.fromkeys(order):
+            if isinstance(option, click.Option) and option.expose_value and option.name in values:
+                before.append((option, _words(option, values[option.name])))
+        return super().parse_args(context, args)
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the subcommand; give it the options before it. Raises UsageError."""
+        name, command, rest = super().resolve_command(context, args)
+        if command is None or name is None:
+            return name, command, rest
+        effected = {each.name for each in self.params if not each.expose_value}
+        file = context.default_map or {}
+        defaults = {key: value for key, value in file.items() if key not in effected}
+        context.default_map = {**defaults, name: defaults}
+        if isinstance(command, click.Group):
+            return name, command, rest
+        known = {each for option in command.get_params(context) for each in option.opts}
+        words: list[str] = []
+        for option, given in context.meta[self._BEFORE]:
+            if known.isdisjoint(option.opts):
+                whole = f"{context.command_path} {name}"
+                raise click.UsageError(
+                    f"{given[0]} has no effect on {whole!r}, whose options are shown by: "
+                    f"{whole} --help",
+                    context,
+                )
+            words += given
+        return name, command, [*words, *rest]
+
+
+def _words(option: click.Option, value: Any) -> list[str]:
+    """Return the words of the command line that give an option the value that was parsed."""
+    if option.is_flag:
+        off = option.secondary_opts and value is False
+        return [(option.secondary_opts if off else option.opts)[-1]]
+    if option.count:
+        return [option.opts[-1]] * value
+    word = option.opts[-1]
+    given = value if option.multiple else [value]
+    rows = given if option.nargs > 1 else [(each,) for each in given]
+    return [text for row in rows for text in (word, *row)]
+
+
 class ImportedCommand(click.Command):
     """A subcommand, the `main` of a module, which is imported only if the command is called.
 
@@ -42,6 +102,10 @@ class ImportedCommand(click.Command):
         command: click.Command = importlib.import_module(self._module).main
         return command
 
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters of the imported command."""
+        return self.imported().get_params(ctx)
+
     def make_context(
         self,
         info_name: str | None,
@@ -51,6 +115,14 @@ class ImportedCommand(click.Command):
     ) -> click.Context:
         """Return the context of the imported command, which is invoked then."""
         return self.imported().make_context(info_name, args, parent, **more)
+
+
+def refuse(context: click.Context, names: Iterable[str], why: str) -> None:
+    """Raise UsageError if one of these parameters was typed: it has no effect, for this reason."""
+    for parameter in context.command.params:
+        given = context.get_parameter_source(parameter.name or "")
+        if parameter.name in names and given is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{why}: leave out {max(parameter.opts, key=len)}")
 
 
 class FiniteRange(click.FloatRange):

@@ -183,11 +183,6 @@ def send(process: Process, number: signal.Signals) -> None:
         os.killpg(process.pid, number)
 
 
-def usable_cores() -> int:
-    """Return how many cores this process may use, at least 1."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def last_lines(file: IO[bytes], number: int) -> list[str]:
     """Return up to `number` of the last lines of a process's output."""
     file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))

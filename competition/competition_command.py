@@ -25,6 +25,7 @@ from rich.text import Text
 
 from playout import games, players
 from playout.cluster import require_dask
+from playout.commands.options import OptionGroup
 from playout.commands.progress import doing
 from playout.commands.subprocesses import begin, own, own_environment
 from playout.commands.text import csv_text, utc
@@ -102,7 +103,9 @@ seed = 1
 """
 
 
-@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=OptionGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(version("playout"), prog_name="playout-competition")
 def main() -> None:
     """Run competitions of bots that are handed in as code."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -20,9 +20,9 @@ from twisted.internet.task import deferLater
 
 from playout import games
 from playout.commands.connect_options import ServerAddress
+from playout.commands.cores import Cores, kept_to
 from playout.commands.identity import Identity, hello, software
 from playout.commands.restarts import BackOff, Restarts
-from playout.competition.match_cores import MatchCores, kept_to
 from playout.games import Game, Position, SpecError
 from playout.players.client.agent import Agent
 from playout.players.client.play_request import PlayRequest
@@ -67,7 +67,9 @@ PAIR = 2
 _FAULTS = (Reason.TIME, Reason.ILLEGAL_MOVES, Reason.ABANDONMENT)
 #: The threads in which programs are started and ended, which takes up to half a minute.
 _pool = ThreadPoolExecutor(64, thread_name_prefix="programs")
-_cores = MatchCores()
+#: Gives each match cores of its own, on which both bots run. A bot runs on the cores of the thread
+#: that has started it, and the sandbox lets it choose no others.
+_cores = Cores()
 
 #: Returns the player of a game.
 PlayerOf = Callable[[str], Player]
@@ -96,7 +98,7 @@ class MatchPlayer(Player):
         self._seat = seat
         self._engine = _pool.submit(self._start, _cores.take(self.match, self._cores))
 
-    def _start(self, cores: Sequence[int]) -> Engine:
+    def _start(self, cores: Collection[int]) -> Engine:
         with kept_to(cores):
             return Engine(self.game, "program", self._engines)
 
@@ -145,7 +147,7 @@ class MatchPlayer(Player):
             end = self._fault or MATCH_OVER
             cpu_s = round(used.cpu_s, 2)
             self._used(MatchUse(self.match, self._seat, cpu_s, used.memory_mb, end))
-        _cores.give(self.match)
+        _cores.give_back(self.match)
 
 
 class ContestantConsole(PlayerConsole):

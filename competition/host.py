@@ -24,12 +24,12 @@ from twisted.internet.defer import Deferred
 from twisted.internet.error import ReactorNotRunning
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
-from twisted.protocols.policies import ThrottlingFactory
 
 from playout import games
+from playout.bots.builder import StageFault, for_author
 from playout.commands import signals
 from playout.commands.connect_options import ServerAddress
-from playout.commands.subprocesses import usable_cores
+from playout.commands.cores import usable_cores
 from playout.competition.contestants import (
     LadderBot,
     LocalLadderBot,
@@ -44,13 +44,13 @@ from playout.competition.contestants import (
 )
 from playout.competition.pair_process import LadderWorker, PairOrder, SubmittedBot
 from playout.competition.site import Pages
-from playout.competition.stages import StageFault, Stages, for_author
+from playout.competition.stages import Stages
 from playout.competition.submissions import FolderInUse, Submission, Submissions
-from playout.competition.uploads import MOST_CONNECTIONS, Accounts, UploadSite
+from playout.competition.uploads import Accounts, UploadSite
 from playout.games.core import spec
 from playout.players.client.player_cache import PlayerCache
 from playout.players.engines.process import MatchUse
-from playout.protocol.endpoints import page_address
+from playout.protocol.endpoints import is_loopback, page_address
 from playout.protocol.messages import EnterLadder, Seek
 from playout.sandbox import machine
 from playout.server.net.competition_process import CompetitionOrders
@@ -61,6 +61,7 @@ from playout.server.tournament.competition_file import (
     HouseBot,
     read,
 )
+from playout.server.web.http_server import Access
 
 if TYPE_CHECKING:  # it imports Dask, which is optional
     from playout.competition.ladder_cluster import LadderWorkers
@@ -118,8 +119,12 @@ class CompetitionHost:
             refusals,
             {name: each.workers for name, each in self._runs.items()},
         )
-        site = UploadSite(pages, pages.room, accounts)
-        self._site = ThrottlingFactory(site, MOST_CONNECTIONS)
+        access = Access(
+            local=is_loopback(orders.http[0]) and not orders.proxied,
+            proxied=orders.proxied,
+            names=orders.names,
+        )
+        self._site = UploadSite(pages, pages.room, accounts, access)
 
     def start(self) -> None:
         """Listen, connect to the server, and then play and handle what was handed in."""

@@ -26,6 +26,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.internet.threads import deferToThread
 
+from playout.bots.bot_file import BotFile
 from playout.cluster.cluster import (
     Cluster,
     Content,
@@ -45,7 +46,6 @@ from playout.commands.subprocesses import (
     start_own,
     stop,
 )
-from playout.competition.bot_file import BotFile
 from playout.competition.contestants import PAIR, AbortedSession, LadderBot, Operator, Show
 from playout.competition.pair_process import LadderWorker, PairOrder, PairReport, SubmittedBot
 from playout.protocol.messages import SessionOpened

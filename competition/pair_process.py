@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
+from playout.bots.bot_file import BotFile
 from playout.commands import signals
 from playout.commands.connect_options import ServerAddress, server_options
-from playout.competition.bot_file import BotFile
 from playout.competition.contestants import (
     PAIR,
     START_S,

@@ -19,42 +19,35 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import unquote
 
 import msgspec
+from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 from twisted.web import http
 
+from playout.bots.archive import SUFFIXES
 from playout.commands.text import utc
-from playout.competition.archive import SUFFIXES
 from playout.competition.changes import CHANGES
 from playout.competition.final import REPORT, grades_text
 from playout.competition.pair_process import LadderWorker
 from playout.competition.standings import CompetitionOverview, Record, overview, record
 from playout.competition.submissions import Submission, Submissions
 from playout.competition.uploads import UploadRequest
-from playout.server import web
 from playout.server.model.records import Account
 from playout.server.net.competition_process import CompetitionOrders
 from playout.server.tournament.competition_file import STAFF, Contestant
-from playout.server.web.http import (
-    HTML,
-    JSON,
-    HttpError,
-    HttpRequest,
-    HttpResponse,
-    request_language,
-)
-from playout.server.web.templates import VARIES, ScriptTexts, environment
+from playout.server.web.http import HTML, JSON, HttpError, HttpResponse
+from playout.server.web.http_server import content_policy
+from playout.server.web.templates import STATIC, VARIES, Assets, ScriptTexts, environment
 
-_PAGE = Path(__file__).parent / "page"
-_SCRIPT, _CSV = "text/javascript; charset=utf-8", "text/csv; charset=utf-8"
-_FILES = {"page.js": _SCRIPT, "folder.js": _SCRIPT, "page.css": "text/css; charset=utf-8"}
-#: The module by which scripts translate, one of the server.
-_TEXTS = Path(web.__file__).parent / "static" / "texts.js"
+_CSV = "text/csv; charset=utf-8"
 #: Seconds for which standings and records are shown before they are computed again.
 STANDINGS_S = 5.0
 _MB = 2**20
@@ -79,23 +72,23 @@ class Recent(Generic[T]):
         self._computed_at = -math.inf
 
     def answer(
-        self, request: UploadRequest, compute: Callable[[], T], shown: Callable[[T], HttpResponse]
-    ) -> HttpResponse | None:
-        """Return the response that shows the value, or None and answer when it was computed."""
+        self, compute: Callable[[], T], shown: Callable[[T], HttpResponse]
+    ) -> HttpResponse | Deferred[HttpResponse]:
+        """Return the response that shows the value, at once or when it was computed."""
         if time.monotonic() - self._computed_at < STANDINGS_S:
             return shown(self._value)
         self._computed_at = math.inf  # for requests until it is computed
 
-        def failed(failure: Any) -> T:
+        def failed(failure: Failure) -> T:
             _log.failure("the database cannot be read", failure)
             return self._value
 
-        def computed(value: T) -> None:
+        def computed(value: T) -> HttpResponse:
             self._computed_at, self._value = time.monotonic(), value
-            request.respond(shown(value))
+            return shown(value)
 
-        deferToThread(compute).addErrback(failed).addCallback(computed)
-        return None
+        value: Deferred[T] = deferToThread(compute)
+        return value.addErrback(failed).addCallback(computed)
 
 
 class Pages:
@@ -117,52 +110,48 @@ class Pages:
         self._database = orders.database
         self._refusals = refusals
         self._workers = workers
+        self._files = Assets(files("playout.competition").joinpath("page"), STATIC / "texts.js")
         self._texts = ScriptTexts()
         self._overviews = {name: Recent(CompetitionOverview()) for name in all_}
         #: The records of teams, by their competitions and names.
         self._records: dict[tuple[str, str], Recent[Record]] = {}
 
-    def __call__(self, request: UploadRequest) -> HttpResponse | None:
-        """Answer a request, or return None and answer it later. Raises HttpError."""
-        path = _parts(request.path)
-        if path == [""]:
+    def __call__(self, request: UploadRequest) -> HttpResponse | Deferred[HttpResponse]:
+        """Respond to a request. Raises HttpError."""
+        first, *rest = request.path
+        if request.path == ("",):
             shown = {name: each for name, each in self._all.items() if _has_opened(each)}
             return _page("index.html", request, competitions=shown)
-        if len(path) == 1 and path[0] in _FILES:
-            return HttpResponse((_PAGE / path[0]).read_bytes(), media_type=_FILES[path[0]])
-        if path == ["texts.js"]:
-            return HttpResponse(_TEXTS.read_bytes(), media_type=_SCRIPT)
-        if path[0] == "texts":
-            return self._texts(HttpRequest(tuple(path[1:])))
-        if len(path) > 1 and path[0] not in self._all:
-            text = f"there is no competition {path[0]!r} here, but {', '.join(self._all)}"
+        if not rest:
+            return self._files(request)
+        if first == "texts":
+            return self._texts(replace(request, path=tuple(rest)))
+        submissions = self._all.get(first)
+        if submissions is None:
+            text = f"there is no competition {first!r} here, but {', '.join(self._all)}"
             raise HttpError(http.NOT_FOUND, text)
-        if len(path) < 2:
-            raise HttpError(http.NOT_FOUND, "there is no such page")
-        submissions = self._all[path[0]]
-        match request.method, path[1:]:
-            case b"GET" | b"HEAD", [""]:
+        match request.method, rest:
+            case "GET", [""]:
                 return _page("page.html", request)
-            case b"GET", ["state"]:
+            case "GET", ["state"]:
                 return self._state(request, submissions)
-            case b"GET", ["final"]:
+            case "GET", ["final"]:
                 return _final(submissions)
-            case b"GET", ["submissions"]:
+            case "GET", ["submissions"]:
                 return _json(self._own(request, submissions))
-            case b"GET", ["submissions", number]:
+            case "GET", ["submissions", number]:
                 return _json(self._one(request, submissions, number))
-            case b"PUT", ["submissions", file]:
+            case "PUT", ["submissions", file]:
                 return self._put(request, submissions, file)
-            case b"GET", ["teams", team]:
+            case "GET", ["teams", team]:
                 return self._team(request, submissions, team)
-            case b"GET", ["staff"]:
+            case "GET", ["staff"]:
                 _require_staff(request)
                 return _json(self._for_staff(submissions))
-            case b"GET", ["staff", "grades.csv"]:
+            case "GET", ["staff", "grades.csv"]:
                 _require_staff(request)
-                self._grade(request, submissions)
-                return None
-            case b"PUT", ["staff", action, value] if action in CHANGES:
+                return deferToThread(self._grades, submissions)
+            case "PUT", ["staff", action, value] if action in CHANGES:
                 _require_staff(request)
                 try:
                     CHANGES[action](submissions, value)
@@ -173,21 +162,22 @@ class Pages:
 
     def room(self, account: Account, path: bytes, at: float) -> tuple[Path, int]:
         """Return the folder and the most bytes for what an account uploads at a time."""
-        match _parts(path):
-            case [name, "submissions", _] if name in self._all:
+        match [unquote(part) for part in path.decode("latin-1").partition("?")[0].split("/")]:
+            case ["", name, "submissions", _] if name in self._all:
                 submissions = self._all[name]
                 return submissions.incoming, _most_bytes(submissions, account, at)
         return Path(), 0
 
     # What everybody may read.
 
-    def _state(self, request: UploadRequest, submissions: Submissions) -> HttpResponse | None:
+    def _state(
+        self, request: UploadRequest, submissions: Submissions
+    ) -> HttpResponse | Deferred[HttpResponse]:
         _require_opened(request, submissions)
         competition = submissions.competition
         if not competition.visible:
             return self._described(request, submissions, CompetitionOverview())
         return self._overviews[competition.name].answer(
-            request,
             lambda: overview(self._database, competition.games),
             lambda found: self._described(request, submissions, found),
         )
@@ -224,7 +214,7 @@ class Pages:
 
     def _team(
         self, request: UploadRequest, submissions: Submissions, team: str
-    ) -> HttpResponse | None:
+    ) -> HttpResponse | Deferred[HttpResponse]:
         """Answer with the record of a team; with its submissions to its members and staff."""
         _require_opened(request, submissions)
         competition, account = submissions.competition, request.account
@@ -247,7 +237,6 @@ class Pages:
         }
         found = self._records.setdefault((competition.name, team), Recent(Record()))
         return found.answer(
-            request,
             lambda: record(self._database, competition.games, team),
             lambda its: _json(told | msgspec.to_builtins(its)),
         )
@@ -265,18 +254,9 @@ class Pages:
             "ladder_matches": self._orders.ladder_matches,
         }
 
-    def _grade(self, request: UploadRequest, submissions: Submissions) -> None:
-        """Answer with the ranking for grades, when it was computed."""
-
-        def graded() -> HttpResponse:
-            text = grades_text(submissions, self._database)
-            return HttpResponse(text.encode(), media_type=_CSV)
-
-        def failed(failure: Any) -> HttpResponse:
-            _log.failure("the ranking cannot be computed", failure)
-            return HttpResponse(b"the ranking cannot be computed\n", http.INTERNAL_SERVER_ERROR)
-
-        deferToThread(graded).addErrback(failed).addCallback(request.respond)
+    def _grades(self, submissions: Submissions) -> HttpResponse:
+        """Compute the ranking for grades, in a thread."""
+        return HttpResponse(grades_text(submissions, self._database).encode(), media_type=_CSV)
 
     def _own(self, request: UploadRequest, submissions: Submissions) -> list[dict[str, Any]]:
         team = _contestant(request, submissions).team
@@ -325,11 +305,6 @@ class Pages:
         return _json(_told(new), http.CREATED)
 
 
-def _parts(path: bytes) -> list[str]:
-    """Return the parts of the path of an address."""
-    return [unquote(each.decode("latin-1")) for each in path.partition(b"?")[0].split(b"/")[1:]]
-
-
 def _most_bytes(submissions: Submissions, account: Account, at: float) -> int:
     """Return the most bytes that an account may hand in at a time, 0 if it may not."""
     author = _contestant_of(account, submissions)
@@ -360,8 +335,7 @@ def _final(submissions: Submissions) -> HttpResponse:
     path = submissions.folder / REPORT
     if not (submissions.competition.visible and path.exists()):
         raise HttpError(http.NOT_FOUND, "there is no report on a final")
-    policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
-    headers = {"Content-Security-Policy": policy}
+    headers = content_policy(inline_styles=True)
     return HttpResponse(path.read_bytes(), media_type=HTML, headers=headers)
 
 
@@ -424,8 +398,7 @@ def _told(submission: Submission) -> dict[str, Any]:
 
 def _page(name: str, request: UploadRequest, **context: object) -> HttpResponse:
     """A page in the language of the request."""
-    language = request_language(request)
-    template = environment(language, "playout.competition", "page").get_template(name)
+    template = environment(request.language, "playout.competition", "page").get_template(name)
     return HttpResponse(template.render(context).encode(), media_type=HTML, headers=VARIES)
 
 

@@ -29,8 +29,8 @@ from typing import IO, Literal
 import msgspec
 from msgspec import structs
 
+from playout.bots.bot_file import BotFile
 from playout.commands.text import plain
-from playout.competition.bot_file import BotFile
 from playout.players.engines.process import MatchUse
 from playout.server.tournament.competition_file import STAFF, Competition
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
-import os
 import sys
-import tarfile
 import time
 import urllib.error
 import urllib.request
@@ -19,6 +16,7 @@ from urllib.parse import quote, urlsplit
 
 import click
 
+from playout.bots.packing import packed
 from playout.commands.connect_options import (
     AccountChoice,
     ServerAddress,
@@ -26,15 +24,11 @@ from playout.commands.connect_options import (
     server_options,
 )
 from playout.commands.progress import doing
-from playout.competition.archive import SUFFIXES
 from playout.protocol.endpoints import is_loopback
 from playout.server.tournament.competition_file import STAFF
 
 #: Seconds in which the server must answer, and between two questions.
 _ANSWER_S, _ASK_S = 60.0, 0.3
-#: The most bytes of a folder; the server's limit is much lower.
-_MOST_BYTES = 2**30
-_IGNORED = ("__pycache__", "node_modules")
 
 EPILOG = """
 \b
@@ -159,26 +153,3 @@ class Client:
             raise click.ClickException(f"{url} cannot be reached: {reason}") from error
         except ValueError as error:
             raise click.ClickException(f"{url} is no site of competitions: {error}") from error
-
-
-def packed(path: Path) -> tuple[str, bytes]:
-    """Return the name and the content of what is sent: a folder is packed. Raises UsageError."""
-    if path.is_file():
-        if not path.name.endswith(SUFFIXES):
-            raise click.UsageError(f"{path} must be a folder, or one of {', '.join(SUFFIXES)}")
-        return path.name, path.read_bytes()
-    files = sorted(_files_below(path))
-    if sum(each.lstat().st_size for each in files) > _MOST_BYTES:
-        raise click.UsageError(f"{path} has more than {_MOST_BYTES // 2**20} MiB: is it the bot?")
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
-        for each in files:
-            archive.add(each, str(each.relative_to(path)), recursive=False)
-    name = path.resolve().name.encode("ascii", "replace").decode().replace("?", "_")
-    return f"{name[:60] or 'bot'}.tar.gz", buffer.getvalue()
-
-
-def _files_below(path: Path) -> Iterator[Path]:
-    for folder, names, files in os.walk(path):
-        names[:] = [each for each in names if not each.startswith(".") and each not in _IGNORED]
-        yield from (Path(folder, each) for each in files if not each.startswith("."))

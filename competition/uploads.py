@@ -13,21 +13,20 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from twisted.logger import Logger
+from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
-from twisted.web import http
-from twisted.web.http import HTTPChannel
-from twisted.web.server import Request, Site
+from twisted.web.server import Request
 
 from playout.competition.submissions import REQUEST_S
 from playout.server.core.accounts import Directory, token_left_s, used
 from playout.server.model.records import Account
 from playout.server.storage import Database
-from playout.server.web.http import HttpError, HttpResponse, error_as_text, send_response
+from playout.server.web.http import HandlerResource, HttpRequest, HttpResponse, parsed
+from playout.server.web.http_server import Access, HttpChannel, LimitedSite, ServerRequest
 
 #: Seconds in which the head of a request must arrive, and between two bytes of its body.
 SILENT_S = 30
@@ -35,8 +34,6 @@ SILENT_S = 30
 MOST_CONNECTIONS, MOST_UPLOADS, MOST_OF_ACCOUNT = 400, 32, 2
 #: Seconds between two readings of the accounts.
 _READ_S = 1.0
-
-_log = Logger(namespace="server")
 
 
 class Accounts:
@@ -65,32 +62,54 @@ class Accounts:
         return account if token_left_s(account, self._token_days, now) > 0 else None
 
 
-#: Answers a request; raises HttpError, or answers later and returns None.
-Answer = Callable[["UploadRequest"], HttpResponse | None]
+@dataclass(frozen=True)
+class UploadRequest(HttpRequest):
+    """A request; `upload` is the file with its body, None without one.
+
+    `account` is that of its token, None without a token or with a wrong one. `begun_at` is when its
+    headers had arrived, in seconds since 1970. `too_large` and `too_many` say why its body was
+    discarded.
+    """
+
+    account: Account | None = None
+    upload: Path | None = None
+    begun_at: float = 0.0
+    too_large: bool = False
+    too_many: bool = False
+
+
+#: Responds to a request; raises HttpError.
+Answer = Callable[[UploadRequest], HttpResponse | Deferred[HttpResponse]]
 #: The folder for what an account uploads by a request to a path that began at a time, and its most
 #: bytes, 0 for none.
 Room = Callable[[Account, bytes, float], tuple[Path, int]]
 
 
-class UploadChannel(HTTPChannel):
-    """A connection, on which bytes of a head do not extend the time for it."""
+class UploadChannel(HttpChannel):
+    """A connection, on which bytes of a body extend the time for it."""
 
     def resetTimeout(self) -> None:
         """Called by Twisted when bytes have arrived."""
         if not self.line_mode:
-            super().resetTimeout()  # type: ignore[no-untyped-call]
+            self.setTimeout(self.site.timeOut)  # type: ignore[no-untyped-call]
 
 
-class UploadSite(Site):
+class UploadSite(LimitedSite):
     """Answers requests by one function, within the limits of uploads."""
 
-    noisy = False
-    protocol = UploadChannel  # type: ignore[assignment]
+    protocol = UploadChannel
 
-    def __init__(self, answer: Answer, room: Room, accounts: Accounts) -> None:
+    def __init__(self, answer: Answer, room: Room, accounts: Accounts, access: Access) -> None:
         """`answer` and `room` decide about requests."""
-        super().__init__(None, UploadRequest, timeout=SILENT_S)  # type: ignore[no-untyped-call]
-        self.answer = answer
+        methods = ("GET", "HEAD", "PUT")
+        resource = HandlerResource(answer, parse=_with_upload, methods=methods)
+        super().__init__(
+            resource,
+            access,
+            connections=MOST_CONNECTIONS,
+            requests=_Received,
+            request_s=SILENT_S,
+        )
         self.accounts = accounts
         self.room = room
         #: The account of each upload that has begun.
@@ -101,42 +120,35 @@ class UploadSite(Site):
         mine = self.uploading.count(account.id)
         return mine < MOST_OF_ACCOUNT and len(self.uploading) < MOST_UPLOADS
 
-    def log(self, request: http.Request) -> None:
-        """Write no line for a request."""
 
-
-class UploadRequest(Request):
-    """A request; `upload` is the file with its body, None without one.
-
-    `account` is that of its token, None without a token or with a wrong one. `begun_at` is when its
-    headers had arrived, in seconds since 1970. `too_large` and `too_many` say why its body was
-    discarded.
-    """
+class _Received(ServerRequest):
+    """A request whose body is written to a file, if its account may upload it."""
 
     account: Account | None = None
     upload: Path | None = None
     begun_at = 0.0
     too_large = too_many = False
+    fault: OSError | None = None
+    _site: UploadSite
     _file: io.BufferedWriter | None = None
-    _fault: OSError | None = None
     _left = 0
     _timer: Any = None
 
     def gotLength(self, length: int | None) -> None:
         """Called by Twisted after the headers: decide about the body."""
-        self.content = io.BytesIO()
+        super().gotLength(length)
         self.begun_at = time.time()
         channel: Any = self.channel
-        self.site: UploadSite = channel.site
-        self._timer = self.site.reactor.callLater(REQUEST_S, channel.loseConnection)
+        self._site = channel.site
+        self._timer = channel.site.reactor.callLater(REQUEST_S, channel.loseConnection)
         self.account = self._account()
         if length == 0 or self.account is None:
             return
         if self.getHeader("Content-Length") is None and self.getHeader("Transfer-Encoding") is None:
             return
-        folder, self._left = self.site.room(self.account, channel._path, self.begun_at)
+        folder, self._left = self._site.room(self.account, channel._path, self.begun_at)
         self.too_large = length is not None and length > self._left
-        self.too_many = not self.site.has_room(self.account)
+        self.too_many = not self._site.has_room(self.account)
         if self._left and not (self.too_large or self.too_many):
             self._open(self.account, folder)
 
@@ -152,33 +164,20 @@ class UploadRequest(Request):
         try:
             self._file.write(data)
         except OSError as fault:  # the disk is full: answered when all has arrived
-            self._fault = fault
+            self.fault = fault
             self._forget()
 
     def process(self) -> None:
         """Called by Twisted: the request has arrived completely."""
         self._stop_timer()
-        try:
-            if self._fault:
-                raise self._fault
-            if self._file:
+        if self._file:
+            try:
                 self._file.flush()
                 os.fsync(self._file.fileno())
-            response = self.site.answer(self)
-        except HttpError as error:
-            response = error_as_text(error)
-        except Exception:  # no fault of a request may end the process
-            _log.failure("a request has met a fault of this program")
-            text = "the server failed to answer this request"
-            response = error_as_text(HttpError(http.INTERNAL_SERVER_ERROR, text))
+            except OSError as fault:
+                self.fault = fault
+        super().process()
         self._forget()
-        if response:
-            self.respond(response)
-
-    def respond(self, response: HttpResponse) -> None:
-        """Write the response, unless the client has gone."""
-        if self.channel is not None:
-            send_response(self, replace(response, headers={**_HEADERS, **response.headers}))
 
     def connectionLost(self, reason: Failure) -> None:
         """Called by Twisted: the client has gone; forget what it has sent."""
@@ -194,17 +193,18 @@ class UploadRequest(Request):
             name, token = untyped.getUser().decode(), untyped.getPassword().decode()
         except UnicodeDecodeError:
             return None
-        return self.site.accounts.of_token(name, token)
+        return self._site.accounts.of_token(name, token)
 
     def _open(self, account: Account, folder: Path) -> None:
         """Begin a file for the body, and count the upload."""
         try:
             number, name = tempfile.mkstemp(dir=folder)
         except OSError as fault:
-            self._fault = fault
+            self.fault = fault
             return
         self.upload, self._file = Path(name), os.fdopen(number, "wb")
-        self.site.uploading.append(account.id)
+        self._site.uploading.append(account.id)
+        self.channel.pool.answer(self.channel)  # further connections do not close this one
 
     def _stop_timer(self) -> None:
         if self._timer and self._timer.active():
@@ -215,7 +215,7 @@ class UploadRequest(Request):
         file, self._file = self._file, None
         if file:
             assert self.account
-            self.site.uploading.remove(self.account.id)
+            self._site.uploading.remove(self.account.id)
             with contextlib.suppress(OSError):  # it has bytes for which the disk has no room
                 file.close()
         if self.upload:
@@ -224,11 +224,16 @@ class UploadRequest(Request):
             self.upload = None
 
 
-#: Nothing of other sites is loaded, and no page of another site frames or reads this one.
-_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
+def _with_upload(request: Request) -> UploadRequest:
+    """Return the request with its account and its upload. Raises OSError if it was not stored."""
+    assert isinstance(request, _Received)
+    if request.fault:
+        raise request.fault
+    return UploadRequest(
+        **vars(parsed(request)),
+        account=request.account,
+        upload=request.upload,
+        begun_at=request.begun_at,
+        too_large=request.too_large,
+        too_many=request.too_many,
+    )

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import msgspec
 
-from playout.commands.options import FiniteRange, game_option
+from playout.commands.options import FiniteRange, OptionGroup, game_option
 from playout.server.app import Settings, serve
 from playout.server.cli import accounts, backup, export, import_, puzzles
 from playout.server.cli.competition_options import competition_options, with_competitions
@@ -50,6 +50,7 @@ Then connect players: playout-player connect_four uct
 
 
 @click.group(
+    cls=OptionGroup,
     epilog=EPILOG,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -81,6 +82,14 @@ Then connect players: playout-player connect_four uct
     show_default=True,
     type=click.IntRange(0),
     help="Bytes of output that a client may leave unread before it is disconnected.",
+)
+@click.option(
+    "--unread-mb",
+    default=256.0,
+    show_default=True,
+    type=FiniteRange(0),
+    help="Megabytes of output that all clients together may leave unread; beyond it, those that "
+    "leave the most are disconnected.",
 )
 @click.option(
     "--grace-s",

@@ -31,7 +31,7 @@ from playout.commands.identity import (
     random_name,
     software,
 )
-from playout.commands.options import registered
+from playout.commands.options import refuse, registered
 from playout.commands.progress import doing
 from playout.games.core import spec
 from playout.players.client.client_process import play
@@ -48,7 +48,9 @@ from playout.protocol.versions import of_spec
 #: GAME with a tournament or a ladder, and the --tournament for all in which the account is entered.
 ANY = "any"
 #: The options that a tournament or a ladder decides; a tournament also decides --matches.
-_TERMS = ("clock", "opponent", "challenge_bot", "seat", "rated")
+_TERMS = ("clock", "opponent", "challenge_bot", "seat", "rated", "takebacks")
+#: The parameters that have an effect with --check.
+_CHECKED = ("game", "player", "options", "engines", "warm", "tournament", "ladder", "check")
 #: Most characters of a name.
 _LONGEST_NAME = 32
 #: Most characters of `software` in `hello`, and of the version on a ladder.
@@ -253,6 +255,8 @@ def main(
     if engines is not None:
         options += (_engines_option(player, engines),)
     if check:
+        others = {str(each.name) for each in context.command.params} - {*_CHECKED}
+        refuse(context, others, "--check plays no match on a server")
         _check(player, options, known)
         return
     if ladder is not None and account.name is None:
@@ -401,10 +405,7 @@ def _require_any(context: click.Context, game: str, given: str, decided: tuple[s
         raise click.UsageError(
             f"with {given}, GAME must be any, not {game!r}: the {kind} decides the game"
         )
-    for option in decided:
-        if context.get_parameter_source(option) is not ParameterSource.DEFAULT:
-            name = option.replace("_", "-")
-            raise click.UsageError(f"with {given}, leave out --{name}: the {kind} decides it")
+    refuse(context, decided, f"the {kind} decides the terms of its matches")
 
 
 def _require_order(game: str, player: str) -> None:

@@ -11,6 +11,7 @@ import click
 
 from playout import games
 from playout.commands import interrupts
+from playout.commands.options import OptionGroup
 from playout.games.core import spec
 from playout.players.engines.engine_server import LineInput
 from playout.players.engines.gomocup_engine import GomocupBrain
@@ -34,7 +35,7 @@ Exit codes: 0 the other program quit, 1 something failed, 2 bad usage,
 """
 
 
-class _ClearErrors(click.Group):
+class _ClearErrors(OptionGroup):
     """A group that reports invalid specifications as one line."""
 
     def invoke(self, context: click.Context) -> Any:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from playout.commands.subprocesses import usable_cores
+from playout.commands.cores import usable_cores
 from playout.games import SpecError
 from playout.players.evaluations import files
 from playout.players.evaluations.lines import new_line, set_first, sum_at

@@ -20,8 +20,8 @@ import numpy as np
 from playout import games
 from playout.cluster import dask_option, require_dask
 from playout.commands import toml_table
-from playout.commands.options import FiniteRange, game_option
-from playout.commands.subprocesses import usable_cores
+from playout.commands.cores import usable_cores
+from playout.commands.options import FiniteRange, OptionGroup, game_option
 from playout.games import SpecError
 from playout.games.core import plugins, spec
 from playout.players import Limit, PlayerError
@@ -78,7 +78,7 @@ Exit codes: 0 done, 1 failed, 2 bad usage, 130 and 143 interrupted or terminated
 """
 
 
-class _ClearErrors(click.Group):
+class _ClearErrors(OptionGroup):
     """A group whose commands report errors of trainings and nets in one line."""
 
     def invoke(self, context: click.Context) -> Any:

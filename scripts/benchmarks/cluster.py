@@ -12,7 +12,7 @@ import subprocess
 from typing import Any
 
 from benchmarks.tournament import THINKING_S, play_two
-from playout.commands.subprocesses import usable_cores
+from playout.commands.cores import usable_cores
 from playout.server.model.records import StoredMatch
 from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.killed_tournament import start_tournament

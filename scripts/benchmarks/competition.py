@@ -39,8 +39,9 @@ import click
 import tomli_w
 
 from playout import games
+from playout.bots.packing import packed
 from playout.commands.subprocesses import own, own_environment
-from playout.competition.submit_command import Client, packed
+from playout.competition.submit_command import Client
 from playout.games import Position
 from playout.players.core.player import Limit
 from playout.players.engine import Engine

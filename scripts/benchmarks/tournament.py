@@ -17,7 +17,7 @@ from pathlib import Path
 
 import click
 
-from playout.commands.subprocesses import usable_cores
+from playout.commands.cores import usable_cores
 from playout.server.model.records import StoredMatch
 from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.killed_tournament import (

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import click
 
-from playout.commands.subprocesses import usable_cores
+from playout.commands.cores import usable_cores
 from playout.players.training.record import NetRound
 from playout.players.training.run_folder import RunFolder
 from testbed.bench import Bench, Column, ResultTable, Target

@@ -11,6 +11,7 @@ from msgspec import structs
 from rich.console import Console
 from rich.table import Table
 
+from playout.commands.options import OptionGroup
 from playout.protocol.names import BadName, normalised
 from playout.server.cli.database_commands import opened
 from playout.server.cli.server_options import its_database_option
@@ -32,7 +33,7 @@ A running server applies changes within two seconds.
 """
 
 
-@click.group(epilog=EPILOG)
+@click.group(cls=OptionGroup, epilog=EPILOG)
 def accounts() -> None:
     """List, create and change accounts in a database."""
 

@@ -42,7 +42,8 @@ class CompetitionOrders(msgspec.Struct, frozen=True):
     """What the process is told on its standard input, as a line of JSON.
 
     `files` are those of the competitions. `port` is that of its own listener, `name` and `token`
-    those of its account there. `http` is the address of its pages. `database` and `token_days` are
+    those of its account there. `http` is the address of its pages, `names` are further names of
+    their host, and with `proxied` a proxy checks the name. `database` and `token_days` are
     those of the server, and so are `ladder_matches` and `log_json`. `pages` are the server's pages:
     an address, a colon and the port on the host of the competitions' pages, or nothing.
     """
@@ -52,6 +53,8 @@ class CompetitionOrders(msgspec.Struct, frozen=True):
     name: str
     token: str
     http: tuple[str, int]
+    names: tuple[str, ...]
+    proxied: bool
     database: str
     token_days: float
     ladder_matches: int

@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from playout.cluster.workers import RunningTask, kept_to_cores, unpack
+from playout.commands.cores import move
 from playout.commands.subprocesses import LogFolder
 from playout.games.core import spec as notation
 from playout.protocol.tls import TlsSettings
 from playout.protocol.tournament_spec import Entrant, Openings, SandboxSettings, TournamentSpec
 from playout.sandbox import machine
-from playout.server.organizer.cores import assign
 from playout.server.organizer.spec_file import missing_program
 from playout.server.organizer.supervisor import Supervisor, starter
 
@@ -257,4 +257,4 @@ def keep_to_one(dask_worker: Any) -> None:
     """Restrict a worker of a cluster on this machine to one core, by its number."""
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(os.getpid()))
-        assign(os.getpid(), {cores[int(dask_worker.name) % len(cores)]})
+        move(os.getpid(), {cores[int(dask_worker.name) % len(cores)]})

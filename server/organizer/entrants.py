@@ -14,7 +14,7 @@ from typing import Protocol
 from playout.commands.subprocesses import LogFolder
 from playout.protocol.messages import Fixture, Reason, ReportCluster, Tournament
 from playout.protocol.tournament_spec import Entrant, TournamentSpec
-from playout.server.organizer.cores import Cores
+from playout.server.organizer.cores import TournamentCores
 from playout.server.organizer.progress import TournamentProgress
 from playout.server.organizer.supervisor import Start, Supervisor
 from playout.server.tournament import formats
@@ -74,8 +74,9 @@ def remaining(event: Tournament) -> list[Entrant]:
 
 
 def may_have_crashed(fixture: Fixture, seat: int) -> bool:
-    """Return whether the player in a seat, 1 or 2, lost on time or by leaving."""
-    return fixture.reason in _ABSENT and fixture.winner == 3 - seat
+    """Return whether the player in a seat, 1 or 2, lost on time or by leaving, or never moved."""
+    lost = fixture.reason in _ABSENT and fixture.winner == 3 - seat
+    return lost or fixture.reason is Reason.VOID
 
 
 class LocalEntrants:
@@ -92,7 +93,7 @@ class LocalEntrants:
         spec = event.spec
         entrants = remaining(event)
         self._supervisor = Supervisor(entrants, start, logs, runner.show, runner.withdraw)
-        self._cores = Cores(spec)
+        self._cores = TournamentCores(spec)
         for name, count in initial_processes(spec).items():
             for _ in range(count):
                 self._supervisor.add(name)

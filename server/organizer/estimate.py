@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from playout import games
-from playout.commands.subprocesses import usable_cores
+from playout.commands.cores import usable_cores
 from playout.commands.text import counted
 from playout.games.core import spec as spelling
 from playout.protocol.messages import TimeControl

@@ -21,7 +21,8 @@ import click
 
 from playout import games
 from playout.commands import toml_table
-from playout.commands.subprocesses import own_environment, usable_cores
+from playout.commands.cores import usable_cores
+from playout.commands.subprocesses import own_environment
 from playout.commands.toml_table import Check, Faults, TomlError
 from playout.protocol import versions
 from playout.protocol.codec import ADMINISTRATORS_FRAME, encode
@@ -263,7 +264,7 @@ def _is_digest(given: str) -> bool:
 def _version(entrant: Entrant, files: versions.Files) -> str:
     """Return the current version; of an entrant that is not started here, the given one."""
     if entrant.player:
-        return versions.of_player(entrant.player, files, installed())
+        return versions.of_player(entrant.player, files, installed(), entrant.folder)
     if entrant.command:
-        return versions.of_command(entrant.command, files, entrant.folder)
+        return versions.of_command(entrant.command, files, entrant.folder, installed())
     return entrant.version

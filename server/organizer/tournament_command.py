@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 import click
 
-from playout.commands.options import ImportedCommand, game_option
+from playout.commands.options import ImportedCommand, OptionGroup, game_option
 from playout.server.organizer.commands import (
     conclude,
     export,
@@ -51,7 +51,9 @@ Exit codes: 0 done, 1 something failed, 2 bad usage or a file with errors,
 """
 
 
-@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=OptionGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @game_option(
     "A game of a file in the current folder or on PYTHONPATH, for the commands that do not have "
     "its name: resume, status, report, export;"

@@ -27,6 +27,7 @@ import platformdirs
 from twisted.logger import Logger
 
 from playout import games
+from playout.commands.cores import usable_cores
 from playout.commands.subprocesses import (
     FEW_THREADS,
     LOWEST_NICENESS,
@@ -36,7 +37,6 @@ from playout.commands.subprocesses import (
     last_lines,
     own_environment,
     start_own,
-    usable_cores,
 )
 from playout.games.core import compilation_cache, plugins
 from playout.games.core.description import Description

@@ -6,7 +6,7 @@ import gzip
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.interfaces import IPullProducer
@@ -38,12 +38,14 @@ _log = Logger(namespace="server")
 class HttpRequest:
     """The segments of the path below that of the handler, and the query (`?name=value`).
 
-    `language` is that of a page.
+    `language` is that of a page. The `method` of HEAD is GET, too: its response is that of GET
+    without the body.
     """
 
     path: tuple[str, ...] = ()
     query: Mapping[str, str] = field(default_factory=dict)
     language: Language = ENGLISH
+    method: str = "GET"
 
 
 @dataclass(frozen=True)
@@ -101,33 +103,66 @@ def error_as_text(error: HttpError, language: Language = ENGLISH) -> HttpRespons
     return HttpResponse(f"{error}\n".encode(), error.status)
 
 
-class HandlerResource(Resource):
+def request_language(request: Request) -> Language:
+    """The language that a person has chosen, or that of the browser."""
+    untyped: Any = request
+    chosen = untyped.getCookie(COOKIE)
+    accepted = request.getHeader("Accept-Language") or ""
+    return language_of(chosen and chosen.decode(errors="replace"), accepted)
+
+
+def parsed(request: Request) -> HttpRequest:
+    """The request without its body. Raises HttpError."""
+    untyped: Any = request
+    try:
+        return HttpRequest(
+            tuple(segment.decode() for segment in untyped.postpath),
+            {name.decode(): values[-1].decode() for name, values in untyped.args.items()},
+            request_language(request),
+            "GET" if request.method == b"HEAD" else request.method.decode("latin-1"),
+        )
+    except UnicodeDecodeError:
+        raise HttpError(http.BAD_REQUEST, "the address is not UTF-8") from None
+
+
+#: What a handler gets of a request.
+R = TypeVar("R")
+
+
+class HandlerResource(Resource, Generic[R]):
     """Calls a handler for a path and for all paths below it."""
 
     isLeaf = True
 
-    def __init__(self, handler: Handler, render_error: ErrorRenderer) -> None:
+    def __init__(
+        self,
+        handler: Callable[[R], HttpResponse | Deferred[HttpResponse]],
+        render_error: ErrorRenderer = error_as_text,
+        parse: Callable[[Request], R] = parsed,  # type: ignore[assignment]
+        methods: tuple[str, ...] = ("GET", "HEAD"),
+    ) -> None:
+        """`parse` makes what the handler gets of a request."""
         super().__init__()  # type: ignore[no-untyped-call]
         self._handler = handler
         self._render_error = render_error
+        self._parse = parse
+        self._methods = methods
 
     def render(self, request: Request) -> int:
         """Respond to a request, at once or when the Deferred of the handler fires."""
         gone: list[Failure] = []
         request.notifyFinish().addErrback(gone.append)
-        language = request_language(request)
-        response: Deferred[HttpResponse] = maybeDeferred(self._handle, request, language)  # type: ignore[call-overload]
-        response.addErrback(self._failed, language)
+        response: Deferred[HttpResponse] = maybeDeferred(self._handle, request)  # type: ignore[call-overload]
+        response.addErrback(self._failed, request_language(request))
         response.addCallback(lambda response: None if gone else send_response(request, response))
         return NOT_DONE_YET
 
-    def _handle(
-        self, request: Request, language: Language
-    ) -> HttpResponse | Deferred[HttpResponse]:
-        if request.method not in (b"GET", b"HEAD"):
-            request.setHeader(b"Allow", b"GET, HEAD")
-            raise HttpError(http.NOT_ALLOWED, "only GET and HEAD are allowed here")
-        return self._handler(_parsed(request, language))
+    def _handle(self, request: Request) -> HttpResponse | Deferred[HttpResponse]:
+        if request.method.decode("latin-1") not in self._methods:
+            allowed = " and ".join(", ".join(self._methods).rsplit(", ", 1))
+            request.setHeader(b"Allow", ", ".join(self._methods).encode())
+            raise HttpError(http.NOT_ALLOWED, f"only {allowed} are allowed here")
+        return self._handler(self._parse(request))
 
     def _failed(self, failure: Failure, language: Language) -> HttpResponse:
         if isinstance(failure.value, HttpError):
@@ -138,26 +173,6 @@ class HandlerResource(Resource):
         _log.failure("an HTTP request failed", failure)
         error = HttpError(http.INTERNAL_SERVER_ERROR, "the server failed to answer this request")
         return self._render_error(error, language)
-
-
-def request_language(request: Request) -> Language:
-    """The language that a person has chosen, or that of the browser."""
-    untyped: Any = request
-    chosen = untyped.getCookie(COOKIE)
-    accepted = request.getHeader("Accept-Language") or ""
-    return language_of(chosen and chosen.decode(errors="replace"), accepted)
-
-
-def _parsed(request: Request, language: Language) -> HttpRequest:
-    untyped: Any = request
-    try:
-        return HttpRequest(
-            tuple(segment.decode() for segment in untyped.postpath),
-            {name.decode(): values[-1].decode() for name, values in untyped.args.items()},
-            language,
-        )
-    except UnicodeDecodeError:
-        raise HttpError(http.BAD_REQUEST, "the address is not UTF-8") from None
 
 
 def send_response(request: Request, response: HttpResponse) -> None:

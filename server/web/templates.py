@@ -7,6 +7,7 @@ import re
 from functools import lru_cache, partial
 from importlib.metadata import version
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import PurePath
 from typing import Any
 
@@ -28,6 +29,8 @@ from playout.server.web.wording import about, clock_in_words, game_title
 # Scripts and styles of the pages, which are read and compressed when the server starts.
 
 
+#: The folder of the scripts and styles of the server's pages.
+STATIC = files("playout.server.web").joinpath("static")
 #: Media types by suffix; other files are not served.
 _MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -53,12 +56,13 @@ class _NamedResponses:
 
 
 class Assets(_NamedResponses):
-    """Serves the files of `server/web/static`."""
+    """Serves scripts, styles and pictures by their names."""
 
-    def __init__(self) -> None:
+    def __init__(self, files: Traversable, *more: Traversable) -> None:
+        """`files` is a folder, `more` are further files."""
         self._responses = {
             file.name: _response(file.name, file.read_bytes(), media_type)
-            for file in files("playout.server.web").joinpath("static").iterdir()
+            for file in (*files.iterdir(), *more)
             if (media_type := _MEDIA_TYPES.get(PurePath(file.name).suffix))
         }
 
@@ -95,11 +99,10 @@ _IMPORT = re.compile(r'^(?:import|export)\b[^"]*?"(?:\./|/static/)([^"]+)";', re
 @lru_cache
 def modules(script: str) -> tuple[str, ...]:
     """The name of a script of `server/web/static` and of all that it imports, sorted."""
-    folder = files("playout.server.web").joinpath("static")
     found = {script}
     unread = [script]
     while unread:
-        text = folder.joinpath(unread.pop()).read_text(encoding="utf-8")
+        text = STATIC.joinpath(unread.pop()).read_text(encoding="utf-8")
         new = set(_IMPORT.findall(text)) - found
         found |= new
         unread += new

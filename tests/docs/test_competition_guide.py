@@ -8,8 +8,8 @@ from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
 
-from playout.competition.archive import MOST_FILES, SUFFIXES
-from playout.competition.stages import LONGEST_S, UNPACKED
+from playout.bots.archive import MOST_FILES, SUFFIXES
+from playout.bots.builder import LONGEST_S, UNPACKED
 from playout.competition.submissions import STAGES, read_uses
 from playout.server.storage import Database
 from playout.server.tournament.competition_file import BOT_PROTOCOLS, Competition

@@ -15,8 +15,8 @@ import trustme
 from msgspec import structs
 
 from playout import games
+from playout.bots.bot_file import BotFile
 from playout.commands.restarts import BackOff
-from playout.competition.bot_file import BotFile
 from playout.competition.submissions import Submissions, read_uses
 from playout.server.tournament.competition_file import read
 from support.competitions import Cup, handed_in, processes_of, require_sandbox

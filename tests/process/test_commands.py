@@ -220,7 +220,7 @@ def test_all_games_are_listed_with_their_parameters_and_variants() -> None:
         (["nim", "random", "--warm", "nim"], "--warm needs --tournament"),
         (["nim", "random", "--ladder", "nim"], "GAME must be any, not 'nim'"),
         (["any", "random", "--ladder", "nmi"], "did you mean 'nim'"),
-        (["any", "random", "--ladder", "nim", "--clock", "1/move"], "the ladder decides it"),
+        (["any", "random", "--ladder", "nim", "--clock", "1/move"], "leave out --clock"),
         (["any", "random", "--ladder", "nim", "--guest"], "--ladder needs an account"),
         (["any", "random", "--ladder", "nim", "--tournament", "t"], "choose one of"),
         (["nim", "random", "--bot-version", "2"], "--bot-version needs --ladder"),
@@ -228,8 +228,10 @@ def test_all_games_are_listed_with_their_parameters_and_variants() -> None:
         (["any", "random", "--tournament", "any"], "--tournament needs an account: --name"),
         (
             ["any", "random", "--tournament", "t", "--seat", "1"],
-            "leave out --seat: the tournament decides",
+            "the tournament decides the terms of its matches: leave out --seat",
         ),
+        (["any", "random", "--tournament", "t", "--takebacks"], "leave out --takebacks"),
+        (["nim", "random", "--check", "--port", "4243"], "plays no match on a server: leave out"),
         (["any", "uct(tme=1)", "--tournament", "t", "--check"], "did you mean 'time'"),
         (
             ["any", "uct(near_first=true)", "--tournament", "t", "--check", "--warm", "nim"],
@@ -302,8 +304,8 @@ def test_every_wrong_key_of_a_configuration_is_named_with_its_line(tmp_path: Pat
     _, output = invoke("playout-server", "--config", str(file))
     found = [line.rpartition("playout.toml:")[2].split(": ")[0] for line in output.splitlines()]
     assert [number for number in found if number.isdigit()] == ["1", "3", "5"]
-    file.write_bytes(b"host = '\xff'")
-    assert "is not encoded in UTF-8" in invoke("playout-server", "--config", str(file))[1]
+    file.write_bytes(b"host = '\0'")
+    assert "zero bytes" in invoke("playout-server", "--config", str(file))[1]
 
 
 def test_a_configuration_is_used_and_the_command_line_wins(tmp_path: Path) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
+from typing import Any
 
 import click
 
 from playout.cluster import dask_option
-from playout.commands.connect_options import server_option
-from playout.commands.options import combined
+from playout.commands.connect_options import ServerAddress, server_option
+from playout.commands.options import F, combined, refuse
 from playout.server.cli.server_options import http_address, tournaments_database
 from playout.server.organizer.local_server import HOST, USUAL_HTTP
 
@@ -29,6 +31,25 @@ spec_argument = click.argument(
 )
 
 
+#: The options about a local server and its database.
+_LOCAL = ("database", "host", "port", "http", "stay", "pgn", "jsonl")
+
+
+def _one_server(command: F) -> F:
+    """Refuse the options about a local server with `--server`, and `--name` without it."""
+
+    @functools.wraps(command)
+    def checked(*arguments: Any, server: ServerAddress | None, **options: Any) -> Any:
+        context = click.get_current_context()
+        if server:
+            refuse(context, _LOCAL, "with --server, there is no local server and no database")
+        else:
+            refuse(context, ["name"], "only with --server an account has to be named")
+        return command(*arguments, server=server, **options)
+
+    return checked  # type: ignore[return-value]
+
+
 #: Add `--server`, `--name` and the options of TLS: a running server, and the account there.
 remote_server_options = combined(
     server_option("Use this running server, instead of a local one and its database."),
@@ -39,6 +60,7 @@ remote_server_options = combined(
         help="With --server: the name of an administrator's account there; its token is read "
         "from the environment variable PLAYOUT_TOKEN.",
     ),
+    _one_server,
 )
 
 

@@ -32,6 +32,7 @@ from playout.server.web.http import (
     HttpResponse,
     cacheable_response,
 )
+from playout.server.web.http_server import content_policy
 from playout.server.web.match_data import (
     MatchData,
     PositionData,
@@ -40,7 +41,7 @@ from playout.server.web.match_data import (
 )
 from playout.server.web.pages.source import PageSource, render_page
 from playout.server.web.parameters import Parameters, parse_id
-from playout.server.web.site import content_policy, not_found
+from playout.server.web.site import not_found
 from playout.server.web.templates import modules
 from playout.server.web.texts import Language
 

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 from msgspec import structs
 
+from playout.bots.bot_file import BotFile
 from playout.competition import competition_command, final
-from playout.competition.bot_file import BotFile
 from playout.competition.standings import OverallStanding, overall
 from playout.competition.submissions import Submissions
 from playout.server.ladder.standings import LadderStanding

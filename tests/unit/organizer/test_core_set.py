@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("distributed")
 
 from playout.cluster.workers import packed, unpack
+from playout.commands.cores import move
 from playout.protocol.tournament_spec import Entrant
 from playout.sandbox import machine
 from playout.server.organizer.core_set import (
@@ -25,7 +26,6 @@ from playout.server.organizer.core_set import (
     named_files,
     unreachable,
 )
-from playout.server.organizer.cores import assign
 from support.fixtures import spec
 from support.waiting import wait_until
 from testbed.machine import reserve_port
@@ -147,7 +147,7 @@ def test_a_worker_on_this_machine_is_kept_to_the_core_of_its_number(
         assert os.sched_getaffinity(0) == {sorted(CORES)[1]}
         assert threads[0].submit(os.sched_getaffinity, 0).result() == {sorted(CORES)[1]}
     finally:
-        assign(os.getpid(), CORES)
+        move(os.getpid(), CORES)
 
 
 @needs_two_cores
@@ -162,7 +162,7 @@ def test_a_thread_that_ends_meanwhile_keeps_no_other_from_being_moved(
     wait_until(lambda: str(ended.native_id) not in listed("/proc/self/task"))
     monkeypatch.setattr(os, "listdir", lambda path: [str(ended.native_id), *listed(path)])
     try:
-        assign(os.getpid(), {sorted(CORES)[1]})
+        move(os.getpid(), {sorted(CORES)[1]})
         assert threads[0].submit(os.sched_getaffinity, 0).result() == {sorted(CORES)[1]}
     finally:
-        assign(os.getpid(), CORES)
+        move(os.getpid(), CORES)

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import pytest
 
-from playout.commands.subprocesses import usable_cores
+from playout.commands.cores import usable_cores
 from playout.protocol.tournament_spec import TournamentSpec
-from playout.server.organizer.cores import Cores
+from playout.server.organizer.cores import TournamentCores
 from support.organizer import read
 
 SLEEPS = ["sleep", "60"]
@@ -55,7 +55,7 @@ needs_two_cores = pytest.mark.skipif(len(USABLE) < 2, reason="it needs two cores
 
 @needs_two_cores
 def test_matches_that_need_all_cores_have_their_own(processes: list[Process]) -> None:
-    cores = Cores(tournament(len(USABLE)))
+    cores = TournamentCores(tournament(len(USABLE)))
     cores.match_started("a", processes[:2])
     cores.match_started("b", processes[2:])
     first, second, third, fourth = map(kept, processes)
@@ -73,7 +73,7 @@ def test_a_tournament_that_leaves_cores_idle_leaves_all_to_the_system(
     processes: list[Process],
 ) -> None:
     for concurrency in (len(USABLE) - 1, len(USABLE) + 1):
-        cores = Cores(tournament(concurrency))
+        cores = TournamentCores(tournament(concurrency))
         cores.match_started("a", processes)
         assert all(kept(each) == USABLE for each in processes)
         cores.match_ended("a")
@@ -83,7 +83,7 @@ def test_a_tournament_that_leaves_cores_idle_leaves_all_to_the_system(
 def test_a_match_is_not_given_cores_twice_and_one_that_is_unknown_has_none(
     processes: list[Process],
 ) -> None:
-    cores = Cores(tournament(len(USABLE)))
+    cores = TournamentCores(tournament(len(USABLE)))
     cores.match_ended("never begun")
     for _ in range(len(USABLE) + 1):
         cores.match_started("a", processes[:1])
@@ -100,7 +100,7 @@ def test_threads_that_are_there_already_are_moved_too() -> None:
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
         assert process.stdout
         process.stdout.readline()
-        cores = Cores(tournament(len(USABLE)))
+        cores = TournamentCores(tournament(len(USABLE)))
         cores.match_started("a", [process])
         threads = [int(each) for each in os.listdir(f"/proc/{process.pid}/task")]
         assert len(threads) == 2
@@ -112,4 +112,4 @@ def test_threads_that_are_there_already_are_moved_too() -> None:
 def test_one_that_has_ended_is_no_fault(processes: list[Process]) -> None:
     processes[0].kill()
     processes[0].wait()
-    Cores(tournament(usable_cores())).match_started("a", processes[:1])
+    TournamentCores(tournament(usable_cores())).match_started("a", processes[:1])

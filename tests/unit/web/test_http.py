@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import itertools
 import socket
 import subprocess
@@ -17,12 +16,18 @@ import pytest
 from twisted.internet.address import IPv4Address
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
-from twisted.internet.testing import StringTransport
 
-from playout.server.web.http import HandlerResource, HttpRequest, HttpResponse, error_as_text
-from playout.server.web.http_connections import ADDRESS_SHARE, MAX_CONNECTIONS, RESERVE
-from playout.server.web.site import MAX_HEADERS_BYTES, REQUEST_S, Access, make_site
-from support.web import HERE, metrics
+from playout.server.web.http import HandlerResource, HttpRequest, HttpResponse
+from playout.server.web.http_server import (
+    ADDRESS_SHARE,
+    MAX_CONNECTIONS,
+    MAX_HEADERS_BYTES,
+    REQUEST_S,
+    RESERVE,
+    Access,
+)
+from playout.server.web.site import make_site
+from support.web import HERE, HttpClientLine, Response, metrics
 
 ELSEWHERE = IPv4Address("TCP", "192.0.2.7", 50000)
 
@@ -34,7 +39,7 @@ class SiteInMemory:
         self.fault: str | None = None
         self.clock = Clock()
         api = HandlerResource(
-            lambda _: HttpResponse(b"", headers={"Access-Control-Allow-Origin": "*"}), error_as_text
+            lambda _: HttpResponse(b"", headers={"Access-Control-Allow-Origin": "*"})
         )
         #: The requests for /slow, which are not answered until the test does it.
         self.slow: list[Deferred[HttpResponse]] = []
@@ -69,39 +74,6 @@ class SiteInMemory:
 
     def get(self, path: str, peer: IPv4Address = HERE) -> Response:
         return self.ask(f"GET {path} HTTP/1.1\nHost: localhost", peer)
-
-
-class HttpClientLine:
-    def __init__(self, protocol: Any, peer: IPv4Address) -> None:
-        self.protocol = protocol
-        self.transport = StringTransport(peerAddress=peer)
-        protocol.makeConnection(self.transport)
-
-    @property
-    def open(self) -> bool:
-        return not self.transport.disconnecting
-
-    def say(self, data: bytes) -> None:
-        self.protocol.dataReceived(data)
-
-    def response(self) -> Response:
-        return Response(self.transport.value())
-
-    def hang_up(self) -> None:
-        self.protocol.connectionLost(None)
-
-
-class Response:
-    """The response in its parts."""
-
-    def __init__(self, data: bytes) -> None:
-        head, _, body = data.partition(b"\r\n\r\n")
-        status, *lines = head.decode().split("\r\n")
-        self.status = int(status.split()[1])
-        self.headers = dict(line.split(": ", 1) for line in lines)
-        packed = self.headers.get("Content-Encoding") == "gzip"
-        self.size = len(body)
-        self.body = (gzip.decompress(body) if packed else body).decode()
 
 
 @pytest.fixture
@@ -362,7 +334,7 @@ def test_half_requests_of_an_address_are_closed_for_its_further_connections(
     assert other.open
 
 
-def test_of_all_connections_the_one_is_closed_that_has_waited_for_longest(
+def test_the_connection_that_has_waited_longest_is_closed(
     web: SiteInMemory,
 ) -> None:
     most, where = MAX_CONNECTIONS - RESERVE, addresses()

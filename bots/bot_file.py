@@ -1,4 +1,4 @@
-"""The file `bot.toml` of a submission: what the bot speaks, and how it is built and started.
+"""The file `bot.toml`: the protocol of a bot, and how it is built and started.
 
 A folder without it has one Python file with a class of Playout's `Player`.
 """
@@ -25,7 +25,7 @@ _MOST_BYTES = 2**16
 
 
 class BotFileError(ValueError):
-    """A submission does not say how it is started; the message has a line for each fault."""
+    """The files do not say how the bot is started; the message has a line for each fault."""
 
 
 class BotFile(msgspec.Struct, frozen=True):
@@ -38,13 +38,13 @@ class BotFile(msgspec.Struct, frozen=True):
     command: str
     build: str = ""
 
-    def entrant(self, name: str, version: str, folder: Path) -> Entrant:
-        """Return the bot in a folder as an entrant, which runs in a sandbox."""
+    def entrant(self, name: str, version: str, folder: Path, *, sandbox: bool = True) -> Entrant:
+        """Return the bot in a folder as an entrant, which runs in a sandbox unless told not to."""
         command, protocol = self.command, self.protocol
         if protocol == "python":
             command, protocol = shlex.join([*_PYTHON, self.command]), "lines"
         return Entrant(
-            name, version, command=command, protocol=protocol, folder=str(folder), sandbox=True
+            name, version, command=command, protocol=protocol, folder=str(folder), sandbox=sandbox
         )
 
     def sandbox(self, given: SandboxSettings) -> SandboxSettings:
@@ -60,7 +60,7 @@ class BotFile(msgspec.Struct, frozen=True):
 #: this user: the sandbox shows it, and lets nobody write to it.
 _PYTHON = (
     *("env", f"{OTHER_CACHES}={caches()}", "OPENBLAS_NUM_THREADS=1"),
-    *(f"PYTHONPATH={python_path()}", sys.executable, "-P", "-m", "playout.competition.python_bot"),
+    *(f"PYTHONPATH={python_path()}", sys.executable, "-P", "-m", "playout.bots.python_bot"),
 )
 
 

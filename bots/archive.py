@@ -1,6 +1,6 @@
 """Unpacks what was handed in; a program of its own, as it reads what a stranger has made.
 
-    python -m playout.competition.archive UPLOAD NAME FOLDER MOST_BYTES
+    python -m playout.bots.archive UPLOAD NAME FOLDER MOST_BYTES
 
 UPLOAD is a file whose kind follows from NAME: a Python file, or a folder as .zip, .tar or .tar.gz.
 Its files are written to FOLDER, a new folder. Only plain files and folders are unpacked, with
@@ -28,8 +28,8 @@ from typing import IO
 
 import msgspec
 
-from playout.competition import bot_file
-from playout.competition.bot_file import BotFile, BotFileError
+from playout.bots import bot_file
+from playout.bots.bot_file import BotFile, BotFileError
 
 #: The kinds of files that can be handed in, by the ends of their names.
 SUFFIXES = (".py", ".zip", ".tar", ".tar.gz", ".tgz")

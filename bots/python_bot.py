@@ -1,6 +1,6 @@
 """Plays a class of a Python file over lines of JSON; a program of its own, within a sandbox.
 
-    python -m playout.competition.python_bot FILE.py
+    python -m playout.bots.python_bot FILE.py
 
 The file has one class of Playout's `Player`. What it prints goes to standard error.
 """

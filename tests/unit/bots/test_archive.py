@@ -1,4 +1,4 @@
-"""playout.competition.archive: what is handed in is unpacked, or refused with a sentence."""
+"""playout.bots.archive: what is handed in is unpacked, or refused with a sentence."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from playout.bots import archive
+from playout.bots.archive import ArchiveError, Unpacked, checked_path, digest_of, unpack
+from playout.bots.bot_file import BotFileError
 from playout.commands.subprocesses import own_environment
-from playout.competition import archive
-from playout.competition.archive import ArchiveError, Unpacked, checked_path, digest_of, unpack
-from playout.competition.bot_file import BotFileError
 
 BOT = {"bot.py": b"print()", "bot.toml": b'protocol = "lines"\ncommand = "python3 bot.py"\n'}
 MOST = 2**20

@@ -1,0 +1,6 @@
+"""Bots as files: how they are unpacked, built, checked and started.
+
+A bot is a Python file with a class of Playout's `Player`, or a folder with `bot.toml` (`bot_file`).
+`archive` unpacks it, `builder` runs the stages up to the check of its moves, and `python_bot` plays
+a class of a Python file. Competitions and the laboratory use it.
+"""

@@ -1,0 +1,220 @@
+"""Brings the files of a bot to a program that plays: unpacked, built, checked.
+
+Each stage runs outside of this process: `archive` unpacks the files, with limits; the build and the
+check run in a sandbox, unless the terms have none. If this process is killed, so are those that it
+has started, and the next builder starts again with the first stage.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from playout.bots.archive import Unpacked
+from playout.bots.bot_file import BotFile
+from playout.commands.subprocesses import (
+    begin,
+    how_it_ended,
+    last_lines,
+    others_environment,
+    own,
+    own_environment,
+    send,
+)
+from playout.protocol.tournament_spec import SandboxSettings
+from playout.sandbox.bubblewrap import Sandbox
+from playout.server.organizer.supervisor import engine_table
+
+BuildStage = Literal["unpack", "build", "check"]
+#: The longest time of each stage, in seconds.
+LONGEST_S: Mapping[BuildStage, float] = {"unpack": 60.0, "build": 300.0, "check": 120.0}
+#: How many times larger than an archive its files may be.
+UNPACKED = 8
+_POLL_S = 0.05
+_MB = 2**20
+#: The file with the result of a build, and the folders that a stage makes.
+_BUILT, _MADE = "built.tar", ("code", "built", "state")
+#: Checks a program in the rows of `playout-bridge comply` for players.
+_CHECK = "playout.bridges.comply.player_checks:main"
+#: Copies the folder of the bot to the first argument, builds it there with the second one, and
+#: writes the result to the standard output.
+_BUILD = (
+    'cp -r . "$1" && cd "$1" && chmod -R u+w . && sh -c "$2" >&2 </dev/null && exec tar -cf - .'
+)
+#: The place of a log on this machine, in an error of an engine.
+_LOG_PLACE = re.compile(r", in /\S+:")
+#: What a program was given, in an error of an engine; the log has it.
+_GIVEN = re.compile(r", given '.*?'(?=; its last error|$)")
+
+
+class StageFault(Exception):
+    """A bot has failed at a stage; the message is for its author."""
+
+
+@dataclass(frozen=True)
+class BuildTerms:
+    """The conditions under which bots are built and checked.
+
+    `games` and `clock` are those of the check. Without a `sandbox`, programs run as this user.
+    Builds reach `hosts`. `most_mb` is the limit of an upload in MiB; its files may have `UNPACKED`
+    times as much.
+    """
+
+    games: Sequence[str]
+    clock: str
+    sandbox: SandboxSettings | None
+    hosts: tuple[str, ...] = ()
+    most_mb: int = 16
+
+
+class Builder:
+    """Runs the stages of one bot, in a folder of its own with the file `upload`."""
+
+    def __init__(
+        self,
+        terms: BuildTerms,
+        folder: Path,
+        log: Callable[[str], None],
+        pause: Callable[[float], Awaitable[object]],
+    ) -> None:
+        """`log` gets what the author may read; `pause` waits for a number of seconds."""
+        self._terms = terms
+        self._folder = folder
+        self._log = log
+        self._pause = pause
+
+    def remove_code(self) -> None:
+        """Remove everything that stages have made; the upload stays."""
+        for each in _MADE:
+            shutil.rmtree(self._folder / each, ignore_errors=True)
+        (self._folder / _BUILT).unlink(missing_ok=True)
+
+    async def unpack(self, name: str) -> Unpacked:
+        """Unpack the upload, a file of that name. Raises StageFault.
+
+        The root of the result is relative to the folder.
+        """
+        found = await self._unpacked(self._folder / "upload", name, "code")
+        return msgspec.structs.replace(found, root=str(Path("code", found.root)))
+
+    async def build(self, root: str, bot: BotFile) -> str:
+        """Run the build command of a bot; return the folder of the result. Raises StageFault."""
+        if not bot.build:
+            return root
+        code, sandbox = self._folder / root, self._terms.sandbox
+        copy = "/tmp/build" if sandbox else str(self._folder / "state")
+        words = ["sh", "-c", _BUILD, "sh", copy, bot.build]
+        if sandbox:
+            words = Sandbox(sandbox, code, code, self._terms.hosts).words(words)
+        archive = self._folder / _BUILT
+        fault = await self._run("build", words, others_environment(), archive, code)
+        shutil.rmtree(self._folder / "state", ignore_errors=True)
+        if fault:
+            raise StageFault(f"the build command {fault}")
+        await self._unpacked(archive, _BUILT, "built")
+        archive.unlink()
+        shutil.rmtree(self._folder / "code")
+        return "built"
+
+    async def check(self, root: str, bot: BotFile) -> None:
+        """Let a bot play a few moves of each game, by the rules of `comply`. Raises StageFault."""
+        sandbox = self._terms.sandbox
+        engines = self._folder / "engines.toml"
+        entrant = bot.entrant("bot", "", self._folder / root, sandbox=sandbox is not None)
+        settings = bot.sandbox(sandbox) if sandbox else SandboxSettings()
+        engines.write_text(engine_table(entrant, settings, self._folder), encoding="utf-8")
+        for game in self._terms.games:
+            await self._check_game(str(engines), game)
+
+    async def _check_game(self, engines: str, game: str) -> None:
+        terms = self._terms
+        words = own(_CHECK, engines, terms.clock, game)
+        output, state = self._folder / "check.txt", self._folder / "state"
+        environment = own_environment() | {"XDG_STATE_HOME": str(state)}
+        fault = await self._run("check", words, environment, output)
+        with contextlib.ExitStack() as files:
+            errors = [files.enter_context(each.open("rb")) for each in state.rglob("*.log")]
+            written = [line for each in errors for line in last_lines(each, 20)]
+            told = last_lines(files.enter_context(output.open("rb")), 20)
+        shutil.rmtree(state, ignore_errors=True)
+        output.unlink()
+        rows = [f"{game}, clock {terms.clock}:", *map(for_author, told)]
+        self._log("\n".join((*map(for_author, written), *rows)))
+        if fault:
+            row, failed, reason = rows[-1].partition("FAILED: ")
+            reason = _GIVEN.sub("", reason).replace("the engine program ", "the program ", 1)
+            reason = reason if failed else f"the check {fault}"
+            where = (game, row.strip()) if len(terms.games) > 1 else (row.strip(),)
+            raise StageFault(f"{', '.join(where)}: {reason}")
+
+    async def _unpacked(self, archive: Path, name: str, target: str) -> Unpacked:
+        """Unpack a file into a folder with the name `target`. Raises StageFault."""
+        most = str(self._terms.most_mb * UNPACKED * _MB)
+        words = own(
+            "playout.bots.archive:main", str(archive), name, str(self._folder / target), most
+        )
+        output = self._folder / "unpacked.json"
+        fault = await self._run("unpack", words, own_environment(), output)
+        text = output.read_text(errors="replace").strip()
+        output.unlink()
+        if fault:
+            raise StageFault(text or f"the file cannot be unpacked: the program {fault}")
+        return msgspec.json.decode(text, type=Unpacked)
+
+    async def _run(
+        self,
+        stage: BuildStage,
+        words: Sequence[str],
+        environment: Mapping[str, str],
+        output: Path,
+        folder: Path | None = None,
+    ) -> str:
+        """Run a program to its end, with its errors in the log; return its fault, or nothing.
+
+        The errors of a check are part of its output, with the reason in the last line.
+        """
+        errors = output.with_name("errors.txt")
+        with output.open("wb") as out, errors.open("wb") as err:
+            process = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out if stage == "check" else err,
+                cwd=folder or output.parent,
+                env=environment,
+                process_group=0,
+                # It takes no lock that another thread could hold at this moment. Its niceness is
+                # that of this process.
+                preexec_fn=partial(begin, os.getpid(), signal.SIGKILL, 0),  # noqa: PLW1509
+            )
+        fault = ""
+        until = time.monotonic() + LONGEST_S[stage]
+        try:
+            while process.poll() is None and not fault:
+                if time.monotonic() > until:
+                    fault = f"has not ended after {LONGEST_S[stage]:g} seconds"
+                await self._pause(_POLL_S)
+        finally:
+            send(process, signal.SIGKILL)
+            process.wait()
+        with errors.open("rb") as file:
+            self._log("\n".join(last_lines(file, 50)))
+        errors.unlink()
+        return fault or (how_it_ended(process) if process.returncode else "")
+
+
+def for_author(text: str) -> str:
+    """Return an error of a program without places on this machine."""
+    return _LOG_PLACE.sub(":", text)

@@ -1,0 +1,40 @@
+"""Packs the folder of a bot, or takes its file, as `archive` unpacks them."""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from playout.bots.archive import SUFFIXES
+
+#: The most bytes of a folder; what unpacks it has lower limits.
+_MOST_BYTES = 2**30
+_IGNORED = ("__pycache__", "node_modules")
+
+
+def packed(path: Path) -> tuple[str, bytes]:
+    """Return the name and the content of what is sent: a folder is packed. Raises UsageError."""
+    if path.is_file():
+        if not path.name.endswith(SUFFIXES):
+            raise click.UsageError(f"{path} must be a folder, or one of {', '.join(SUFFIXES)}")
+        return path.name, path.read_bytes()
+    files = sorted(_files_below(path))
+    if sum(each.lstat().st_size for each in files) > _MOST_BYTES:
+        raise click.UsageError(f"{path} has more than {_MOST_BYTES // 2**20} MiB: is it the bot?")
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for each in files:
+            archive.add(each, str(each.relative_to(path)), recursive=False)
+    name = path.resolve().name.encode("ascii", "replace").decode().replace("?", "_")
+    return f"{name[:60] or 'bot'}.tar.gz", buffer.getvalue()
+
+
+def _files_below(path: Path) -> Iterator[Path]:
+    for folder, names, files in os.walk(path):
+        names[:] = [each for each in names if not each.startswith(".") and each not in _IGNORED]
+        yield from (Path(folder, each) for each in files if not each.startswith("."))

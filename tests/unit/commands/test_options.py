@@ -1,0 +1,129 @@
+"""Options before subcommands, for every command of the project; options without an effect."""
+
+from __future__ import annotations
+
+import configparser
+import importlib
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from playout.commands import entry_points
+from playout.commands.options import OptionGroup
+from playout.server.organizer.tournament_command import main as tournament
+from playout.server.server_command import main as server
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Yield each installed command with its name."""
+    settings = configparser.ConfigParser()
+    settings.read("setup.cfg")
+    for line in settings["options.entry_points"]["console_scripts"].split("\n"):
+        name, _, function = line.partition(" = playout.commands.entry_points:")
+        if name:
+            source = inspect.getsource(getattr(entry_points, function))
+            module = source.partition('run("')[2].partition('"')[0]
+            yield name, importlib.import_module(module).main
+
+
+def descendants(group: click.Group, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Yield each subcommand below a group, with its path."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command
+        yield (*path, name), command
+        if isinstance(command, click.Group):
+            yield from descendants(command, *path, name)
+
+
+GROUPS = {name: each for name, each in commands() if isinstance(each, click.Group)}
+
+
+def test_every_group_handles_the_options_before_a_subcommand() -> None:
+    assert len(GROUPS) >= 6
+    for name, group in GROUPS.items():
+        below = [each for _, each in descendants(group) if isinstance(each, click.Group)]
+        assert all(isinstance(each, OptionGroup) for each in (group, *below)), name
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_an_option_before_a_subcommand_is_one_of_it_or_refused(name: str) -> None:
+    """For each option with a value for the group, and each subcommand."""
+    group = GROUPS[name]
+    options = [each for each in group.params if each.expose_value]
+    for path, command in descendants(group):
+        if isinstance(command, click.Group):
+            continue
+        known = {word for each in command.get_params(click.Context(command)) for word in each.opts}
+        for option in options:
+            assert isinstance(option, click.Option)
+            if known & {*option.opts}:
+                assert command.params  # its effect is tested below
+                continue
+            value = [] if option.is_flag else ["1"] * option.nargs
+            refused = CliRunner().invoke(group, [option.opts[-1], *value, *path])
+            assert refused.exit_code == 2, (path, option)
+            text = "Invalid value" if "Invalid value" in refused.output else "has no effect on"
+            assert text in refused.output, (path, option, refused.output)
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """The URL of a database with the account Cyd."""
+    url = f"sqlite:///{tmp_path / 'own.db'}"
+    made = CliRunner().invoke(server, ["accounts", "create", "Cyd", "--database", url])
+    assert made.exit_code == 0, made.output
+    return url
+
+
+@pytest.mark.parametrize("before", ["--database", "--config"])
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["accounts", "revoke", "Cyd", "--lock"], "Cyd is locked"),
+        (["accounts", "list"], "1 accounts"),
+        (["backup", "copy.db"], "copy.db: "),
+    ],
+)
+def test_a_database_before_a_subcommand_is_used(
+    before: str, words: list[str], shown: str, url: str, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    Path("server.toml").write_text(f'database = "{url}"\nport = 4243\n')
+    value = url if before == "--database" else "server.toml"
+    done = CliRunner().invoke(server, [before, value, *words])
+    assert done.exit_code == 0, done.output
+    assert shown in done.output
+
+
+def test_an_option_after_the_subcommand_overrides_the_one_before(url: str) -> None:
+    words = ["--database", "sqlite:////none/x.db", "accounts", "list", "--database", url]
+    assert "1 accounts" in CliRunner().invoke(server, words).output
+
+
+@pytest.mark.parametrize("command", ["run", "match", "resume", "conclude"])
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--database", "x"), ("--host", "h"), ("--port", "1"), ("--http", "none"), ("--stay", "")],
+)
+def test_options_of_a_local_server_are_refused_with_a_running_one(
+    command: str, option: str, value: str
+) -> None:
+    arguments = {"run": ["x.toml"], "match": ["nim", "uct", "rave"], "resume": ["x"]}
+    words = [command, *arguments.get(command, ["x"]), "--server", "127.0.0.1:1", option]
+    if command == "conclude" and option != "--database":
+        return
+    refused = CliRunner().invoke(tournament, [*words, value] if value else words)
+    assert refused.exit_code == 2
+    assert f"no local server and no database: leave out {option}" in refused.output
+
+
+def test_the_name_of_an_account_is_refused_without_a_running_server() -> None:
+    refused = CliRunner().invoke(tournament, ["run", "x.toml", "--name", "Ada"])
+    assert "leave out --name" in refused.output
