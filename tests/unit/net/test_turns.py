@@ -12,7 +12,7 @@ from playout.server.runtime.reactor import STEP_S, LoopTime
 FRAME_S = TURN_S / 2
 
 
-class Loop:
+class TurnsLoop:
     """An event loop; handling a frame takes `FRAME_S`."""
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class Loop:
         self.time = LoopTime(lambda: self.at)
         self.turns = Turns(self, self.time)
         self._due: list[Callable[[], None]] = []
-        self.handled: list[Sender] = []
+        self.handled: list[FloodingPeer] = []
         self.stalls: list[float] = []
         self.time.watch(lambda: True, self.stalls.append)
         self.time.wait(0.0)
@@ -30,7 +30,7 @@ class Loop:
         assert delay == 0
         self._due.append(function)
 
-    def iterate(self, *readable: Sender) -> None:
+    def iterate(self, *readable: FloodingPeer) -> None:
         """Handle timers, then new input, as the reactor does."""
         due, self._due = self._due, []
         for call in due:
@@ -42,10 +42,10 @@ class Loop:
                 each.read()
 
 
-class Sender:
+class FloodingPeer:
     """A connection with frames to be handled."""
 
-    def __init__(self, loop: Loop, address: str, frames: int = 10**6) -> None:
+    def __init__(self, loop: TurnsLoop, address: str, frames: int = 10**6) -> None:
         self.frames = frames
         self.waits = False
         self._loop = loop
@@ -74,18 +74,18 @@ class Sender:
 
 
 def test_input_is_handled_at_once_while_there_is_time() -> None:
-    loop = Loop()
-    loop.iterate(*(Sender(loop, f"192.0.2.{n}", frames=1) for n in range(5)))
+    loop = TurnsLoop()
+    loop.iterate(*(FloodingPeer(loop, f"192.0.2.{n}", frames=1) for n in range(5)))
     assert len(loop.handled) == 5
 
 
 def test_an_honest_sender_waits_an_iteration_whatever_another_address_sends() -> None:
-    loop = Loop()
-    flood = [Sender(loop, "192.0.2.7") for _ in range(250)]
+    loop = TurnsLoop()
+    flood = [FloodingPeer(loop, "192.0.2.7") for _ in range(250)]
     for _ in range(100):
         loop.iterate(*flood)
     for _ in range(20):
-        honest = Sender(loop, "192.0.2.8", frames=1)
+        honest = FloodingPeer(loop, "192.0.2.8", frames=1)
         began = loop.at
         loop.iterate(*flood, honest)
         while honest not in loop.handled:
@@ -94,8 +94,8 @@ def test_an_honest_sender_waits_an_iteration_whatever_another_address_sends() ->
 
 
 def test_connections_of_an_address_and_addresses_take_turns() -> None:
-    loop = Loop()
-    senders = [Sender(loop, address) for address in ("a", "a", "a", "b", "c")]
+    loop = TurnsLoop()
+    senders = [FloodingPeer(loop, address) for address in ("a", "a", "a", "b", "c")]
     for _ in range(300):
         loop.iterate(*senders)
     counted = Counter(each.address() for each in loop.handled)
@@ -105,8 +105,8 @@ def test_connections_of_an_address_and_addresses_take_turns() -> None:
 
 
 def test_a_flood_is_no_stall() -> None:
-    loop = Loop()
-    flood = [Sender(loop, f"192.0.2.{n}") for n in range(100)]
+    loop = TurnsLoop()
+    flood = [FloodingPeer(loop, f"192.0.2.{n}") for n in range(100)]
     began, told = loop.at, loop.time.now()
     for _ in range(200):
         loop.iterate(*flood)
