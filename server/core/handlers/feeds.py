@@ -67,7 +67,7 @@ class LastOutcomes:
             del self._kept[next(n for n, (key, _) in enumerate(self._kept) if key == crowded)]
 
     def clear(self) -> None:
-        """Drop all results."""
+        """Remove all results that are kept."""
         self._kept.clear()
 
     def __iter__(self) -> Iterator[Outcome]:
