@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import random
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -134,7 +133,7 @@ class _Finder:
         self.new: Counter[str] = Counter()
         environment = own_environment()
         program = Program.own(_FINDER, environment=environment, niceness=LOWEST_NICENESS)
-        self._child = program.start(sys.stderr.buffer, talks=True)
+        self._child = program.start(talks=True)
 
     def __enter__(self) -> _Finder:
         return self
@@ -168,7 +167,7 @@ class _Finder:
             try:
                 answer = self._child.reply(PuzzleAnswer, wait_s)
             except EOFError:
-                text = f"the process that finds puzzles {self._child.how_it_ended()}"
+                text = f"the process that finds puzzles {self._child.why()}"
                 raise click.ClickException(text) from None
             if answer:
                 return answer
