@@ -1112,9 +1112,15 @@ class ServerState(Event, frozen=True, kw_only=True):
 
 
 class Ok(Event, frozen=True, kw_only=True):
-    """The answer to a request that has no other answer: it was carried out."""
+    """The answer to a request that has no other answer: it was carried out.
+
+    The answer to `join` has the `games` of the tournaments that the session has joined, so that a
+    player can prepare for them before it has a match.
+    """
 
     durable: ClassVar = True
+
+    games: tuple[str, ...] = ()
 
 
 class Pong(Event, frozen=True, kw_only=True):

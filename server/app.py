@@ -58,6 +58,7 @@ from playout.server.net.competition_process import (
     CompetitionProcess,
     administrator,
 )
+from playout.server.net.connection import OutputLimits
 from playout.server.net.driver import Driver, EffectWorkers
 from playout.server.net.loop_delays import DelayMeter
 from playout.server.net.push_sender import PushSender
@@ -127,6 +128,7 @@ class Settings:
     warm: tuple[str, ...]
     keep_analysis: float | None
     unread_bytes: int
+    unread_mb: float
     grace_s: float
     log_json: bool
     competition: tuple[Path, ...]
@@ -192,6 +194,7 @@ class _Server:
         self._settings = settings
         self._storage = storage
         self._scheduler = scheduler
+        self._output = OutputLimits(settings.unread_bytes, round(settings.unread_mb * 1e6))
         self._most_http = most_http
         self._compiler = compiler
         self._code = 0
@@ -262,7 +265,7 @@ class _Server:
         }
         if policy.bots:
             connections = TcpConnectionFactory(
-                driver, self._scheduler, unread_bytes=settings.unread_bytes, proxied=False
+                driver, self._scheduler, output=self._output, proxied=False
             )
             bots = BotProcesses(reactor(), connections, driver.caller(hub.bot_ended))
             reactor().addSystemEventTrigger("after", "shutdown", bots.close)
@@ -285,7 +288,7 @@ class _Server:
         """Make the process of the competitions, which starts later. Raises CannotListenError."""
         settings = self._settings
         connections = TcpConnectionFactory(
-            driver, self._scheduler, unread_bytes=settings.unread_bytes, proxied=False
+            driver, self._scheduler, output=self._output, proxied=False
         )
         orders = CompetitionOrders(
             tuple(map(str, settings.competition)),
@@ -329,7 +332,7 @@ class _Server:
         factory: Any = TcpConnectionFactory(
             self._driver,
             self._scheduler,
-            unread_bytes=settings.unread_bytes,
+            output=self._output,
             proxied=settings.proxy_protocol,
         )
         host = host_of(settings.host, encrypted=bool(settings.tls_cert))
@@ -353,7 +356,7 @@ class _Server:
             self._driver,
             self._scheduler,
             reactor(),
-            unread_bytes=settings.unread_bytes,
+            output=self._output,
             proxied=settings.http_proxied,
         )
         url = settings.database if self._storage else None

@@ -84,6 +84,14 @@ Then connect players: playout-player connect_four uct
     help="Bytes of output that a client may leave unread before it is disconnected.",
 )
 @click.option(
+    "--unread-mb",
+    default=256.0,
+    show_default=True,
+    type=FiniteRange(0),
+    help="Megabytes of output that all clients together may leave unread; beyond it, those that "
+    "leave the most are disconnected.",
+)
+@click.option(
     "--grace-s",
     default=5.0,
     show_default=True,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from msgspec import structs
+from twisted.internet.threads import deferToThreadPool
 from twisted.python.failure import Failure
 
 from playout.commands.identity import HELLO, Identity, Login
+from playout.commands.progress import doing
 from playout.games import IllegalAction, Position, SpecError
 from playout.games.core import plugins
 from playout.players.client.active_match import ActiveMatch, MoveQuery, ResultCounts, TakeOvers
@@ -45,6 +48,8 @@ from playout.protocol.messages import (
 #: The ids of requests: `_ROOM` is for those that change the number of matches at once, `_LEAVE` for
 #: the ping after a ladder was left.
 _PING, _PLAY, _ROOM, _LEAVE = "ping", "play", "room", "leave"
+#: The id of the first `join`, after which the player prepares.
+_PREPARE = "prepare"
 #: Seconds in which the server must confirm that no match has begun meanwhile.
 _LEAVE_S = 2.0
 #: Errors that crossing messages cause; the events of the match decide the next step.
@@ -100,6 +105,8 @@ class Agent:
         #: Whether no match follows this one on the ladder.
         self._last_on_ladder = False
         self._server_is_closing = False
+        #: Whether the player has prepared for the games of its tournaments, or does so now.
+        self._has_prepared = self._is_preparing = False
         #: Whether the server has sent all running matches on the current connection.
         self._caught_up = False
         self._match: ActiveMatch | None = None
@@ -166,6 +173,8 @@ class Agent:
                 self._left_ladder()
             case Seeking() if event.re == _PLAY or event.name != self._identity.name:
                 self._console.seeking(event, ours=event.re == _PLAY)
+            case Ok(re=re) if re == _PREPARE:
+                self._prepare_for(event.games)
             case Ok(re=re) if re == _PLAY and self._match is None:
                 self._console.joined(self._identity.name)
             case Started(seat=None):
@@ -306,7 +315,32 @@ class Agent:
             self._takeovers.next()
 
     def _send_request(self) -> None:
-        self._connection.send(structs.replace(self._request.request, id=_PLAY))
+        request = self._request.request
+        if isinstance(request, Join) and not self._has_prepared:
+            # No match begins: its clock would run while the player is made, and functions compiled.
+            self._connection.send(structs.replace(request, id=_PREPARE, matches=0))
+        else:
+            self._connection.send(structs.replace(request, id=_PLAY))
+
+    def _prepare_for(self, played: Sequence[str]) -> None:
+        """Make the players for the games of tournaments; then ask for matches."""
+        if self._is_preparing:
+            return
+        self._is_preparing = True
+
+        def make() -> None:
+            for game in played:
+                with doing(f"Preparing the player for {game}"), suppress(SpecError):
+                    self._player_of(game)  # an error is shown when a match of the game begins
+
+        pool = self._reactor.getThreadPool()
+        running = deferToThreadPool(self._reactor, pool, make)
+        running.addCallbacks(lambda _: self._has_prepared_for(), self._driver.fail)
+
+    def _has_prepared_for(self) -> None:
+        self._has_prepared, self._is_preparing = True, False
+        if self._caught_up and self._leaving_with is None:
+            self._send_request()
 
     def _set_room(self, matches: int) -> None:
         """Let a tournament or ladder assign so many matches at once: none to an unready player."""

@@ -54,6 +54,7 @@ class Terms:
     `illegal_moves`: illegal moves that a player may send; one more loses the match.
     `credit_cap_s`: the most seconds of a move's transmission time that are not counted.
     `void_unmoved`: whether the match is void if a player never makes a first move.
+    `void_late_start`: whether it is void if the time of a player is up before its first move.
     `max_plies`: after this many plies the match is a tie; 0 for no limit.
     """
 
@@ -62,6 +63,7 @@ class Terms:
     illegal_moves: int = 3
     credit_cap_s: float = 0.0
     void_unmoved: bool = False
+    void_late_start: bool = False
     max_plies: int = 0
     second_time_control: TimeControl | None = None
 
@@ -361,7 +363,12 @@ class Match:
             self._end(Result(TIE, RETURNS[TIE], Reason.ADJUDICATION, text))
 
     def _lose_on_time(self, seat: int) -> None:
-        self._fail(seat, Reason.TIME, "ran out of time")
+        what = "ran out of time"
+        if self.terms.void_late_start and not self.has_moved(seat):
+            self.missing = 1 if seat == 1 else 2
+            self.abort(f"{self._name(seat)} {what} before its first move", Reason.VOID)
+        else:
+            self._fail(seat, Reason.TIME, what)
 
     def _fail(self, seat: int, reason: Reason, what: str) -> None:
         """End the match by a failure of `seat`: a loss; void if it never moved, and is excused."""

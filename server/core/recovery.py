@@ -39,7 +39,7 @@ from playout.server.model.records import (
     StoredTournament,
     TournamentCreated,
 )
-from playout.server.tournament.ledger import UNREADABLE
+from playout.server.tournament.ledger import UNREADABLE, parse_slot
 from playout.server.tournament.state import TournamentState
 
 
@@ -136,7 +136,8 @@ class Recovery:
         key, name = started.sessions[seat - 1], started.players[seat - 1]
         hello = Hello(protocol_min=PROTOCOL, protocol_max=PROTOCOL, name=name)
         account = self._accounts.get(started.accounts[seat - 1])
-        return self._context.registry.sessions.get(key) or Session(key, name, hello, account)
+        known = self._context.registry.sessions.get(key)
+        return known or Session(key, name, hello, account, is_restored=True)
 
     # Records that the database rejects.
 
@@ -209,6 +210,8 @@ def _match_of(stored: StoredMatch) -> Match:
             illegal_moves=started.illegal_moves,
             credit_cap_s=started.credit_cap_s,
             void_unmoved=started.tournament is None,
+            void_late_start=started.fixture is not None
+            and parse_slot(started.fixture).is_first_attempt,
             max_plies=started.max_plies,
         ),
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from twisted.internet import tcp
 
 from playout.protocol.codec import MessageFormat
-from playout.server.runtime.reactor import has_queued_output
+from playout.server.runtime.reactor import has_queued_output, queued_bytes
 from playout.server.runtime.scheduler import DelayedCall, LoopScheduler
 
 if TYPE_CHECKING:
@@ -30,8 +30,53 @@ _LAG_EVERY = 8
 #: and to complete the ending of TLS.
 CLOSE_S = 3.0
 
+#: Output of a peer, in bytes, that is collected until the loop is idle, or its iteration ends. More
+#: is sent at once, so that the system tells whether the peer reads.
+COLLECTED_BYTES = 64 * 1024
+#: The most bytes that Linux holds before it sends them. Without a limit it holds megabytes for each
+#: peer that does not read, which no limit of this process counts.
+KERNEL_BYTES = 128 * 1024
+
 # A peer whose machine is gone is noticed after 30 s of silence and 3 probes, 10 s apart.
 _KEEPALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
+
+
+class OutputLimits:
+    """The limits on output that waits for peers: for each one, and for all together."""
+
+    #: Above its limit, the total falls to this share of it.
+    _CLEARED = 0.9
+
+    def __init__(self, per_peer: int = 0, total: int = 0) -> None:
+        """In bytes; 0: no limit."""
+        self.per_peer = per_peer
+        self._most = total
+        self._waiting: dict[StreamConnection, int] = {}
+        #: The sum for all peers, at least: output that was read since is still counted.
+        self._sum = 0
+
+    @property
+    def waiting(self) -> int:
+        """The bytes that wait for all peers now."""
+        for connection in list(self._waiting):
+            self._put(connection, connection.waiting_bytes())
+        return self._sum
+
+    def update(self, connection: StreamConnection, size: int) -> None:
+        """Note how many bytes wait for a peer; abort the peers with the most above the limit."""
+        self._put(connection, size)
+        if not 0 < self._most < self._sum or self.waiting <= self._most:
+            return
+        for each in sorted(self._waiting, key=self._waiting.__getitem__, reverse=True):
+            if self._sum <= self._most * self._CLEARED:
+                break
+            self._put(each, 0)
+            each.abort()
+
+    def _put(self, connection: StreamConnection, size: int) -> None:
+        self._sum += size - self._waiting.pop(connection, 0)
+        if size:
+            self._waiting[connection] = size
 
 
 class StreamConnection(ABC):
@@ -41,17 +86,20 @@ class StreamConnection(ABC):
     format: MessageFormat
     transport: Any  # ITCPTransport, whose methods, being declared by zope, have no `self`
 
-    def __init__(self, driver: Driver, scheduler: LoopScheduler, *, unread_bytes: int) -> None:
-        """`unread_bytes`: output that may wait for a peer that does not read it; 0: no limit."""
+    def __init__(self, driver: Driver, scheduler: LoopScheduler, *, output: OutputLimits) -> None:
+        """`output`: the limits on output that the peer does not read, with other connections."""
         super().__init__()
         self.number = driver.new_number()
         self._driver = driver
         self._scheduler = scheduler
         self._unsent: list[bytes] = []
+        self._unsent_bytes = 0
         #: Whether `_unsent` is sent at the end of this iteration of the loop.
         self._flush_is_due = False
-        self._unread_bytes = unread_bytes
-        self._unread = 0
+        self._output = output
+        #: The most bytes that were written at once since the peer had read everything. They are
+        #: beside the limit: the answer to a request may be large.
+        self._largest = 0
         self._closing = False
         #: Aborts the connection if the peer keeps it from being closed.
         self._abort: DelayedCall | None = None
@@ -71,6 +119,7 @@ class StreamConnection(ABC):
             if hasattr(socket, option):
                 raw = self.transport.socket
                 raw.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+        _limit_kernel_output(self.transport)
         # Pauses reading from a client that does not read the answers.
         self.transport.registerProducer(self, streaming=True)
         self._driver.connected(self)
@@ -80,7 +129,9 @@ class StreamConnection(ABC):
 
         `left` is that of `Hub.disconnect`.
         """
-        self._unsent = []
+        self._unsent, self._unsent_bytes = [], 0
+        self._closing = True
+        self._output.update(self, 0)
         if self._abort and self._abort.active():
             self._abort.cancel()
         self._driver.disconnected(self, left=left)
@@ -104,7 +155,7 @@ class StreamConnection(ABC):
     def send(self, data: bytes, *, when_idle: bool = False) -> None:
         """Send bytes at the end of this iteration of the loop, or later, with `when_idle`.
 
-        A peer that leaves more than `unread_bytes` of output unread is disconnected. After `close`
+        A peer is disconnected that leaves more output unread than the limits allow. After `close`
         nothing is sent: the end of a WebSocket connection must be its last frame.
         """
         if self._closing:
@@ -115,6 +166,9 @@ class StreamConnection(ABC):
         elif not self._unsent:
             self._scheduler.when_idle(self._flush)
         self._unsent.append(data)
+        self._unsent_bytes += len(data)
+        if self._unsent_bytes > COLLECTED_BYTES:
+            self._flush()
 
     def close(self, *, at_once: bool = False) -> None:
         """Handle no more input, and close the connection when all output was sent.
@@ -143,7 +197,6 @@ class StreamConnection(ABC):
 
     def pauseProducing(self) -> None:
         """Called by Twisted: the transport has more to send than the peer reads."""
-        self._unread = 0
         self._pause("unread")
 
     def resumeProducing(self) -> None:
@@ -172,21 +225,35 @@ class StreamConnection(ABC):
         (round_trip_us,) = struct.unpack_from("=I", info, _MIN_RTT_OFFSET)
         return 0.0 if round_trip_us == _UNKNOWN else round_trip_us / 1e6
 
+    def waiting_bytes(self) -> int:
+        """Return how many bytes wait for the peer in this process."""
+        return self._unsent_bytes + queued_bytes(self.transport)
+
+    def abort(self) -> None:
+        """Close the connection now; output that the system does not hold is dropped."""
+        self._closing = True
+        self._unsent, self._unsent_bytes = [], 0
+        self.transport.abortConnection()
+
     def _flush(self) -> None:
+        self._flush_is_due = False
         if not self._unsent:
             return
         data = b"".join(self._unsent)
-        self._unsent = []
-        self._flush_is_due = False
-        if "unread" in self._paused_by:
-            self._unread += len(data)
-            if 0 < self._unread_bytes < self._unread:
-                self.transport.abortConnection()
-                return
-        if self._direct and not has_queued_output(self.transport):
-            data = self._sent_at_once(data)
-        if data:
-            self.transport.write(data)
+        self._unsent, self._unsent_bytes = [], 0
+        before = queued_bytes(self.transport)
+        if not before:
+            self._largest = 0
+            if self._direct:
+                data = self._sent_at_once(data)
+        if not data:
+            return
+        self.transport.write(data)
+        self._largest = max(self._largest, len(data))
+        if 0 < self._output.per_peer < before + len(data) - self._largest:
+            self.abort()
+        else:
+            self._output.update(self, before + len(data))
 
     def _sent_at_once(self, data: bytes) -> bytes:
         """Send as much as the system accepts now, and return the rest."""
@@ -205,3 +272,10 @@ class StreamConnection(ABC):
             self._paused_by.remove(reason)
             if not self._paused_by and not self._closing:
                 self.start_reading()
+
+
+def _limit_kernel_output(transport: Any) -> None:
+    """Limit the bytes that the system holds unsent for a peer, where it can."""
+    option = getattr(socket, "TCP_NOTSENT_LOWAT", None)
+    if option is not None and isinstance(transport.socket, socket.socket):
+        transport.socket.setsockopt(socket.IPPROTO_TCP, option, KERNEL_BYTES)

@@ -12,8 +12,7 @@ from twisted.python.failure import Failure
 
 from playout.protocol.codec import MAX_FRAME, MessageFormat, decode_request, encode
 from playout.protocol.messages import Code, Event
-from playout.server.net.connection import MAX_FIRST_FRAME, StreamConnection
-from playout.server.runtime.reactor import has_partial_frame
+from playout.server.net.connection import MAX_FIRST_FRAME, OutputLimits, StreamConnection
 from playout.server.runtime.scheduler import LoopScheduler
 
 if TYPE_CHECKING:
@@ -37,13 +36,18 @@ class TcpConnection(StreamConnection, Int32StringReceiver):
     format = _FORMAT
 
     def __init__(
-        self, driver: Driver, scheduler: LoopScheduler, *, unread_bytes: int, proxied: bool = False
+        self,
+        driver: Driver,
+        scheduler: LoopScheduler,
+        *,
+        output: OutputLimits,
+        proxied: bool = False,
     ) -> None:
-        """`unread_bytes`: output that may wait for a peer that does not read it; 0: no limit.
+        """`output`: the limits on output that the peer does not read.
 
         `proxied`: a proxy announces the client's address before anything else.
         """
-        super().__init__(driver, scheduler, unread_bytes=unread_bytes)
+        super().__init__(driver, scheduler, output=output)
         self._unlocated = proxied
 
     def connectionMade(self) -> None:
@@ -51,20 +55,11 @@ class TcpConnection(StreamConnection, Int32StringReceiver):
         self.opened()
 
     def dataReceived(self, data: bytes) -> None:
-        """Called by Twisted: bytes have arrived, most often those of one frame."""
+        """Called by Twisted: bytes have arrived."""
         if self._unlocated:
             self._unlocated = False
             self._driver.located(self)
-        whole = len(data) - 4
-        if (
-            0 <= whole <= self.MAX_LENGTH
-            and not has_partial_frame(self)
-            and not self.paused
-            and int.from_bytes(data[:4], "big") == whole
-        ):
-            self.stringReceived(data[4:])
-        else:
-            super().dataReceived(data)  # type: ignore[no-untyped-call]
+        super().dataReceived(data)  # type: ignore[no-untyped-call]
 
     def stringReceived(self, frame: bytes) -> None:
         """Called by Twisted: a frame is complete."""
@@ -106,16 +101,16 @@ class TcpConnectionFactory(Factory):
     noisy = False
 
     def __init__(
-        self, driver: Driver, scheduler: LoopScheduler, *, unread_bytes: int, proxied: bool
+        self, driver: Driver, scheduler: LoopScheduler, *, output: OutputLimits, proxied: bool
     ) -> None:
         """The parameters are those of each `TcpConnection`."""
         self._driver = driver
         self._scheduler = scheduler
-        self._unread_bytes = unread_bytes
+        self._output = output
         self._proxied = proxied
 
     def buildProtocol(self, addr: IAddress | None) -> TcpConnection:
         """Called by Twisted: a client connects."""
         return TcpConnection(
-            self._driver, self._scheduler, unread_bytes=self._unread_bytes, proxied=self._proxied
+            self._driver, self._scheduler, output=self._output, proxied=self._proxied
         )

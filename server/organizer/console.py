@@ -19,7 +19,7 @@ from rich.table import Table
 
 from playout.commands.progress import doing
 from playout.commands.text import UNKNOWN, counted, percent, plain
-from playout.protocol.messages import Fixture
+from playout.protocol.messages import Fixture, Reason
 from playout.protocol.time_control import decimal
 from playout.server.organizer.progress import TournamentProgress
 from playout.server.tournament.report import words
@@ -145,7 +145,9 @@ class LiveDisplay:
         self._live.console.print(escape(_printable(text)), highlight=False)
 
     def match_ended(self, progress: TournamentProgress, fixture: Fixture) -> None:
-        """Do nothing: the tables show the result."""
+        """Show a match that is played again; the tables show the other results."""
+        if fixture.reason is Reason.VOID:
+            self.show(result(fixture))
 
     def wait(self, text: str, now: float) -> None:
         """Draw a text with the time since the first call."""
@@ -189,6 +191,11 @@ def summary(progress: TournamentProgress, now: float) -> Iterator[str]:
 def result(fixture: Fixture) -> str:
     """Return the result of an ended match as a line of text."""
     first, second = fixture.players
+    if fixture.reason is Reason.VOID:
+        return (
+            f"{fixture.game}: {first} or {second} made no first move in time; their pair is "
+            "played once again"
+        )
     reason = fixture.reason.value.replace("_", " ") if fixture.reason else ""
     how = f"({reason}), {counted(fixture.plies, 'ply')}"
     if fixture.winner in (1, 2):

@@ -74,8 +74,9 @@ def remaining(event: Tournament) -> list[Entrant]:
 
 
 def may_have_crashed(fixture: Fixture, seat: int) -> bool:
-    """Return whether the player in a seat, 1 or 2, lost on time or by leaving."""
-    return fixture.reason in _ABSENT and fixture.winner == 3 - seat
+    """Return whether the player in a seat, 1 or 2, lost on time or by leaving, or never moved."""
+    lost = fixture.reason in _ABSENT and fixture.winner == 3 - seat
+    return lost or fixture.reason is Reason.VOID
 
 
 class LocalEntrants:

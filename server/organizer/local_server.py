@@ -106,6 +106,7 @@ _UNLIMITED = (
     "--analysis-mb-per-match",
     "--database-mb",
     "--unread-bytes",
+    "--unread-mb",
 )
 _BACK_OFF = BackOff(first_s=0.2, longest_s=5.0)
 #: The number of exits in a row, without a login, after which the server is not started again.

@@ -5,6 +5,7 @@ Only complete pairs count, each with its last attempt, in schedule order.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ from playout.protocol.tournament_spec import Adjudication, Openings, Sprt, Tourn
 from playout.ratings import bradley_terry, evidence, sprt
 from playout.server.tournament.ledger import LEGS, Ledger
 from playout.server.tournament.report.values import (
+    BettingTest,
     BracketRound,
     CrosstableCell,
     Estimate,
@@ -125,6 +127,15 @@ class Results:
             accepted=self._ledger.accepted,
         )
 
+    def _betting(self, candidate: int) -> BettingTest | None:
+        """Return the evidence of a candidate of a race, None if the tournament is no race."""
+        race, terms = self._ledger.race, self.spec.betting
+        if race is None or terms is None:
+            return None
+        process = race.processes[candidate]
+        return BettingTest(terms.elo1, math.exp(-process.bound), process.bound,
+                           tuple(process.curve), process.state)  # fmt: skip
+
     def report(self, notes: Sequence[str] = ()) -> Report:
         """Return the whole report; `notes` come before those about the matches."""
         spec = self.spec
@@ -161,6 +172,7 @@ class Results:
                 *notes,
                 *self._unequal_clocks(),
                 *self._slow_cores(),
+                *self._late_starts(),
                 *self._lost_on_time(),
                 *self._repetitions(),
                 *self._winner(),
@@ -225,6 +237,16 @@ class Results:
             "the median speed: players that think by the clock thought less there"
         ]
 
+    def _late_starts(self) -> list[str]:
+        """Return a note on the matches without a first move in time."""
+        late = sum(each.reason is Reason.VOID for each in self._ledger.fixtures.values())
+        if not late:
+            return []
+        return [
+            f"in {counted(late, 'match')}, a player's time was up before its first "
+            "move: these pairs were played once again"
+        ]
+
     def _lost_on_time(self) -> list[str]:
         """Return a note on matches that were lost on time, if they are many."""
         late = sum(each.reason is Reason.TIME for each in self._fixtures)
@@ -272,6 +294,7 @@ class Results:
             los=known.los,
             draw_ratio=known.draw_ratio,
             test=self.test(),
+            betting=self._betting(one) if self.format.has_race else None,
         )
 
     def _endings(self) -> tuple[Mapping[str, MatchCounts], ...]:

@@ -1,4 +1,8 @@
-"""WebSocket connections: each message of the protocol is a text message with JSON."""
+"""WebSocket connections: each message of the protocol is a text message with JSON.
+
+wsproto parses the frames. Autobahn 26.10.2, which has the rest of a server, too, takes 22 instead
+of 10 µs for a message and two answers, and at import 95 ms and 7 MiB instead of 15 ms and 1 MiB.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ from wsproto.utilities import generate_accept_token
 from playout.protocol.codec import MAX_FRAME, MessageFormat, decode_json_request, encode_json
 from playout.protocol.messages import Code, Event
 from playout.server.core.rate_limits import BURST_S, TokenBucket, is_address
-from playout.server.net.connection import MAX_FIRST_FRAME, StreamConnection
+from playout.server.net.connection import MAX_FIRST_FRAME, OutputLimits, StreamConnection
 from playout.server.runtime.scheduler import LoopScheduler
 from playout.server.web.http import HttpError, error_as_text, send_response
 
@@ -65,7 +69,7 @@ class WebSocketResource(Resource):
         scheduler: LoopScheduler,
         reactor: Any,
         *,
-        unread_bytes: int,
+        output: OutputLimits,
         proxied: bool,
     ) -> None:
         """`proxied`: a proxy names the address of each client in X-Forwarded-For."""
@@ -73,7 +77,7 @@ class WebSocketResource(Resource):
         self._driver = driver
         self._scheduler = scheduler
         self._reactor = reactor
-        self._unread_bytes = unread_bytes
+        self._output = output
         self._proxied = proxied
 
     def render(self, request: Request) -> int:
@@ -88,7 +92,7 @@ class WebSocketResource(Resource):
             return NOT_DONE_YET
         address = _address(request) if self._proxied else None
         connection = WebSocketConnection(
-            self._driver, self._scheduler, self._reactor, address, unread_bytes=self._unread_bytes
+            self._driver, self._scheduler, self._reactor, address, output=self._output
         )
         channel: Any = request.channel
         channel.switch_protocol(connection, _ACCEPTED % generate_accept_token(key))
@@ -107,10 +111,10 @@ class WebSocketConnection(StreamConnection, Protocol):
         reactor: Any,
         address: str | None,
         *,
-        unread_bytes: int,
+        output: OutputLimits,
     ) -> None:
         """`address`: the address of the client, None for that of the transport."""
-        super().__init__(driver, scheduler, unread_bytes=unread_bytes)
+        super().__init__(driver, scheduler, output=output)
         self._reactor = reactor
         self._address = address
         self._frames = FrameProtocol(client=False, extensions=[])

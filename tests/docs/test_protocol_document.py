@@ -131,7 +131,7 @@ def test_every_reason_is_explained() -> None:
     assert [bare(row[0]) for row in rows] == [reason.value for reason in Reason]
 
 
-def test_what_is_allowed_when() -> None:
+def test_table_of_allowed_messages() -> None:
     senders = (Sender.NEWCOMER, Sender.PLAYER, Sender.SPECTATOR)
     assert set(senders) == set(Sender)
     described = {
@@ -166,7 +166,7 @@ def test_the_limits() -> None:
     assert f"{LISTED} entries" in limits
 
 
-def test_what_the_operator_chooses() -> None:
+def test_table_of_operator_options() -> None:
     defaults = {option.opts[0]: option.default for option in server_command.params}
     rows = table(SECTIONS["Limits"], "Setting")
     assert rows

@@ -55,7 +55,7 @@ def test_an_event_that_the_page_describes_has_no_faults(message: dict[str, Any])
         ({"type": "notice", "code": "rain", "text": ""}, "notice.code: 'rain' is not"),
     ],
 )
-def test_what_the_page_does_not_describe_is_found(message: dict[str, Any], fault: str) -> None:
+def test_undescribed_messages_are_found(message: dict[str, Any], fault: str) -> None:
     assert event_faults(message)[0].startswith(fault)
 
 

@@ -65,7 +65,7 @@ CHECKS = {
         "tests/unit/protocol/test_codec.py",
         "tests/unit/core/test_hub.py",
         "tests/unit/core/test_sessions_dispatch.py",
-        "tests/process/test_fuzz.py",
+        "tests/soak/test_fuzz.py",
         "tests/docs/test_protocol_document.py",
     ),
     "benchmark": ("tests/docs/test_performance_document.py",),
@@ -80,7 +80,7 @@ NAMES = {
         "test_every_request_has_a_handler",
         "test_messages_of_every_type",
         "test_each_message_has_its_section",
-        "test_what_is_allowed_when",
+        "test_table_of_allowed_messages",
     ),
     "benchmark": ("test_each_benchmark_is_listed",),
 }
@@ -155,7 +155,7 @@ def lines_added(repository: Repository, path: str) -> list[str]:
     ]
 
 
-def test_what_the_table_names_is_all_that_an_addition_needs(tmp_path: Path) -> None:
+def test_an_addition_needs_only_the_steps_of_the_table(tmp_path: Path) -> None:
     repository, named = Repository(tmp_path / "copy"), rows()
     changed: dict[str, set[str]] = {}
 

@@ -114,7 +114,7 @@ def test_an_ending_is_proven(
     assert played_out(game, actions) == winner
 
 
-def test_what_is_not_proven_in_time_is_not_said(prover: Prover) -> None:
+def test_a_proof_that_takes_too_long_is_not_reported(prover: Prover) -> None:
     for game in ("connect_four", "othello"):
         assert prover.prove(order(game, (), 0.01)) == AnalysisReport("a", over=True)
 

@@ -125,7 +125,7 @@ def test_a_match_has_every_position(seeded_site: HttpSite) -> None:
     assert positions[1]["view"]["last"] == [0]
 
 
-def test_what_a_bot_thought_is_with_its_move(seeded_site: HttpSite) -> None:
+def test_analysis_of_a_bot_is_with_its_move(seeded_site: HttpSite) -> None:
     thought = seeded_site.get(f"matches/{seeded_site.seeded.tied}")["positions"][1]
     assert thought["info"] == {"win_rate": 0.75, "simulations": 100, "seconds": 0.25}
     assert thought["view"]["pv"] == ["a1", "b1"]
@@ -228,7 +228,7 @@ def test_nothing_can_be_written(seeded_site: HttpSite) -> None:
         ("players/Ann?page=1", "unknown parameter 'page': none are allowed"),
     ],
 )
-def test_what_cannot_be_meant_is_explained(seeded_site: HttpSite, path: str, said: str) -> None:
+def test_invalid_parameters_are_explained(seeded_site: HttpSite, path: str, said: str) -> None:
     status, error = seeded_site.refused(path)
     assert status == 400
     assert said in error
@@ -239,7 +239,7 @@ def test_what_cannot_be_meant_is_explained(seeded_site: HttpSite, path: str, sai
     ["matches/none", "players/Nobody", "players/guest-1", "tournaments/none", "matches/a/b",
      "games/nim", "seeks/1", "", "nothing", "matches/", "../api/matches/x/y", "players/a%2fb"],
 )  # fmt: skip
-def test_what_is_not_there_is_not_found(seeded_site: HttpSite, path: str) -> None:
+def test_unknown_items_are_not_found(seeded_site: HttpSite, path: str) -> None:
     assert seeded_site.refused(path)[0] == 404
 
 

@@ -40,10 +40,10 @@ from playout.protocol.messages import (
 )
 from playout.server.cli.server_options import OFFERED as OFFERED_BY_DEFAULT
 from playout.server.core.effects import StartBot
-from playout.server.core.handlers.bots import CONNECT_S, RELOAD_S, RETURN_S
+from playout.server.core.handlers.bots import AWAY_S, CONNECT_S, RELOAD_S, RETURN_S
 from playout.server.core.policy import Policy
 from playout.server.model.offered_bots import parse_offered_bots
-from playout.server.model.records import Account, MatchStarted
+from playout.server.model.records import Account, MatchEnded, MatchStarted
 from playout.server.server_command import main as playout_server
 from support.commands import RunningServer, finish, run, running_server, start
 from support.hub_harness import (
@@ -101,7 +101,7 @@ def fail(harness: HubHarness, order: StartBot) -> None:
     harness.bots.pop(order.bot, None)
 
 
-def test_who_summons_a_bot_plays_it_when_it_is_there() -> None:
+def test_a_summoned_bot_plays_when_it_has_connected() -> None:
     harness = host()
     ann = harness.client("Ann")
     (seeking,) = ann.say(SUMMON)
@@ -116,7 +116,7 @@ def test_who_summons_a_bot_plays_it_when_it_is_there() -> None:
     assert ann.ask(List(), Listing).seeks == ()
 
 
-def test_who_seeks_a_bot_by_its_name_plays_it() -> None:
+def test_a_seek_with_the_name_of_a_bot_starts_a_match() -> None:
     harness = host()
     ann = harness.client("Ann")
     (seeking,) = ann.say(Seek(id=1, game=GAME, opponent="URSA", seat=2))
@@ -175,7 +175,7 @@ def test_without_a_clock_it_is_the_server_s() -> None:
         ({"clock": "0+3"}, Code.BAD_CLOCK),
     ],
 )
-def test_what_is_not_offered_is_refused(fields: dict[str, Any], code: Code) -> None:
+def test_a_bot_that_is_not_offered_is_refused(fields: dict[str, Any], code: Code) -> None:
     harness = host()
     ann = harness.client("Ann")
     assert ann.refused(ChallengeBot(**{"player": "random", "game": GAME} | fields)) is code
@@ -324,7 +324,7 @@ def test_a_bot_that_is_cut_off_comes_back() -> None:
     assert len(ann.heard(Started)) == 1
 
 
-def test_who_leaves_before_a_bot_has_come_needs_none() -> None:
+def test_no_bot_starts_for_a_client_that_has_left() -> None:
     harness = host()
     ann = harness.client("Ann")
     ann.say(SUMMON)
@@ -336,7 +336,7 @@ def test_who_leaves_before_a_bot_has_come_needs_none() -> None:
     )
 
 
-def test_who_cancels_before_a_bot_has_come_needs_none() -> None:
+def test_no_bot_starts_after_a_cancelled_summons() -> None:
     harness = host()
     ann = harness.client("Ann")
     ann.say(Cancel(seek=ann.ask(SUMMON, Seeking).seek))
@@ -362,7 +362,7 @@ def test_a_bot_that_is_ending_counts_until_its_process_has_exited() -> None:
     assert only(ann.inbox, Started).seat == 1
 
 
-def test_who_leaves_before_the_first_move_frees_the_bot_within_seconds() -> None:
+def test_a_client_leaving_before_the_first_move_frees_the_bot() -> None:
     harness = host(bots=1)
     ann, bob = harness.client("Ann"), harness.client("Bob")
     ann.say(SUMMON)
@@ -376,7 +376,7 @@ def test_who_leaves_before_the_first_move_frees_the_bot_within_seconds() -> None
 
 
 @pytest.mark.parametrize("moves", [0, 1, 2])
-def test_who_comes_back_or_has_moved_keeps_the_match(moves: int) -> None:
+def test_a_client_that_returns_or_has_moved_keeps_the_match(moves: int) -> None:
     harness = host()
     ann = harness.client("Ann")
     ann.say(SUMMON)
@@ -390,11 +390,12 @@ def test_who_comes_back_or_has_moved_keeps_the_match(moves: int) -> None:
     assert not bot.heard(Ended)
 
 
-@pytest.mark.parametrize("moves", [0, 1, 2, 3])
-def test_a_page_that_was_closed_frees_its_bot_within_seconds(moves: int) -> None:
+@pytest.mark.parametrize("moves", [0, 2])
+@pytest.mark.parametrize("clock", ["none", "60+1"])
+def test_a_page_that_was_closed_frees_its_bot_within_seconds(moves: int, clock: str) -> None:
     harness = host(bots=1)
     ann, bob = harness.client("Ann"), harness.client("Bob")
-    ann.say(SUMMON)
+    ann.say(structs.replace(SUMMON, clock=clock))
     bot = come(harness, the_bot(harness))
     play(only(ann.inbox, Started).match, (ann, bot), WON[:moves])
     ann.hang_up(left=True)
@@ -407,10 +408,105 @@ def test_a_page_that_was_closed_frees_its_bot_within_seconds(moves: int) -> None
         "try again when one of their matches is over",
     )
     harness.wait(0.1)
-    ended = only(bot.inbox, Ended)
-    assert (ended.winner, ended.reason) == ((2, Reason.ABANDONMENT) if moves else (0, Reason.VOID))
+    ended = [] if moves else [(0, Reason.VOID)]
+    assert [(each.winner, each.reason) for each in bot.heard(Ended)] == ended
     assert not harness.bots
     assert bob.ask(SUMMON, Seeking)
+
+
+def without_clock(harness: HubHarness, moves: int) -> tuple[MemoryClient, str]:
+    """A client that has closed its page in a match without a clock, and the match."""
+    ann = harness.client("Ann")
+    ann.say(structs.replace(SUMMON, clock="none"))
+    bot = come(harness, the_bot(harness))
+    match = only(ann.inbox, Started).match
+    play(match, (ann, bot), WON[:moves])
+    ann.hang_up(left=True)
+    harness.wait(RELOAD_S)
+    return ann, match
+
+
+def test_a_match_without_a_clock_waits_for_days_and_continues_with_a_new_process() -> None:
+    harness = host(bots=1)
+    ann, match = without_clock(harness, 2)
+    assert not harness.bots
+    assert harness.client("Bob").ask(List(), Listing).matches
+    assert not harness.hub.lobby_feed.overview().matches, "nobody plays it at the moment"
+    harness.wait(3 * 86400)
+    ann = harness.client("Ann", session=ann.token)
+    bot = come(harness, the_bot(harness))
+    play(match, (ann, bot), WON[2:], ply=2)
+    assert only(ann.inbox, Ended).winner == 1
+
+
+def test_a_bot_that_is_to_move_moves_before_its_process_ends() -> None:
+    harness = host(bots=1)
+    ann = harness.client("Ann")
+    ann.say(structs.replace(SUMMON, clock="none"))
+    bot = come(harness, the_bot(harness))
+    match = only(ann.inbox, Started).match
+    play(match, (ann, bot), WON[:1])
+    ann.hang_up(left=True)
+    harness.wait(RELOAD_S)
+    bot.say(Move(match=match, ply=1, action=WON[1]))
+    harness.wait(RELOAD_S)
+    assert not harness.bots
+
+
+def test_a_match_that_waits_needs_a_free_place_to_continue() -> None:
+    harness = host(bots=1)
+    ann, match = without_clock(harness, 2)
+    bob = harness.client("Bob")
+    bob.say(SUMMON)
+    come(harness, the_bot(harness))
+    theirs = only(bob.inbox, Started).match
+    ann = harness.client("Ann", session=ann.token)
+    assert len(harness.bots) == 1
+    bob.say(Resign(match=theirs))
+    bot = come(harness, the_bot(harness))
+    play(match, (ann, bot), WON[2:], ply=2)
+
+
+def test_a_match_that_waits_ends_after_a_week_or_when_its_player_resigns() -> None:
+    harness = host()
+    _, match = without_clock(harness, 2)
+    harness.wait(AWAY_S)
+    (ended,) = [each for each in harness.stored if isinstance(each, MatchEnded)]
+    assert (ended.match, ended.winner, ended.reason) == (match, 2, Reason.ABANDONMENT)
+    ann, match = without_clock(harness, 2)
+    ann = harness.client("Ann", session=ann.token)
+    ann.say(Resign(match=match))
+    ann.hang_up()
+    harness.wait(harness.policy.reconnect_s)
+    assert not harness.bots
+    assert harness.is_empty()
+
+
+def test_the_clock_of_a_player_who_is_away_runs() -> None:
+    harness = host()
+    ann = harness.client("Ann")
+    ann.say(SUMMON)
+    bot = come(harness, the_bot(harness))
+    play(only(ann.inbox, Started).match, (ann, bot), WON[:2])
+    ann.hang_up(left=True)
+    harness.wait(30)
+    assert not harness.bots
+    harness.wait(35)
+    (ended,) = [each for each in harness.stored if isinstance(each, MatchEnded)]
+    assert (ended.winner, ended.reason) == (2, Reason.TIME)
+
+
+def test_people_are_people_after_a_restart() -> None:
+    harness = host(stored=True)
+    ann = harness.client("Ann", role="human")
+    ann.say(SUMMON)
+    bot = come(harness, the_bot(harness))
+    play(only(ann.inbox, Started).match, (ann, bot), WON[:2])
+    for role, shown in (("human", "human"), ("spectator", "human"), ("bot", "bot")):
+        again = restarted(harness, bots=4, offered=OFFERED)
+        again.client("Ann", session=ann.token, role=role)
+        (person,) = again.hub.lobby_feed.overview().players
+        assert (person.name, person.role) == ("Ann", shown)
 
 
 def test_a_page_that_was_loaded_again_keeps_its_match() -> None:
@@ -428,10 +524,11 @@ def test_a_page_that_was_loaded_again_keeps_its_match() -> None:
     harness.wait(RELOAD_S)
     assert not bot.heard(Ended), "its connection was lost"
     ann = harness.client("Ann", session=ann.token)
+    bot = come(harness, the_bot(harness))
     play(match, (ann, bot), WON[2:], ply=2)
 
 
-def test_who_leaves_a_match_leaves_no_bot_behind() -> None:
+def test_a_bot_ends_when_its_opponent_leaves_the_match() -> None:
     harness = host()
     ann = harness.client("Ann")
     ann.say(SUMMON)
@@ -709,7 +806,7 @@ def test_a_bot_that_crashes_loses(ann: RawClient) -> None:
     assert ann.hear_until("ended")["reason"] == "void", "it has never moved"
 
 
-def test_who_hangs_up_leaves_no_process_behind(server: RunningServer) -> None:
+def test_a_lost_connection_ends_the_process_of_the_bot(server: RunningServer) -> None:
     with RawClient(server.host, server.port) as bob:
         bob.hello()
         challenge_bot(bob)
@@ -811,7 +908,7 @@ def test_a_person_plays_a_bot_of_a_server_with_tls(tmp_path: Path) -> None:
     assert re.search(r"You won!|You lost\.|It is a tie\.", output)
 
 
-def test_who_summons_does_not_say_more_of_the_opponent() -> None:
+def test_challenge_bot_excludes_opponent() -> None:
     more = ("--challenge-bot", "random", "--opponent", "Bob")
     result = CliRunner().invoke(playout_player, [GAME, "human", *more])
     assert result.exit_code == 2

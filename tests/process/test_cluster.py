@@ -139,7 +139,7 @@ class ClusterRun:
             return start("playout-tournament", *words, *usual, stdout=log)
 
 
-def test_whatever_is_killed_the_pairs_are_those_of_one_machine(
+def test_kills_on_a_cluster_leave_the_pairs_of_one_machine(
     cluster: DaskCluster, run: ClusterRun
 ) -> None:
     draw = random.Random(11)

@@ -288,7 +288,7 @@ def test_only_members_and_staff_see_the_submissions_of_a_team(tmp_path: Path) ->
         ("nothing", b"x", 404),
     ],
 )
-def test_what_cannot_be_handed_in(cup: Cup, path: str, body: bytes, status: int) -> None:
+def test_refused_uploads(cup: Cup, path: str, body: bytes, status: int) -> None:
     before = len(cup.ask("GET", "submissions", "Ada")[1])
     found, text = cup.ask("PUT", path, "Ada", body)
     assert found == status

@@ -77,7 +77,7 @@ def test_a_tournament_whose_lines_nobody_reads_any_more_is_interrupted() -> None
     assert said == "terminated\n"
 
 
-def test_what_is_waited_for_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wait_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
     lines = LineDisplay()
     for now in (1.0, 2.0):
         lines.wait("Starting the server ...", now)

@@ -55,6 +55,32 @@ def entrant(server: RunningServer, name: str) -> Iterator[subprocess.Popen[str]]
         process.communicate()
 
 
+def test_a_player_whose_making_takes_longer_than_its_clock_loses_nothing(
+    boss: tuple[RunningServer, RawClient], tmp_path: Path
+) -> None:
+    """It knows no game before it has joined: the documents' own command of an entrant."""
+    server, client = boss
+    (tmp_path / "slow.py").write_text(
+        "import time\nfrom playout import Player, PlayResult\n\n"
+        "class Slow(Player):\n"
+        "    def __init__(self, game):\n        super().__init__(game)\n        time.sleep(0.5)\n"
+        "    def choose(self, position, limit, report=None):\n"
+        "        return PlayResult(position.legal_actions[0])\n"
+    )
+    spec = SPEC | {"clock": "0.3/move", "rounds": 1, "openings": {"plies": 0}}
+    assert client.ask("create_tournament", spec=spec)["type"] == "tournament"
+    with ExitStack() as stack:
+        for name in ("Ada", "Bob"):
+            words = ("--tournament", "any", "--name", name, *server.address, "--quiet")
+            process = start("playout-player", "any", "slow:Slow", *words, cwd=tmp_path)
+            stack.callback(process.communicate)
+            stack.callback(process.kill)
+        reasons = set()
+        while (event := client.hear())["type"] == "fixture":
+            reasons.add(event.get("reason", "rules"))
+        assert reasons == {"rules"}
+
+
 def test_entrants_that_are_stopped_and_started_again_lose_nothing(
     boss: tuple[RunningServer, RawClient],
 ) -> None:

@@ -101,7 +101,7 @@ def test_the_result_of_one_worker_is_the_same_also_after_interruptions(tmp_path:
     assert all((same[name] == each).all() for name, each in checkpoint.state.items())
 
 
-def test_what_was_learned_is_exported_and_plays(tmp_path: Path) -> None:
+def test_a_learned_evaluation_is_exported_and_plays(tmp_path: Path) -> None:
     folder = new_evaluation(tmp_path / "run", round_s=600)
     commanded("run", folder, "--games", "200")
     assert "evaluations/0001.npz" in commanded("status", folder)
@@ -152,7 +152,7 @@ def test_a_score_is_stored_and_the_report_has_its_elo(folder: RunFolder) -> None
         (("new", GAME, "{run}2", "--set", "kind=evaluation"), "give it as --evaluation"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_and_changes_nothing(
+def test_invalid_options_of_evaluations_are_refused(
     folder: RunFolder, words: tuple[str, ...], fault: str
 ) -> None:
     code, output = run("playout-train", *(each.format(run=folder.path) for each in words))

@@ -65,7 +65,7 @@ def test_a_database_that_is_not_there_is_not_exported(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_what_was_exported_is_imported(tmp_path: Path) -> None:
+def test_exported_matches_are_imported(tmp_path: Path) -> None:
     file = tmp_path / "matches.jsonl"
     result = MatchDatabase(tmp_path, STONES, HEAP).export(str(file))
     assert (result.exit_code, result.stdout) == (0, "")
@@ -104,7 +104,7 @@ def test_a_match_on_standard_output_in_each_format(tmp_path: Path) -> None:
     assert database.export("--format", "auto").stdout == pgn.write(HEAP) + sgf.write(STONES)
 
 
-def test_what_is_asked_for(tmp_path: Path) -> None:
+def test_selections_of_matches(tmp_path: Path) -> None:
     database = MatchDatabase(tmp_path, STONES, HEAP)
     for arguments, found in (
         (["--game", "nim"], [HEAP]),
@@ -173,7 +173,7 @@ def test_bad_usage_is_explained(tmp_path: Path, arguments: list[str], told: str)
     assert told in " ".join(result.stderr.split())
 
 
-def test_where_nothing_can_be_written_it_says_so(tmp_path: Path) -> None:
+def test_an_export_to_an_unwritable_place_is_an_error(tmp_path: Path) -> None:
     result = MatchDatabase(tmp_path, HEAP).export("/nowhere/matches.jsonl")
     assert result.exit_code == 1
     assert "No such file" in result.stderr

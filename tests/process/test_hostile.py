@@ -104,7 +104,7 @@ def test_a_frame_may_stop_in_the_middle(
     ids=lambda payload: repr(payload)[:30],
 )
 @pytest.mark.usefixtures("two_clients")
-def test_what_is_no_message_is_malformed(peer: RawClient, payload: bytes) -> None:
+def test_bytes_that_are_no_message_are_malformed(peer: RawClient, payload: bytes) -> None:
     peer.hello()
     peer.send(payload)
     assert error(peer) == "malformed"
@@ -220,7 +220,9 @@ def test_a_hand_in_the_match_of_others(
     assert peer.is_alive()
 
 
-def test_who_asks_and_does_not_read_is_not_served(peer: RawClient, two_clients: TwoClients) -> None:
+def test_a_client_that_does_not_read_is_not_served(
+    peer: RawClient, two_clients: TwoClients
+) -> None:
     for direction in (socket.SO_RCVBUF, socket.SO_SNDBUF):
         peer.socket.setsockopt(socket.SOL_SOCKET, direction, 2**15)
     peer.hello()
@@ -340,7 +342,7 @@ payloads = st.binary(max_size=200) | values.map(msgpack.packb) | nearly
     max_examples=repetitions(50, short=10),
 )
 @given(st.lists(payloads, min_size=1, max_size=15), st.booleans())
-def test_whatever_is_said_the_server_answers(
+def test_arbitrary_messages_are_answered(
     server: RunningServer, two_clients: TwoClients, said: list[bytes], politely: bool
 ) -> None:
     with RawClient(server.host, server.port) as peer:

@@ -116,7 +116,7 @@ def test_an_empty_lobby_says_so(host: RunningServer) -> None:
     assert is_deserted(page)
 
 
-def test_who_is_here_what_is_sought_played_and_over_is_in_the_page(
+def test_the_lobby_page_shows_people_seeks_and_matches(
     host: RunningServer, connect: Connect
 ) -> None:
     ann, bob = connect("Ann"), connect("Bob")
@@ -201,7 +201,7 @@ def test_the_page_has_nothing_that_its_policy_forbids(host: RunningServer) -> No
             assert (attributes.get(name) or "/").startswith(("/", "#"))
 
 
-def test_what_scripts_look_for_is_in_the_page_once(host: RunningServer) -> None:
+def test_elements_for_scripts_are_in_the_page_once(host: RunningServer) -> None:
     ids = Counter(read(host).ids())
     wanted = set()
     for script in SCRIPTS:

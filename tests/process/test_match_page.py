@@ -94,9 +94,7 @@ def test_a_running_match_has_all_its_positions(
     assert data == json.loads(get(server, f"/api/matches/{two_clients.match}"))
 
 
-def test_what_players_thought_is_there_when_the_match_is_over(
-    server: RunningServer, two_clients: TwoClients
-) -> None:
+def test_analyses_are_shown_after_the_match(server: RunningServer, two_clients: TwoClients) -> None:
     """Until then, the opponent could read it, too."""
     api, page = f"/api/matches/{two_clients.match}", f"/matches/{two_clients.match}"
     for path in (api, page, f"{page}.json"):
@@ -162,7 +160,7 @@ def test_it_can_be_had_in_the_formats_that_are_offered(
     assert texts[2].startswith("(;FF[4]")
 
 
-def test_what_is_no_match_has_no_page(server: RunningServer) -> None:
+def test_an_unknown_match_has_no_page(server: RunningServer) -> None:
     for path in ("/matches/nothing", "/matches/../../etc/passwd", "/matches/%3Cb%3E"):
         with pytest.raises(HTTPError) as refused:
             get(server, path)

@@ -64,7 +64,9 @@ def test_a_server_that_is_not_there(spec_folder: Path) -> None:
     assert "Traceback" not in said
 
 
-def test_who_may_not_hold_a_tournament_is_told_why(spec_folder: Path, elsewhere: Elsewhere) -> None:
+def test_an_organizer_without_permission_gets_the_reason(
+    spec_folder: Path, elsewhere: Elsewhere
+) -> None:
     for token, file, why in (
         ("wrong", spec_folder / "SPEC.toml", "does not let the organizer in: "),
         (elsewhere.tokens["Ada"], spec_folder / "SPEC.toml",

@@ -147,7 +147,7 @@ def test_errors_of_a_match_without_a_file_have_no_lines(
         (["export"], 1, "there is no tournament in"),
     ],
 )
-def test_what_is_not_there_is_said_not_to_be(
+def test_an_unknown_tournament_is_reported(
     tmp_path: Path, arguments: list[str], code: int, told: str
 ) -> None:
     with opened(database_option(tmp_path)[1], create=True):
@@ -237,7 +237,7 @@ def _store(folder: Path, spec: TournamentSpec, *, over: bool = False) -> None:
     database.close()
 
 
-def test_what_is_stored_is_listed_reported_and_exported(tmp_path: Path) -> None:
+def test_stored_tournaments_are_listed_reported_and_exported(tmp_path: Path) -> None:
     _store(tmp_path, spec(rounds=2, games=("tic_tac_toe",)))
     where = database_option(tmp_path)
     assert "a test" in invoke("list", *where).output
@@ -258,7 +258,7 @@ def test_what_is_stored_is_listed_reported_and_exported(tmp_path: Path) -> None:
     assert "see: playout-tournament list" in invoke("report", "t2", *where).output
 
 
-def test_of_a_tournament_that_is_over_resume_shows_the_report(tmp_path: Path) -> None:
+def test_resume_of_an_ended_tournament_shows_the_report(tmp_path: Path) -> None:
     _store(tmp_path, spec(), over=True)
     told = invoke("resume", *database_option(tmp_path))
     assert told.exit_code == 0

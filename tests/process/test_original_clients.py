@@ -203,7 +203,7 @@ GARBAGE = {
 
 
 @pytest.mark.parametrize("sent", GARBAGE.values(), ids=GARBAGE)
-def test_who_breaks_the_protocol_loses_and_is_told_why(
+def test_a_client_that_breaks_the_protocol_loses(
     bridge: RunningBridge, opponent: NativeOpponent, sent: bytes
 ) -> None:
     with OriginalClient("connect_four", bridge.port) as client:
@@ -278,7 +278,7 @@ def decided_cell(state: dict[str, Any]) -> dict[str, int] | None:
     return None
 
 
-def test_who_hangs_up_loses_and_no_other_match_is_touched(
+def test_a_client_that_disconnects_loses_its_match_only(
     host: RunningServer, bridge: RunningBridge, opponent: NativeOpponent
 ) -> None:
     with NativeOpponent(host) as other, OriginalClient("connect_four", bridge.port) as steady:
@@ -293,7 +293,7 @@ def test_who_hangs_up_loses_and_no_other_match_is_touched(
         assert steady.next_turn()
 
 
-def test_who_hangs_up_before_a_match_leaves_no_seek(
+def test_a_client_that_disconnects_before_a_match_leaves_no_seek(
     bridge: RunningBridge, opponent: NativeOpponent
 ) -> None:
     with OriginalClient("connect_four", bridge.port):

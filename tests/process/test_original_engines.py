@@ -210,7 +210,7 @@ def test_a_client_that_does_not_connect_is_explained(make: Make, fault: str, tol
     assert told in str(error.value)
 
 
-def test_what_cannot_be_used_is_explained(make: Make, tmp_path: Path) -> None:
+def test_unusable_engines_are_explained(make: Make, tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="options cannot be sent to a client of the original"):
         make(options="{ time = 3 }")
     tiny = TinyEngine(tmp_path, "json")

@@ -403,7 +403,7 @@ def test_a_puzzle_is_followed_to_its_end(site: HttpSite) -> None:
         ("/matches?player=%ff", 400, "not UTF-8"),
     ],
 )
-def test_what_is_not_there_is_said_on_a_page(
+def test_an_unknown_address_has_an_error_page(
     site: HttpSite, path: str, status: int, said: str
 ) -> None:
     page = page_of(site, path, status)
@@ -412,7 +412,7 @@ def test_what_is_not_there_is_said_on_a_page(
     assert "root:" not in page.text
 
 
-def test_who_hangs_up_does_no_harm(site: HttpSite) -> None:
+def test_a_disconnecting_browser_does_no_harm(site: HttpSite) -> None:
     assert site.server.page
     for _ in range(20):
         with contextlib.closing(socket.create_connection(site.server.page)) as line:

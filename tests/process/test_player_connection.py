@@ -107,7 +107,7 @@ def host() -> Iterator[Host]:
         yield Host(stack)
 
 
-def test_what_came_too_soon_is_said_again(host: Host) -> None:
+def test_a_rate_limited_request_is_repeated(host: Host) -> None:
     player = host.start_player()
     connection = host.accept()
 

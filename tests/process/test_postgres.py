@@ -26,7 +26,7 @@ def test_it_keeps_what_was_committed_when_the_plug_is_pulled(postgres: Postgres)
     assert rows(postgres, "SELECT n FROM kept") == [(3,)]
 
 
-def test_where_it_is_missing_one_is_told_what_to_install(
+def test_a_missing_postgresql_is_an_error_with_advice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgres, "INSTALLED", tmp_path)

@@ -315,7 +315,7 @@ def test_nothing_is_left_when_the_player_is_killed(tmp_path: Path, server: Runni
 # The machine.
 
 
-def test_what_cannot_be_enforced_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unenforceable_limits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     machine.missing.cache_clear()
     try:

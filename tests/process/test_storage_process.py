@@ -16,12 +16,12 @@ import pytest
 import sqlalchemy as sa
 
 from playout.server.storage import Database
+from soak.disturbed_run import SQLITE, MoveRow, StoredRow, stored
 from support.commands import RunningServer, run, running_server
 from support.processes import children_of, is_gone
 from support.raw_client import RawClient
 from support.two_clients import WON, TwoClients
 from support.waiting import wait_until
-from testbed.disturbed_run import SQLITE, MoveRow, StoredRow, stored
 from testbed.postgres import Postgres
 
 
@@ -146,7 +146,7 @@ def test_an_operator_who_changes_an_account_meanwhile_is_noticed(url: str) -> No
         assert ada.hear_until("error")["code"] == "kicked"
 
 
-def test_what_was_not_stored_is_stored_at_the_end(url: str) -> None:
+def test_waiting_records_are_stored_at_the_end(url: str) -> None:
     with running_server("--database", url) as server, dueling(server) as two_clients:
         two_clients.play(2)
         with RawClient(server.host, server.port) as witness:
@@ -354,7 +354,7 @@ def test_a_signal_to_all_processes_stops_them_in_order(url: str, number: signal.
     assert stored_match(url, two_clients).moves == moves(5)
 
 
-def test_what_a_terminal_sends_is_for_the_server_to_hear(url: str) -> None:
+def test_signals_of_a_terminal_reach_the_server_only(url: str) -> None:
     with running_server("--database", url) as server:
         process = the_process(server)
         assert os.getpgid(process) == process != os.getpgid(server.process.pid)

@@ -30,7 +30,7 @@ player = "random"
 """
 
 
-def test_whatever_is_killed_the_same_matches_are_played(tmp_path: Path) -> None:
+def test_kills_leave_the_same_matches(tmp_path: Path) -> None:
     text = SPEC.format(rounds=repetitions(2, short=1))
     kills = repetitions(3, short=2)
     tournament = partial(start, "playout-tournament")

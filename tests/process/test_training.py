@@ -180,7 +180,7 @@ def test_a_net_that_no_option_could_name_is_not_written(folder: RunFolder, tmp_p
         (("evaluate", "{run}"), "there is no net yet"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_and_changes_nothing(
+def test_invalid_options_of_training_are_refused(
     folder: RunFolder, words: tuple[str, ...], fault: str
 ) -> None:
     before = (folder.path / "settings.toml").read_bytes()

@@ -77,7 +77,7 @@ def test_a_session_goes_on_over_another_kind_of_line(
             two_clients.finish()
 
 
-def test_who_watches_is_told_every_move_and_can_draw_it(
+def test_a_spectator_receives_every_move_and_position(
     page: tuple[str, int], server: RunningServer
 ) -> None:
     with (
@@ -96,7 +96,7 @@ def test_who_watches_is_told_every_move_and_can_draw_it(
         assert spectator.hear()["type"] == "ended"
 
 
-def test_what_people_call_themselves_is_text(page: tuple[str, int], server: RunningServer) -> None:
+def test_names_are_text(page: tuple[str, int], server: RunningServer) -> None:
     name = "<img src=x onerror=1>"
     with WebClient(page) as person, RawClient(server.host, server.port) as bot:
         assert person.hello(name=name, software="</script><script>")["name"] == name
@@ -150,7 +150,7 @@ def test_the_same_host_in_capitals_is_the_same(page: tuple[str, int]) -> None:
     ],
     ids=repr,
 )
-def test_what_is_no_handshake_is_refused(
+def test_invalid_handshakes_are_refused(
     page: tuple[str, int], headers: dict[str, str], status: int
 ) -> None:
     with socket.create_connection(page, TIMEOUT_S) as line:
@@ -160,7 +160,7 @@ def test_what_is_no_handshake_is_refused(
         assert (response.getheader("Sec-WebSocket-Version") == "13") == (status == 426)
 
 
-def test_what_comes_with_the_request_is_heard(page: tuple[str, int]) -> None:
+def test_a_message_that_follows_the_request_at_once_is_read(page: tuple[str, int]) -> None:
     with socket.create_connection(page, TIMEOUT_S) as line:
         client = WebClient.__new__(WebClient)
         ping = client.frame(json.dumps({"type": "ping", "id": 7}).encode())
@@ -258,7 +258,9 @@ def test_a_flood_of_pings_ends_the_line(peer: WebClient, opcode: Opcode) -> None
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("two_clients")
-def test_what_is_not_websocket_ends_the_line(peer: WebClient, sent: bytes, close_code: int) -> None:
+def test_bytes_that_are_no_frame_end_the_connection(
+    peer: WebClient, sent: bytes, close_code: int
+) -> None:
     peer.socket.sendall(sent)
     closes_with(peer, "malformed", close_code)
 
@@ -282,7 +284,7 @@ def test_a_ping_is_answered_with_what_it_said(peer: WebClient) -> None:
     assert (pong.opcode, pong.payload) == (Opcode.PONG, b"there?")
 
 
-def test_who_closes_is_closed(peer: WebClient) -> None:
+def test_a_close_frame_is_answered(peer: WebClient) -> None:
     peer.socket.sendall(peer.frame(b"\x03\xe8", Opcode.CLOSE))
     assert peer.close_code() == 1000
     assert peer.is_closed()
@@ -315,14 +317,14 @@ def test_who_closes_is_closed(peer: WebClient) -> None:
     ],
     ids=lambda text: text[:40],
 )
-def test_what_is_no_message_is_answered(peer: WebClient, text: str, code: str) -> None:
+def test_malformed_messages_are_answered(peer: WebClient, text: str, code: str) -> None:
     peer.hello()
     peer.send(text.encode())
     assert error(peer) == code
     assert peer.is_alive()
 
 
-def test_of_a_key_that_is_there_twice_the_last_one_counts(peer: WebClient) -> None:
+def test_the_last_of_two_equal_keys_counts(peer: WebClient) -> None:
     peer.send(b'{"type": "ping", "id": 1, "id": 2}')
     assert peer.hear() == {"type": "pong", "re": 2}
     peer.send(b'{"type": "list", "type": "ping"}')
@@ -347,13 +349,15 @@ def test_a_move_for_the_other_seat_is_not_made(two_clients: TwoClients) -> None:
     assert forged["code"] == "invalid"
 
 
-def test_who_watches_cannot_move(peer: WebClient, two_clients: TwoClients) -> None:
+def test_a_spectator_cannot_move(peer: WebClient, two_clients: TwoClients) -> None:
     peer.hello(role="spectator")
     assert peer.ask("watch", match=two_clients.match)["type"] == "started"
     assert peer.ask("move", match=two_clients.match, ply=2, action=1)["code"] == "not_allowed"
 
 
-def test_who_asks_and_does_not_read_is_not_served(peer: WebClient, two_clients: TwoClients) -> None:
+def test_a_client_that_does_not_read_is_not_served(
+    peer: WebClient, two_clients: TwoClients
+) -> None:
     for direction in (socket.SO_RCVBUF, socket.SO_SNDBUF):
         peer.socket.setsockopt(socket.SOL_SOCKET, direction, 2**15)
     peer.hello()
@@ -389,7 +393,7 @@ payloads = st.binary(max_size=200) | (values | nearly).map(lambda each: json.dum
     max_examples=repetitions(30, short=10),
 )
 @given(st.lists(payloads, min_size=1, max_size=15), st.booleans(), st.booleans())
-def test_whatever_is_said_the_server_answers_or_hangs_up(
+def test_arbitrary_bytes_are_answered_or_end_the_connection(
     page: tuple[str, int], two_clients: TwoClients, said: list[bytes], politely: bool, framed: bool
 ) -> None:
     with WebClient(page) as peer:

@@ -828,7 +828,7 @@ def test_the_table_is_kept_during_a_match_unless_told_otherwise() -> None:
     assert nodes["true"] < nodes["false"] / 2
 
 
-def test_what_was_found_on_the_time_of_the_opponent_is_used() -> None:
+def test_results_of_pondering_are_used() -> None:
     game = games.load("breakthrough")
     player = players.load("alphabeta(seed=1,depth=6,ponder=true)", game)
     assert player.ponders
@@ -867,7 +867,7 @@ def test_threads_share_a_table_and_find_the_same_value(file: Path) -> None:
     player.close()
 
 
-def test_what_was_learned_in_a_moment_does_not_lose_to_random_moves(file: Path) -> None:
+def test_a_briefly_learned_evaluation_beats_random_moves(file: Path) -> None:
     game = games.load(SMALL)
     player = players.load(f"alphabeta(evaluation={file},depth=3,seed=1)", game)
     draw = random.Random(1)

@@ -122,7 +122,7 @@ def test_whole_matches_are_played(spec: str, second: str) -> None:
         position = position.play(info.actions[0].action)
 
 
-def test_what_was_proven_before_is_still_known() -> None:
+def test_proofs_are_kept_between_moves() -> None:
     """In a won position, the proof is still known after each expected move."""
     game = games.load("nim(chips=9)")
     searcher = players.load("uct(seed=1)", game)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -113,7 +114,13 @@ class Tournaments:
         for tournament in self.running():
             if session.skeleton in tournament.entrants:
                 self._continue(tournament, origin.now)
-        self._context.send_to(session, Ok(re=request.id))
+        entered = [
+            each.spec.games
+            for each in self.running()
+            if session.skeleton in each.entrants and request.tournament in (None, each.id)
+        ]
+        played = tuple(dict.fromkeys(itertools.chain.from_iterable(entered)))
+        self._context.send_to(session, Ok(re=request.id, games=played))
 
     @handles(WatchTournament)
     def watch_tournament(self, request: WatchTournament, origin: RequestContext) -> None:
@@ -426,6 +433,7 @@ class Tournaments:
             # Ratings use only matches in which both had the same time.
             rated=controls[0] == controls[1],
             illegal_moves=0,
+            void_late_start=due.slot.is_first_attempt,
             credit_cap_s=context.policy.credit_cap_s,
             max_plies=spec.adjudication.max_plies,
         )

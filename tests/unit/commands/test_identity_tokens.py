@@ -138,7 +138,7 @@ def test_a_descriptor_that_cannot_be_read_is_explained(number: str, warnings: li
 
 
 @pytest.mark.parametrize("text", ["", "\n", "two\nlines", "t" * 65])
-def test_what_is_no_token_is_explained_and_not_shown(
+def test_invalid_tokens_are_explained_and_not_shown(
     tmp_path: Path, warnings: list[str], text: str
 ) -> None:
     path = tmp_path / "token"

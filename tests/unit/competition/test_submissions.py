@@ -29,7 +29,7 @@ def test_a_process_knows_what_the_one_before_has_stored_at_last(tmp_path: Path) 
     assert handed_in(after, "Bob").id == number + 1
 
 
-def test_what_remains_of_a_failure_does_not_stop_the_next_submission(tmp_path: Path) -> None:
+def test_remains_of_a_failure_do_not_stop_the_next_submission(tmp_path: Path) -> None:
     submissions = opened(tmp_path)
     (submissions.folder / "incoming" / "000001" / "upload").mkdir(parents=True)
     assert handed_in(submissions, "Ada").id == 1

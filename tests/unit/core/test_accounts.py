@@ -405,7 +405,7 @@ def test_a_match_of_another_account_cannot_be_taken_over(stranger: str) -> None:
         assert harness.client("Zoe").refused(TakeOver(match=match)) is Code.NOT_YOUR_MATCH
 
 
-def test_of_limits_only_that_of_a_session_keeps_it_from_claiming() -> None:
+def test_only_the_limit_of_the_session_prevents_a_claim() -> None:
     harness = HubHarness(
         take_over_after_s=0.0, seeks_per_account=1, matches_per_session=1, matches_per_account=2
     )

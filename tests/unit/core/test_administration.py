@@ -130,7 +130,7 @@ def test_the_tokens_wait_until_the_accounts_are_stored(
         (("Ada", "x\u202ey"), Code.BAD_NAME),
     ],
 )
-def test_if_one_name_is_not_free_none_is_registered(
+def test_one_taken_name_prevents_the_registration_of_all(
     names: tuple[str, ...], code: Code, harness: HubHarness, boss: MemoryClient
 ) -> None:
     harness.client("Bob", guest=False)

@@ -48,7 +48,7 @@ def test_a_match_is_tied_when_both_are_level_after_the_required_plies() -> None:
     ]
 
 
-def test_what_is_proven_is_certain() -> None:
+def test_a_proven_result_is_certain() -> None:
     scores = AgreedScores(Adjudication(resign_moves=1))
     scores.moved(1, 0, Analysis(win_rate=0.7, proven=1))
     scores.moved(2, 1, Analysis(proven=-1))

@@ -88,7 +88,7 @@ def test_subscribers_are_sent_nothing_without_news() -> None:
     assert heard(eve) == []
 
 
-def test_what_came_and_went_between_two_news_is_not_sent() -> None:
+def test_seeks_that_came_and_went_between_two_updates_are_not_sent() -> None:
     harness = HubHarness()
     ann = harness.client("Ann")
     eve = harness.client("Eve", role="spectator")

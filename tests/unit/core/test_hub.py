@@ -749,7 +749,7 @@ def test_a_name_is_kept_for_an_expected_session() -> None:
     assert harness.client("ann").open
 
 
-def test_when_both_have_left_nothing_remains() -> None:
+def test_nothing_remains_of_two_players_that_have_left() -> None:
     harness = HubHarness(reconnect_s=60.0)
     ann, bob, match = sit_down(harness, clock="1000+0")
     harness.client("Eve").say(Watch(match=match))

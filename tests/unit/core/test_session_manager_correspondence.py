@@ -67,7 +67,7 @@ def test_players_may_be_away_for_days() -> None:
     bob.ask(Move(match=match, ply=1, action=0), Update)
 
 
-def test_who_does_not_move_in_time_loses_and_nothing_is_left() -> None:
+def test_a_player_out_of_time_loses_and_nothing_remains() -> None:
     harness = HubHarness(reconnect_s=60.0)
     ann, bob, match = pair(harness)
     play(match, (ann, bob), (4, 0))

@@ -44,6 +44,7 @@ from playout.server.model.records import (
     TournamentEnded,
 )
 from playout.server.tournament.ledger import Ledger
+from playout.server.tournament.results import Results
 from support.hub_harness import HubHarness, MemoryClient, administrator, match_between
 from support.tournaments import (
     NAMES,
@@ -125,6 +126,43 @@ def test_an_entrant_that_is_not_ready_gets_no_match_until_it_is() -> None:
     assert not harness.matches
     ann.say(Join())
     assert len(harness.matches) == 1
+
+
+def test_the_answer_to_join_has_the_games() -> None:
+    harness = HubHarness()
+    zoe, _ = new_tournament(harness, spec_of(2, games=("tic_tac_toe", "nim")))
+    other = zoe.ask(CreateTournament(id=2, spec=spec_of(2, games=("hex",))), Tournament)
+    ann = member(harness, "Ann")
+    assert ann.ask(Join(matches=0), Ok).games == ("tic_tac_toe", "nim", "hex")
+    assert ann.ask(Join(tournament=other.tournament), Ok).games == ("hex",)
+    assert member(harness, "Ida").ask(Join(), Ok).games == ()
+
+
+def test_a_pair_without_a_first_move_in_time_is_played_once_again() -> None:
+    """Ann never moves: the pair is lost at the second attempt, after a restart, too."""
+    harness = HubHarness()
+    zoe, _ = new_tournament(harness, spec_of(2, rounds=1, clock="1/move"))
+    for name in ("Ann", "Bob"):
+        member(harness, name).say(Join())
+    harness.wait(2.0)
+    first = last(zoe)[1, 1, 1, 1, 1]
+    assert (first.winner, first.reason) == (0, Reason.VOID)
+    harness.wait(2.0)
+    second = last(zoe)[1, 1, 1, 1, 2]
+    assert (second.winner, second.reason) == (2, Reason.TIME)
+    restored = Ledger.restored(stored_tournament(harness.stored))
+    assert restored.fixtures[first.match].reason is Reason.VOID
+    assert "a player's time was up before its first move" in Results(restored).report().notes[0]
+
+
+def test_a_player_that_has_moved_loses_on_time_at_once() -> None:
+    harness = HubHarness()
+    zoe, _ = new_tournament(harness, spec_of(2, rounds=1, clock="1/move"))
+    bots = Bots(harness, *(member(harness, name) for name in ("Ann", "Bob")))
+    bots.join()
+    bots.play(2)
+    harness.wait(2.0)
+    assert last(zoe)[1, 1, 1, 1, 1].reason is Reason.TIME
 
 
 def test_the_concurrency_of_the_tournament_is_kept_to() -> None:

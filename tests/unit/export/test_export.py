@@ -270,7 +270,7 @@ def test_formats() -> None:
     plies=st.integers(0, 9),
     clock_text=st.sampled_from(CLOCKS),
 )
-def test_whatever_the_names(
+def test_arbitrary_names(
     names: tuple[str, str], text: str, seed: int, plies: int, clock_text: str
 ) -> None:
     players = (f"x{names[0]}x"[:32], f"x{names[1]}x"[:32])
@@ -406,7 +406,7 @@ def test_players_with_different_time_controls() -> None:
         (Reason.ABORTED, "Void", "*", "emergency"),
     ],
 )
-def test_how_a_match_ended(
+def test_the_end_of_a_match(
     reason: Reason, sgf_result: str, pgn_result: str, termination: str
 ) -> None:
     stored = ended_otherwise(reason)

@@ -57,9 +57,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> SlowDisk:
     return SlowDisk(monkeypatch)
 
 
-def test_of_changes_during_a_write_the_last_state_is_written(
-    disk: SlowDisk, tmp_path: Path
-) -> None:
+def test_the_last_change_during_a_write_is_written(disk: SlowDisk, tmp_path: Path) -> None:
     loop = Loop()
     sender = started(loop, tmp_path)
     subscribe(sender, "Ann")

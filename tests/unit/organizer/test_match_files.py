@@ -74,7 +74,7 @@ def test_a_file_with_other_content_is_continued(paths: tuple[Path, Path]) -> Non
     assert paths[1].read_text() == 'no JSON\n{"match": "m1"}\n{"other": 1}'
 
 
-def test_what_cannot_be_written_is_said_once_and_tried_again(tmp_path: Path) -> None:
+def test_a_failed_write_is_reported_once_and_repeated(tmp_path: Path) -> None:
     path, said = tmp_path / "folder" / "o.jsonl", list[str]()
     path.parent.mkdir()
     written = files([path], "m1", "m2", "m3", said=said)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -217,7 +218,7 @@ def test_it_follows_the_tournament_again_and_hears_nothing_twice(
 
 
 @pytest.mark.parametrize(("created", "asks"), [("t", WatchTournament), (None, CreateTournament)])
-def test_if_the_answer_was_lost_no_second_tournament_is_held(
+def test_a_lost_answer_starts_no_second_tournament(
     logs: LogFolder, created: str | None, asks: type[Request]
 ) -> None:
     harness = RunnerHarness(logs, RunRequest(SPEC, created=lambda: created))
@@ -226,6 +227,21 @@ def test_if_the_answer_was_lost_no_second_tournament_is_held(
     harness.disconnect()
     harness.connect()
     assert [type(each) for each in harness.sent] == [asks]
+
+
+def test_a_tournament_with_other_code_is_not_resumed_unless_the_user_wants_it(
+    logs: LogFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A server has it: its versions are compared with those of the given file."""
+    others = tuple(replace(each, version="2") for each in SPEC.entrants)
+    began = Tournament(re="watch_tournament", tournament="t", spec=replace(SPEC, entrants=others))
+    for anyway in (False, True):
+        harness = RunnerHarness(logs, RunRequest(SPEC, "t", anyway=anyway))
+        harness.connect()
+        harness.receive(began)
+        assert (harness.runner.progress is not None) == anyway
+        harness.runner._entrants = None
+    assert "Ann, Bob, Cem, Dee: not the version" in capsys.readouterr().out
 
 
 def test_on_a_remote_server_it_is_unknown_whether_the_tournament_was_created(

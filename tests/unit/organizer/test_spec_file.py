@@ -23,9 +23,7 @@ def test_a_new_release_of_playout_makes_new_versions(
     assert spec_file.changed(before.entrants, spec_folder) == ["Ann"]
 
 
-def test_what_is_installed_is_what_is_in_the_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_installed_changes_with_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = spec_file.installed.__wrapped__()
     assert first == spec_file.installed.__wrapped__()
     (tmp_path / "another.py").touch()

@@ -161,7 +161,7 @@ def test_commands_are_told_where_to_play_and_nobody_elses_token(
     assert not [line for line in told["Bob"] if "TOKEN" in line]
 
 
-def test_what_a_process_has_started_ends_with_it(logs: LogFolder) -> None:
+def test_children_of_an_entrant_end_with_it(logs: LogFolder) -> None:
     entrants = FakeEntrants(logs, Ann="sh -c 'sleep 60 & echo $!; exit 1'")
     entrants.poll(0)
     entrants.poll(0)

@@ -317,7 +317,7 @@ def pondering() -> AgentHarness:
     return harness
 
 
-def test_what_is_to_be_done_is_known_for_everything() -> None:
+def test_every_state_and_query_has_a_step() -> None:
     assert set(STEPS) == set(itertools.product(Doing, MoveQuery))
 
 
@@ -638,7 +638,7 @@ def test_a_match_that_begins_by_other_rules_is_resigned(harness: AgentHarness) -
     assert "action 3 (no action) is not legal here" in harness.shown
 
 
-def test_who_does_not_ponder_waits(harness: AgentHarness) -> None:
+def test_a_player_without_pondering_waits(harness: AgentHarness) -> None:
     harness.start(seat=2)
     assert not harness.thinking
 
@@ -978,16 +978,14 @@ def test_a_file_that_breaks_meanwhile_is_explained(account: SavedAccount, file: 
         (Code.UNSUPPORTED_PROTOCOL, "no (unsupported_protocol)"),
     ],
 )
-def test_who_is_not_let_in_is_told_what_to_do(
-    account: SavedAccount, code: Code, advice: str
-) -> None:
+def test_a_refused_hello_ends_with_advice(account: SavedAccount, code: Code, advice: str) -> None:
     login = LoginHarness(account)
     login.refuse_hello(code)
     assert login.has_given_up
     assert advice in login.shown
 
 
-def test_what_is_not_for_guests_is_explained() -> None:
+def test_requests_that_guests_may_not_send_are_explained() -> None:
     login = LoginHarness(None)
     login.welcome()
     login.resumed()
@@ -1006,7 +1004,7 @@ def test_a_server_that_is_full_or_stopping_is_tried_later(
     assert not login.codes
 
 
-def test_who_is_sent_away_does_not_come_back(harness: AgentHarness) -> None:
+def test_a_disconnected_player_does_not_reconnect(harness: AgentHarness) -> None:
     harness.refuse(None, Code.KICKED)
     assert harness.codes == [1]
 
@@ -1120,6 +1118,11 @@ class TournamentHarness(AgentHarness):
         super().__init__(player, request=ENTERING)
         self.sent()
 
+    def prepared(self, *played: str) -> None:
+        """The server answers the first `join`, and the player prepares."""
+        self.agent.received(Ok(re="prepare", games=played))
+        self.think()
+
     def player_of(self, game: str) -> Player:
         self.asked_for.append(game)
         if game != "nim(chips=9)":
@@ -1132,15 +1135,49 @@ def tournament() -> TournamentHarness:
     """One that has entered."""
     tournament = TournamentHarness()
     tournament.resumed()
+    tournament.prepared()
     tournament.agent.received(Ok(re="play"))
     tournament.sent()
     return tournament
 
 
-def test_who_enters_says_so_once_on_each_line() -> None:
+def test_a_player_is_made_before_a_tournament_gives_it_a_match() -> None:
     tournament = TournamentHarness()
     tournament.resumed()
-    assert tournament.sent(Join, Seek) == [Join(id="play")]
+    assert tournament.sent(Join) == [Join(id="prepare", matches=0)]
+    tournament.prepared("nim(chips=9)", "go")
+    assert tournament.asked_for == ["nim(chips=9)", "go"], "also if it cannot play a game"
+    assert tournament.sent(Join) == [Join(id="play")]
+
+
+def test_a_player_that_cannot_be_made_is_given_up_before_it_has_a_match() -> None:
+    tournament = TournamentHarness()
+    tournament.player_of = lambda game: 1 // 0  # type: ignore[method-assign,assignment,return-value]
+    tournament.agent._player_of = tournament.player_of
+    tournament.resumed()
+    tournament.prepared("go")
+    assert tournament.codes == [1]
+    assert not tournament.sent(Join)[1:]
+
+
+def test_a_player_prepares_once_although_the_line_breaks() -> None:
+    tournament = TournamentHarness()
+    tournament.resumed()
+    tournament.agent.received(Ok(re="prepare", games=("nim(chips=9)",)))
+    tournament.disconnect()
+    tournament.sent()
+    tournament.think()
+    assert not tournament.sent(Join)
+    tournament.connect()
+    tournament.resumed()
+    assert tournament.sent(Join) == [Join(id="play")]
+
+
+def test_entry_is_requested_once_on_each_connection() -> None:
+    tournament = TournamentHarness()
+    tournament.resumed()
+    tournament.prepared()
+    assert tournament.sent(Join, Seek)[1:] == [Join(id="play")]
     tournament.agent.received(Ok(re="play"))
     assert "Ann: entered" in tournament.shown
     tournament.start()
@@ -1229,6 +1266,9 @@ def test_a_player_that_cannot_prepare_is_given_up() -> None:
 def test_a_certain_tournament_may_be_entered() -> None:
     harness = AgentHarness(request=PlayRequest(Join(tournament="t")))
     harness.resumed()
+    assert harness.sent(Join) == [Join(id="prepare", tournament="t", matches=0)]
+    harness.agent.received(Ok(re="prepare"))
+    harness.think()
     assert harness.sent(Join) == [Join(id="play", tournament="t")]
 
 
@@ -1412,7 +1452,7 @@ def test_a_match_that_is_over_before_it_could_begin_is_counted(
     assert (tournament.agent.counts.won, tournament.agent.counts.lost) == (1, 1)
 
 
-def test_what_was_said_of_the_next_match_is_said_again_on_another_line(
+def test_readiness_for_the_next_match_is_repeated_on_a_new_connection(
     tournament: TournamentHarness,
 ) -> None:
     tournament.start()
@@ -1472,7 +1512,7 @@ def test_leaving_a_tournament_resigns_nothing(tournament: TournamentHarness, pla
         (Code.NOT_FOR_GUESTS, "Use an account"),
     ],
 )
-def test_who_cannot_enter_is_told_why(
+def test_a_refused_entry_is_explained(
     tournament: TournamentHarness, code: Code, advice: str
 ) -> None:
     tournament.refuse("play", code)
@@ -1493,7 +1533,7 @@ def test_a_game_has_one_player_however_it_is_spelled() -> None:
 @pytest.mark.parametrize(
     ("player", "threads"), [("random", 1), ("uct", 1), ("uct(threads=2)", 2), ("flat(seed=1)", 1)]
 )
-def test_how_many_threads_a_player_thinks_with(player: str, threads: int) -> None:
+def test_number_of_threads_of_a_player(player: str, threads: int) -> None:
     assert PlayerCache(spec.parse(player)).threads == threads
 
 

@@ -70,7 +70,7 @@ def test_a_sensible_share_is_used(clock: str, left: ClockState, least: float, mo
         ("600+5x30", ClockState(12.0, 4), False),
     ],
 )
-def test_what_is_not_used_is_kept_or_lost(clock: str, left: ClockState, saves: bool) -> None:
+def test_unused_time_is_kept_or_lost(clock: str, left: ClockState, saves: bool) -> None:
     assert limit_of(clock, left).time_carries_over is saves
 
 

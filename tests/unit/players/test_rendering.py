@@ -16,7 +16,7 @@ def said(game: games.Game, info: Info, width: int = 80) -> list[str]:
     return rendering.analysis(games.Position(game), info, width).splitlines()
 
 
-def test_what_a_search_found() -> None:
+def test_the_result_of_a_search() -> None:
     info = Info(
         simulations=1_234_567,
         seconds=0.25,
@@ -52,7 +52,7 @@ def test_actions_that_were_not_tried_have_no_win_rate() -> None:
     assert said(CONNECT_FOUR, info)[-1] == "4: 100.0% (1/1) win   1: untried"
 
 
-def test_of_many_actions_the_best_are_shown() -> None:
+def test_the_best_of_many_actions_are_shown() -> None:
     gomoku = games.load("gomoku")
     actions = tuple(ActionStats(action, 10**6 - action, 500.5, 0.5) for action in range(225))
     _, *rows, last = said(gomoku, Info(actions=actions))

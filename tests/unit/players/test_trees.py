@@ -213,7 +213,7 @@ def test_an_unknown_suffix_is_refused(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("place", ["nowhere/tree.txt", "file/tree.txt", "folder.txt"])
-def test_what_cannot_be_written_is_known_at_once(tmp_path: Path, place: str) -> None:
+def test_an_unwritable_file_is_an_error_at_once(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "folder.txt").mkdir()
     with pytest.raises(OSError, match=place.split("/", maxsplit=1)[0]):

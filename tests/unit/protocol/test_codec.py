@@ -364,7 +364,7 @@ def nested(depth: int) -> bytes:
     ],
     ids=lambda frame: repr(frame)[:30],
 )
-def test_what_is_no_map_is_malformed(frame: bytes) -> None:
+def test_a_value_that_is_no_map_is_malformed(frame: bytes) -> None:
     assert unreadable(frame).code is Code.MALFORMED
 
 
@@ -379,7 +379,7 @@ def test_a_book_of_openings_may_be_as_long_as_the_frame() -> None:
 
 @pytest.mark.parametrize("kind", REQUESTS)
 @pytest.mark.parametrize("field", ["type", "id", "what", None])
-def test_what_a_type_does_not_allow_is_passed_over_without_objects(
+def test_unexpected_values_are_skipped_without_objects(
     kind: type[Request], field: str | None
 ) -> None:
     lists = [[[]] * 4000] * 30

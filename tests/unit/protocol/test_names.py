@@ -210,7 +210,7 @@ def test_a_skeleton_is_its_own(text: str) -> None:
 
 
 @given(texts)
-def test_what_is_shown_and_how_it_is_written_make_no_difference(text: str) -> None:
+def test_appearance_and_encoding_of_a_name_make_no_difference(text: str) -> None:
     bones = skeleton(text)
     for form in ("NFC", "NFD", "NFKC", "NFKD"):
         assert skeleton(unicodedata.normalize(form, text)) == bones

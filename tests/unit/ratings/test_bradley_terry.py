@@ -126,7 +126,7 @@ def test_without_matches_nobody_is_rated_and_the_error_says_so() -> None:
     assert found.los == ((0.5,) * 3,) * 3
 
 
-def test_who_won_everything_is_far_ahead_and_nobody_knows_how_far() -> None:
+def test_a_player_that_won_everything_has_a_high_uncertain_rating() -> None:
     results = mirrored({(0, 1): Outcomes(10, 0, 0), (1, 2): Outcomes(6, 0, 4)})
     found = rate(3, results, anchor=1)
     assert 500 < found.elo[0] < 1500
@@ -150,7 +150,7 @@ def test_ties_only_make_equals() -> None:
 
 
 @given(TALLIES, st.none() | st.integers(0, PLAYERS - 1))
-def test_whatever_the_results_the_ratings_can_be_shown(
+def test_ratings_of_arbitrary_results_are_finite(
     results: OutcomeCounts, anchor: int | None
 ) -> None:
     found = rate(PLAYERS, results, anchor)

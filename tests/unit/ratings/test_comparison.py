@@ -26,7 +26,7 @@ def test_the_error_of_a_difference_follows_from_the_likelihood_of_superiority() 
     assert difference_error(-50.0, 1 - superiority, (9.0, 9.0)) == pytest.approx(SIGMAS * 20)
 
 
-def test_of_equals_it_follows_from_both_errors() -> None:
+def test_the_difference_of_equal_players_follows_from_both_errors() -> None:
     assert difference_error(0.0, 0.5, (30.0, 40.0)) == pytest.approx(50.0)
 
 
@@ -35,7 +35,7 @@ def test_nothing_is_needed_when_it_is_sure() -> None:
     assert matches_needed(-100.0, 60.0, 50.0, 0.0) == 0
 
 
-def test_what_a_small_difference_needs_may_be_out_of_reach() -> None:
+def test_a_small_difference_may_need_too_many_matches() -> None:
     assert matches_needed(1.0, 80.0, 79.9, 0.0) is None
     assert matches_needed(60.0, 80.0, 10.0, 0.0) is None, "the other version is not known better"
     assert (matches_needed(8.0, 50.0, 50.0, 0.0) or 0) < MOST_NEEDED

@@ -92,7 +92,7 @@ def test_ties_only_mean_no_difference_within_bounds_that_narrow() -> None:
 
 
 @given(PENTANOMIALS)
-def test_whatever_the_results_the_evidence_can_be_shown(counts: Pentanomial) -> None:
+def test_evidence_of_arbitrary_results_is_finite(counts: Pentanomial) -> None:
     found = evidence(counts)
     json.dumps(asdict(found), allow_nan=False)
     if not found.games:

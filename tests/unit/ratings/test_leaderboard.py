@@ -145,7 +145,7 @@ def test_the_ratings_of_one_tournament_are_the_tournaments_own() -> None:
     assert len({rating for rating, _ in ours.values()}) == 4
 
 
-def test_of_a_tournament_only_whole_pairs_count_that_are_no_repetition() -> None:
+def test_only_whole_unrepeated_pairs_of_a_tournament_count() -> None:
     fixtures = [
         *pair((1, 1, 1), 1, 2),
         *pair((2, 1, 1), 1, 0),

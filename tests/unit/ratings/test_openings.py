@@ -121,7 +121,7 @@ def test_without_plies_there_is_one_opening_without_moves() -> None:
     assert generate(games.load("nim"), 0, 10, seed=1) == [()]
 
 
-def test_where_all_is_decided_there_are_none_and_it_says_so() -> None:
+def test_a_decided_game_has_no_openings() -> None:
     with pytest.raises(OpeningError, match="nim: after 12 random plies"):
         generate(games.load("nim"), 12, 10, seed=1)
 

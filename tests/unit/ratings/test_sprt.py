@@ -92,14 +92,12 @@ def test_no_distribution_under_the_constraint_is_likelier(
 
 
 @given(FREQUENCIES, TESTS)
-def test_whatever_the_results_the_ratio_is_a_number(frequencies: list[float], test: Sprt) -> None:
+def test_ratio_of_arbitrary_results_is_finite(frequencies: list[float], test: Sprt) -> None:
     assert math.isfinite(llr(frequencies, test))
 
 
 @given(FREQUENCIES, TESTS)
-def test_what_speaks_for_one_hypothesis_speaks_against_the_other(
-    frequencies: list[float], test: Sprt
-) -> None:
+def test_exchanged_hypotheses_negate_the_ratio(frequencies: list[float], test: Sprt) -> None:
     turned = Sprt(test.elo1, test.elo0, model=test.model)
     assert llr(frequencies, turned) == pytest.approx(-llr(frequencies, test), rel=1e-6, abs=1e-6)
 
@@ -207,9 +205,7 @@ def accepted(test: Sprt, elo: float, seed: int, runs: int = RUNS) -> tuple[int, 
 
 
 @pytest.mark.parametrize(("test", "seed"), [(Sprt(0, 80), 1), (Sprt(0, 30, model="logistic"), 2)])
-def test_of_all_tests_at_either_bound_no_more_than_one_in_20_is_wrong(
-    test: Sprt, seed: int
-) -> None:
+def test_error_rate_at_either_bound_is_at_most_5_percent(test: Sprt, seed: int) -> None:
     """The bounds promise 5 % of errors; with 2,000 tests, chance is ± 1 %.
 
     Wrong of 2,000 with normalized 0..80, seeds 1 to 10: 81 to 115 if elo0 is true (4.6 % of all),

@@ -13,13 +13,11 @@ import pytest
 from twisted.internet import tcp
 from twisted.internet.protocol import Factory, Protocol
 from twisted.internet.testing import MemoryReactor
-from twisted.protocols.basic import Int32StringReceiver
 
 from playout.server.runtime.reactor import (
     ACCEPTS,
     LoopTime,
     Port,
-    has_partial_frame,
     has_queued_output,
     poll_without_log_context,
     queued_bytes,
@@ -27,14 +25,6 @@ from playout.server.runtime.reactor import (
 
 #: More bytes than the buffers of a socket hold.
 LARGE = b"x" * 16 * 2**20
-
-
-class Receiver(Int32StringReceiver):
-    def __init__(self) -> None:
-        self.frames: list[bytes] = []
-
-    def stringReceived(self, frame: bytes) -> None:
-        self.frames.append(frame)
 
 
 class _Reader:
@@ -123,25 +113,6 @@ def test_a_transport_whose_peer_reads_slowly_keeps_queued_output(
     while data := ends[1].recv(2**20):
         read += len(data)
     assert read == len(LARGE)
-
-
-def test_a_receiver_has_a_partial_frame_until_the_rest_comes() -> None:
-    receiver: Any = Receiver()
-    assert not has_partial_frame(receiver)
-    receiver.dataReceived(b"\0\0\0\3on")
-    assert has_partial_frame(receiver)
-    receiver.dataReceived(b"e\0\0\0\3two")
-    assert not has_partial_frame(receiver)
-    assert receiver.frames == [b"one", b"two"]
-
-
-def test_a_receiver_that_is_paused_has_a_partial_frame() -> None:
-    receiver: Any = Receiver()
-    receiver.makeConnection(tcp.Connection)  # any that is not None
-    receiver.paused = True
-    receiver.dataReceived(b"\0\0\0\3one")
-    assert has_partial_frame(receiver)
-    assert receiver.frames == []
 
 
 def test_polling_hands_events_to_their_descriptors(

@@ -108,7 +108,7 @@ def finished(match: str) -> MatchEnded:
     )
 
 
-def test_what_is_written_is_read_back(database: Database) -> None:
+def test_written_records_are_read_back(database: Database) -> None:
     moves = (played("m1", 0), played("m1", 1, 2))
     with_bot = started("m2", bots=(None, "uct(time=0.3)"), core_speed=812.5)
     database.save([ADA, started("m1"), *moves, finished("m1"), with_bot, played("m2", 0)])
@@ -148,7 +148,7 @@ def test_a_tournament_is_kept_with_its_matches(database: Database) -> None:
     assert database.tournaments() == [structs.replace(unfinished, ended=over)]
 
 
-def test_what_is_stored_is_not_changed_by_storing_it_again(database: Database) -> None:
+def test_storing_a_record_again_changes_nothing(database: Database) -> None:
     records: list[Record] = [ADA, started("m"), played("m", 0), finished("m")]
     database.save(records)
     before = list(database.matches())
@@ -287,7 +287,7 @@ def test_an_upgrade_keeps_everything_that_is_stored(url: str, version: str) -> N
     connected.dispose()
 
 
-def test_of_several_that_migrate_at_once_one_does(url: str) -> None:
+def test_one_of_several_simultaneous_migrations_runs(url: str) -> None:
     patient = f"{url}?timeout=60" if url.startswith("sqlite") else url
     databases = [Database(patient) for _ in range(3)]
     with ThreadPoolExecutor() as pool:
@@ -346,7 +346,7 @@ def test_matches_are_found_by_what_is_asked_for(database: Database) -> None:
 # Files.
 
 
-def test_how_safe_it_is_can_be_chosen(tmp_path: Path) -> None:
+def test_synchronous_mode_is_an_option(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/playout.db?timeout=2.0"
     for chosen, level in ((url, 2), (without_power_cuts(url), 1)):
         database = Database(chosen)

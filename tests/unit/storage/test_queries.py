@@ -130,7 +130,7 @@ def test_a_match_is_read_with_its_moves(reader: Reader) -> None:
     assert reader.match("m000") is None
 
 
-def test_who_has_an_account_is_listed_by_when_it_played(reader: Reader) -> None:
+def test_players_with_accounts_are_listed_by_last_match(reader: Reader) -> None:
     found = reader.players()
     assert [each.name for each in found.items] == ["Ann", "Bob", "Cem"]
     assert found.items[0].totals == PlayerTotals(matches=5, won=1, tied=1, lost=3, last_at=8.0)
@@ -153,9 +153,7 @@ def test_guests_are_no_players(reader: Reader, name: str) -> None:
     assert reader.player(name) is None
 
 
-def test_who_is_known_from_imported_matches_only_is_a_player(
-    database: Database, reader: Reader
-) -> None:
+def test_a_name_of_imported_matches_only_is_a_player(database: Database, reader: Reader) -> None:
     database.save(match_records(9, "dee", "eve", 2))
     dee = reader.player("dee")
     assert dee

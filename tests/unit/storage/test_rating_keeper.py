@@ -101,7 +101,7 @@ def test_ratings_and_their_history_follow_an_account_to_its_new_name(
     assert reader.player("Robert")
 
 
-def test_of_a_running_tournament_complete_pairs_count(database: Database, reader: Reader) -> None:
+def test_complete_pairs_of_a_running_tournament_count(database: Database, reader: Reader) -> None:
     keeper = RatingKeeper(reader)
     cup = dumps(spec_of(name="cup"))
     database.save([TournamentCreated(tournament="t", name="cup", spec=cup, at=0.5)])

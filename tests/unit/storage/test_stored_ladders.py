@@ -100,7 +100,7 @@ def test_a_second_match_without_result_is_owed_again(database: Database) -> None
     assert [(each.pair, each.players) for each in ladder.owed] == [("m001", (BOB, ANN))]
 
 
-def test_what_is_owed_for_long_is_not_played(database: Database) -> None:
+def test_a_match_owed_for_long_is_not_played(database: Database) -> None:
     database.save(records(4, 4, "Ann", "Bob"))
     assert [each.owed for each in stored_ladders(database, 5.0)] == [[]]
 

@@ -53,7 +53,7 @@ def test_pgn_has_an_opening_in_each_match_without_variations_and_comments() -> N
     assert read("GAMES.PGN", PLAYED, most=2) == [(5, "a1 b2"), (10, "b1 c1")]
 
 
-def test_of_openings_that_are_alike_the_first_is_used_or_the_second_is_an_error() -> None:
+def test_equal_openings_are_used_once_or_are_an_error() -> None:
     text = "1. a1 b2 c3 *\n1. a1 b2 a2 *\n"
     assert read("o.pgn", text, most=2) == [(1, "a1 b2")]
     same = "error: it leads to the same position as line 1"
@@ -196,9 +196,7 @@ FRAGMENTS = st.sampled_from(
 
 @given(st.lists(FRAGMENTS, max_size=20).map("".join), st.sampled_from(["o", "o.pgn", "o.sgf"]))
 @settings(max_examples=repetitions(5000, short=100), deadline=None)
-def test_whatever_a_file_contains_is_an_opening_or_an_error_with_a_line(
-    text: str, name: str
-) -> None:
+def test_arbitrary_files_give_openings_or_an_error_with_a_line(text: str, name: str) -> None:
     game = games.load("tic_tac_toe")
     for line, found in opening_file.read(name, text, game):
         assert 1 <= line <= text.count("\n") + 1

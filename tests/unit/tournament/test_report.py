@@ -156,7 +156,7 @@ def test_before_the_first_match_there_is_little_to_say() -> None:
         (Estimate(), UNKNOWN),
     ],
 )
-def test_what_is_not_known_is_not_made_up(estimate: Estimate, shown: str) -> None:
+def test_unknown_values_are_left_out(estimate: Estimate, shown: str) -> None:
     report = replace(REPORT, head_to_head=(HeadToHead(0, 1, Pentanomial(), nelo=estimate),))
     assert re.search(rf"\nnormalized Elo +{re.escape(shown)}\n", writer("text")(report))
     assert f">{shown.replace('>', '&gt;').replace('<', '&lt;')}</td>" in writer("html")(report)
@@ -382,7 +382,7 @@ TESTS = st.builds(
 
 @given(st.lists(st.tuples(NAMES, ESTIMATES), min_size=1, max_size=5), TESTS, ESTIMATES)
 @settings(max_examples=repetitions(150, short=30))
-def test_whatever_the_numbers_and_names_every_output_is_well_formed(
+def test_reports_of_arbitrary_values_are_well_formed(
     rated: list[tuple[str, Estimate]], test: SequentialTest, elo: Estimate
 ) -> None:
     entrants = tuple(ReportEntrant(name) for name, _ in rated)

@@ -74,7 +74,7 @@ def test_only_whole_pairs_count() -> None:
     assert report.head_to_head[0].pairs == Pentanomial(wd=1)
 
 
-def test_who_began_second_in_the_first_match_wins_as_the_first_in_the_second() -> None:
+def test_a_pair_that_the_second_entrant_begins() -> None:
     """In round 2 of a match, Bob moves first in the first leg."""
     report = report_of(spec(rounds=2), (), [*pair((1, 1, 1), 1, 2), *pair((2, 1, 1), 2, 1)])
     assert report.head_to_head[0].pairs == Pentanomial(ww=2)

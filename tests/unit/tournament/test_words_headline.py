@@ -58,7 +58,7 @@ def of_three(*places: int, done: int = 3, los: float | None = None) -> Report:
         (Estimate(low=-40.0), "old and new cannot be told apart: > -40 Elo"),
     ],
 )
-def test_of_two_entrants_the_stronger_is_named_if_that_is_sure(elo: Estimate, said: str) -> None:
+def test_the_stronger_of_two_entrants_is_named_if_certain(elo: Estimate, said: str) -> None:
     assert headline(of_two(elo)) == said
 
 
@@ -98,5 +98,5 @@ def test_before_the_first_result_nothing_is_said() -> None:
         (of_three(1, 1, 1, done=2), "uct, rave and flat are level in the first place"),
     ],
 )
-def test_of_many_entrants_the_first_is_named(report: Report, said: str) -> None:
+def test_the_first_of_many_entrants_is_named(report: Report, said: str) -> None:
     assert headline(report) == said

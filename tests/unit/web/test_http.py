@@ -334,7 +334,7 @@ def test_half_requests_of_an_address_are_closed_for_its_further_connections(
     assert other.open
 
 
-def test_of_all_connections_the_one_is_closed_that_has_waited_for_longest(
+def test_the_connection_that_has_waited_longest_is_closed(
     web: SiteInMemory,
 ) -> None:
     most, where = MAX_CONNECTIONS - RESERVE, addresses()

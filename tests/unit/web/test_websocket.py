@@ -16,6 +16,7 @@ from wsproto.frame_protocol import Frame, FrameProtocol, Opcode
 from playout.server.core.effects import Effect, EndAnalysis, RateLadder, StartAnalysis
 from playout.server.core.hub import Hub
 from playout.server.core.policy import Policy
+from playout.server.net.connection import OutputLimits
 from playout.server.net.driver import Driver, EffectWorkers
 from playout.server.runtime.reactor import LoopTime
 from playout.server.runtime.scheduler import LoopScheduler
@@ -60,7 +61,7 @@ def not_expected(effect: Effect) -> None:
 class WebSocketsInMemory:
     """A site with a hub behind it."""
 
-    def __init__(self, *, proxied: bool = False, unread_bytes: int = 0) -> None:
+    def __init__(self, *, proxied: bool = False) -> None:
         self.clock = Clock()
         self.hub = Hub(Policy(analyses=0), random.Random(1))
         scheduler = LoopScheduler(self.clock)
@@ -79,7 +80,7 @@ class WebSocketsInMemory:
             self.driver,
             scheduler,
             self.clock,
-            unread_bytes=unread_bytes,
+            output=OutputLimits(),
             proxied=proxied,
         )
         self.site: Any = make_site(metrics(), lambda: None, socket=sockets)
@@ -250,7 +251,7 @@ def test_websockets_do_not_count_as_http_connections() -> None:
         (["X-Forwarded-For: unknown"], "127.0.0.1"),
     ],
 )
-def test_where_a_line_behind_a_proxy_comes_from(headers: list[str], address: str) -> None:
+def test_the_address_of_a_connection_behind_a_proxy(headers: list[str], address: str) -> None:
     web = WebSocketsInMemory(proxied=True)
     web.line(*headers)
     (connection,) = web.hub.registry.connections.values()
@@ -275,20 +276,6 @@ def test_input_of_a_client_that_does_not_read_is_paused() -> None:
     web.clock.advance(0)
     (pong,) = line.heard()
     assert json.loads(str(pong.payload)) == {"type": "pong", "re": "a"}
-
-
-def test_a_client_with_too_much_unread_output_is_disconnected() -> None:
-    web = WebSocketsInMemory(unread_bytes=5000)
-    line = web.line()
-    hello(line)
-    line.transport.producer.pauseProducing()
-    for notices in range(100):
-        if not line.open:
-            break
-        web.driver.caller(web.hub.storage_fails)(notices % 2 == 0)
-        web.clock.advance(0)
-    assert line.transport.disconnected
-    assert sum(len(str(frame.payload)) for frame in line.heard()) <= 5000
 
 
 @pytest.mark.parametrize("path", ["/socket/", "/socket/../metrics", "/socket/more"])

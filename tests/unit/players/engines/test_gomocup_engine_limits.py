@@ -64,7 +64,7 @@ def test_own_moves_are_counted_where_no_time_left_is_sent() -> None:
 @pytest.mark.parametrize(
     ("key", "value"), [("rule", "many"), ("rule", ""), ("fly", "1"), ("rule", "9" * 40)]
 )
-def test_what_means_nothing_is_ignored(key: str, value: str) -> None:
+def test_meaningless_values_are_ignored(key: str, value: str) -> None:
     told = GomocupLimits()
     told.set(key, value)
     assert told.rule == 0

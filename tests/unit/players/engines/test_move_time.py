@@ -42,7 +42,7 @@ def test_a_margin_is_kept_back(
     assert given.seconds == pytest.approx(told)
 
 
-def test_what_has_passed_of_the_move_is_not_given_again(watch: SetTime) -> None:
+def test_elapsed_time_of_the_move_is_not_given_again(watch: SetTime) -> None:
     measured = MoveTime(0.03, watch)
     measured.begin(watch.s)
     watch.s += 0.1  # such as for a new board

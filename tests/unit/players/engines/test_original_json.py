@@ -68,7 +68,7 @@ def by_text(values: dict[Any, float]) -> dict[str, float]:
         ("t3", {"outer-row": 0, "outer-column": 0, "inner-row": 0, "inner-column": None}),
     ],
 )
-def test_what_is_no_action_is_refused(name: str, message: object) -> None:
+def test_invalid_actions_are_refused(name: str, message: object) -> None:
     rules = rules_named(name)
     with pytest.raises(UnknownAction, match=f"an action of {name} is an object with"):
         rules.action_of(rules.game.initial_state(), message)

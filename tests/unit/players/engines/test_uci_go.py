@@ -42,7 +42,7 @@ def test_the_words_of_go() -> None:
         ("searchmoves e2e4", True, None),
     ],
 )
-def test_when_a_search_ends(text: str, is_endless: bool, depth: int | None) -> None:
+def test_the_end_of_a_search(text: str, is_endless: bool, depth: int | None) -> None:
     go = parsed(text)
     assert (go.is_endless, go.depth) == (is_endless, depth)
 

@@ -64,7 +64,7 @@ def test_a_net_is_accepted_and_its_metadata_are_returned(tmp_path: Path, whole: 
 # Files that are no nets.
 
 
-def test_what_is_not_onnx_is_refused(tmp_path: Path, whole: bytes) -> None:
+def test_bytes_that_are_no_onnx_model_are_refused(tmp_path: Path, whole: bytes) -> None:
     path = tmp_path / "net.onnx"
     contents = {
         "random bytes": random.Random(1).randbytes(5000),

@@ -29,7 +29,7 @@ def test_a_larger_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
         read_limited(path, LIMIT, "a text")
 
 
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_a_path_that_is_no_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "empty").touch()
     for name, text in {

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 import msgpack
 import pytest
 
+from soak.honest_players import playing
 from support.commands import RunningServer, running_server
 from support.raw_client import RawClient
 from support.two_clients import TwoClients
 from support.waiting import wait_until
-from testbed.honest_players import playing
 from testbed.server_process import PLAYOUT, ServerProcess, serving
 
 HOST = "127.0.0.1"
@@ -79,7 +79,7 @@ def test_a_peer_that_sends_one_byte_per_second_is_disconnected_in_time() -> None
 
 
 @pytest.mark.usefixtures("copied_processes")
-def test_of_a_flood_of_connections_as_many_are_taken_as_may_be() -> None:
+def test_a_flood_of_connections_is_accepted_up_to_the_limit() -> None:
     limits = ("--connections=250", "--connections-per-address=100")
     with disturbed(*limits) as server, contextlib.ExitStack() as stack:
         for address, count, taken, text in (
