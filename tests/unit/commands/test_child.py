@@ -56,7 +56,7 @@ def started() -> Iterator[Callable[..., Child]]:
     stop(found, 0.0)
 
 
-class Loop:
+class ChildLoop:
     """An event loop of the test's own, which waits for events without an end."""
 
     def __init__(self) -> None:
@@ -78,8 +78,8 @@ class Loop:
 
 
 @pytest.fixture
-def loop() -> Iterator[Loop]:
-    made = Loop()
+def loop() -> Iterator[ChildLoop]:
+    made = ChildLoop()
     yield made
     made.close()
 
@@ -87,7 +87,7 @@ def loop() -> Iterator[Loop]:
 # Exits.
 
 
-def test_an_exit_wakes_the_event_loop_once(loop: Loop, started: Callable[..., Child]) -> None:
+def test_an_exit_wakes_the_event_loop_once(loop: ChildLoop, started: Callable[..., Child]) -> None:
     child = started("read line; exit 7", talks=True)
     codes: list[int | None] = []
     child.when_exited(loop.reactor, lambda: codes.append(child.code))
@@ -99,7 +99,7 @@ def test_an_exit_wakes_the_event_loop_once(loop: Loop, started: Callable[..., Ch
 
 
 def test_an_exit_that_was_waited_for_calls_nothing(
-    loop: Loop, started: Callable[..., Child]
+    loop: ChildLoop, started: Callable[..., Child]
 ) -> None:
     child, calls = started("sleep 60"), list[str]()
     child.when_exited(loop.reactor, lambda: calls.append("exit"))
@@ -110,7 +110,7 @@ def test_an_exit_that_was_waited_for_calls_nothing(
 
 
 def test_an_exit_is_noticed_without_pidfd(
-    loop: Loop, started: Callable[..., Child], monkeypatch: pytest.MonkeyPatch
+    loop: ChildLoop, started: Callable[..., Child], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(os, "pidfd_open")
     child = started("exit 7")
@@ -128,7 +128,7 @@ def test_an_exit_is_noticed_by_asyncio(started: Callable[..., Child]) -> None:
 
 @pytest.mark.parametrize(("script", "in_time"), [("exit 0", True), ("sleep 60", False)])
 def test_a_program_may_have_a_limited_time(
-    loop: Loop, started: Callable[..., Child], script: str, in_time: bool
+    loop: ChildLoop, started: Callable[..., Child], script: str, in_time: bool
 ) -> None:
     child, results = started(script), list[bool]()
     child.exit_within(loop.reactor, PATIENCE_S if in_time else 0.01).addCallback(results.append)
@@ -211,7 +211,7 @@ def test_a_thread_asks_and_gets_replies_until_the_exit(started: Callable[..., Ch
 
 
 def test_an_event_loop_receives_messages_and_then_the_exit(
-    loop: Loop, started: Callable[..., Child]
+    loop: ChildLoop, started: Callable[..., Child]
 ) -> None:
     child, heard = started(DOUBLES, talks=True), list[object]()
     child.listen(loop.reactor, Sum, heard.append)
@@ -232,7 +232,7 @@ def test_an_event_loop_receives_messages_and_then_the_exit(
 )
 @pytest.mark.parametrize("in_loop", [True, False])
 def test_anything_else_than_a_message_ends_the_process(
-    loop: Loop, started: Callable[..., Child], script: str, fault: str, in_loop: bool
+    loop: ChildLoop, started: Callable[..., Child], script: str, fault: str, in_loop: bool
 ) -> None:
     child, heard = started(f"{script}; sleep 60", talks=True), list[object]()
     if in_loop:
@@ -249,7 +249,7 @@ def test_anything_else_than_a_message_ends_the_process(
 
 @pytest.mark.parametrize("in_loop", [True, False])
 def test_a_process_that_closes_its_input_and_stays_is_killed(
-    loop: Loop, started: Callable[..., Child], monkeypatch: pytest.MonkeyPatch, in_loop: bool
+    loop: ChildLoop, started: Callable[..., Child], monkeypatch: pytest.MonkeyPatch, in_loop: bool
 ) -> None:
     monkeypatch.setattr(children, "_EXIT_S", 0.01)
     child, heard = started("exec 0<&-; sleep 60", talks=True), list[object]()

@@ -25,7 +25,7 @@ exit 1
 """
 
 
-class Bots:
+class BotEnds:
     """Processes of bots, and the ends that are reported, in an event loop of their own."""
 
     def __init__(self) -> None:
@@ -39,15 +39,15 @@ class Bots:
 
 
 @pytest.fixture
-def bots() -> Iterator[Bots]:
-    made = Bots()
+def bots() -> Iterator[BotEnds]:
+    made = BotEnds()
     yield made
     made.processes.close()
     made.reactor.removeAll()
 
 
 def test_the_token_of_a_bot_is_neither_in_its_environment_nor_in_its_arguments(
-    bots: Bots, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bots: BotEnds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / "bot"
     program.write_text(BOT)
@@ -63,7 +63,7 @@ def test_the_token_of_a_bot_is_neither_in_its_environment_nor_in_its_arguments(
     assert not [line for line in given if "secret" in line]
 
 
-def test_a_bot_that_is_ended_is_reported_once_it_has_exited(bots: Bots) -> None:
+def test_a_bot_that_is_ended_is_reported_once_it_has_exited(bots: BotEnds) -> None:
     bots.processes.start(ORDER)
     bots.processes.end(EndBot("1"))
     bots.processes.end(EndBot("2"))
@@ -71,7 +71,7 @@ def test_a_bot_that_is_ended_is_reported_once_it_has_exited(bots: Bots) -> None:
 
 
 def test_a_bot_that_cannot_be_started_is_reported_later(
-    bots: Bots, monkeypatch: pytest.MonkeyPatch
+    bots: BotEnds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", os.devnull)
     bots.processes.start(ORDER)
