@@ -311,7 +311,7 @@ class Child:
     # In an event loop of asyncio.
 
     async def exited(self) -> None:
-        """Wait for its exit."""
+        """Wait for its exit, without a limit."""
         if self.code is None:
             loop, noticed = asyncio.get_running_loop(), asyncio.Event()
             loop.add_reader(self._exit_descriptor, noticed.set)

@@ -123,7 +123,7 @@ class JsonLines:
         return decoded(line, kind)
 
     def close(self) -> None:
-        """Close the socket."""
+        """Close the socket: nothing more is sent or received."""
         self._connection.close()
 
 
