@@ -17,7 +17,7 @@ class Listener:
         self.connections += 1
 
 
-class Transport(StringTransport):
+class SocketTransport(StringTransport):
     def setTcpNoDelay(self, enabled: bool) -> None:
         pass
 
@@ -27,7 +27,7 @@ def test_requests_are_sent_on_a_connection_only_which_a_reconnection_closes() ->
     connection = ServerConnection(MemoryReactorClock(), ("127.0.0.1", 1), listener, 10.0)
     connection.send(Ping(id=1))
     connection.reconnect()
-    transport, protocol = Transport(), _Protocol(connection)
+    transport, protocol = SocketTransport(), _Protocol(connection)
     protocol.makeConnection(transport)
     assert listener.connections == 1
     connection.send(Ping(id=2))
