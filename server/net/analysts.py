@@ -62,23 +62,10 @@ class Analysts:
         """Kill all processes, which have nothing to save, and wait until they have exited."""
         stop([each.child for each in self._processes], 0.0)
 
-    # Called by an analyst.
-
-    def received(self, report: AnalysisReport) -> None:
-        """Pass on a report of an analyst."""
-        self._reported(report)
-
-    def exited(self, analyst: _Analyst) -> None:
-        """Report that the order of a process that has exited is over."""
-        self._processes.remove(analyst)
-        if analyst.order:
-            text = f"the analysis has failed: the process {analyst.child.why()}"
-            self._reported(AnalysisReport(analyst.order.analysis, over=True, error=text))
-
     def _new(self, niceness: int) -> _Analyst:
         environment = own_environment() | FEW_THREADS
         child = Program.own(_ANALYST, environment=environment, niceness=niceness).start(talks=True)
-        analyst = _Analyst(self, self._reactor, child, niceness)
+        analyst = _Analyst(self._reactor, child, niceness, self._reported, self._processes.remove)
         self._processes.add(analyst)
         return analyst
 
@@ -86,13 +73,21 @@ class Analysts:
 class _Analyst:
     """A process, and its order."""
 
-    def __init__(self, analysts: Analysts, reactor: Any, child: Child, niceness: int) -> None:
+    def __init__(
+        self,
+        reactor: Any,
+        child: Child,
+        niceness: int,
+        reported: Callable[[AnalysisReport], None],
+        exited: Callable[[_Analyst], None],
+    ) -> None:
         self.child = child
         self.niceness = niceness
         #: The order that it works on; None while it is idle.
         self.order: AnalysisOrder | ProofOrder | None = None
-        self._analysts = analysts
         self._reactor = reactor
+        self._reported = reported
+        self._has_exited = exited
         #: Kills the process if it is idle or does not end an analysis.
         self._kill_timer: Any = None
         self._check_timer: Any = None
@@ -116,13 +111,16 @@ class _Analyst:
         if report.over:
             self.order = None
             self._kill_after(IDLE_S)
-        self._analysts.received(report)
+        self._reported(report)
 
     def _exited(self) -> None:
         self._kill_after(None)
         if self._check_timer and self._check_timer.active():
             self._check_timer.cancel()
-        self._analysts.exited(self)
+        self._has_exited(self)
+        if self.order:
+            text = f"the analysis has failed: the process {self.child.why()}"
+            self._reported(AnalysisReport(self.order.analysis, over=True, error=text))
 
     def _check(self) -> None:
         """Kill the process if it is stopped while it has an order: it would never report again."""
