@@ -41,7 +41,7 @@ class SourceError(ValueError):
 
 
 @dataclass(frozen=True)
-class Repository:
+class GitRepository:
     """The repository around a folder.
 
     `top` is its top folder, `prefix` the path of the folder in it, empty for the top. `home` is the
@@ -56,11 +56,11 @@ class Repository:
 
     @property
     def store(self) -> Path:
-        """The laboratory's own repository."""
+        """The folder of the laboratory's own repository."""
         return self.home / "objects.git"
 
     @classmethod
-    def around(cls, folder: Path, homes: Path) -> Repository | None:
+    def around(cls, folder: Path, homes: Path) -> GitRepository | None:
         """Return the repository of a folder, None without one; `homes` has the laboratories.
 
         Raises SourceError if git refuses it.
@@ -116,7 +116,7 @@ class Repository:
                 if known:
                     self._refuse_submodules(known)
                     options = (f"--prefix={place}",) if place else ()
-                    self._git("read-tree", *options, known, more=index)
+                    self._git("read-tree", *options, known, more=index, folder=self.top)
             self._git("add", "--all", "--", place or ".", more=index, folder=self.top)
             return self._written(index, place)
 
@@ -131,7 +131,9 @@ class Repository:
 
     def _written(self, index: Mapping[str, str], place: str) -> str:
         """Return the tree of an index at a place, without the file of the laboratory."""
-        self._git("update-index", "--force-remove", "--", f"{place}{FILE}", more=index)
+        within = Path(index["GIT_WORK_TREE"])
+        path = f"{place}{FILE}"
+        self._git("update-index", "--force-remove", "--", path, more=index, folder=within)
         options = (f"--prefix={place}",) if place else ()
         return self._git("write-tree", *options, more=index).decode().strip()
 

@@ -23,7 +23,7 @@ from playout.server.tournament.report.values import Estimate
 from playout.server.tournament.report.words import elo
 
 
-class Trial(msgspec.Struct, frozen=True):
+class VersionTest(msgspec.Struct, frozen=True):
     """A test: `base` and `candidates` are versions, with `names` for people, the base first.
 
     `conditions` is a digest, `tried` the number of candidates against the base in earlier tests.
@@ -69,10 +69,10 @@ class Journal:
         self.folder = folder
         self._file = folder / "journal.jsonl"
 
-    def __iter__(self) -> Iterator[Trial]:
+    def __iter__(self) -> Iterator[VersionTest]:
         return iter(self._trials().values())
 
-    def place(self, trial: Trial) -> Path:
+    def place(self, trial: VersionTest) -> Path:
         """Return the folder of a test."""
         return self.folder / "tests" / f"{trial.number:06}"
 
@@ -85,7 +85,7 @@ class Journal:
         conditions: str,
         *,
         confirms: int = 0,
-    ) -> Trial:
+    ) -> VersionTest:
         """Return the test of these versions in these conditions: the one before, or a new one.
 
         `confirms`: the number of the test that a confirmation belongs to.
@@ -98,7 +98,7 @@ class Journal:
                 if same == (base, candidates, conditions, kind, confirms):
                     return each
             before = [each for each in known.values() if each.base == base and each.kind == "test"]
-            trial = Trial(
+            trial = VersionTest(
                 max(known, default=0) + 1,
                 base,
                 candidates,
@@ -114,7 +114,7 @@ class Journal:
             self._append(trial)
             return trial
 
-    def put(self, trial: Trial, **changes: object) -> Trial:
+    def put(self, trial: VersionTest, **changes: object) -> VersionTest:
         """Note changes of a test; return it."""
         trial = structs.replace(trial, **changes)
         with self._locked():
@@ -122,7 +122,7 @@ class Journal:
         return trial
 
     @contextlib.contextmanager
-    def in_use(self, trial: Trial) -> Iterator[bool]:
+    def in_use(self, trial: VersionTest) -> Iterator[bool]:
         """Yield whether no other process plays the test until the end of the block."""
         with (self.place(trial) / "lock").open("w") as file:
             try:
@@ -132,12 +132,12 @@ class Journal:
                 return
             yield True
 
-    def _trials(self) -> dict[int, Trial]:
-        found: dict[int, Trial] = {}
+    def _trials(self) -> dict[int, VersionTest]:
+        found: dict[int, VersionTest] = {}
         with contextlib.suppress(FileNotFoundError):
             for line in self._file.read_bytes().splitlines():
                 with contextlib.suppress(msgspec.DecodeError):  # a line that was not completed
-                    trial = msgspec.json.decode(line, type=Trial)
+                    trial = msgspec.json.decode(line, type=VersionTest)
                     found[trial.number] = trial
         return found
 
@@ -148,7 +148,7 @@ class Journal:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
-    def _append(self, trial: Trial) -> None:
+    def _append(self, trial: VersionTest) -> None:
         """Add a line; it is stored when this returns."""
         with self._file.open("ab") as file:
             written = file.tell()

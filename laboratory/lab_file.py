@@ -25,7 +25,7 @@ ISOLATION = ("auto", "always", "never")
 
 
 @dataclass(frozen=True)
-class Parameter:
+class TunedParameter:
     """A parameter to tune: its range, where it starts, and how the bot gets its value.
 
     `given`: as the option of a player, an argument of the command (`--NAME=VALUE`), a variable of
@@ -66,7 +66,7 @@ class Conditions:
     adjudication: Mapping[str, Any] = field(default_factory=dict)
     sandbox: SandboxSettings | None = None
     build_hosts: tuple[str, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[TunedParameter, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -138,15 +138,15 @@ def _enforced(isolate: str, limits: SandboxSettings, top: TomlTable) -> SandboxS
     return limits
 
 
-def _parameters(top: TomlTable) -> list[Parameter]:
+def _parameters(top: TomlTable) -> list[TunedParameter]:
     tables = top.take("parameters", toml_table.table, dict[str, object]())
     within = top.table("parameters", "parameters")
     return [_parameter(name, within.table(name, "a parameter")) for name in tables]
 
 
-def _parameter(name: str, table: TomlTable) -> Parameter:
+def _parameter(name: str, table: TomlTable) -> TunedParameter:
     low, high = table.elements("range", toml_table.number(-1e9, 1e9), 0.0)[:2] or (0.0, 1.0)
-    found = Parameter(
+    found = TunedParameter(
         name,
         low,
         high,
@@ -160,4 +160,4 @@ def _parameter(name: str, table: TomlTable) -> Parameter:
     return found
 
 
-__all__ = ["FILE", "Conditions", "Parameter", "SpecError", "read"]
+__all__ = ["FILE", "Conditions", "SpecError", "TunedParameter", "read"]

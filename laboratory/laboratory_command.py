@@ -15,12 +15,12 @@ from platformdirs import user_data_path
 from playout.bots.bot_file import FILE as BOT_FILE
 from playout.bots.bot_file import BotFileError
 from playout.bots.bot_file import read as read_bot
-from playout.commands.options import combined
+from playout.commands.options import OptionGroup, combined
 from playout.commands.toml_table import notation
 from playout.games import SpecError, load
 from playout.laboratory import lab_file
 from playout.laboratory.git_source import SourceError
-from playout.laboratory.journal import Journal, Trial
+from playout.laboratory.journal import Journal, VersionTest
 from playout.laboratory.lab_file import Conditions
 from playout.laboratory.sources import Sources, Version
 from playout.laboratory.trial import (
@@ -121,7 +121,9 @@ _conditions_options = combined(
 )
 
 
-@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=OptionGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(version_of("playout"), prog_name="playout-lab")
 def main() -> None:
     """Find out whether a version of a bot is stronger than another one."""
@@ -194,7 +196,7 @@ def _opened(
 
 def _tested(
     laboratory: Laboratory, base: Version, candidates: Sequence[Version]
-) -> tuple[Trial, Ledger | None]:
+) -> tuple[VersionTest, Ledger | None]:
     """Build the versions and play the test; exits if that fails."""
     built, kept = [], []
     for each in (base, *candidates):
@@ -224,8 +226,8 @@ def _tested(
 
 
 def _played(
-    laboratory: Laboratory, trial: Trial, built: Sequence[Any], conditions: Conditions
-) -> tuple[Trial, Ledger]:
+    laboratory: Laboratory, trial: VersionTest, built: Sequence[Any], conditions: Conditions
+) -> tuple[VersionTest, Ledger]:
     spec = laboratory.specification(trial, built)
     try:
         ledger = laboratory.play(trial, spec, conditions.pairs)
@@ -235,7 +237,7 @@ def _played(
 
 
 def _finish(
-    trial: Trial, ledger: Ledger | None, laboratory: Laboratory, summary: Path | None
+    trial: VersionTest, ledger: Ledger | None, laboratory: Laboratory, summary: Path | None
 ) -> None:
     """Show the verdict, and exit with its code."""
     assert ledger

@@ -12,7 +12,7 @@ from playout.bots.archive import digest_of
 from playout.bots.packing import files_of, write_tar
 from playout.games import SpecError
 from playout.games.core import spec as notation
-from playout.laboratory.git_source import Repository, SourceError, home_of
+from playout.laboratory.git_source import GitRepository, SourceError, home_of
 from playout.laboratory.lab_file import FILE
 from playout.protocol import versions
 from playout.protocol.names import LONGEST
@@ -48,7 +48,7 @@ class Sources:
     def __init__(self, folder: Path, homes: Path) -> None:
         """`homes` is the folder of all laboratories. Raises SourceError if git refuses a folder."""
         self._folder = folder
-        self.repository = Repository.around(folder, homes)
+        self.repository = GitRepository.around(folder, homes)
         if self.repository:
             self.home = self.repository.home
         else:
@@ -97,7 +97,7 @@ class Sources:
             raise SourceError(str(error)) from error
         return ":" in wanted.name or wanted.name in players.names()
 
-    def _repository(self) -> Repository:
+    def _repository(self) -> GitRepository:
         if self.repository is None:
             raise SourceError(
                 f"{self._folder.resolve()} is in no git repository: name two folders or players, "
@@ -106,7 +106,7 @@ class Sources:
         return self.repository
 
     @staticmethod
-    def _of_tree(repository: Repository, tree: str, label: str) -> Version:
+    def _of_tree(repository: GitRepository, tree: str, label: str) -> Version:
         def pack(upload: Path) -> None:
             with upload.open("wb") as file:
                 repository.pack(tree, file)

@@ -6,15 +6,15 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from playout.bots.builder import BuildTerms
 from playout.commands import interrupts
 from playout.commands.progress import doing
 from playout.laboratory import display
 from playout.laboratory.builds import Build, Builds
-from playout.laboratory.git_source import Repository, SourceError
-from playout.laboratory.journal import Journal, Trial
+from playout.laboratory.git_source import GitRepository, SourceError
+from playout.laboratory.journal import Journal, VersionTest
 from playout.laboratory.lab_file import Conditions
 from playout.laboratory.sources import Version
 from playout.protocol.tournament_spec import Entrant, SandboxSettings, TournamentSpec, loads
@@ -29,13 +29,6 @@ from playout.server.tournament.results import Results
 
 #: The exit codes of verdicts, as `git bisect run` expects them.
 STRONGER, NOT_STRONGER, UNDECIDED = 0, 1, 125
-
-
-class Outcome(NamedTuple):
-    """What a test has found: the state of its journal, and its ledger."""
-
-    trial: Trial
-    ledger: Ledger
 
 
 class NotPlayed(Exception):
@@ -85,7 +78,7 @@ class Laboratory:
 
     def specification(
         self,
-        trial: Trial,
+        trial: VersionTest,
         entrants: Sequence[tuple[Entrant, Build | None]],
         *,
         rounds: int = 0,
@@ -125,7 +118,7 @@ class Laboratory:
                             self._folder)  # fmt: skip
         return spec
 
-    def play(self, trial: Trial, spec: TournamentSpec, budget: int) -> Ledger:
+    def play(self, trial: VersionTest, spec: TournamentSpec, budget: int) -> Ledger:
         """Play a test, or go on with it, until it is decided or has `budget` pairs.
 
         Raises NotPlayed if it is interrupted or fails.
@@ -163,7 +156,7 @@ class Laboratory:
                 raise NotPlayed(UNDECIDED if runner.code == 1 else runner.code)
             return runner.progress.ledger
 
-    def decided(self, trial: Trial, ledger: Ledger) -> Trial:
+    def decided(self, trial: VersionTest, ledger: Ledger) -> VersionTest:
         """Return a test with the verdict that follows from its ledger, stored in the journal."""
         race, names = ledger.race, [each.name for each in ledger.spec.entrants]
         assert race
@@ -186,7 +179,7 @@ class Laboratory:
             elo_error=best.elo.error,
         )
 
-    def version(self, trial: Trial, place: int, repository: Repository | None) -> Version:
+    def version(self, trial: VersionTest, place: int, repository: GitRepository | None) -> Version:
         """Return the version of a test at a place in its names, to be built again."""
         identity = (trial.base, *trial.candidates)[place]
 
