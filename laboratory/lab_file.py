@@ -14,7 +14,6 @@ from typing import Any
 
 from playout.commands import toml_table
 from playout.commands.toml_table import TomlError, TomlTable
-from playout.games import SpecError
 from playout.protocol.tournament_spec import SandboxSettings
 from playout.sandbox import machine, settings
 from playout.server.organizer.spec_file import SpecFileError
@@ -22,26 +21,6 @@ from playout.server.organizer.spec_file import SpecFileError
 FILE = "lab.toml"
 #: Whether programs of versions run in a sandbox: where the machine has one, always, or never.
 ISOLATION = ("auto", "always", "never")
-
-
-@dataclass(frozen=True)
-class TunedParameter:
-    """A parameter to tune: its range, where it starts, and how the bot gets its value.
-
-    `given`: as the option of a player, an argument of the command (`--NAME=VALUE`), a variable of
-    the environment, or by `setoption` of the protocol UCI.
-    """
-
-    name: str
-    low: float
-    high: float
-    start: float
-    given: str = "option"
-    whole: bool = False
-
-
-#: The ways in which a parameter is given.
-GIVEN = ("option", "argument", "environment", "setoption")
 
 
 @dataclass(frozen=True)
@@ -66,13 +45,12 @@ class Conditions:
     adjudication: Mapping[str, Any] = field(default_factory=dict)
     sandbox: SandboxSettings | None = None
     build_hosts: tuple[str, ...] = ()
-    parameters: tuple[TunedParameter, ...] = ()
 
     @property
     def digest(self) -> str:
         """A digest of everything that the evidence of a test depends on."""
         values = asdict(self)
-        for key in ("pairs", "confirm", "concurrency", "parameters", "build_hosts"):
+        for key in ("pairs", "confirm", "concurrency", "build_hosts"):
             del values[key]
         values["sandbox"] = self.sandbox is not None
         text = json.dumps(values, sort_keys=True, default=str)
@@ -111,7 +89,6 @@ def read(path: Path | None, given: Mapping[str, Any]) -> Conditions:
         build_hosts=tuple(
             top.elements("build_hosts", toml_table.visible(200), "") if "build_hosts" in top else ()
         ),
-        parameters=tuple(_parameters(top)),
     )
     top.close()
     if "games" not in top:
@@ -136,28 +113,3 @@ def _enforced(isolate: str, limits: SandboxSettings, top: TomlTable) -> SandboxS
     except machine.SandboxError as error:
         top.fault(f"isolate: {error}", "isolate")
     return limits
-
-
-def _parameters(top: TomlTable) -> list[TunedParameter]:
-    tables = top.take("parameters", toml_table.table, dict[str, object]())
-    within = top.table("parameters", "parameters")
-    return [_parameter(name, within.table(name, "a parameter")) for name in tables]
-
-
-def _parameter(name: str, table: TomlTable) -> TunedParameter:
-    low, high = table.elements("range", toml_table.number(-1e9, 1e9), 0.0)[:2] or (0.0, 1.0)
-    found = TunedParameter(
-        name,
-        low,
-        high,
-        table.need("start", toml_table.number(-1e9, 1e9), low),
-        table.take("given", toml_table.one_of("way", GIVEN), "option"),
-        table.take("whole", toml_table.truth, False),
-    )
-    if not low <= found.start <= high or low == high:
-        table.fault(f"start: must be within the range, {low:g} to {high:g}", "start")
-    table.close()
-    return found
-
-
-__all__ = ["FILE", "Conditions", "SpecError", "TunedParameter", "read"]

@@ -320,16 +320,18 @@ def confirm(number: int | None, summary: Path | None, **options: Any) -> None:
             ledger = laboratory.play(confirmation, spec, rounds)
         except NotPlayed as stopped:
             sys.exit(stopped.code)
-    both = Results(ledger).report().head_to_head[0]
+    report = Results(ledger).report()
+    both = report.head_to_head[0]
+    repeated = f" and {report.repeated} with moves of these" if report.repeated else ""
     laboratory.journal.put(
         confirmation, state="confirmed", pairs=len(ledger.results), elo=both.elo.value,
         elo_error=both.elo.error, winner=trial.winner,
     )  # fmt: skip
     _say(
         f"{trial.winner} against {trial.names[0]}: {words.elo(both.elo)} Elo in {both.pairs.count} "
-        f"fresh pairs; the test {trial.number} that promoted it said {trial.claimed}",
+        f"fresh pairs{repeated}; test {trial.number}, which promoted it, said {trial.claimed}",
         summary,
-        writer("markdown")(Results(ledger).report()),
+        writer("markdown")(report),
     )
 
 
@@ -378,7 +380,7 @@ def new(
         named = ", ".join(f'"{load(each)}"' for each in chosen)
     except SpecError as error:
         raise click.UsageError(str(error)) from error
-    if not _describes(folder):
+    if protocol or command or build or not _describes(folder):
         protocol = protocol or click.prompt(
             "The protocol of the bot", type=click.Choice(BOT_PROTOCOLS), default="lines"
         )
@@ -391,12 +393,14 @@ def new(
 
 
 def _describes(folder: Path) -> bool:
-    """Return whether the files of a folder say how its bot is started."""
+    """Return whether the files of a folder say how its bot is started: by bot.toml or a class."""
+    if (folder / BOT_FILE).exists():
+        return True
     try:
-        read_bot(folder)
+        found = read_bot(folder)
     except BotFileError:
-        return (folder / BOT_FILE).exists()
-    return True
+        return False
+    return "Player" in (folder / found.command).read_text(encoding="utf-8", errors="replace")
 
 
 def _quoted(text: str) -> str:
