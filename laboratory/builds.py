@@ -15,7 +15,6 @@ import platform
 import shutil
 import sys
 import tarfile
-import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,6 +23,7 @@ import msgspec
 
 from playout.bots.bot_file import BotFile
 from playout.bots.builder import Builder, BuildTerms, StageFault
+from playout.commands.child import Child
 from playout.commands.text import plain
 from playout.laboratory.git_source import SourceError
 
@@ -87,7 +87,7 @@ class Builds:
                 log.writelines(f"{plain(each)}\n" for each in text.splitlines())
                 log.flush()
 
-            builder = Builder(self._terms, place, write, _sleep)
+            builder = Builder(self._terms, place, write, _exit_within)
             try:
                 return _finished(_stages(builder, write))
             except StageFault as fault:
@@ -109,12 +109,12 @@ async def _stages(builder: Builder, write: Callable[[str], None]) -> Build:
     return Build(root, found.bot)
 
 
-async def _sleep(seconds: float) -> None:
-    time.sleep(seconds)
+async def _exit_within(child: Child, seconds: float) -> bool:
+    return child.wait(seconds) is not None
 
 
 def _finished(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that never waits for anything but `_sleep`."""
+    """Run a coroutine that waits for nothing but the exit of processes."""
     try:
         work.send(None)
     except StopIteration as end:

@@ -269,7 +269,7 @@ def _is_digest(given: str) -> bool:
 def _version(entrant: Entrant, files: versions.Files) -> str:
     """Return the current version; of an entrant that is not started here, the given one."""
     if entrant.player:
-        return versions.of_player(entrant.player, files, installed())
+        return versions.of_player(entrant.player, files, installed(), entrant.folder)
     if entrant.command:
-        return versions.of_command(entrant.command, files, entrant.folder)
+        return versions.of_command(entrant.command, files, entrant.folder, installed())
     return entrant.version
