@@ -22,7 +22,7 @@ from playout.laboratory import lab_file
 from playout.laboratory.git_source import SourceError
 from playout.laboratory.journal import Journal, VersionTest
 from playout.laboratory.lab_file import Conditions
-from playout.laboratory.sources import Sources, Version
+from playout.laboratory.sources import Version, VersionSources
 from playout.laboratory.trial import (
     NOT_STRONGER,
     STRONGER,
@@ -152,7 +152,7 @@ def test(versions: tuple[str, ...], summary: Path | None, **options: Any) -> Non
     _finish(trial, ledger, laboratory, summary)
 
 
-def _chosen(sources: Sources, typed: Sequence[str]) -> tuple[Version, list[Version]]:
+def _chosen(sources: VersionSources, typed: Sequence[str]) -> tuple[Version, list[Version]]:
     """Return the base and the candidates, each once. Raises SourceError, UsageError."""
     if not typed:
         base, candidate = sources.last_commit(), sources.working_tree()
@@ -177,7 +177,7 @@ def _opened(
     plies: int | None,
     http: tuple[str, int] | None,
     **values: Any,
-) -> tuple[Sources, Laboratory]:
+) -> tuple[VersionSources, Laboratory]:
     """Return the sources and the laboratory of a bot. Raises ClickException."""
     given: dict[str, Any] = {key: each for key, each in values.items() if each is not None}
     if games:
@@ -188,7 +188,7 @@ def _opened(
     conditions = lab_file.read(file or (usual if usual.exists() else None), given)
     homes = homes or user_data_path("playout") / "laboratory"
     try:
-        sources = Sources(folder, homes.absolute())
+        sources = VersionSources(folder, homes.absolute())
     except SourceError as error:
         raise click.ClickException(str(error)) from error
     return sources, Laboratory(sources.home, folder, conditions, http)
@@ -342,7 +342,7 @@ def list_(folder: Path, homes: Path | None) -> None:
     """List the tests of this bot, the last one at the end."""
     homes = homes or user_data_path("playout") / "laboratory"
     try:
-        home = Sources(folder, homes.absolute()).home
+        home = VersionSources(folder, homes.absolute()).home
     except SourceError as error:
         raise click.ClickException(str(error)) from error
     rows = [("test", "when", "base", "candidates", "pairs", "state")]

@@ -42,7 +42,7 @@ class Version:
         return f"{self.label[: LONGEST - 8].strip()} {self.id[:7]}"
 
 
-class Sources:
+class VersionSources:
     """Finds versions from a folder, which may be in a git repository."""
 
     def __init__(self, folder: Path, homes: Path) -> None:
