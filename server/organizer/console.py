@@ -18,7 +18,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from playout.commands.progress import doing
-from playout.commands.text import UNKNOWN, counted, percent, plain
+from playout.commands.text import UNKNOWN, counted, percent, printable
 from playout.protocol.messages import Fixture, Reason
 from playout.protocol.time_control import decimal
 from playout.server.organizer.progress import TournamentProgress
@@ -90,7 +90,7 @@ class LineDisplay:
     def show(self, text: str) -> None:
         """Print a line. A closed pipe, as after `| head`, interrupts the tournament."""
         try:
-            click.echo(_printable(text))
+            click.echo(printable(text))
         except BrokenPipeError:
             with open(os.devnull, "wb") as null:
                 os.dup2(null.fileno(), sys.stdout.fileno())
@@ -142,7 +142,7 @@ class LiveDisplay:
 
     def show(self, text: str) -> None:
         """Print a line above the tables."""
-        self._live.console.print(escape(_printable(text)), highlight=False)
+        self._live.console.print(escape(printable(text)), highlight=False)
 
     def match_ended(self, progress: TournamentProgress, fixture: Fixture) -> None:
         """Show a match that is played again; the tables show the other results."""
@@ -265,11 +265,6 @@ def _running(progress: TournamentProgress) -> Table:
 def _count(progress: TournamentProgress) -> str:
     total = progress.matches
     return str(progress.ledger.ended) if total is None else f"{progress.ledger.ended} of {total}"
-
-
-def _printable(text: str) -> str:
-    """Return the lines without control characters, which names may have."""
-    return "\n".join(map(plain, text.splitlines()))
 
 
 def _duration(seconds: float) -> str:
