@@ -22,7 +22,7 @@ from typing import Literal
 
 import msgspec
 
-from playout.bots.archive import Unpacked
+from playout.bots.archive import MACHINE_FAULT, Unpacked
 from playout.bots.bot_file import BotFile
 from playout.commands.subprocesses import (
     begin,
@@ -43,6 +43,8 @@ LONGEST_S: Mapping[BuildStage, float] = {"unpack": 60.0, "build": 300.0, "check"
 #: How many times larger than an archive its files may be.
 UNPACKED = 8
 _POLL_S = 0.05
+#: The free bytes of a disk below which a stage that fails has met a full disk.
+_LEAST_FREE = 2**20
 _MB = 2**20
 #: The file with the result of a build, and the folders that a stage makes.
 _BUILT, _MADE = "built.tar", ("code", "built", "state")
@@ -61,6 +63,10 @@ _GIVEN = re.compile(r", given '.*?'(?=; its last error|$)")
 
 class StageFault(Exception):
     """A bot has failed at a stage; the message is for its author."""
+
+
+class MachineFault(Exception):
+    """A stage has failed by a fault of this machine; the message is for its operator."""
 
 
 @dataclass(frozen=True)
@@ -212,7 +218,32 @@ class Builder:
         with errors.open("rb") as file:
             self._log("\n".join(last_lines(file, 50)))
         errors.unlink()
+        if process.returncode and (why := self._machine_fault(stage, process, fault)):
+            raise MachineFault(f"the {stage} {why}")
         return fault or (how_it_ended(process) if process.returncode else "")
+
+    def has_room(self) -> bool:
+        """Whether the disk of the folder has room for a bot."""
+        try:
+            free = os.statvfs(self._folder)
+        except OSError:
+            return False
+        has_files = free.f_favail > 0 or not free.f_files
+        return has_files and free.f_bavail * free.f_frsize >= _LEAST_FREE
+
+    def _machine_fault(
+        self, stage: BuildStage, process: subprocess.Popen[bytes], fault: str
+    ) -> str:
+        """Return the fault of this machine that ended a stage; empty if it may be the bot's."""
+        if not self.has_room():
+            return f"has met a full disk, {self._folder}"
+        if process.returncode == MACHINE_FAULT and stage == "unpack":
+            return "has met a fault of the disk or of the system"
+        # The first process of a stage is a program of this machine, which nothing of a bot ends,
+        # except a build without a sandbox.
+        if process.returncode < 0 and not fault and (stage != "build" or self._terms.sandbox):
+            return f"was killed: it {how_it_ended(process)}"
+        return ""
 
 
 def for_author(text: str) -> str:
