@@ -265,7 +265,7 @@ class _Server:
         }
         if policy.bots:
             connections = TcpConnectionFactory(
-                driver, self._scheduler, output=self._output, proxied=False
+                driver, self._scheduler, output=self._output, proxied=False, is_own=True
             )
             bots = BotProcesses(reactor(), connections, driver.caller(hub.bot_ended))
             reactor().addSystemEventTrigger("after", "shutdown", bots.close)
@@ -288,7 +288,7 @@ class _Server:
         """Make the process of the competitions, which starts later. Raises CannotListenError."""
         settings = self._settings
         connections = TcpConnectionFactory(
-            driver, self._scheduler, output=self._output, proxied=False
+            driver, self._scheduler, output=self._output, proxied=False, is_own=True
         )
         orders = CompetitionOrders(
             tuple(map(str, settings.competition)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import select
 import signal
 import socket
@@ -26,6 +27,9 @@ from playout.players.core.player import Cancelled, PlayerError
 from playout.players.engines import guard
 from playout.players.engines.config import EngineConfig, search_path
 
+#: Digits in an answer that are no number of a protocol, and what is read instead: Python converts
+#: at most 4,300 digits, and messages hold 64 bits.
+_LONG_NUMBER, _LARGEST = re.compile(r"(?<![0-9.])[0-9]{19,}"), "9" * 18
 #: Seconds in which an engine must read a command, and answer a command other than a move.
 PING_S = 10.0
 #: Seconds that an engine may take to exit after it was told to.
@@ -154,7 +158,7 @@ class EngineProcess:
         while (end := self._pending.find(b"\n", searched)) < 0:
             searched = len(self._pending)
             self._pending += self._read(deadline)
-        text = self._pending[:end].decode(errors="replace")
+        text = _LONG_NUMBER.sub(_LARGEST, self._pending[:end].decode(errors="replace"))
         del self._pending[: end + 1]
         return text.rstrip("\r")
 
