@@ -21,6 +21,7 @@ from playout.commands.toml_lines import lines_of
 from playout.games import Game
 from playout.games.core import spec
 from playout.protocol import names
+from playout.protocol.text_files import TextFileError, decoded
 from playout.protocol.time_control import canonical_time_control
 
 T = TypeVar("T")
@@ -199,6 +200,8 @@ class Faults:
 
     def __init__(self, where: str, lines: Mapping[toml_lines.Path, int]) -> None:
         self.found: list[tuple[int, str]] = []
+        #: What people should know, although it is no fault.
+        self.notes: list[str] = []
         self._where = where
         self._lines = lines
         self._paths: set[toml_lines.Path] = set()
@@ -247,6 +250,10 @@ class TomlTable:
     def fault(self, text: str, *keys: str | int) -> None:
         """Add a fault of the value that the keys lead to; without keys, of the table."""
         self._faults.add((*self.path, *keys), text)
+
+    def note(self, text: str) -> None:
+        """Add what people should know, although it is no fault."""
+        self._faults.notes.append(text)
 
     def fault_elsewhere(self, key: str, place: str, text: str) -> None:
         """Add a fault in a file that the value of the key names."""
@@ -318,11 +325,11 @@ def text_of(path: Path, where: str = "") -> str:
     `where`: the name of the file in errors, by default its path.
     """
     try:
-        return path.read_bytes().decode()
+        return decoded(path.read_bytes())
     except OSError as error:
         raise TomlError(f"{where or path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise TomlError(f"{where or path}: is not encoded in UTF-8") from error
+    except TextFileError as error:
+        raise TomlError(f"{where or path}: {error}") from error
 
 
 def load(text: str, where: str) -> tuple[dict[str, Any], Faults]:

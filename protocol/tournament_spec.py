@@ -113,15 +113,31 @@ class Sprt:
 
 
 @dataclass(frozen=True)
+class Betting:
+    """A race: which of the other entrants is stronger than entrant 0, by evidence from betting.
+
+    `alpha` is the probability that a candidate is accepted although none is stronger, `elo1` the
+    normalized Elo for which the test is quickest. A candidate is given up when its results are
+    unlikely at `elo1`, with the probability `beta` although it is as strong as that. `tried`: the
+    number of candidates that were tested against entrant 0 before, which share `alpha`.
+    """
+
+    elo1: float = 20.0
+    alpha: float = 0.05
+    beta: float = 0.05
+    tried: int = 0
+
+
+@dataclass(frozen=True)
 class TournamentSpec:
     """The specification of a tournament, which determines its pairs.
 
     `rounds`: number of pairs for each pairing and game; of a Swiss, the number of rounds; of a
-    sequential test, the maximum number of pairs, 0 for no limit. `concurrency`: maximum number of
-    matches at a time, 0 for no limit. `anchor`: the entrant whose rating is 0. `machine`: for the
-    report, the machine that runs the entrants, with the versions of Python and Playout.
-    `draw_offers`: whether the players of a match may agree on a draw. `sandbox`: the limits of
-    entrants in a sandbox, None for the defaults.
+    sequential test and of a race, the maximum number of pairs, 0 for no limit. `concurrency`:
+    maximum number of matches at a time, 0 for no limit. `anchor`: the entrant whose rating is
+    0. `machine`: for the report, the machine that runs the entrants, with the versions of
+    Python and Playout. `draw_offers`: whether the players of a match may agree on a draw.
+    `sandbox`: the limits of entrants in a sandbox, None for the defaults.
     """
 
     name: str
@@ -135,6 +151,7 @@ class TournamentSpec:
     openings: Openings = field(default_factory=Openings)
     adjudication: Adjudication = field(default_factory=Adjudication)
     sprt: Sprt | None = None
+    betting: Betting | None = None
     anchor: str | None = None
     machine: str = ""
     draw_offers: bool = False

@@ -13,8 +13,8 @@ from twisted.internet.task import LoopingCall
 from twisted.python.failure import Failure
 
 from playout.commands import signals
+from playout.commands.child import LogFolder
 from playout.commands.identity import HELLO
-from playout.commands.subprocesses import LogFolder
 from playout.protocol.codec import MAX_FRAME, encode
 from playout.protocol.connection import ServerConnection
 from playout.protocol.messages import (
@@ -57,7 +57,8 @@ _NEEDS_ADMINISTRATOR = (
 class RunRequest:
     """A tournament to create, or, with its id, to resume. `notes` are shown in its report.
 
-    `match_ended` is called with each ended match, also with those before a resumption.
+    `match_ended` is called with each ended match, also with those before a resumption. Without
+    `anyway`, a tournament is not resumed with other versions of its entrants.
 
     The other fields are for a local server, whose database can be read: `created` returns the id of
     the tournament if the server stored it but its answer was lost, otherwise None; `stored` reads a
@@ -72,6 +73,7 @@ class RunRequest:
     stored: Callable[[str], Ledger] | None = None
     abandoned: tuple[str, ...] = ()
     match_ended: Callable[[Fixture], None] = lambda fixture: None
+    anyway: bool = False
 
 
 class Runner:
@@ -210,7 +212,8 @@ class Runner:
             if event.re is None:
                 return
             self._start(event)
-        assert self.progress
+        if self.progress is None:
+            return
         for place in event.withdrawn[len(self.progress.ledger.withdrawn) :]:
             name = event.spec.entrants[place].name
             self._display.show(f"{name} is withdrawn; the others play on")
@@ -223,6 +226,9 @@ class Runner:
 
     def _start(self, event: Tournament) -> None:
         """Start the entrants of a tournament that was created or resumed."""
+        if changed := self._changed(event.spec):
+            self._fail(changed)
+            return
         # The event's own specification comes without given openings.
         spec = replace(event.spec, openings=self._request.spec.openings)
         event = structs.replace(event, spec=spec)
@@ -235,6 +241,23 @@ class Runner:
             show(f"Watch it at {page}")
         calls = RunnerCalls(show, self._withdraw, self._abort, self._connection.send)
         self._entrants = self._entrants_of(event, calls)
+
+    def _changed(self, began: TournamentSpec) -> str | None:
+        """Return why a tournament is not resumed: the entrants with another version, or None."""
+        if self._request.tournament is None or self._request.anyway:
+            return None
+        versions = {each.name: each.version for each in began.entrants}
+        changed = [
+            each.name
+            for each in self._request.spec.entrants
+            if versions.get(each.name, each.version) != each.version
+        ]
+        if not changed:
+            return None
+        return (
+            f"{', '.join(changed)}: not the version with which the tournament began; --anyway "
+            "continues with the present version"
+        )
 
     def _progress_of(self, ledger: Ledger) -> TournamentProgress:
         return TournamentProgress(ledger, self._reactor.seconds(), self._request.notes)

@@ -180,9 +180,12 @@ def _parsed(path: Path) -> tuple[TournamentSpec, Faults]:
     files, game = files_in(path.parent), _games_in(path.parent)
     try:
         text = toml_table.text_of(path)
-        return spec_parser.read(text, where=str(path), files=files, code=installed(), game=game)
+        found = spec_parser.read(text, where=str(path), files=files, code=installed(), game=game)
     except TomlError as error:
         raise SpecFileError(str(error)) from error
+    for note in found[1].notes:
+        click.echo(note, err=True)
+    return found
 
 
 def _games_in(folder: Path) -> Check[games.Game]:
@@ -264,7 +267,7 @@ def _is_digest(given: str) -> bool:
 def _version(entrant: Entrant, files: versions.Files) -> str:
     """Return the current version; of an entrant that is not started here, the given one."""
     if entrant.player:
-        return versions.of_player(entrant.player, files, installed())
+        return versions.of_player(entrant.player, files, installed(), entrant.folder)
     if entrant.command:
-        return versions.of_command(entrant.command, files, entrant.folder)
+        return versions.of_command(entrant.command, files, entrant.folder, installed())
     return entrant.version

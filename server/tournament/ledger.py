@@ -20,6 +20,7 @@ from playout import games
 from playout.protocol.messages import Fixture
 from playout.protocol.tournament_spec import TournamentSpec, loads
 from playout.ratings import evidence, sprt
+from playout.ratings.betting import Race
 from playout.ratings.openings import OpeningError
 from playout.ratings.pairs import Key, Pair, PairScore
 from playout.server.model.records import MatchEnded, MatchStarted, StoredTournament
@@ -147,6 +148,7 @@ class Ledger:
         self._tested = 0
         self._frequencies = evidence.Pentanomial().frequencies
         self._accepted: Literal["H0", "H1"] | None = None
+        self._race: Race | None = None
 
     @classmethod
     def restored(cls, stored: StoredTournament, games_: Iterable[StoredGame] | None = None) -> Self:
@@ -227,6 +229,8 @@ class Ledger:
         """Continue without an entrant, which cannot return."""
         self.withdrawn.append(entrant)
         self._complete = 0
+        if self._race:  # pairs before its last result may be left out now
+            self._race, self._tested = None, 0
         if self._known and not self.format.depends_on_results:
             self._known = without_left_out(self._known, self.results, self.withdrawn)
         else:
@@ -294,7 +298,7 @@ class Ledger:
     @property
     def is_decided(self) -> bool:
         """Whether no match is left: the test is decided, or all pairs are complete."""
-        if self.accepted:
+        if self.accepted or (self.race and self.race.is_over):
             return True
         return not self.running and self.complete_pairs == len(self.pairs)
 
@@ -332,6 +336,23 @@ class Ledger:
         """The hypothesis that the sequential test has accepted; None while it goes on."""
         self._continue_test()
         return self._accepted
+
+    @property
+    def race(self) -> Race | None:
+        """The evidence of each candidate of a race; None for another format.
+
+        Only the pairs before the first open one count, as for a sequential test.
+        """
+        if self.spec.betting is None or not self.format.has_race:
+            return None
+        race = self._race or Race(self.spec.betting, len(self.spec.entrants) - 1)
+        since, self._tested, self._race = self._tested, self.complete_pairs, race
+        for pair in itertools.islice(self.pairs, since, self._tested):
+            candidate = max(pair.entrants)
+            score = evidence.scores_of(candidate, [(pair, self.results[pair.key])])[0]
+            repeated = self.attempts[pair.key].repeated
+            race.add(candidate, score.total / evidence.GAMES, repeated=repeated)
+        return race
 
     def _continue_test(self) -> None:
         test = self.spec.sprt

@@ -5,6 +5,7 @@ Only complete pairs count, each with its last attempt, in schedule order.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ from playout.protocol.tournament_spec import Adjudication, Openings, Sprt, Tourn
 from playout.ratings import bradley_terry, evidence, sprt
 from playout.server.tournament.ledger import LEGS, Ledger
 from playout.server.tournament.report.values import (
+    BettingTest,
     BracketRound,
     CrosstableCell,
     Estimate,
@@ -124,6 +126,15 @@ class Results:
             llrs=tuple(self._ledger.llrs),
             accepted=self._ledger.accepted,
         )
+
+    def _betting(self, candidate: int) -> BettingTest | None:
+        """Return the evidence of a candidate of a race, None if the tournament is no race."""
+        race, terms = self._ledger.race, self.spec.betting
+        if race is None or terms is None:
+            return None
+        process = race.processes[candidate]
+        return BettingTest(terms.elo1, math.exp(-process.bound), process.bound,
+                           tuple(process.curve), process.state)  # fmt: skip
 
     def report(self, notes: Sequence[str] = ()) -> Report:
         """Return the whole report; `notes` come before those about the matches."""
@@ -283,6 +294,7 @@ class Results:
             los=known.los,
             draw_ratio=known.draw_ratio,
             test=self.test(),
+            betting=self._betting(one) if self.format.has_race else None,
         )
 
     def _endings(self) -> tuple[Mapping[str, MatchCounts], ...]:

@@ -9,18 +9,32 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any
+from typing import Any, TypeVar
 
 from playout.commands import toml_table
 from playout.commands.toml_table import Check, Faults, TomlTable
 from playout.games import Game
 from playout.games.core import spec as notation
-from playout.protocol import versions
-from playout.protocol.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
+from playout.protocol import sgf, versions
+from playout.protocol.text_files import TextFileError, decoded
+from playout.protocol.tournament_spec import (
+    Adjudication,
+    Betting,
+    Entrant,
+    Openings,
+    Sprt,
+    TournamentSpec,
+)
 from playout.protocol.versions import Files
 from playout.sandbox import settings
 from playout.server.tournament import formats, opening_file, spec_validation
 from playout.server.tournament.spec_validation import FIELDS
+
+T = TypeVar("T")
+
+
+#: The most errors of one file of openings that are shown.
+MOST_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -94,7 +108,8 @@ def _tournament(top: TomlTable, sources: _Sources) -> TournamentSpec:
         rounds=top.take("rounds", spec_validation.rounds_of(values["format"]), kind.least_rounds),
         openings=_openings(top, {str(game): game for game in loaded if game}, sources),
         adjudication=_adjudication(top),
-        sprt=_sprt(top) if kind.has_test or "sprt" in top else None,
+        sprt=_terms(top, "sprt", Sprt) if kind.has_test or "sprt" in top else None,
+        betting=_terms(top, "betting", Betting) if kind.has_race or "betting" in top else None,
         anchor=top.take("anchor", toml_table.name, None),
         sandbox=settings.read(top.table("sandbox", "the sandbox")) if "sandbox" in top else None,
     )
@@ -168,9 +183,9 @@ def _entrant(table: TomlTable, defaults: _Defaults, files: Files, code: str) -> 
     program = {key: table.take(key, FIELDS[Entrant][key], None) for key in ("protocol", "folder")}
     digest = ""
     if player:
-        digest = versions.of_player(player, files, code)
+        digest = versions.of_player(player, files, code, program["folder"])
     elif command:
-        digest = versions.of_command(command, files, program["folder"])
+        digest = versions.of_command(command, files, program["folder"], code)
     entrant = Entrant(
         name=table.need("name", toml_table.name, ""),
         version=table.take("version", FIELDS[Entrant]["version"], digest),
@@ -242,16 +257,26 @@ def _lines(
         table.fault(f"file: there is no file {path!r}", "file")
         return ()
     try:
-        text = content.decode()
-    except UnicodeDecodeError:
-        table.fault(f"file: {path!r} is no text in UTF-8", "file")
+        is_sgf = path.lower().endswith(".sgf")
+        text = sgf.decoded(content) if is_sgf else decoded(content, names_matter=False)
+    except TextFileError as error:
+        table.fault(f"file: {path!r} {error}", "file")
         return ()
     lines: list[tuple[int, ...]] = []
+    wrong: list[tuple[str, str]] = []
     for number, opening in opening_file.read(path, text, game, most):
         if isinstance(opening, tuple):
             lines.append(opening)
         else:
-            table.fault_elsewhere("file", f"{path}:{number}", str(opening))
+            wrong.append((f"{path}:{number}", str(opening)))
+    if wrong and lines and opening_file.kind_of(path, text) in opening_file.OF_GAMES:
+        left_out = f"{len(wrong)} of {len(wrong) + len(lines)} games cannot be used"
+        table.note(f"{path}: {left_out}, as {': '.join(wrong[0])}")
+        wrong.clear()
+    for place, fault in wrong[:MOST_SHOWN]:
+        table.fault_elsewhere("file", place, fault)
+    if len(wrong) > MOST_SHOWN:
+        table.fault_elsewhere("file", path, f"{len(wrong) - MOST_SHOWN} more openings are wrong")
     if not lines:
         table.fault(f"file: {path!r} has no opening that could be played", "file")
     return tuple(lines)
@@ -264,11 +289,12 @@ def _adjudication(top: TomlTable) -> Adjudication:
     return adjudication
 
 
-def _sprt(top: TomlTable) -> Sprt:
-    table = top.table("sprt", "sprt")
-    sprt = Sprt(**_values(table, Sprt))
+def _terms(top: TomlTable, key: str, kind: type[T]) -> T:
+    """Return the terms of a test from the table of that key."""
+    table = top.table(key, key)
+    terms = kind(**_values(table, kind))
     table.close()
-    return sprt
+    return terms
 
 
 def _paths(loaded: Mapping[str, Game], load: Check[Game]) -> Check[dict[str, str]]:

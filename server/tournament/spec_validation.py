@@ -27,6 +27,7 @@ from playout.protocol.tournament_spec import (
     ORDERS,
     PROGRAM_PROTOCOLS,
     Adjudication,
+    Betting,
     Entrant,
     Openings,
     SandboxSettings,
@@ -92,6 +93,12 @@ FIELDS: Mapping[type, Mapping[str, Check[Any]]] = {
         "alpha": toml_table.risk,
         "beta": toml_table.risk,
         "model": toml_table.one_of("model", MODELS),
+    },
+    Betting: {
+        "elo1": toml_table.number(1, 1000),
+        "alpha": toml_table.risk,
+        "beta": toml_table.risk,
+        "tried": toml_table.whole(0, MOST_ROUNDS),
     },
 }
 
@@ -298,16 +305,26 @@ def _format(spec: TournamentSpec, format_: type[formats.Format]) -> Iterator[Fau
         format_.check_entrants(spec.format, len(spec.entrants))
     except SpecError as error:
         yield Fault(("entrants",), str(error))
-    if format_.has_test and spec.sprt is None:
-        yield Fault(("sprt",), f"the format {spec.format!r} needs the bounds of its test")
-    elif format_.has_test and spec.sprt is not None:
-        yield from _values(("sprt",), spec.sprt)
-        if spec.sprt.elo0 >= spec.sprt.elo1:
-            bounds = f"{spec.sprt.elo0:g} and {spec.sprt.elo1:g}"
-            yield Fault(("sprt",), f"elo0 must be below elo1, not {bounds}")
-    elif spec.sprt is not None:
-        tests = " or ".join(repr(each) for each in formats.names() if formats.find(each).has_test)
-        yield Fault(("sprt",), f"only for the format {tests}, not for {spec.format!r}")
+    yield from _test(spec, "sprt", format_.has_test)
+    yield from _test(spec, "betting", format_.has_race)
+    if spec.sprt and spec.sprt.elo0 >= spec.sprt.elo1:
+        bounds = f"{spec.sprt.elo0:g} and {spec.sprt.elo1:g}"
+        yield Fault(("sprt",), f"elo0 must be below elo1, not {bounds}")
+
+
+def _test(spec: TournamentSpec, key: str, is_needed: bool) -> Iterator[Fault]:
+    """Yield the faults of the terms of a test, which only some formats have."""
+    terms = getattr(spec, key)
+    if is_needed and terms is None:
+        yield Fault((key,), f"the format {spec.format!r} needs the terms of its test")
+    elif is_needed:
+        yield from _values((key,), terms)
+    elif terms is not None:
+        kinds = {each: formats.find(each) for each in formats.names()}
+        tests = {"sprt": [name for name, each in kinds.items() if each.has_test],
+                 "betting": [name for name, each in kinds.items() if each.has_race]}  # fmt: skip
+        known = " or ".join(map(repr, tests[key]))
+        yield Fault((key,), f"only for the format {known}, not for {spec.format!r}")
 
 
 def _openings(spec: TournamentSpec) -> Iterator[Fault]:

@@ -68,6 +68,7 @@ KINDS: dict[str, Any] = {
     "head to head": report.HeadToHead,
     "pairs": report.Pentanomial,
     "test": report.SequentialTest,
+    "betting": report.BettingTest,
     "ladder in a list": LadderSummary,
     "ladder": LadderTable,
     "ladder player": LadderPlayerHistory,

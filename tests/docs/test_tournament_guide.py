@@ -20,6 +20,7 @@ from playout.protocol.codec import ADMINISTRATORS_FRAME
 from playout.protocol.messages import Reason
 from playout.protocol.tournament_spec import (
     Adjudication,
+    Betting,
     Entrant,
     Openings,
     SandboxSettings,
@@ -50,6 +51,7 @@ TABLES: dict[str, type] = {
     "openings.": Openings,
     "adjudication.": Adjudication,
     "sprt.": Sprt,
+    "betting.": Betting,
     "entrants.": Entrant,
     "sandbox.": SandboxSettings,
 }
@@ -74,7 +76,7 @@ def test_the_limits_are_those_of_the_code() -> None:
     assert limits["games"] == str(MOST_GAMES)
     for name in formats.names():
         row = next((row for row in limits if row.startswith("pairs of") and f"`{name}`" in row), "")
-        assert row or formats.find(name).has_test
+        assert row or formats.find(name).has_test or formats.find(name).has_race
         assert not row or limits[row] == f"{formats.find(name).most_pairs:,}"
     many = f"with more than {swiss.FEW_ENTRANTS} entrants, {swiss.MOST_ROUNDS}"
     assert limits["rounds of a `swiss`"] == f"{swiss.MOST_ROUNDS_OF_FEW}; {many}"

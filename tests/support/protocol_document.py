@@ -37,6 +37,7 @@ from playout.protocol.messages import (
 )
 from playout.protocol.tournament_spec import (
     Adjudication,
+    Betting,
     Entrant,
     Openings,
     SandboxSettings,
@@ -101,7 +102,7 @@ PARTS = (
     TimeControl, ClockState, Analysis, Board, PositionView, Candidate, LegalMove, OpenOffer,
     Summary, Person, OfferedBot, AccountEntry, ServerValue, LogLine, Outcome, LobbyTotals,
     ClusterWorker,
-    TournamentSpec, Entrant, Openings, Adjudication, Sprt, SandboxSettings,
+    TournamentSpec, Entrant, Openings, Adjudication, Sprt, Betting, SandboxSettings,
 )  # fmt: skip
 PART_KINDS = {tag_of(kind): kind for kind in PARTS}
 KINDS = REQUEST_KINDS | EVENT_KINDS | PART_KINDS

@@ -17,6 +17,7 @@ WITH_DEFAULTS = {
     "openings",
     "adjudication",
     "sprt",
+    "betting",
     "sandbox_settings",
 }
 

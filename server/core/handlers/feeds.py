@@ -121,7 +121,7 @@ class LobbyFeed:
         players = [each for person, each in persons.items() if person.role != "spectator"]
         players.sort(key=attrgetter("person.guest"))
         roles = Counter(person.role for person in persons)
-        rooms = self._rooms.running
+        rooms = [room for room in self._rooms.running.values() if not room.bot_is_away]
         return Overview(
             players=tuple(each.person for each in fair_share(players, SHOWN, owner)),
             seeks=self._seeks(SHOWN),
@@ -142,8 +142,8 @@ class LobbyFeed:
         return tuple(each.to_message() for each in fair_share(seeks, most, _seek_owner))
 
     def _matches(self, most: int) -> tuple[Summary, ...]:
-        rooms = fair_share(self._rooms.running.values(), most, _match_owner)
-        return tuple(room.summary() for room in rooms)
+        shown = (room for room in self._rooms.running.values() if not room.bot_is_away)
+        return tuple(room.summary() for room in fair_share(shown, most, _match_owner))
 
     # Events.
 

@@ -105,7 +105,7 @@ def _resume(
     with busy(CHECKING):
         given = spec_file.read_and_check(file) if file else None
     if choice.server:
-        _resume_remote(tournament, given, choice, folder, cluster)
+        _resume_remote(tournament, given, choice, folder, cluster, anyway=anyway)
         return
     with opened(choice.database) as database:
         stored = stored_tournament(database, tournament)
@@ -133,11 +133,13 @@ def _resume_remote(
     choice: ServerChoice,
     folder: Path,
     cluster: TournamentCluster | None,
+    *,
+    anyway: bool,
 ) -> None:
     """Continue a tournament of a running server, which has its matches."""
     if tournament is None or given is None:
         raise click.UsageError("with --server, name the tournament's ID and its file, --spec")
-    request = RunRequest(given, tournament, notes=notes(given, cluster))
+    request = RunRequest(given, tournament, notes=notes(given, cluster), anyway=anyway)
     launch(request, choice, folder, given.entrants, cluster)
 
 

@@ -32,7 +32,7 @@ spec_argument = click.argument(
 
 
 #: The options about a local server and its database.
-_LOCAL = ("database", "host", "port", "http", "stay", "pgn", "jsonl", "anyway")
+_LOCAL = ("database", "host", "port", "http", "stay", "pgn", "jsonl")
 
 
 def _one_server(command: F) -> F:

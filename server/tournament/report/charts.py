@@ -19,7 +19,13 @@ from playout.ratings import plot
 from playout.ratings.plot import Axis, Plane
 from playout.server.tournament.report import words
 from playout.server.tournament.report.tables import in_order
-from playout.server.tournament.report.values import Estimate, Meeting, Report, SequentialTest
+from playout.server.tournament.report.values import (
+    BettingTest,
+    Estimate,
+    Meeting,
+    Report,
+    SequentialTest,
+)
 
 #: Translates the words and numbers of a report.
 Tell = Callable[[str], str]
@@ -156,6 +162,23 @@ def llr(test: SequentialTest, tell: Tell = str) -> str:
         plane.curve("curve", _thinned(test.llrs)),
     ]
     return plot.svg(tell("Log-likelihood ratio after each pair, and its bounds"), _HEIGHT, parts)
+
+
+def evidence(test: BettingTest, tell: Tell = str) -> str:
+    """Return the logarithm of the capital after each pair, with its bound; empty without pairs."""
+    if not test.curve:
+        return ""
+    curve = [each / math.log(10) for each in test.curve]
+    bound = test.bound / math.log(10)
+    plane = Plane((0, len(curve)), plot.around([0.0, bound, *curve]), _HEIGHT)
+    parts = [
+        *plane.level_grid(),
+        *plane.upright_grid(),
+        *plane.level("bound", bound, tell("stronger")),
+        plane.curve("curve", _thinned(curve)),
+    ]
+    title = tell("Evidence after each pair, as a power of ten, and its bound")
+    return plot.svg(title, _HEIGHT, parts)
 
 
 def _ends(estimate: Estimate) -> list[float]:

@@ -30,6 +30,8 @@ def sections(report: Report, link: Link = lambda entrants: "", tell: Tell = str)
     for each in report.head_to_head:
         if each.test and (plot := charts.llr(each.test, tell)):
             yield section(tell("Log-likelihood ratio over pairs"), plot)
+        if each.betting and (plot := charts.evidence(each.betting, tell)):
+            yield section(tell("Evidence over pairs"), plot)
     drawn = bracket(report, link, tell)
     if drawn:
         yield section(tell("Bracket"), _scrolled(tell("Bracket"), drawn))

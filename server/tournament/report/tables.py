@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from playout.commands.text import counted, percent
 from playout.protocol.time_control import decimal
+from playout.ratings.betting import State
 from playout.server.tournament.report import words
 from playout.server.tournament.report.values import (
+    BettingTest,
     HeadToHead,
     MatchCounts,
     Report,
@@ -16,6 +18,13 @@ from playout.server.tournament.report.values import (
     SequentialTest,
 )
 
+#: The verdicts of a test by betting.
+VERDICTS_OF_BETTING: Mapping[State, str] = {
+    "open": "none yet",
+    "stronger": "stronger",
+    "futile": "not stronger",
+    "exhausted": "none: the matches repeat themselves",
+}
 _VERDICTS = {None: "none yet", "H0": "elo0 is accepted", "H1": "elo1 is accepted"}
 #: The pairs by their two results.
 _PAIRS = ("LL", "LD", "WL", "DD", "WD", "WW")
@@ -79,9 +88,16 @@ def in_order(report: Report) -> list[int]:
 
 def _progress(report: Report) -> str:
     if report.pairs is None:
-        decided = any(each.test and each.test.accepted for each in report.head_to_head)
+        both = report.head_to_head
+        decided = any(each.test and each.test.accepted for each in both) or _is_race_over(both)
         return counted(report.done, "pair") + ("" if decided else " so far")
     return f"{report.done} of {counted(report.pairs, 'pair')}"
+
+
+def _is_race_over(both: Sequence[HeadToHead]) -> bool:
+    """Return whether a candidate of a race is stronger, or none is still tested."""
+    states = {each.betting.state for each in both if each.betting}
+    return bool(states) and ("stronger" in states or "open" not in states)
 
 
 def _relative_to(report: Report) -> str:
@@ -148,6 +164,8 @@ def _all_head_to_heads(report: Report) -> list[TextTable]:
     if len(report.head_to_head) < 2:
         return [_head_to_head(report, each) for each in report.head_to_head]
     first = report.head_to_head[0].first
+    if report.head_to_head[1].first != first:
+        return [_candidates(report)]
     against = {each.second: each for each in report.head_to_head}
     order = [one for one in in_order(report) if one in against]
     head = ("against", "Elo", "normalized Elo", "superiority", "tied", "points", "pairs", *_PAIRS)
@@ -156,6 +174,28 @@ def _all_head_to_heads(report: Report) -> list[TextTable]:
     entrants |= {(row, 5): (first, one) for row, one in enumerate(order)}
     title = f"{report.entrants[first].name} against each opponent"
     return [TextTable(title, head, rows, 1, entrants)]
+
+
+def _candidates(report: Report) -> TextTable:
+    """Return the candidates of a race, the one with the most evidence first."""
+    found = sorted(
+        report.head_to_head, key=lambda each: -each.betting.log_e if each.betting else 0.0
+    )
+    rows: list[tuple[str, ...]] = [
+        (
+            report.entrants[each.first].name,
+            words.elo(each.elo),
+            words.elo(each.nelo),
+            str(each.pairs.count),
+            words.evidence(each.betting),
+            VERDICTS_OF_BETTING[each.betting.state],
+        )
+        for each in found
+        if each.betting
+    ]
+    head = ("candidate", "Elo", "normalized Elo", "pairs", "evidence", "verdict")
+    title = f"{report.entrants[report.head_to_head[0].second].name} against each opponent"
+    return TextTable(title, head, rows, 1, _named([each.first for each in found], 0))
 
 
 def _opponent(report: Report, both: HeadToHead) -> tuple[str, ...]:
@@ -188,6 +228,8 @@ def _head_to_head(report: Report, both: HeadToHead) -> TextTable:
     ]
     if both.test:
         rows += _test(both.test)
+    if both.betting:
+        rows += _betting(both.betting)
     return TextTable(f"{first} against {second}", ("", ""), rows, 1)
 
 
@@ -197,6 +239,14 @@ def _test(test: SequentialTest) -> list[tuple[str, str]]:
         ("allowed errors", f"{percent(test.alpha)}, {percent(test.beta)}"),
         ("LLR", f"{test.llr:.2f} ({test.lower:.2f} to {test.upper:.2f})"),
         ("verdict", _VERDICTS[test.accepted]),
+    ]
+
+
+def _betting(test: BettingTest) -> list[tuple[str, str]]:
+    return [
+        ("goal", f"{decimal(test.elo1)} normalized Elo"),
+        ("evidence", words.evidence(test)),
+        ("verdict", VERDICTS_OF_BETTING[test.state]),
     ]
 
 

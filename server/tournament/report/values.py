@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from playout.ratings.betting import State
 from playout.ratings.evidence import Pentanomial
 
 
@@ -147,6 +148,26 @@ class SequentialTest:
 
 
 @dataclass(frozen=True)
+class BettingTest:
+    """A test by betting: the logarithm of the capital after each pair that was bet on, in order.
+
+    When it reaches `bound`, which is -log(`level`), the first entrant is accepted as stronger.
+    `level` is the probability of that although it is not.
+    """
+
+    elo1: float
+    level: float
+    bound: float
+    curve: tuple[float, ...] = ()
+    state: State = "open"
+
+    @property
+    def log_e(self) -> float:
+        """The logarithm of the capital after the last pair."""
+        return self.curve[-1] if self.curve else 0.0
+
+
+@dataclass(frozen=True)
 class HeadToHead:
     """The results of two entrants against each other, from the first one's side.
 
@@ -161,6 +182,7 @@ class HeadToHead:
     los: float | None = None
     draw_ratio: float | None = None
     test: SequentialTest | None = None
+    betting: BettingTest | None = None
 
 
 @dataclass(frozen=True)

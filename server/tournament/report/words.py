@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+
 from playout.commands.text import UNKNOWN, percent
 from playout.protocol.time_control import decimal
+from playout.ratings.betting import State
 from playout.server.tournament.report.values import (
+    BettingTest,
     CrosstableCell,
     Estimate,
     HeadToHead,
@@ -54,7 +59,27 @@ def _of_two(report: Report, both: HeadToHead) -> str:
         text = f"{first} and {second} cannot be told apart"
     difference = f"{elo(_turned(both.elo) if sign < 0 else both.elo)} Elo"
     verdict = f"; {_of_test(both.test)}" if both.test else ""
+    if both.betting:
+        verdict = f"; {_OF_BETTING[both.betting.state]}"
     return f"{text}: {difference}{verdict}"
+
+
+def evidence(test: BettingTest) -> str:
+    """Return the capital of a test by betting, and its bound: `12.5/40`."""
+    return f"{_capital(test.log_e)}/{_capital(test.bound)}"
+
+
+def _capital(log_e: float) -> str:
+    """Return a capital with three digits, without an exponent while it has few."""
+    return f"{math.exp(log_e):.3g}" if -7 < log_e < 7 else f"10^{log_e / math.log(10):.1f}"
+
+
+_OF_BETTING: Mapping[State, str] = {
+    "open": "the evidence is not enough yet",
+    "stronger": "the evidence is enough",
+    "futile": "the evidence will hardly be enough",
+    "exhausted": "the matches repeat themselves",
+}
 
 
 def _of_test(test: SequentialTest) -> str:

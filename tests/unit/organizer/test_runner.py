@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
+import os
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from twisted.internet.task import Clock
 
-from playout.commands.subprocesses import LogFolder, Process
+from playout.commands.child import Child, LogFolder, Program, stop
 from playout.protocol.connection import ServerConnection
 from playout.protocol.messages import (
     Code,
@@ -65,7 +66,7 @@ class RunnerHarness:
     def __init__(self, logs: LogFolder, request: RunRequest, command: str = STAYS) -> None:
         self.is_open = False
         self.sent: list[Request] = []
-        self.processes: list[tuple[str, Process]] = []
+        self.processes: list[tuple[str, Child]] = []
         self.clock = StoppableClock()
         self._command = command
 
@@ -75,9 +76,8 @@ class RunnerHarness:
         self.runner = Runner(self.clock, request, entrants, None, LineDisplay(), logs)
         self.runner.use(cast(ServerConnection, self), organizer_hello("Zoe", "secret"))
 
-    def start(self, entrant: Entrant, number: int, log: Path) -> Process:
-        log.touch()
-        process = subprocess.Popen(self._command.split(), process_group=0)
+    def start(self, entrant: Entrant, number: int, log: Path) -> Child:
+        process = Program(self._command.split(), os.environ).start(log)
         self.processes.append((entrant.name, process))
         return process
 
@@ -121,7 +121,7 @@ class RunnerHarness:
     def poll(self, times: int = 1) -> None:
         for _ in range(times):
             for _, process in self.processes:
-                if process.args == [FAILS]:
+                if self._command == FAILS:
                     process.wait(10)
             self.clock.advance(0.2)
             self.runner._poll()
@@ -144,9 +144,7 @@ def fixture(number: int, first: str, second: str, **fields: Any) -> Fixture:
 def harness(logs: LogFolder) -> Iterator[RunnerHarness]:
     harness = RunnerHarness(logs, RunRequest(SPEC))
     yield harness
-    for _, process in harness.processes:
-        process.kill()
-        process.wait()
+    stop((process for _, process in harness.processes), 0.0)
 
 
 # How many processes.
@@ -229,6 +227,21 @@ def test_a_lost_answer_starts_no_second_tournament(
     harness.disconnect()
     harness.connect()
     assert [type(each) for each in harness.sent] == [asks]
+
+
+def test_a_tournament_with_other_code_is_not_resumed_unless_the_user_wants_it(
+    logs: LogFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A server has it: its versions are compared with those of the given file."""
+    others = tuple(replace(each, version="2") for each in SPEC.entrants)
+    began = Tournament(re="watch_tournament", tournament="t", spec=replace(SPEC, entrants=others))
+    for anyway in (False, True):
+        harness = RunnerHarness(logs, RunRequest(SPEC, "t", anyway=anyway))
+        harness.connect()
+        harness.receive(began)
+        assert (harness.runner.progress is not None) == anyway
+        harness.runner._entrants = None
+    assert "Ann, Bob, Cem, Dee: not the version" in capsys.readouterr().out
 
 
 def test_on_a_remote_server_it_is_unknown_whether_the_tournament_was_created(

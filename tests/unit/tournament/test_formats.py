@@ -86,7 +86,8 @@ def first_moves(pairs: Sequence[Pair]) -> Counter[int]:
 
 
 def test_a_format_is_known_by_its_name() -> None:
-    assert formats.names() == ["gauntlet", "knockout", "match", "round_robin", "sprt", "swiss"]
+    known = ["gauntlet", "knockout", "match", "race", "round_robin", "sprt", "swiss"]
+    assert formats.names() == known
     with pytest.raises(SpecError, match="did you mean 'swiss'"):
         format_of("swis", 4)
 
@@ -490,3 +491,58 @@ def test_a_file_in_the_folder_is_a_format(tmp_path: Path, monkeypatch: pytest.Mo
     finally:
         plugins.built_in.cache_clear()
         sys.modules.pop(f"{formats.__name__}.ladder", None)
+
+
+# Races.
+
+
+def of_race(
+    format_: Format, better: int, *, order: random.Random, most: int, withdraws: int | None = None
+) -> tuple[dict[Key, PairScore], list[int]]:
+    """The scores of `most` pairs, of which one candidate wins more; one may withdraw half-way."""
+    results: dict[Key, PairScore] = {}
+    withdrawn: list[int] = []
+    while len(results) < most and (pairs := to_play(format_, results, withdrawn)):
+        pair = order.choice(pairs[:4])
+        luck = random.Random(str(pair)).choice([LOST, TIED, WON])
+        won = WON if pair.entrants[0] == better else LOST
+        results[pair.key] = won if better in pair.entrants and pair.opening % 9 == 0 else luck
+        if withdraws is not None and len(results) == most // 2:
+            withdrawn.append(withdraws)
+    return results, withdrawn
+
+
+def test_a_race_begins_with_a_block_of_each_candidate_and_the_same_openings() -> None:
+    known = format_of("race", 4, games=2, rounds=0).pairs({})
+    blocks = [{pair.entrants for pair in known if pair.key[0] == number} for number in (1, 2, 3)]
+    assert blocks == [{(0, 1), (1, 0)}, {(0, 2), (2, 0)}, {(0, 3), (3, 0)}]
+    openings = [[pair.opening for pair in known if pair.key[0] == each] for each in (1, 2, 3)]
+    assert openings[0] == openings[1] == openings[2]
+    assert openings[0] == [number // 2 for number in range(len(openings[0]))]
+
+
+@pytest.mark.parametrize("withdraws", [None, 2, 3])
+def test_the_pairs_of_a_race_follow_from_the_results_in_any_order(withdraws: int | None) -> None:
+    format_ = format_of("race", 4, rounds=0)
+    results, withdrawn = of_race(format_, 1, order=random.Random(1), most=300, withdraws=withdraws)
+    assert len(results) == 300
+    known = format_.pairs(results, withdrawn)
+    assert results.keys() <= {pair.key for pair in known}
+    assert format_.pairs(dict(reversed(results.items())), withdrawn) == known
+    played = Counter(max(pair.entrants) for pair in known)
+    assert played[1] > played[2] + played[3]
+    assert format_of("race", 4, rounds=5).pairs({}) == format_.pairs({})[:5]
+
+
+def test_a_race_knows_more_when_a_block_is_complete() -> None:
+    format_ = format_of("race", 3, rounds=0)
+    results: dict[Key, PairScore] = {}
+    known = format_.pairs(results)
+    while len(results) < 200:
+        pair = next(each for each in known if each.key not in results)
+        results[pair.key] = outcome(pair)
+        longer = format_.pairs(results)
+        assert longer[: len(known)] == known
+        if len(longer) > len(known):
+            assert format_.knows_more(len(known), results)
+        known = longer

@@ -6,9 +6,10 @@ import random
 
 import pytest
 
-from playout.protocol.messages import Reason
-from playout.protocol.tournament_spec import Sprt, TournamentSpec, dumps
+from playout.protocol.messages import Fixture, Reason
+from playout.protocol.tournament_spec import Betting, Sprt, TournamentSpec, dumps
 from playout.ratings import sprt
+from playout.ratings.pairs import Pair
 from playout.server.model.records import (
     MatchEnded,
     MatchStarted,
@@ -17,6 +18,7 @@ from playout.server.model.records import (
     flat,
 )
 from playout.server.tournament.ledger import Ledger, MatchSlot, StoredGame
+from playout.server.tournament.results import Results
 from support.fixtures import KEY, fixture, ledger_of, pair, spec
 from support.scale import repetitions
 
@@ -144,3 +146,33 @@ def test_a_pair_counts_as_voided_when_it_is_played_again() -> None:
     assert (ledger.voided, ledger.ended, ledger.results) == (0, 0, {})
     ledger.put(fixture(KEY, 1, None, attempt=2))
     assert ledger.voided == 1
+
+
+def test_a_race_is_decided_by_the_pairs_before_the_first_open_one() -> None:
+    terms = Betting(elo1=200)
+    race = spec("race", 3, rounds=0, betting=terms)
+    ledger, fixtures = ledger_of(race, []), list[Fixture]()
+
+    def play(entered: Pair) -> None:
+        """Entrant 2 wins all its matches; the first player wins those of entrant 1."""
+        won = (1, 2) if entered.entrants[0] == 2 else (2, 1)
+        for each in pair(entered.key, *(won if 2 in entered.entrants else (1, 1))):
+            ledger.put(each)
+            fixtures.append(each)
+
+    first, *others = ledger.pairs
+    for each in others:
+        play(each)
+    assert not ledger.is_decided, "the first pair is open"
+    play(first)
+    assert ledger.is_decided
+    assert ledger.race
+    assert ledger.race.winner == 2
+    assert [ledger.race.processes[one].state for one in (1, 2)] == ["futile", "stronger"]
+    again = ledger_of(race, reversed(fixtures))
+    assert again.race
+    assert again.race.processes[2].curve == ledger.race.processes[2].curve
+    report = Results(ledger).report()
+    assert [each.betting.state for each in report.head_to_head if each.betting] == [
+        "futile", "stronger"
+    ]  # fmt: skip

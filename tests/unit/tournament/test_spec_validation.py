@@ -7,7 +7,14 @@ from dataclasses import replace
 import pytest
 
 from playout.games import SpecError
-from playout.protocol.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
+from playout.protocol.tournament_spec import (
+    Adjudication,
+    Betting,
+    Entrant,
+    Openings,
+    Sprt,
+    TournamentSpec,
+)
 from playout.server.tournament import formats, spec_validation
 
 ANN, BOB = Entrant("Ann", ""), Entrant("Bob", "2.1", player="uct(c=1.2)")
@@ -30,7 +37,9 @@ def with_second(**fields: object) -> dict[str, object]:
 @pytest.mark.parametrize("name", formats.names())
 def test_a_specification_of_each_format_is_valid(name: str) -> None:
     sprt = Sprt() if formats.find(name).has_test else None
-    spec = replace(GOOD, format=name, sprt=sprt, anchor="Bob", openings=Openings(plies=2))
+    betting = Betting() if formats.find(name).has_race else None
+    spec = replace(GOOD, format=name, sprt=sprt, betting=betting, anchor="Bob")
+    spec = replace(spec, openings=Openings(plies=2))
     assert list(spec_validation.faults(spec)) == []
     check_all(spec)
 
@@ -45,7 +54,9 @@ def test_a_specification_of_each_format_is_valid(name: str) -> None:
         ({"games": ("nim", "nim")}, "games[1]: nim is there twice"),
         ({"games": ("mnk(m=8, n=8)",)}, "games[0]: 'mnk(m=8, n=8)' must be spelled 'mnk(m=8,n=8)'"),
         ({"format": "swis"}, "format: unknown format 'swis'; did you mean 'swiss'?"),
-        ({"format": "sprt"}, "sprt: the format 'sprt' needs the bounds of its test"),
+        ({"format": "race"}, "betting: the format 'race' needs the terms of its test"),
+        ({"betting": Betting()}, "betting: only for the format 'race', not for 'match'"),
+        ({"format": "sprt"}, "sprt: the format 'sprt' needs the terms of its test"),
         ({"sprt": Sprt()}, "sprt: only for the format 'sprt', not for 'match'"),
         ({"format": "sprt", "sprt": Sprt(5.0, 5.0)}, "sprt: elo0 must be below elo1, not 5 and 5"),
         (

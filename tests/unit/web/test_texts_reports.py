@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from playout.protocol.messages import Reason
-from playout.protocol.tournament_spec import Sprt
+from playout.protocol.tournament_spec import Betting, Sprt
 from playout.ratings.evidence import Pentanomial
 from playout.server.tournament import formats
 from playout.server.tournament.report.html import sections
@@ -37,7 +37,11 @@ STAY = re.compile(
 
 def played_through(format_: str) -> Report:
     """The report of a tournament in which the entrant that is listed first wins all matches."""
-    tournament = spec(format_, sprt=Sprt() if formats.find(format_).has_test else None)
+    tournament = spec(
+        format_,
+        sprt=Sprt() if formats.find(format_).has_test else None,
+        betting=Betting() if formats.find(format_).has_race else None,
+    )
     fixtures = []
     for _ in range(50):
         ledger = ledger_of(tournament, fixtures)

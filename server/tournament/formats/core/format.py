@@ -37,6 +37,8 @@ class Format(ABC):
     only_two: ClassVar[bool] = False
     #: Whether it ends with the decision of a sequential test with the bounds `spec.sprt`.
     has_test: ClassVar[bool] = False
+    #: Whether candidates race against entrant 0, on the terms `spec.betting`.
+    has_race: ClassVar[bool] = False
     #: Whether all pairs are known before the first match, so that results add none.
     is_fixed: ClassVar[bool] = False
     #: Whether results decide the pairings; otherwise results can only make more pairs known.
