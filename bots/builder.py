@@ -8,6 +8,7 @@ has started, and the next builder starts again with the first stage.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
 import signal

@@ -12,15 +12,20 @@ import pytest
 
 from playout.bots.archive import MACHINE_FAULT
 from playout.bots.builder import Builder, BuildStage, BuildTerms, MachineFault
+from playout.commands.child import Child
 from playout.protocol.tournament_spec import SandboxSettings
 
 KILLED = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
 
 
+async def exit_within(child: Child, seconds: float) -> bool:
+    return child.wait(seconds) is not None
+
+
 def run(folder: Path, stage: BuildStage, program: str, *, sandbox: bool = True) -> str:
     """Run a program as a stage, and return its fault."""
     terms = BuildTerms((), "1/move", SandboxSettings() if sandbox else None)
-    builder = Builder(terms, folder, lambda text: None, asyncio.sleep)
+    builder = Builder(terms, folder, lambda text: None, exit_within)
     words = [sys.executable, "-P", "-S", "-c", program]
     return asyncio.run(builder._run(stage, words, dict(os.environ), folder / "out"))
 
