@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
+
+from playout.protocol.names import HIDDEN
 
 #: The longest line of moves, in characters.
 COLUMNS = 80
@@ -15,12 +18,21 @@ UNKNOWN = "\N{EN DASH}"
 
 #: The first characters with which spreadsheets take a text for a formula, also the wide ones.
 _FORMULA = (*"=+-@", *"\uff1d\uff0b\uff0d\uff20", "'")
-_CONTROL = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
+_HIDDEN = re.compile(f"[{HIDDEN}]")
 
 
 def plain(text: str) -> str:
-    """Return the text with a space in place of each control character, such as a line break."""
-    return text.translate(_CONTROL)
+    """Return the text with a space in place of each character that is not shown as itself.
+
+    These are control characters, such as a line break or the start of a command to a terminal, and
+    marks that change the direction of text.
+    """
+    return _HIDDEN.sub(" ", text)
+
+
+def printable(text: str) -> str:
+    """Return the lines of a text, each of them `plain`, for terminals and logs."""
+    return "\n".join(map(plain, text.split("\n")))
 
 
 def csv_text(rows: Iterable[Iterable[str | float | None]]) -> str:

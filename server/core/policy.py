@@ -48,8 +48,11 @@ class Policy:
     messages_per_s: float = 50.0
     sessions_per_account: int = 32
     seeks_per_account: int = 100
+    seeks_per_address: int = 200
+    seek_days: float = 14.0
     matches_per_session: int = 100
     matches_per_account: int = 200
+    matches_per_address: int = 1000
 
     #: Millions of bytes that are stored: in an hour for an address or an account, as analysis of a
     #: match, and in the whole database.
@@ -73,6 +76,8 @@ class Policy:
     #: The most matches of ladders at once, and their clock. `ladders` has the games with a ladder,
     #: each with its own clock or None; if it is None, every game has a ladder.
     ladder_matches: int = 16
+    #: The new versions that an account may enter in an hour, and an address four times as many.
+    versions_per_hour: int = 30
     ladder_clock: str = "0.5/move"
     ladders: Mapping[str, str | None] | None = None
     #: The games whose ladders belong to competitions, for sessions that administrators have opened.

@@ -152,18 +152,27 @@ class SessionRegistry:
         self.connections: dict[int, Connection] = {}
         #: The network of each connection whose file is open, empty while it is unknown.
         self._networks: dict[int, str] = {}
+        #: The connections of processes that the server has started.
+        self._own: set[int] = set()
         self.sessions: dict[str, Session] = {}
         self._by_skeleton: dict[str, dict[str, Session]] = {}
+        self._by_network: dict[str, dict[str, Session]] = {}
+        #: The network at which each session is counted, by its key.
+        self._counted_at: dict[str, str] = {}
         self._addresses: Counter[str] = Counter()
 
-    def connect(self, connection: Connection) -> None:
-        """Add a connection, by its number."""
+    def connect(self, connection: Connection, *, is_own: bool = False) -> None:
+        """Add a connection, by its number; limits do not count one that `is_own`."""
+        if is_own:
+            self._own.add(connection.number)
         self.connections[connection.number] = connection
         self._networks[connection.number] = ""
 
     def locate(self, connection: Connection, address: str) -> None:
         """Note the address of a connection, and count it there."""
         connection.address = address
+        if self.is_own(connection.number):
+            return
         self._networks[connection.number] = network(address)
         self._addresses[network(address)] += 1
 
@@ -173,6 +182,7 @@ class SessionRegistry:
 
     def closed(self, number: int) -> None:
         """Count a connection no longer: its file is closed."""
+        self._own.discard(number)
         if address := self._networks.pop(number, ""):
             self._addresses[address] -= 1
             if not self._addresses[address]:
@@ -182,6 +192,15 @@ class SessionRegistry:
     def open_connections(self) -> int:
         """How many connections have an open file."""
         return len(self._networks)
+
+    @property
+    def counted_connections(self) -> int:
+        """How many connections have an open file, without those of the server's own processes."""
+        return len(self._networks) - len(self._own)
+
+    def is_own(self, number: int) -> bool:
+        """Whether a connection is that of a process that the server has started."""
+        return number in self._own
 
     @property
     def closing_connections(self) -> int:
@@ -196,6 +215,9 @@ class SessionRegistry:
         """Add a session, or one that is expected back."""
         self.sessions[session.key] = session
         self._by_skeleton.setdefault(session.skeleton, {})[session.key] = session
+        self._leave_network(session)
+        self._by_network.setdefault(session.network, {})[session.key] = session
+        self._counted_at[session.key] = session.network
 
     def remove(self, session: Session) -> bool:
         """Remove a session. False if it was removed before."""
@@ -205,7 +227,19 @@ class SessionRegistry:
         del named[session.key]
         if not named:
             del self._by_skeleton[session.skeleton]
+        self._leave_network(session)
         return True
+
+    def from_network(self, address: str) -> Iterable[Session]:
+        """The sessions whose last connection came from a network; none if it is unknown."""
+        return self._by_network.get(address, {}).values() if address else ()
+
+    def _leave_network(self, session: Session) -> None:
+        before = self._counted_at.pop(session.key, None)
+        if before is not None:
+            del self._by_network[before][session.key]
+            if not self._by_network[before]:
+                del self._by_network[before]
 
     def like(self, skeleton: str) -> list[Session]:
         """The sessions with a name of this skeleton: the same name, or one that looks like it."""

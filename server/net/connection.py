@@ -84,6 +84,8 @@ class StreamConnection(ABC):
 
     #: The encoding of its messages.
     format: MessageFormat
+    #: Whether it is of a process that the server has started.
+    is_own = False
     transport: Any  # ITCPTransport, whose methods, being declared by zope, have no `self`
 
     def __init__(self, driver: Driver, scheduler: LoopScheduler, *, output: OutputLimits) -> None:
@@ -151,6 +153,21 @@ class StreamConnection(ABC):
     @abstractmethod
     def start_reading(self) -> None:
         """Handle the input since `stop_reading`, and further input."""
+
+    def must_wait(self) -> bool:
+        """Whether no more input may be handled now; then this waits for its next turn."""
+        if self._paused_by or self._closing:
+            return True
+        turns = self._driver.turns
+        if not turns.is_over(self):
+            return False
+        self._pause("turn")
+        turns.wait(self)
+        return True
+
+    def take_turn(self) -> None:
+        """Handle the input that has waited for its turn."""
+        self._resume("turn")
 
     def send(self, data: bytes, *, when_idle: bool = False) -> None:
         """Send bytes at the end of this iteration of the loop, or later, with `when_idle`.

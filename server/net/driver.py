@@ -44,6 +44,7 @@ from playout.server.core.match import Refused
 from playout.server.core.policy import Policy
 from playout.server.model.records import MatchEnded, MovePlayed, Record
 from playout.server.net.loop_delays import StallLog
+from playout.server.net.turns import Turns
 from playout.server.runtime.metrics import Metrics
 from playout.server.runtime.process import last_errors
 from playout.server.runtime.reactor import LoopTime
@@ -78,6 +79,8 @@ class ClientTransport(Protocol):
     number: int
     #: The encoding of its messages.
     format: MessageFormat
+    #: Whether it is of a process that the server has started.
+    is_own: bool
 
     def address(self) -> str | None:
         """Return the client's IP address; None until a proxy has announced it."""
@@ -162,6 +165,8 @@ class Driver:
         self._time = loop_time
         self._time.watch(lambda: bool(hub.rooms), self._stalled)
         self._now = self._time.now
+        #: Which connections handle input now.
+        self.turns = Turns(timer, loop_time)
         self._stall_log = StallLog(self._time.monotonic)
         self._connections: dict[int, ClientTransport] = {}
         self._held = HeldRequests(timer, self._handle)
@@ -185,7 +190,11 @@ class Driver:
         """Add a connection that was opened."""
         self._connections[connection.number] = connection
         self.metrics.connected()
-        self._carry_out(self._hub.connect(connection.number, connection.address(), self._now()))
+        self._carry_out(
+            self._hub.connect(
+                connection.number, connection.address(), self._now(), is_own=connection.is_own
+            )
+        )
 
     def located(self, connection: ClientTransport) -> None:
         """Pass the hub the address of a client, which a proxy has announced."""

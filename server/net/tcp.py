@@ -59,12 +59,14 @@ class TcpConnection(StreamConnection, Int32StringReceiver):
         if self._unlocated:
             self._unlocated = False
             self._driver.located(self)
+        self.must_wait()
         super().dataReceived(data)  # type: ignore[no-untyped-call]
 
     def stringReceived(self, frame: bytes) -> None:
         """Called by Twisted: a frame is complete."""
         if not self._closing:
             self._driver.received(self, frame)
+            self.must_wait()
 
     def lengthLimitExceeded(self, length: int) -> None:
         """Called by Twisted: a frame is announced that is longer than `MAX_LENGTH`."""
@@ -101,9 +103,16 @@ class TcpConnectionFactory(Factory):
     noisy = False
 
     def __init__(
-        self, driver: Driver, scheduler: LoopScheduler, *, output: OutputLimits, proxied: bool
+        self,
+        driver: Driver,
+        scheduler: LoopScheduler,
+        *,
+        output: OutputLimits,
+        proxied: bool,
+        is_own: bool = False,
     ) -> None:
         """The parameters are those of each `TcpConnection`."""
+        self._is_own = is_own
         self._driver = driver
         self._scheduler = scheduler
         self._output = output
@@ -111,6 +120,8 @@ class TcpConnectionFactory(Factory):
 
     def buildProtocol(self, addr: IAddress | None) -> TcpConnection:
         """Called by Twisted: a client connects."""
-        return TcpConnection(
+        connection = TcpConnection(
             self._driver, self._scheduler, output=self._output, proxied=self._proxied
         )
+        connection.is_own = self._is_own
+        return connection

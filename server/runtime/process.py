@@ -28,6 +28,7 @@ from twisted.logger import (
     globalLogBeginner,
 )
 
+from playout.commands.text import plain, printable
 from playout.protocol.messages import LogLine
 
 #: Seconds for which a worker thread runs Python while the event loop waits for the interpreter, as
@@ -78,6 +79,8 @@ def _text(event: LogEvent) -> str:
         text: str = event["log_format"].format_map(event)  # in a third of the time of `formatEvent`
     except Exception:
         text = formatEvent(event)
+    # A text of a stranger, such as the output of a bot, cannot look like another line of the log.
+    text = printable(text).replace("\n", "\n    ")
     return text + (f"\n{failure.getTraceback()}" if failure else "")
 
 
@@ -96,7 +99,7 @@ def _as_json(event: LogEvent) -> str:
     }
     # Events of Twisted's older API have a `time` of their own, which is replaced.
     line = dict.fromkeys(_ALWAYS) | fields | ours
-    return json.dumps(line, default=str, ensure_ascii=False) + "\n"
+    return plain(json.dumps(line, default=str, ensure_ascii=False)) + "\n"
 
 
 # The limit on open files, shared by the server itself, HTTP connections and other connections.
@@ -135,9 +138,10 @@ def raise_limit() -> int:
 def connection_room(files: int, *, bots: int, most_http: int) -> ConnectionRoom:
     """Return the numbers of connections for `files` open files. Raises TooFewFiles.
 
-    `bots`: the most bots at once; each needs a file for its output. `most_http`: the most HTTP
-    connections.
+    `bots`: the most bots at once; each needs a file for its output and one for its connection,
+    which does not count as one of others. `most_http`: the most HTTP connections.
     """
+    bots *= 2
     left = files - _OWN - bots
     http = min(most_http, left // _HTTP_SHARE)
     if left - http < _FEWEST:

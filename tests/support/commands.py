@@ -17,15 +17,16 @@ from typing import IO, Any
 
 from click.testing import CliRunner
 
-from support.forked import MODULES, ForkedCommand
+from support import scale
+from support.forked import BIN, MODULES, ForkedCommand
 
 PATIENCE_S = 200
 Command = subprocess.Popen[str] | ForkedCommand
 #: Bots and entrants have the priority of other processes: with `nice`, beside two busy processes,
 #: they get a tenth of a core and take a minute to start.
 _CHANGED = {
-    "playout.server.net.analysts.ANALYST_NICENESS": 0,
-    "playout.server.net.bot_processes.PLAYER_NICENESS": 0,
+    "playout.server.net.player_processes.ANALYST_NICENESS": 0,
+    "playout.server.net.player_processes.PLAYER_NICENESS": 0,
     "playout.server.net.competition_process.PLAYER_NICENESS": 0,
     "playout.server.organizer.supervisor.PLAYER_NICENESS": 0,
     # Lines about work that takes seconds would depend on the speed of the machine.
@@ -33,11 +34,15 @@ _CHANGED = {
 }
 
 
-def start(command: str, *arguments: str, **options: Any) -> ForkedCommand:
+def start(command: str, *arguments: str, **options: Any) -> Command:
     """Start a command with pipes in text mode; its errors are in its output.
 
     `changed` are new values of constants, as in `{"package.module.NAME": 1}`.
     """
+    if scale.real_starts and "changed" not in options:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        words = [str(BIN / command), *map(str, arguments)]
+        return subprocess.Popen(words, text=True, **pipes | options)
     changed = _CHANGED | options.pop("changed", {})
     return ForkedCommand(command, *arguments, changed=changed, **options)
 
@@ -49,7 +54,7 @@ def installed(command: str) -> list[str]:
     return [sys.executable, "-P", "-c", code]
 
 
-def start_like_popen(words: Sequence[str], **options: Any) -> ForkedCommand:
+def start_like_popen(words: Sequence[str], **options: Any) -> Command:
     """Start an installed command with the words and options of `subprocess.Popen`.
 
     It is always in text mode and in the session of the tests.
