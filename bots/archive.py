@@ -13,6 +13,7 @@ sentence, with exit code 1, about what is wrong.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import resource
@@ -63,6 +64,15 @@ class _Member:
     content: IO[bytes] | None
 
 
+#: The exit code if this machine has a fault, and not the file: EX_TEMPFAIL of sysexits.h.
+MACHINE_FAULT = 75
+#: Errors of the system that no file causes.
+_OF_MACHINE = (
+    errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ENFILE, errno.EMFILE, errno.ENOMEM,
+    errno.EACCES,
+)  # fmt: skip
+
+
 def main() -> int:
     """Unpack the file of the command line; return the exit code."""
     upload, name, folder, most = sys.argv[1:]
@@ -73,7 +83,8 @@ def main() -> int:
         found = unpack(Path(upload), name, Path(folder), int(most))
     except (ArchiveError, BotFileError) as error:
         print(error)
-        return 1
+        cause = error.__cause__
+        return MACHINE_FAULT if isinstance(cause, OSError) and cause.errno in _OF_MACHINE else 1
     except MemoryError:
         print(f"the archive needs more than {_MEMORY // 2**20} MiB of memory to be unpacked")
         return 1

@@ -51,8 +51,6 @@ from playout.server.core.hub import Hub
 from playout.server.core.policy import Policy
 from playout.server.ladder.state import StoredLadder
 from playout.server.model.records import Account, StoredMatch, StoredTournament
-from playout.server.net.analysts import Analysts
-from playout.server.net.bot_processes import BotProcesses
 from playout.server.net.competition_process import (
     CompetitionOrders,
     CompetitionProcess,
@@ -61,8 +59,8 @@ from playout.server.net.competition_process import (
 from playout.server.net.connection import OutputLimits
 from playout.server.net.driver import Driver, EffectWorkers
 from playout.server.net.loop_delays import DelayMeter
+from playout.server.net.player_processes import Analysts, BotProcesses, PuzzleSearches
 from playout.server.net.push_sender import PushSender
-from playout.server.net.puzzle_searches import PuzzleSearches
 from playout.server.net.rating_updates import LadderRatings, RatingUpdates
 from playout.server.net.tcp import TcpConnectionFactory
 from playout.server.runtime import process
@@ -265,7 +263,7 @@ class _Server:
         }
         if policy.bots:
             connections = TcpConnectionFactory(
-                driver, self._scheduler, output=self._output, proxied=False
+                driver, self._scheduler, output=self._output, proxied=False, is_own=True
             )
             bots = BotProcesses(reactor(), connections, driver.caller(hub.bot_ended))
             reactor().addSystemEventTrigger("after", "shutdown", bots.close)
@@ -288,7 +286,7 @@ class _Server:
         """Make the process of the competitions, which starts later. Raises CannotListenError."""
         settings = self._settings
         connections = TcpConnectionFactory(
-            driver, self._scheduler, output=self._output, proxied=False
+            driver, self._scheduler, output=self._output, proxied=False, is_own=True
         )
         orders = CompetitionOrders(
             tuple(map(str, settings.competition)),
