@@ -56,6 +56,11 @@ def submit() -> None:
     run("playout.competition.submit_command")
 
 
+def laboratory() -> None:
+    """Run the command `playout-lab` from its first import on."""
+    run("playout.laboratory.laboratory_command")
+
+
 def bridge() -> None:
     """Run the command `playout-bridge` from its first import on."""
     run("playout.bridges.bridge_command")

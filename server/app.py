@@ -51,8 +51,6 @@ from playout.server.core.hub import Hub
 from playout.server.core.policy import Policy
 from playout.server.ladder.state import StoredLadder
 from playout.server.model.records import Account, StoredMatch, StoredTournament
-from playout.server.net.analysts import Analysts
-from playout.server.net.bot_processes import BotProcesses
 from playout.server.net.competition_process import (
     CompetitionOrders,
     CompetitionProcess,
@@ -61,8 +59,8 @@ from playout.server.net.competition_process import (
 from playout.server.net.connection import OutputLimits
 from playout.server.net.driver import Driver, EffectWorkers
 from playout.server.net.loop_delays import DelayMeter
+from playout.server.net.player_processes import Analysts, BotProcesses, PuzzleSearches
 from playout.server.net.push_sender import PushSender
-from playout.server.net.puzzle_searches import PuzzleSearches
 from playout.server.net.rating_updates import LadderRatings, RatingUpdates
 from playout.server.net.tcp import TcpConnectionFactory
 from playout.server.runtime import process
@@ -213,7 +211,12 @@ class _Server:
         self._competitions: CompetitionProcess | None = None
         accounts = [*found.accounts, *([self._administrator] if settings.competition else [])]
         self._hub = Hub(
-            policy, software=software, accounts=accounts, epoch=epoch, started_at=started_at
+            policy,
+            software=software,
+            accounts=accounts,
+            epoch=epoch,
+            # Ids are in the order of creation, also after the clock was set back.
+            started_at=max(started_at, found.ids_end),
         )
         self._driver = Driver(
             self._hub,
@@ -265,7 +268,7 @@ class _Server:
         }
         if policy.bots:
             connections = TcpConnectionFactory(
-                driver, self._scheduler, output=self._output, proxied=False
+                driver, self._scheduler, output=self._output, proxied=False, is_own=True
             )
             bots = BotProcesses(reactor(), connections, driver.caller(hub.bot_ended))
             reactor().addSystemEventTrigger("after", "shutdown", bots.close)
@@ -288,7 +291,7 @@ class _Server:
         """Make the process of the competitions, which starts later. Raises CannotListenError."""
         settings = self._settings
         connections = TcpConnectionFactory(
-            driver, self._scheduler, output=self._output, proxied=False
+            driver, self._scheduler, output=self._output, proxied=False, is_own=True
         )
         orders = CompetitionOrders(
             tuple(map(str, settings.competition)),
@@ -432,6 +435,7 @@ class _Stored:
     tournaments: Sequence[StoredTournament] = ()
     ladders: Sequence[StoredLadder] = ()
     most_played: Sequence[str] = ()
+    ids_end: float = 0.0
 
     @property
     def games(self) -> set[str]:
@@ -463,6 +467,7 @@ def _read_stored(url: str, since: float) -> _Stored:
             ],
             stored_ladders(database, since - _REMEMBERED_S),
             list(map(_name_of, reader.most_played())),
+            database.ids_end(),
         )
     except SQLAlchemyError as error:
         raise StorageError(f"cannot read {database.shown}: {first_line(error)}") from error

@@ -28,13 +28,13 @@ from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed
 from playout.server.core.handlers.hello import Greeting
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.play import Play
-from playout.server.core.handlers.proofs import Proofs
 from playout.server.core.handlers.push import PushNotices
 from playout.server.core.handlers.seeks import SeekClosed, Seeks
 from playout.server.core.handlers.tournaments import TournamentOver, Tournaments
 from playout.server.core.match import Refused
 from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom, TurnBegan
 from playout.server.core.policy import Policy
+from playout.server.core.proofs import Proofs
 from playout.server.core.recovery import Recovery
 from playout.server.core.session_manager import (
     SeatTaken,
@@ -64,7 +64,8 @@ class Hub:
     ) -> None:
         """`software` is the server's name and version for `welcome`.
 
-        In seconds since 1970: `epoch` is when `now` was 0, `started_at` is the time now.
+        In seconds since 1970: `epoch` is when `now` was 0, `started_at` is the time now, or a later
+        one, so that new ids come after the stored ones.
         """
         self._context = context = FeatureContext(policy, source, epoch, started_at, accounts)
         self.accounts = context.accounts
@@ -137,12 +138,15 @@ class Hub:
 
     # Connections.
 
-    def connect(self, connection: int, address: str | None, now: float) -> list[Effect]:
+    def connect(
+        self, connection: int, address: str | None, now: float, *, is_own: bool = False
+    ) -> list[Effect]:
         """Note a new connection, by a number that is not used again.
 
-        `address` is None until a proxy has announced it: see `locate`.
+        `address` is None until a proxy has announced it: see `locate`. One that `is_own` is of a
+        process that the server has started, such as a bot: no limit counts it.
         """
-        self._sessions.connect(connection, address, now)
+        self._sessions.connect(connection, address, now, is_own=is_own)
         return self._finish_call(now)
 
     def locate(self, connection: int, address: str, now: float) -> list[Effect]:

@@ -154,7 +154,7 @@ class LiveDisplay:
         if self._waits_since is None:
             self._waits_since = now
         since = self._waits_since
-        self._draw(lambda: f"{text} {_duration(now - since)}", now)
+        self._draw(lambda: f"{text} {duration(now - since)}", now)
 
     def refresh(self, progress: TournamentProgress, now: float, place: str = "") -> None:
         """Draw the tables if they are due."""
@@ -177,9 +177,9 @@ class LiveDisplay:
 def summary(progress: TournamentProgress, now: float) -> Iterator[str]:
     """Yield the numbers of matches and the times; for two entrants, the Elo and a test's LLR."""
     yield f"{_count(progress)} matches"
-    yield f"{_duration(now - progress.started_at)} so far"
+    yield f"{duration(now - progress.started_at)} so far"
     if remaining_s := progress.remaining_s(now):
-        yield f"about {_duration(remaining_s)} left"
+        yield f"about {duration(remaining_s)} left"
     both = progress.results.head_to_heads() if len(progress.ledger.spec.entrants) == 2 else ()
     for each in both:
         if each.pairs.count:
@@ -267,6 +267,7 @@ def _count(progress: TournamentProgress) -> str:
     return str(progress.ledger.ended) if total is None else f"{progress.ledger.ended} of {total}"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return hours, minutes and seconds: `1:02:03`."""
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"

@@ -159,11 +159,16 @@ def checked(values: Mapping[str, object], folder: Path, cores: int | None = None
 
     `cores`: as in `read_and_check`.
     """
+    spec = valid(values, folder, cores)
+    return _with_versions(spec, check(spec, folder))
+
+
+def valid(values: Mapping[str, object], folder: Path, cores: int | None = None) -> TournamentSpec:
+    """Return the same as `checked` without the check that the entrants can be started."""
     found = spec_parser.of_values(
         values, files=files_in(folder), code=installed(), game=_games_in(folder)
     )
-    spec = _sized(_without_faults(*found), "", cores)
-    return _with_versions(spec, check(spec, folder))
+    return _sized(_without_faults(*found), "", cores)
 
 
 def _with_versions(spec: TournamentSpec, said: Mapping[int, str]) -> TournamentSpec:
