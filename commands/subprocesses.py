@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,8 @@ _PR_SET_PDEATHSIG = 1
 _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 #: The lines at the end of a process's output that are shown, and the bytes that are read for them.
 _TAIL_LINES, _TAIL_BYTES = 8, 4000
+#: Seconds for which the output of processes is kept.
+_KEPT_S = 30 * 86_400
 
 
 @dataclass(frozen=True)
@@ -198,15 +201,28 @@ def how_it_ended(process: Process) -> str:
 
 
 class LogFolder:
-    """A temporary folder for the output of processes, which is kept if it is `wanted`."""
+    """A folder for the output of processes, which is kept if it is `wanted`.
 
-    def __init__(self) -> None:
+    It is in the folder `parent`, where those that were kept are deleted after 30 days, or in that
+    of temporary files.
+    """
+
+    def __init__(self, parent: Path | None = None) -> None:
         self.wanted = False
+        self._parent = parent
 
     @functools.cached_property
     def folder(self) -> Path:
         """The path of the folder, which is created when it is first used."""
-        return Path(tempfile.mkdtemp(prefix="playout-tournament-"))
+        prefix = "playout-tournament-"
+        if self._parent:
+            with contextlib.suppress(OSError):
+                self._parent.mkdir(mode=0o700, exist_ok=True)
+                for each in self._parent.glob(f"{prefix}*"):
+                    if each.stat().st_mtime < time.time() - _KEPT_S:
+                        shutil.rmtree(each, ignore_errors=True)
+                return Path(tempfile.mkdtemp(prefix=prefix, dir=self._parent))
+        return Path(tempfile.mkdtemp(prefix=prefix))
 
     def of(self, name: str) -> Path:
         """Return the path of a process's log; the folder is created again if it was deleted."""
@@ -224,4 +240,7 @@ class LogFolder:
         used = "folder" in vars(self)
         if used and not self.wanted:
             shutil.rmtree(self.folder, ignore_errors=True)
+            if self._parent:
+                with contextlib.suppress(OSError):  # it has others
+                    self._parent.rmdir()
         return used and self.wanted

@@ -173,6 +173,7 @@ class Results:
                 *self._unequal_clocks(),
                 *self._slow_cores(),
                 *self._late_starts(),
+                *self._crashes(),
                 *self._lost_on_time(),
                 *self._repetitions(),
                 *self._winner(),
@@ -245,6 +246,20 @@ class Results:
         return [
             f"in {counted(late, 'match')}, a player's time was up before its first "
             "move: these pairs were played once again"
+        ]
+
+    def _crashes(self) -> list[str]:
+        """Return a note on each entrant that crashed, with its last error."""
+        names = [each.name for each in self.spec.entrants]
+        found: dict[str, list[Fixture]] = defaultdict(list)
+        for each in self._fixtures:
+            if each.reason is Reason.CRASH and each.winner:
+                found[each.players[2 - each.winner]].append(each)
+        return [
+            f"{name} crashed in {counted(len(found[name]), 'match')}, last with: "
+            f"{found[name][-1].error or 'no error'}"
+            for name in names
+            if name in found
         ]
 
     def _lost_on_time(self) -> list[str]:

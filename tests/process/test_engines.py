@@ -270,7 +270,7 @@ def test_a_fault_resigns_the_match_and_the_next_one_is_played(
     (code, output), (other_code, other_output) = finish_all(theirs, ours)
     assert code == 1, output
     assert other_code == 0, other_output
-    assert "The player resigns its match: the engine tiny has answered " in output
+    assert "The player crashed, and loses its match: the engine tiny has answered " in output
     assert "Traceback" not in output
     assert "(resignation)" in output
     assert "(rules)" in output
