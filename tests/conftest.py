@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds `--slow`."""
+    """Adds `--slow` and `--soak`."""
     help_text = "run all repetitions of random tests, not only a few"
     parser.addoption("--slow", action="store_true", help=help_text)
+    help_text = "how long the tests in tests/soak take together, such as 3600"
+    parser.addoption("--soak", type=float, default=0.0, metavar="SECONDS", help=help_text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -43,6 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
     others = [each for each in given if each and Path(each).resolve() != config.rootpath]
     os.environ["PYTHONPATH"] = os.pathsep.join(others)
     scale.slow = config.getoption("--slow")
+    scale.soak_s = config.getoption("--soak")
     # A shell starts background jobs with SIGINT ignored, which all commands of the tests inherit.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

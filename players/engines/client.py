@@ -18,6 +18,12 @@ from playout.players.engines.process import PING_S, EngineError, EngineProcess
 MARGIN_S = 10.0
 #: Longest time for a move without any limit.
 UNLIMITED_S = 600.0
+#: Seconds without output after an illegal move that is also the last one.
+REPEATED_S = 1.0
+#: The most legal actions in an error.
+MOST_LISTED = 20
+#: Larger counts and depths of an analysis are not believed.
+MOST_COUNTED = 2**31 - 1
 
 
 class EngineClient(ABC):
@@ -38,6 +44,8 @@ class EngineClient(ABC):
         self.game = game
         self.cancelled = cancelled
         self.time = MoveTime(config.margin_s)
+        #: The last move that the engine has answered, as text.
+        self._last_answer = ""
         #: Receives the analyses of the engine while it searches.
         self.reporter = Reporter(None)
         #: The name and version that the engine reports.
@@ -115,7 +123,27 @@ class EngineClient(ABC):
         """Return the action if it is legal. Raises EngineError for others, and for None."""
         if action is None or action not in position.legal_actions:
             raise self.illegal(position, answer)
+        self._last_answer = answer
         return action
+
+    def is_repeated(self, action: int | None, position: Position, answer: str) -> bool:
+        """Return whether an answer is that of the search before, written a second time.
+
+        It is not legal, and noted in the log. The answer to this search is still to come: without
+        further output for a second, it is this one.
+        """
+        is_legal = action is not None and action in position.legal_actions
+        if is_legal or answer != self._last_answer:
+            return False
+        if not self.process.can_be_read(time.monotonic() + REPEATED_S):
+            return False
+        self.process.unused(answer)
+        self._last_answer = ""  # at most once for each move
+        return True
+
+    def move_name(self, position: Position, action: int) -> str:
+        """Return a legal action as the protocol writes it, for errors."""
+        return position.name(action)
 
     def unknown(self, kind: str, name: str, known: Iterable[str]) -> EngineError:
         """Return the error of a name that the engine does not announce, such as an option."""
@@ -123,7 +151,10 @@ class EngineClient(ABC):
 
     def illegal(self, position: Position, answer: str) -> EngineError:
         """Return the error of an engine whose answer is not legal, with the legal moves."""
-        legal = self.game.legal_text(position.state, numbers=self.answers_numbers)
+        if self.answers_numbers:
+            legal = self.game.legal_text(position.state, numbers=True)
+        else:
+            legal = legal_text(position, lambda action: self.move_name(position, action))
         return self.process.fault(f"has answered {shown(answer)}: not legal; {legal}")
 
 
@@ -150,6 +181,11 @@ def is_short(limit: Limit, config: EngineConfig) -> bool:
     return limit.seconds is not None and limit.seconds < config.short_s
 
 
+def counted(number: float) -> int:
+    """Return a count of an analysis as a whole number within the bounds of messages."""
+    return int(max(0, min(MOST_COUNTED, number)))
+
+
 def win_rate(centipawns: float) -> float:
     """Return a win rate from 0 to 1 for an evaluation in hundredths of a pawn.
 
@@ -173,6 +209,14 @@ def legal_line(
             break
         after = after.play(action)
     return after.moves[position.ply :]
+
+
+def legal_text(position: Position, name: Callable[[int], str]) -> str:
+    """Return `legal are` and the first legal actions, named by `name`."""
+    legal = position.legal_actions
+    listed = ", ".join(name(action) for action in legal[:MOST_LISTED])
+    more = f" and {len(legal) - MOST_LISTED} more" if len(legal) > MOST_LISTED else ""
+    return f"legal are: {listed}{more}"
 
 
 def shown(answer: str) -> str:

@@ -44,8 +44,9 @@ class EngineConfig:
     `command` has the words of a command, run in `folder`. `options` are sent when the engine has
     started, `short` before a move of less than `short_s` seconds. `margin_s` is the least part of
     a move's time that is kept back. `games` restricts the games; () is all. `variant` is the
-    UCI_Variant. `first_row` is the place of row 1 in GTP: top, bottom, or "" for the usual one of
-    the game. `sandbox` is where it runs, None for none.
+    UCI_Variant. In GTP, `first_row` is the place of row 1, top or bottom, and `column_i` says
+    whether there is a column I, yes or no; "" is what is usual at the game. `sandbox` is where it
+    runs, None for none.
     """
 
     name: str
@@ -60,6 +61,7 @@ class EngineConfig:
     margin_s: float = MARGIN_S
     variant: str = ""
     first_row: str = ""
+    column_i: str = ""
     sandbox: Sandbox | None = None
 
     @property
@@ -188,12 +190,20 @@ def _engine(name: str, root: TomlTable, path: Path, faults: Faults) -> EngineCon
         margin_s=table.take("margin_s", toml_table.number(0, 3600), MARGIN_S),
         variant=table.take("variant", toml_table.visible(100), ""),
         first_row=table.take("first_row", toml_table.one_of("first_row", ("top", "bottom")), ""),
+        column_i=_column_i(table),
         sandbox=_sandbox(table, base, folder),
     )
     table.close()
     for key, text in (*_misplaced(config), *_unusable(config)):
         table.fault(text, key)
     return config
+
+
+def _column_i(table: TomlTable) -> str:
+    """Return whether the engine has a column I: yes, no, or "" without the key."""
+    if "column_i" not in table:
+        return ""
+    return "yes" if table.take("column_i", toml_table.truth, False) else "no"
 
 
 def _sandbox(table: TomlTable, base: Path, folder: str | None) -> Sandbox | None:
@@ -223,6 +233,7 @@ def _misplaced(config: EngineConfig) -> Iterator[tuple[str, str]]:
     for key, value, protocol in (
         ("variant", config.variant, "uci"),
         ("first_row", config.first_row, "gtp"),
+        ("column_i", config.column_i, "gtp"),
     ):
         if value and config.protocol != protocol:
             yield key, f"{key} is for protocol = {protocol!r}, not for {config.protocol!r}"

@@ -13,6 +13,7 @@ from playout.players.core.player import Info, Limit, PlayResult
 from playout.players.engines.client import (
     EngineClient,
     clock_of,
+    counted,
     is_short,
     legal_line,
     move_deadline,
@@ -23,12 +24,22 @@ from playout.players.engines.vertices import VertexError, action_at, cell_at, ce
 
 _GAMES = ("gomoku", "mnk")
 _ABOUT = re.compile(r'(\w+)\s*=\s*"([^"]*)"')
+_REFUSAL = re.compile(r"(?:UNKNOWN|ERROR)\b.*", re.IGNORECASE)
 _UNLIMITED_MS = 2**31 - 1
 #: Seconds after which an engine that does not answer ABOUT is asked again.
 RETRY_S = 0.05
+#: Seconds in which the answer to ABOUT follows a line that an engine writes at its start.
+BANNER_S = 1.0
 #: The numbers of a search, as Rapfi writes them.
-_COUNT = re.compile(r"\b(Depth|Eval|Node)\s+(-?\d+)(?:-\d+)?([KMG]?)\b")
-_BEST_LINE = re.compile(r"Bestline((?:\s+[A-Z]\d+)+)")
+_COUNT = re.compile(r"\b(Depth|Node)\s+(\d{1,15})(?:-\d+)?([KMG]?)\b")
+#: The evaluation, in which `+M5` is a win in five moves.
+_EVAL = re.compile(r"\bEval\s+([+-]?)(M?)(\d{1,15})\b")
+_WON = 10_000
+#: The answer to START, which a text may follow.
+_OK = re.compile(r"OK\b.*", re.IGNORECASE)
+#: Brackets and blanks around coordinates.
+_AROUND = " \t()[]"
+_BEST_LINE = re.compile(r"Bestline((?:\s+[A-Z]\d{1,3})+)")
 _THOUSANDS = {"": 1, "K": 1000, "M": 10**6, "G": 10**9}
 
 
@@ -46,8 +57,8 @@ class GomocupClient(EngineClient):
             raise ValueError(f"Gomocup engines play five in a row on a square board, not {game}")
         self._told: tuple[int, ...] | None = None
         self._is_thinking = False
-        #: What the engine says of itself.
-        self._about = ""
+        #: What the engine says of itself, and whether it knows the question.
+        self._about, self._knows_about = "", True
         super().__init__(config, game, cancelled)
 
     def _start(self, deadline: float) -> None:
@@ -56,13 +67,34 @@ class GomocupClient(EngineClient):
         named = (known.get(key, "") for key in ("name", "version"))
         self.title = " ".join(filter(None, named)) or said[:50] or self.config.name
 
+    def _asked_about(self, deadline: float) -> str:
+        """Return what the engine says of itself, "" if it does not know the question.
+
+        A line without `name="..."` may be one that it writes at its start.
+        """
+        self._send("ABOUT")
+        said = ""
+        while not said or self.process.can_be_read(min(deadline, time.monotonic() + BANNER_S)):
+            line = self.process.line(deadline).strip()
+            if _ABOUT.search(line):
+                return line
+            if _REFUSAL.match(line):
+                self._knows_about = False
+                return ""
+            said = line or said
+        return said
+
+    def _is_about(self, line: str) -> bool:
+        """Return whether a line answers ABOUT."""
+        return line == self._about or _ABOUT.match(line) is not None
+
     def describe(self) -> Iterable[str]:
         for key, value in _ABOUT.findall(self._about):
             yield f"{key}: {value}"
 
     def _new_match(self, deadline: float) -> None:
         self._begin(deadline)
-        self._asked_about(deadline)  # it has then handled its settings
+        self._synchronise(deadline)
 
     def settle(self, deadline: float) -> None:
         if self._is_thinking:
@@ -70,13 +102,14 @@ class GomocupClient(EngineClient):
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
         told, self._told = self._told, None
-        self._wait_until_it_reads()
+        self._synchronise(self.ping_deadline())
         in_step = told is not None and position.moves[: len(told)] == told
         new = position.moves[len(told) :] if told is not None and in_step else position.moves
         if not in_step:
             self._begin(self.ping_deadline())
         given = self.time.left(limit)
         self._tell_time(given, position.to_move)
+        self._synchronise(self.ping_deadline())  # it may refuse a setting
         self._is_thinking = True
         if not position.moves:
             self._send("BEGIN")
@@ -85,7 +118,10 @@ class GomocupClient(EngineClient):
         else:
             self._send_board(position)
         messages: list[str] = []
-        said = self._move(move_deadline(limit, position.to_move), messages)
+        deadline = move_deadline(limit, position.to_move)
+        said = self._move(deadline, messages)
+        while self.is_repeated(self._action(position, said), position, said):
+            said = self._move(deadline, messages)
         self.time.answered(given.seconds)
         action = self.require_legal(self._action(position, said), position, said)
         self._told = (*position.moves, action)
@@ -94,34 +130,37 @@ class GomocupClient(EngineClient):
     def _action(self, position: Position, said: str) -> int | None:
         """Return the legal action of an answer, or None."""
         try:
-            cell = cell_at(said, self._size, self._size)
+            cell = cell_at(said.strip(_AROUND), self._size, self._size)
         except VertexError:
             return None
         return action_at(self.game.view(position.state), cell)
 
-    def _asked_about(self, deadline: float) -> str:
-        """Return what the engine says of itself, after the commands before."""
-        self._send("ABOUT")
-        return self._answer(deadline, [], about=True)
+    def move_name(self, position: Position, action: int) -> str:
+        cell = cell_of(self.game.view(position.state), action)
+        return "" if cell is None else coordinates(cell, self._size)
 
-    def _wait_until_it_reads(self) -> None:
+    def _synchronise(self, deadline: float) -> None:
         """Ask the engine about itself, again and again until it answers.
 
-        Rapfi sends its move before it reads commands again, and drops words that come at once. An
-        answer that comes twice is ignored.
+        Rapfi sends its move before it reads commands again, and drops words that come at once. What
+        it has written before its answer is dropped: a second move, and refusals of settings, which
+        have no answer.
         """
-        deadline = self.ping_deadline()
-        self._send("ABOUT")
-        while time.monotonic() < deadline:
-            if self.process.can_be_read(time.monotonic() + RETRY_S):
-                break
+        while self._knows_about:
             self._send("ABOUT")
-        self._answer(deadline, [], about=True)
+            while self.process.can_be_read(min(deadline, time.monotonic() + RETRY_S)):
+                if self._is_about(line := self.process.line(deadline).strip()):
+                    self.process.discard()
+                    return
+                self.process.unused(line)
+            if time.monotonic() >= deadline:
+                self.process.line(deadline)  # raises EngineError
+        self.process.discard()
 
     def _begin(self, deadline: float) -> None:
         """Start an empty board."""
         self._send(f"START {self._size}")
-        if (said := self._answer(deadline, [])).upper() != "OK":
+        if not _OK.fullmatch(said := self._answer(deadline, [])):
             raise self.process.fault(f"has answered {said[:100]!r}, not OK")
         is_exact = spec.parse(str(self.game)).options.get("exact") == "true"
         self._inform({"rule": 1 if is_exact else 0, "game_type": 1})
@@ -168,6 +207,7 @@ class GomocupClient(EngineClient):
 
     def _move(self, deadline: float, messages: list[str]) -> str:
         """Return the move that the engine answers, as text; add its messages."""
+        self._is_thinking = True
         said = self._answer(deadline, messages)
         if said.upper().startswith("SUGGEST "):
             self._send(f"PLAY {said.split(maxsplit=1)[1]}")
@@ -175,37 +215,42 @@ class GomocupClient(EngineClient):
         self._is_thinking = False
         return said
 
-    def _answer(self, deadline: float, messages: list[str], *, about: bool = False) -> str:
-        """Return the next line that is an answer: to ABOUT, or to another command.
+    def _answer(self, deadline: float, messages: list[str]) -> str:
+        """Return the next line that is an answer; a late one to ABOUT is skipped.
 
         Raises EngineError for UNKNOWN and ERROR.
         """
         while True:
             line = self.process.line(deadline).strip()
             kind, _, text = line.partition(" ")
-            if kind.upper() in ("UNKNOWN", "ERROR"):
+            if _REFUSAL.match(line):
                 raise self.process.fault(f"has answered {line[:100]!r}")
             if kind.upper() == "MESSAGE":
                 messages.append(text)
-            elif line and kind.upper() != "DEBUG" and (about or line != self._about):
+            elif line and kind.upper() != "DEBUG" and not self._is_about(line):
                 return line
 
     def _info(self, position: Position, messages: Sequence[str]) -> Info | None:
         """Return the analysis in the messages, as Rapfi writes it, or None."""
         text = "\n".join(messages)
         counts = {key: int(value) * _THOUSANDS[k] for key, value, k in _COUNT.findall(text)}
-        if "Eval" not in counts:
+        scores = _EVAL.findall(text)
+        if not scores:
             return None
+        sign, mates, digits = scores[-1]
+        score = (_WON if mates else int(digits)) * (-1 if sign == "-" else 1)
         lines = _BEST_LINE.findall(text)
         names = lines[-1].split() if lines else ()
         return Info(
-            simulations=max(0, counts.get("Node", 0)),
-            depth=max(0, counts.get("Depth", 0)),
-            win_rate=win_rate(counts["Eval"]),
+            simulations=counted(counts.get("Node", 0)),
+            depth=counted(counts.get("Depth", 0)),
+            win_rate=win_rate(score),
             pv=legal_line(position, names, self._named_action),
         )
 
     def _named_action(self, state: State, name: str) -> int | None:
         """Return the action of a move in a principal variation, as A1; columns include I."""
         row, column = self._size - int(name[1:]), ord(name[0]) - ord("A")
+        if not (0 <= row < self._size and column < self._size):
+            return None
         return action_at(self.game.view(state), row * self._size + column)

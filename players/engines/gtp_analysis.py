@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from playout.games import Position
 from playout.players.core.player import ActionStats, Info
-from playout.players.engines.client import legal_line
+from playout.players.engines.client import counted, legal_line
 from playout.players.engines.gtp_games import GtpBoard
 from playout.players.engines.gtp_text import COLOURS, GtpError, seat_of, whole_number
 
@@ -28,42 +29,66 @@ DEFAULT_INTERVAL, LEAST_INTERVAL = 50, 10
 #: The unit of win rates in ten-thousandths.
 _WHOLE = 10_000
 _MOST = 10**6
+#: Longer whole numbers are cut.
+_DIGITS = 15
 _MOVE = re.compile(r"(?:^|\s)info (?=move )")
-_PAIR = re.compile(r"(move|visits|winrate)\s+(\S+)")
+_PAIR = re.compile(r"\b(move|visits|winrate|order)\s+(\S+)")
+#: Parts of a report of KataGo that follow its last move.
+_AFTER_MOVES = re.compile(r"\s(?:rootInfo|ownership|ownershipStdev)\s.*", re.DOTALL)
 _VARIATION = re.compile(r"\bpv((?:\s+(?:pass|[A-Za-z]\d+))+)", re.IGNORECASE)
 
 
-def analysis(board: GtpBoard, position: Position, report: str) -> Info | None:
-    """Return the analysis of a report; None if nothing in it can be read."""
-    found: list[tuple[ActionStats, tuple[int, ...]]] = []
-    for text in filter(None, _MOVE.split(report)):
-        values = dict(_PAIR.findall(text))
+def analysis(
+    board: GtpBoard, position: Position, report: str, *, is_kata: bool = False
+) -> Info | None:
+    """Return the analysis of a report; None if nothing in it can be read.
+
+    Its win rate and its line of moves are those of the move with order 0. `is_kata`: whether the
+    report is one of KataGo's commands.
+    """
+    #: The order of a move, its statistics and its line.
+    found: list[tuple[float, ActionStats, tuple[int, ...]]] = []
+    for text in filter(None, _MOVE.split(_AFTER_MOVES.sub("", report))):
+        values = dict(reversed(_PAIR.findall(text)))  # the first one of each counts
         action = board.action(position.state, values.get("move", ""))
         try:
-            visits, win_rate = int(values["visits"]), _fraction(values["winrate"])
+            visits = counted(int(values["visits"][:_DIGITS]))
+            win_rate = _fraction(values["winrate"], is_kata=is_kata)
+            order = float(values.get("order", "inf"))
         except (KeyError, ValueError):
             continue
-        if action is not None and visits >= 0 and 0 <= win_rate <= 1:
+        if action is not None and 0 <= win_rate <= 1:
             variation = _VARIATION.search(text)
             names = variation[1].split()[:_LONGEST] if variation else ()
             stats = ActionStats(action, visits, visits * win_rate)
-            found.append((stats, legal_line(position, names, board.action)))
+            found.append((order, stats, legal_line(position, names, board.action)))
     if not found:
         return None
-    found.sort(key=lambda each: -each[0].visits)
-    best, pv = found[0]
+    found.sort(key=lambda each: (each[0], -each[1].visits))
+    _, best, pv = found[0]
     return Info(
-        simulations=sum(each.visits for each, _ in found),
+        simulations=counted(sum(each.visits for _, each, _ in found)),
         depth=len(pv),
         win_rate=best.win_rate,
         pv=pv,
-        actions=tuple(each for each, _ in found),
+        actions=tuple(sorted((each for _, each, _ in found), key=lambda each: -each.visits)),
     )
 
 
-def _fraction(text: str) -> float:
+def of_move(info: Info, action: int) -> Info:
+    """Return an analysis from the side of the move that was played, if it is another one."""
+    if info.pv[:1] == (action,):
+        return info
+    played = next((each for each in info.actions if each.action == action), None)
+    if played is None or not played.visits:
+        return info
+    return replace(info, win_rate=played.win_rate, pv=(action,), depth=1)
+
+
+def _fraction(text: str, *, is_kata: bool) -> float:
     """Return a win rate from 0 to 1. Raises ValueError."""
-    return float(text) if "." in text or text == "1" else int(text) / _WHOLE
+    is_fraction = is_kata or "." in text or text == "1"
+    return float(text) if is_fraction else int(text[:_DIGITS]) / _WHOLE
 
 
 class AnalysisRequest(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Callable, Iterable
 
 from playout.games import Game, Position
@@ -15,12 +16,18 @@ from playout.players.core.player import Info, Limit, PlayResult, Resigned
 from playout.players.engines import gtp_clock
 from playout.players.engines.client import EngineClient, clock_of, is_short, move_deadline
 from playout.players.engines.config import EngineConfig
-from playout.players.engines.gtp_analysis import analysis
+from playout.players.engines.gtp_analysis import analysis, of_move
 from playout.players.engines.gtp_games import PASS, board_of
 from playout.players.engines.gtp_text import COLOURS
 from playout.players.engines.process import EngineError
 
 _ANSWER = re.compile(r"([=?])(\d*)[ \t]*(.*)")
+#: Commands whose answer may have several lines, or none. It ends with an empty line, or after a
+#: silence of SILENCE_S seconds; the answers to all others end with their first line.
+_OF_LINES, _OF_TEXT = ("list_commands",), ("name", "version")
+SILENCE_S = 0.5
+#: Commands that report analyses, and choose a move.
+_REPORTS = ("kata-genmove_analyze", "lz-genmove_analyze")
 #: Hundredths of a second between two reports of an analysis.
 _REPORT_CS = 50
 
@@ -34,14 +41,18 @@ class GtpClient(EngineClient):
 
     def __init__(self, config: EngineConfig, game: Game, cancelled: threading.Event) -> None:
         """Raises SpecError for a game that GTP cannot express."""
-        self._board = board_of(game, config.first_row)
+        self._board = board_of(game, config.first_row, config.column_i)
         self._commands: tuple[str, ...] = ()
         self._number = 0
-        #: The number of a command whose answer was not awaited.
-        self._unanswered: int | None = None
+        #: The number and the text of a command that is not answered, and the first line of the
+        #: answer if that has come.
+        self._unanswered: tuple[int, str] | None = None
+        self._first: re.Match[str] | None = None
         #: The moves of the match that the engine knows; None if that is uncertain.
         self._told: tuple[int, ...] | None = None
         self._takes_passes = True
+        #: Whether the engine repeats the numbers of commands.
+        self._repeats_numbers = False
         self._time_settings = ""
         super().__init__(config, game, cancelled)
 
@@ -70,20 +81,18 @@ class GtpClient(EngineClient):
 
     def settle(self, deadline: float) -> None:
         if self._unanswered is not None:
-            self._answer(self._unanswered, deadline)
-            self._unanswered = None
+            self._answer(*self._unanswered, deadline)
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
         self._tell_moves(position)
         self._tell_time(self.time.left(limit), position.to_move)
         colour = _letter(position.to_move)
-        report = next((each for each in ("kata-genmove_analyze", "lz-genmove_analyze")
-                       if each in self._commands), None)  # fmt: skip
-        command = f"{report} {colour} {_REPORT_CS}" if report else f"genmove {colour}"
+        report = next((each for each in _REPORTS if each in self._commands), "")
+        command = f"{report or 'genmove'} {colour}{f' {_REPORT_CS}' if report else ''}"
         infos: list[Info] = []
 
         def handle(line: str) -> None:
-            if info := analysis(self._board, position, line):
+            if info := analysis(self._board, position, line, is_kata=report[:5] == "kata-"):
                 infos[:] = [info]
                 self.report(info)
 
@@ -95,13 +104,17 @@ class GtpClient(EngineClient):
             said = played.removeprefix("play ")
         action = self._action(said, position)
         self._told = (*position.moves, action)
-        return PlayResult(action, infos[-1] if infos else None)
+        return PlayResult(action, of_move(infos[-1], action) if infos else None)
+
+    def move_name(self, position: Position, action: int) -> str:
+        return self._board.name(position.state, action)
 
     def _action(self, said: str, position: Position) -> int:
         """Return the action that an answer names. Raises Resigned, EngineError."""
-        if said.strip().lower() == "resign":
+        word = re.sub("^([A-Za-z])0+", r"\1", "".join(said.split()[:1]))  # a comment may follow
+        if word.lower() == "resign":
             raise Resigned
-        action = self._board.action(position.state, said.strip())
+        action = self._board.action(position.state, word)
         return self.require_legal(action, position, said)
 
     # The position.
@@ -125,10 +138,11 @@ class GtpClient(EngineClient):
         for ply in range(first, len(position.moves)):
             state, action = position.states[ply], position.moves[ply]
             colour, name = _letter(state[0]), self._board.name(state, action)
-            if name != PASS:
+            if name == PASS:
+                if self._takes_passes:
+                    self._play_pass(colour)
+            else:
                 self._ask(f"play {colour} {name}", self.ping_deadline())
-            elif self._takes_passes:
-                self._play_pass(colour)
         self._told = position.moves
 
     def _play_pass(self, colour: str) -> None:
@@ -177,31 +191,61 @@ class GtpClient(EngineClient):
         """
         self._number += 1
         self.process.send(f"{self._number} {command}")
-        self._unanswered = self._number
-        is_error, text = self._answer(self._number, deadline, handle)
-        self._unanswered = None
+        self._unanswered = self._number, command
+        is_error, text = self._answer(self._number, command, deadline, handle)
         if is_error:
             raise GtpRefusal(str(self.process.fault(f"has answered '? {text[:100]}'")))
         return text
 
     def _answer(
-        self, number: int, deadline: float, handle: Callable[[str], None] | None = None
+        self,
+        number: int,
+        command: str,
+        deadline: float,
+        handle: Callable[[str], None] | None = None,
     ) -> tuple[bool, str]:
         """Return the answer to a command: whether it is an error, and its text.
 
-        Earlier lines, and answers to earlier commands, are dropped.
+        Earlier lines, and answers to earlier commands, are dropped. Some engines do not write the
+        empty line that ends an answer.
         """
-        while True:
-            found = _ANSWER.match(self.process.line(deadline))
-            if found is None:
-                continue
-            lines = [found[3]]
-            while line := self.process.line(deadline).strip():
-                lines.append(line)
-                if handle and line.startswith("info "):
-                    handle(line)
-            if found[2] in ("", str(number)):
-                return found[1] == "?", "\n".join(lines).strip()
+        while not (found := self._first):
+            self._first = self._first_line(number, deadline)
+        lines = [found[3].strip()]
+        name = command.partition(" ")[0]
+        while not self._is_complete(name, found[1] == "?", lines):
+            if name in _OF_TEXT or (name in _OF_LINES and lines != [""]):
+                silence = min(deadline, time.monotonic() + SILENCE_S)
+                if not self.process.can_be_read(silence):
+                    break
+            if not (line := self.process.line(deadline).strip()):
+                if lines == [""] and name == "genmove":  # the move is on a line of its own
+                    continue
+                break
+            lines.append(line)
+            if handle and line.startswith("info "):
+                handle(line)
+        self._unanswered = self._first = None
+        return found[1] == "?", "\n".join(lines).strip()
+
+    def _first_line(self, number: int, deadline: float) -> re.Match[str] | None:
+        """Return the first line of the answer to a command, None for a line of anything else."""
+        line = self.process.line(deadline)
+        found = _ANSWER.match(line)
+        if found and found[2] == str(number):
+            self._repeats_numbers = True
+            return found
+        if found and not found[2] and not self._repeats_numbers:
+            return found
+        self.process.unused(line)
+        return None
+
+    @staticmethod
+    def _is_complete(name: str, is_error: bool, lines: list[str]) -> bool:
+        """Return whether the answer to a command has no further lines, except an empty one."""
+        if name in _REPORTS:
+            return is_error or lines[-1].startswith("play ")
+        return name not in _OF_LINES and (lines != [""] or name not in ("genmove", *_OF_TEXT))
 
 
 def _letter(seat: int) -> str:

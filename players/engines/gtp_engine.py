@@ -49,8 +49,10 @@ from playout.players.engines.gtp_text import (
     whole_number,
 )
 from playout.players.engines.local_match import LocalMatch, SkippingMatch
-from playout.players.engines.vertices import VertexError
+from playout.players.engines.vertices import FROM_TOP, VertexError
 
+#: The beginning of the commands by which GoGui plays other games than Go.
+_GOGUI_RULES = "gogui-rules_"
 #: The menu of analyses in GoGui.
 _GOGUI_ANALYSES = (
     "plist/Legal Moves/gogui-rules_legal_moves",
@@ -85,7 +87,9 @@ class GtpServer(EngineServer):
         Raises SpecError if the player or the game cannot be used with GTP.
         """
         super().__init__(wanted, lines)
-        self._board = ClickedBoard(game)
+        #: Whether the controller is GoGui, which writes the boards of all games as those of Go.
+        self._is_gogui = False
+        self._board = self._board_of(game)
         self._kind = SkippingMatch if skips_passes else LocalMatch
         self.match = self._kind(game, wanted)
         self._clock = GtpClock()
@@ -118,6 +122,9 @@ class GtpServer(EngineServer):
         given = len(command.arguments)
         if given < least or (given > least and "..." not in wanted):
             raise GtpError(f"syntax error: expected {command.name} {wanted}".rstrip())
+        if command.name.startswith(_GOGUI_RULES) and not self._is_gogui:
+            self._is_gogui = True
+            self._board = self._board_of(self.match.game)
         text: str = getattr(self, method)(*command.arguments)
         return text
 
@@ -182,7 +189,17 @@ class GtpServer(EngineServer):
     def _use(self, match: LocalMatch) -> None:
         """Continue with a match of another game."""
         self.match.close()
-        self.match, self._board = match, ClickedBoard(match.game)
+        self.match, self._board = match, self._board_of(match.game)
+
+    def _board_of(self, game: Game) -> ClickedBoard:
+        """Return the board of a game, with its coordinates as the controller writes them."""
+        if not self._is_gogui:
+            return ClickedBoard(game)
+        is_top = spec.parse(str(game)).name in FROM_TOP
+        board = ClickedBoard(game, "top" if is_top else "bottom", "no")
+        board.other_move = PASS
+        board.other_names = (PASS, *board.other_names)
+        return board
 
     @_command("play", "COLOUR VERTEX")
     def _play(self, colour: str, vertex: str) -> str:
@@ -244,7 +261,8 @@ class GtpServer(EngineServer):
             self._komi(found.komi)
         try:
             for colour, cell in found.stones:
-                self._play(colour, PASS if cell is None else self._board.vertices.name(cell))
+                other = self._board.other_move
+                self._play(colour, other if cell is None else self._board.vertices.name(cell))
         except GtpError as error:
             self._clear_board()
             raise GtpError(f"cannot load the file: {error}; the board is empty now") from error

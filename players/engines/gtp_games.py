@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from playout import games
-from playout.games import Game, SpecError, State
+from playout.games import BoardView, Game, SpecError, State
 from playout.games.core import spec
 from playout.players.engines.gtp_text import GtpError
 from playout.players.engines.vertices import (
@@ -23,6 +23,8 @@ from playout.players.engines.vertices import (
 )
 
 PASS = "pass"
+#: The names of a swap in programs for Hex, and in those for games that only change its colour.
+SWAP_PIECES, SWAP = "swap-pieces", "swap"
 
 
 class GtpBoard(ABC):
@@ -31,15 +33,21 @@ class GtpBoard(ABC):
     vertices: GtpVertices
     #: The points that the second player has in addition; None if the game has none.
     komi: float | None = None
+    #: The name of the move that is no cell, and all names of it that are understood.
+    other_move = PASS
+    other_names: tuple[str, ...] = (PASS,)
 
     def name(self, state: State, action: int) -> str:
         """Return the name of a legal action."""
         cell = self._cell_of(state, action)
-        return PASS if cell is None else self.vertices.name(cell)
+        return self.other_move if cell is None else self.vertices.name(cell)
 
     def cell(self, name: str) -> int | None:
-        """Return the cell of a name, None for a pass; case does not matter. Raises VertexError."""
-        return None if name.lower() == PASS else self.vertices.cell(name)
+        """Return the cell of a name, None for a pass or a swap; case does not matter.
+
+        Raises VertexError.
+        """
+        return None if name.lower() in self.other_names else self.vertices.cell(name)
 
     def action(self, state: State, name: str) -> int | None:
         """Return the legal action of a name, None if there is none; case does not matter."""
@@ -50,37 +58,56 @@ class GtpBoard(ABC):
 
     @abstractmethod
     def action_at(self, state: State, cell: int | None) -> int | None:
-        """Return the legal action on a cell, or the pass for None; None if it is not legal."""
+        """Return the legal action on a cell, or the other move for None; None if not legal."""
 
     @abstractmethod
     def _cell_of(self, state: State, action: int) -> int | None:
-        """Return the cell of a legal action; None for a pass."""
+        """Return the cell of a legal action; None for a pass or a swap."""
 
 
 class ClickedBoard(GtpBoard):
     """The board of a game in which a move is a click on one cell, or a pass."""
 
-    def __init__(self, game: Game, first_row: str = "") -> None:
-        """`first_row` is where row 1 is: top, bottom, or "" for what is usual at the game.
+    def __init__(self, game: Game, first_row: str = "", column_i: str = "") -> None:
+        """`first_row` is where row 1 is: top or bottom. `column_i` is yes or no.
 
-        Raises SpecError for a game that GTP cannot express.
+        "" is what is usual at the game: on hexagons, the names of cells are those of Playout, with
+        a column I, as in HexGui and MoHex. Raises SpecError for a game that GTP cannot express.
         """
         view = game.view(game.initial_state())
         if not view.rows or not has_single_clicks(view):
             raise SpecError(f"{game} cannot be played with GTP: its moves are not single cells")
-        usual = "top" if spec.parse(str(game)).name in FROM_TOP else "bottom"
+        is_hex = view.geometry == "hex"
+        is_usual_top = spec.parse(str(game)).name in FROM_TOP
+        if is_hex:  # as the cells are named here: turned over, the board would be another one
+            is_usual_top = not getattr(game, "upward", False)
+        has_i = column_i == "yes" if column_i else is_hex
+        is_top = first_row == "top" if first_row else is_usual_top
+        if spec.parse(str(game)).options.get("swap") == "true":
+            has_own_action = getattr(game, "pass_name", "") == "swap"
+            self.other_move = SWAP_PIECES if has_own_action else SWAP
+            self.other_names = (SWAP_PIECES, SWAP)
+        self._takes_over = self.other_move == SWAP
         try:
-            self.vertices = GtpVertices(view.rows, view.columns, (first_row or usual) == "top")
+            self.vertices = GtpVertices(view.rows, view.columns, is_top, has_i)
         except VertexError as error:
             raise SpecError(f"{game} cannot be played with GTP: {error}") from error
         self.komi = game.komi
         self._game = game
 
     def action_at(self, state: State, cell: int | None) -> int | None:
-        return action_at(self._game.view(state), cell)
+        view = self._game.view(state)
+        if cell is None and self._takes_over:  # a click on the stone that is taken over
+            return next((each for each in view.clicks if self._is_swap(view, each)), None)
+        return action_at(view, cell)
 
     def _cell_of(self, state: State, action: int) -> int | None:
-        return cell_of(self._game.view(state), action)
+        view = self._game.view(state)
+        return None if self._takes_over and self._is_swap(view, action) else cell_of(view, action)
+
+    @staticmethod
+    def _is_swap(view: BoardView, action: int) -> bool:
+        return any(view.cells[cell] for cell in view.clicks[action])
 
 
 class _OpenSpielGo(GtpBoard):
@@ -102,15 +129,15 @@ class _OpenSpielGo(GtpBoard):
         return None if action == self._pass else action
 
 
-def board_of(game: Game, first_row: str = "") -> GtpBoard:
-    """Return the board of a game that engines play, whose row 1 may be at the top or the bottom.
+def board_of(game: Game, first_row: str = "", column_i: str = "") -> GtpBoard:
+    """Return the board of a game that engines play, with its coordinates as in `ClickedBoard`.
 
     Raises SpecError for a game that GTP cannot express, or that is not on a square board.
     """
     given = spec.parse(str(game))
     if given.name == "open_spiel" and given.options.get("game") == "go":
         return _OpenSpielGo(game)
-    board = ClickedBoard(game, first_row)
+    board = ClickedBoard(game, first_row, column_i)
     if board.vertices.rows != board.vertices.columns:
         raise SpecError(f"{game} cannot be played with GTP engines: its board is not square")
     return board

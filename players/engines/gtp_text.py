@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from playout.games import BoardView
-from playout.players.engines.vertices import GTP_COLUMNS, GtpVertices
+from playout.players.engines.vertices import GtpVertices
 
 #: The colours of seats 1 and 2. Black moves first.
 COLOURS = {1: "black", 2: "white"}
@@ -97,7 +97,7 @@ def rows_of_stones(view: BoardView) -> list[str]:
 
 def board_with_vertices(view: BoardView, vertices: GtpVertices) -> str:
     """Return the board from its top, with the columns and rows of GTP at its edges."""
-    letters = f"   {' '.join(GTP_COLUMNS[: view.columns])}"
+    letters = f"   {' '.join(vertices.letters[: view.columns])}"
     lines = [letters]
     for row, stones in enumerate(rows_of_stones(view)):
         number = vertices.name(row * view.columns)[1:]

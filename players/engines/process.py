@@ -39,6 +39,10 @@ MAX_LOG = 2**20
 _NOTICE_S = 0.02
 _CHUNK = 65536
 _TAIL = 2000
+#: The beginning of a line in the log about output that was not used, and the most such lines.
+_UNUSED, _MOST_UNUSED = "[not used] ", 1000
+#: The most characters of an engine's line in an error, and in the log.
+_MOST_QUOTED = 200
 #: The most characters of a command in an error.
 _MOST_SHOWN = 400
 #: The address for engines that connect instead of using standard input and output.
@@ -94,6 +98,8 @@ class EngineProcess:
         self._command = ""
         self._pending = bytearray()
         self._answered = 0
+        #: The last line since the last command, and how many lines were not used.
+        self._said, self._unused = "", 0
         #: What it has used, after its end.
         self.usage = EngineUsage()
         self._log, self._log_path = _open_log(config.name)
@@ -134,7 +140,7 @@ class EngineProcess:
 
     def send(self, line: str) -> None:
         """Write a command. Raises EngineError if the engine does not read it."""
-        self._command, self._answered = line, 0
+        self._command, self._answered, self._said = line, 0, ""
         left, deadline = f"{line}\n".encode(), time.monotonic() + PING_S
         while left:
             try:
@@ -154,9 +160,43 @@ class EngineProcess:
         while (end := self._pending.find(b"\n", searched)) < 0:
             searched = len(self._pending)
             self._pending += self._read(deadline)
-        text = self._pending[:end].decode(errors="replace")
+        return self._taken(end)
+
+    def _taken(self, end: int) -> str:
+        """Return the pending line that ends there, and remove it."""
+        text = self._pending[:end].decode(errors="replace").rstrip("\r")
         del self._pending[: end + 1]
-        return text.rstrip("\r")
+        self._said = text if text.strip() else self._said
+        return text
+
+    def discard(self) -> list[str]:
+        """Drop the lines that the engine has already written, and return them.
+
+        They answer no further command.
+        """
+        lines = []
+        while _ready(self._output, select.POLLIN, 0.0):
+            try:
+                chunk = os.read(self._output, _CHUNK)
+            except OSError:
+                break
+            if not chunk:  # the next `line` reports the end
+                break
+            self._pending += chunk
+            if len(self._pending) > MAX_ANSWER:
+                raise self.fault(f"has written more than {MAX_ANSWER // 2**20} MB of its own")
+        while (end := self._pending.find(b"\n")) >= 0:
+            lines.append(self._taken(end))
+            self.unused(lines[-1])
+        return lines
+
+    def unused(self, line: str) -> None:
+        """Note a line in the log that answers nothing, such as a second move of one search."""
+        self._unused += 1
+        if line.strip() and self._unused <= _MOST_UNUSED:
+            with contextlib.suppress(OSError, ValueError):
+                self._log.write(f"{_UNUSED}{_printable(line)}\n".encode())
+                self._log.flush()
 
     def can_be_read(self, deadline: float) -> bool:
         """Wait for output until `deadline`; return whether there is some. Raises Cancelled."""
@@ -166,6 +206,11 @@ class EngineProcess:
             if _ready(self._output, select.POLLIN, min(_NOTICE_S, left_s)):
                 return True
         return bool(self._pending)
+
+    @property
+    def command(self) -> str:
+        """The last command that was sent."""
+        return self._command
 
     def fault(self, what: str) -> EngineError:
         """Return an error with the engine's name, its fault, and its last command."""
@@ -221,8 +266,15 @@ class EngineProcess:
             raise Cancelled
         left_s = deadline - time.monotonic()
         if left_s <= 0:
-            raise self.fault(late)
+            raise self.fault(f"{late}{self._what_came()}")
         return _ready(descriptor, select.POLLIN, min(_NOTICE_S, left_s))
+
+    def _what_came(self) -> str:
+        """Return in words what the engine has written since the last command, "" for nothing."""
+        begun = self._pending[:_MOST_QUOTED].decode(errors="replace")
+        if begun.strip():
+            return f" (it has written '{_printable(begun)}', without the end of a line)"
+        return f" (its last line was '{_printable(self._said)}')" if self._said else ""
 
     def _death(self, what: str) -> EngineError:
         """Return the error of an engine that has closed a pipe, usually because it has exited."""
@@ -235,11 +287,10 @@ class EngineProcess:
         with contextlib.suppress(OSError, ValueError):
             size = os.fstat(self._log.fileno()).st_size
             tail = os.pread(self._log.fileno(), _TAIL, max(0, size - _TAIL))
-            lines = tail.decode(errors="replace").split("\n")
-            last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-            if last:
-                shown = "".join(each if each.isprintable() else "\ufffd" for each in last[:200])
-                return f"; its last error, in {self._log_path}: {shown}"
+            lines = [each.strip() for each in tail.decode(errors="replace").split("\n")]
+            errors = [each for each in lines if each and not each.startswith(_UNUSED.strip())]
+            if errors:
+                return f"; its last error, in {self._log_path}: {_printable(errors[-1])}"
         return ""
 
 
@@ -294,6 +345,11 @@ def _filled(word: str, known: Mapping[str, str]) -> str:
     for name, value in known.items():
         word = word.replace(f"{{{name}}}", value)
     return word
+
+
+def _printable(line: str) -> str:
+    """Return the beginning of a line, with its printable characters."""
+    return "".join(each if each.isprintable() else "\ufffd" for each in line[:_MOST_QUOTED])
 
 
 def _ready(descriptor: int, event: int, seconds: float) -> bool:

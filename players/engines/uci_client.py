@@ -7,11 +7,13 @@ import re
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from playout.games import Game, Position
 from playout.players.core.player import Cancelled, Info, Limit, PlayResult
 from playout.players.engines.client import (
     EngineClient,
+    counted,
     is_short,
     move_deadline,
     win_rate,
@@ -25,9 +27,7 @@ _CHOICE = re.compile(r"\bvar (.+?)(?= var |$)")
 _FIRST = ("Threads", "Hash")
 #: Seconds for a move without any limit.
 _UNLIMITED_S = 1.0
-_COUNTS = re.compile(r"\b(depth|nodes) (\d+)")
-_SCORE = re.compile(r"\bscore (cp|mate) (-?\d+)")
-_VARIATION = re.compile(r"\bpv (.+)")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?")
 _MATE = 10_000
 #: Most moves of a principal variation.
 _LONGEST = 60
@@ -46,6 +46,45 @@ def parse_option(line: str) -> UciOption | None:
     """Return the option that a line announces; None for another line."""
     found = _OPTION.match(line)
     return UciOption(found[1], found[2], tuple(_CHOICE.findall(found[3]))) if found else None
+
+
+@dataclass(frozen=True)
+class UciInfo:
+    """The exact evaluation of the best move in a line `info`, with its principal variation."""
+
+    score: float
+    depth: int
+    nodes: int
+    variation: tuple[str, ...]
+
+
+def parse_info(line: str) -> UciInfo | None:
+    """Return the evaluation in a line of a search.
+
+    None for a bound, for another move than the best, for a line without a score or a variation,
+    and for a text: what follows `string` are no values.
+    """
+    words = line.split()
+    if words[:1] != ["info"] or "pv" not in words:
+        return None
+    at = words.index("pv")
+    values, variation = words[1:at], words[at + 1 :]
+    if "score" not in values or {"string", "lowerbound", "upperbound"} & {*values}:
+        return None
+    found = dict(pairwise(values))
+    kind = found["score"]
+    score = found.get(kind, "") if kind in ("cp", "mate") else ""
+    if found.get("multipv", "1") != "1" or not _NUMBER.fullmatch(score):
+        return None
+    number = float(score)
+    if kind == "mate":  # `mate 0`: the player to move is mated
+        number = _MATE if number > 0 else -_MATE
+    depth, nodes = (_count(found.get(key, "")) for key in ("depth", "nodes"))
+    return UciInfo(number, depth, nodes, tuple(variation[:_LONGEST]))
+
+
+def _count(text: str) -> int:
+    return counted(float(text)) if _NUMBER.fullmatch(text) else 0
 
 
 def go(limit: Limit, seat: int, config: EngineConfig) -> str:
@@ -79,6 +118,8 @@ class UciClient(EngineClient):
         self._moves = uci_game(game)
         self._options: dict[str, UciOption] = {}
         self._is_searching = False
+        #: How many commands `isready` have not been answered.
+        self._unready = 0
         #: The moves of the position on which the engine ponders.
         self._pondered: tuple[int, ...] | None = None
         #: The actions after the first one of the engine's last move, by the moves before them.
@@ -113,9 +154,22 @@ class UciClient(EngineClient):
         self.end_search(deadline)
         self._expected, self._rest = None, {}
         self.process.send("ucinewgame")
+        self._synchronise(deadline)
+
+    def _synchronise(self, deadline: float) -> None:
+        """Wait until the engine has handled all commands; what it has written before is dropped.
+
+        So the search that follows gets neither a second `bestmove` nor a late analysis of the one
+        before.
+        """
         self.process.send("isready")
-        while self.process.line(deadline).strip() != "readyok":
-            pass
+        self._unready += 1
+        while self._unready:
+            if (line := self.process.line(deadline).strip()) == "readyok":
+                self._unready -= 1
+            else:
+                self.process.unused(line)
+        self.process.discard()  # also what followed at once
 
     def settle(self, deadline: float) -> None:
         if self._pondered is None:
@@ -131,6 +185,7 @@ class UciClient(EngineClient):
         is_expected = self._is_searching and self._pondered == position.moves
         if not is_expected:
             self.end_search(self.ping_deadline())
+            self._synchronise(self.ping_deadline())
         given = self.time.left(limit)
         if is_expected:
             self.process.send("ponderhit")
@@ -148,9 +203,10 @@ class UciClient(EngineClient):
             return
         position, limit = self._expected
         words = go(limit, position.to_move, self.config).removeprefix("go")
+        self._synchronise(self.ping_deadline())
         self._pondered = position.moves
         self._search(position, f"go ponder{words}")
-        while not self.process.line(math.inf).startswith("bestmove"):
+        while self.process.line(math.inf).split()[:1] != ["bestmove"]:
             pass
         self._is_searching = False  # it has answered early
 
@@ -177,9 +233,9 @@ class UciClient(EngineClient):
         """Wait for the move; return its line, and the last analysis of it."""
         info: Info | None = None
         try:
-            while not (line := self.process.line(deadline).strip()).startswith("bestmove"):
-                if line.startswith("info ") and _SCORE.search(line) and " pv " in line:
-                    before, info = info, self._info(position, line)
+            while not self._is_answer(line := self.process.line(deadline).strip(), position):
+                if found := self._info(position, line):
+                    before, info = info, found
                     if self.reporter.is_due or before is None or info.depth > before.depth:
                         self.report(info)
         except Cancelled:
@@ -188,13 +244,31 @@ class UciClient(EngineClient):
         self._is_searching = False
         return line, info
 
+    def _is_answer(self, line: str, position: Position) -> bool:
+        """Return whether a line is the move of this search."""
+        if line.split()[:1] != ["bestmove"]:
+            return False
+        actions = self._named(line, position)
+        return not self.is_repeated(actions[0] if actions else None, position, line)
+
+    def _named(self, line: str, position: Position) -> tuple[int, ...]:
+        """Return the rest of the actions of the move in a line, () if it is not legal."""
+        words = line.split()
+        begun = self._begun(position)
+        whole = self._moves.actions(position.states[-1 - len(begun)], "".join(words[1:2]))
+        return whole[len(begun) :] if whole[: len(begun)] == begun else ()
+
+    def move_name(self, position: Position, action: int) -> str:
+        begun = self._begun(position)
+        first, actions = position.states[-1 - len(begun)], (*begun, action)
+        if len(actions) == self._moves.actions_per_move:
+            return self._moves.name(first, *actions)
+        return next(self._moves.moves(first, actions))
+
     def _result(self, position: Position, limit: Limit, line: str, info: Info | None) -> PlayResult:
         """Return the move of an answer; `limit` is that of the search."""
         words = line.split()
-        named = words[1] if len(words) > 1 else ""
-        begun = self._begun(position)
-        whole = self._moves.actions(position.states[-1 - len(begun)], named)
-        actions = whole[len(begun) :] if whole[: len(begun)] == begun else ()
+        actions = self._named(line, position)
         action = self.require_legal(actions[0] if actions else None, position, line)
         self._rest = {
             (*position.moves, *actions[:done]): actions[done] for done in range(1, len(actions))
@@ -212,28 +286,25 @@ class UciClient(EngineClient):
         is_ours = not last.winner and last.to_move == position.to_move
         self._expected = (last, limit) if answer and is_ours else None
 
-    def _info(self, position: Position, line: str) -> Info:
-        """Return the analysis in a line about the best move."""
-        counts = {key: int(value) for key, value in _COUNTS.findall(line)}
-        found = _SCORE.search(line)
-        score = int(found[2]) if found else 0
-        if found and found[1] == "mate":
-            score = _MATE if score > 0 else -_MATE
-        names = _VARIATION.findall(line)
-        variation = names[0].split()[:_LONGEST] if names else ()
+    def _info(self, position: Position, line: str) -> Info | None:
+        """Return the analysis in a line about the best move; None for any other line.
+
+        A variation that is not legal is that of another position.
+        """
+        found = parse_info(line)
+        if found is None:
+            return None
         begun = len(self._begun(position))
-        return Info(
-            simulations=counts.get("nodes", 0),
-            depth=counts.get("depth", 0),
-            win_rate=win_rate(score),
-            pv=self._moves.line(position.states[-1 - begun], variation)[begun:],
-        )
+        pv = self._moves.line(position.states[-1 - begun], found.variation)[begun:]
+        if not pv:
+            return None
+        return Info(found.nodes, 0.0, found.depth, win_rate(found.score), pv)
 
     def _stop(self, deadline: float) -> None:
         """Stop a search whose result is not needed."""
         self._pondered = None
         self.process.send("stop")
-        while not self.process.line(deadline).startswith("bestmove"):
+        while self.process.line(deadline).split()[:1] != ["bestmove"]:
             pass
         self._is_searching = False
 

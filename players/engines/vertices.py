@@ -4,25 +4,27 @@ A cell is its number in a `BoardView`, row by row from the top left. In the nota
 top left cell is a1, and i is a column.
 
 GTP writes `A1` for the *bottom* left, and has no column I, so that J follows H. Some engines, such
-as those of Othello, count rows from the top instead. Gomocup writes `x,y`, column and row, from 0
-at the top left.
+as those of Othello, count rows from the top instead. Programs for Hex, Havannah and Y write `a1`
+for the top left, because a board of hexagons turned over is another one, and have a column I.
+
+Gomocup writes `x,y`, column and row, from 0 at the top left.
 """
 
 from __future__ import annotations
 
 import re
+import string
 from dataclasses import dataclass
 
 from playout.games import BoardView
 
 GTP_COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
-#: The most rows and columns of a board in GTP.
-MAX_GTP_SIDE = len(GTP_COLUMNS)
+ALL_COLUMNS = string.ascii_uppercase
 
 #: The games in which row 1 is the top row for other programs.
 FROM_TOP = ("othello",)
 
-_GTP_VERTEX = re.compile("([A-HJ-Z])([1-9][0-9]?)", re.IGNORECASE)
+_GTP_VERTEX = re.compile("([A-Z])([1-9][0-9]?)", re.IGNORECASE | re.ASCII)
 _COORDINATES = re.compile(r"\s*([0-9]{1,3})\s*,\s*([0-9]{1,3})\s*", re.ASCII)
 
 
@@ -34,34 +36,41 @@ class VertexError(ValueError):
 class GtpVertices:
     """The names of cells in GTP, on a board with that many rows and columns.
 
-    `from_top`: whether the engine counts rows from the top. Raises VertexError if the board has
-    more rows or columns than GTP can name.
+    `from_top`: whether the engine counts rows from the top. `has_i`: whether it has a column I.
+    Raises VertexError if the board has more rows or columns than can be named.
     """
 
     rows: int
     columns: int
     from_top: bool = False
+    has_i: bool = False
 
     def __post_init__(self) -> None:
-        if max(self.rows, self.columns) > MAX_GTP_SIDE:
+        if max(self.rows, self.columns) > len(self.letters):
             raise VertexError(
-                f"GTP has boards of at most {MAX_GTP_SIDE} rows and columns, "
+                f"GTP has boards of at most {len(self.letters)} rows and columns, "
                 f"not {self.rows} rows and {self.columns} columns"
             )
 
     def name(self, cell: int) -> str:
         """Return the vertex of a cell, in upper case."""
         row, column = divmod(cell, self.columns)
-        return f"{GTP_COLUMNS[column]}{self._turned(row) + 1}"
+        return f"{self.letters[column]}{self._turned(row) + 1}"
+
+    @property
+    def letters(self) -> str:
+        """The letters of the columns, from the left."""
+        return ALL_COLUMNS if self.has_i else GTP_COLUMNS
 
     def cell(self, text: str) -> int:
         """Return the cell that a vertex names, in upper or lower case. Raises VertexError."""
         found = _GTP_VERTEX.fullmatch(text)
-        column = GTP_COLUMNS.index(found[1].upper()) if found else self.columns
+        column = self.letters.find(found[1].upper()) if found else -1
         row = int(found[2]) - 1 if found else self.rows
-        if column >= self.columns or row >= self.rows:
-            last = f"{GTP_COLUMNS[self.columns - 1]}{self.rows}"
-            raise VertexError(f"{text!r} is no vertex of this board: expected A1 to {last}")
+        if not 0 <= column < self.columns or row >= self.rows:
+            last = f"{self.letters[self.columns - 1]}{self.rows}"
+            hint = ", without I" if column < 0 and found and self.columns > 8 else ""
+            raise VertexError(f"{text!r} is no vertex of this board: expected A1 to {last}{hint}")
         return self._turned(row) * self.columns + column
 
     def _turned(self, row: int) -> int:

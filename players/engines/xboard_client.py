@@ -8,25 +8,46 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
-from playout.games import Game, Position, State
+from playout.games import Game, IllegalAction, Position
 from playout.players.core.player import Info, Limit, PlayResult, Resigned
 from playout.players.engines.client import (
     EngineClient,
     clock_of,
+    counted,
     is_short,
     move_deadline,
+    shown,
     win_rate,
 )
 from playout.players.engines.config import EngineConfig
+from playout.players.engines.process import PING_S, EngineError
 from playout.players.engines.uci_games import uci_game
 
 _FEATURE = re.compile(r'(\w+)=(?:"([^"]*)"|(\S+))')
-_MOVE = re.compile(r"(?:move|My move is ?:) +(\S+)")
-#: A line of a search: depth, hundredths of a pawn, hundredths of a second, nodes.
-_THOUGHT = re.compile(r"\s*(\d+)\S*\s+([+-]?\d+)\s+\d+\s+(\d+)\s")
-_REFUSAL = re.compile(r"(?:Illegal move|Error)\b.*")
+#: A move, also in the forms of the first version of the protocol: `12. ... e7e5`.
+_MOVE = re.compile(r"(?:move|My move is ?:?|\d+\.? *\.\.\.) +(\S+)", re.IGNORECASE)
+#: A line of a search: depth, hundredths of a pawn, hundredths of a second, nodes, variation. The
+#: depth may have a mark, such as `+` for a bound.
+_THOUGHT = re.compile(r"\s*([0-9]{1,9})(\S?)\s+([+-]?[0-9]{1,15})\s+\d+\s+([0-9]{1,30})\s(.*)")
+#: Marks of a bound at the end of a variation.
+_BOUNDS = ("!", "?", "++", "--", " +", " -")
+_REFUSED_MOVE = re.compile(r"Illegal move\b.*|Illegal position\b.*", re.IGNORECASE)
+_ERROR = re.compile(r"Error\b[^(:]*(?:\(.*?\))?\s*:?\s*(.*)", re.IGNORECASE)
+#: The commands without which an engine has another position, or does not move.
+_VITAL = ("usermove", "setboard", "new", "force", "go")
+#: A claim of a result, with a comment in braces; and a resignation in words.
+_CLAIM = re.compile(r"(1-0|0-1|1/2-1/2)(?:\s*(\{.*)|\s*)")
+_RESIGNS = re.compile(r"(?:tell(?:ics|all|user) +)?(?:(white|black) +)?resigns?\b.*", re.IGNORECASE)
+#: Seconds in which an engine must name its features: the first one, and the next one.
+_FIRST_FEATURE_S, _NEXT_FEATURE_S = 10.0, 2.0
+#: A move from square to square, and numbers and moves in front of or within a variation.
+_SQUARES = re.compile(r"[a-h][1-8][a-h][1-8][a-z]?|O-O(?:-O)?|[KQRBN]?[a-h]?[1-8]?x?[a-h][1-8].*")
+_COUNTS = re.compile(r"[+-]?\d+(?:\.+)?|\.+|<[^>]*>|\([^)]*\)")
+_COLOURS = {1: "white", 2: "black"}
 #: The features behind options that are commands.
 _COMMANDS = {"memory": "memory", "cores": "smp"}
 
@@ -50,15 +71,30 @@ class XboardClient(EngineClient):
     def _start(self, deadline: float) -> None:
         self.process.send("xboard")
         self.process.send("protover 2")
-        while self._features.get("done") != "1":
-            line = self.process.line(deadline)
-            for name, quoted, bare in _FEATURE.findall(line) if "feature " in line else ():
-                self._announced(name, quoted or bare)
+        self._read_features(deadline)
         self.title = self._features.get("myname", "") or self.config.name
         for name, value in self.config.options.items():
             self.process.send(self._option(name, value))
         self.process.send("easy")  # does not think on the opponent's time
         self.process.send("post")
+
+    def _read_features(self, deadline: float) -> None:
+        """Read the features until `done=1`.
+
+        Engines of the first version of the protocol have none, and some do not end the list: XBoard
+        waits for two seconds.
+        """
+        while self._features.get("done") != "1":
+            pause_s = _NEXT_FEATURE_S if self._features else _FIRST_FEATURE_S
+            if self._features.get("done") == "0":  # it asks for more time
+                pause_s = max(0.0, deadline - time.monotonic())
+            if not self.process.can_be_read(min(deadline, time.monotonic() + pause_s)):
+                if self._features.get("done") == "0":
+                    self.process.line(deadline)  # raises EngineError
+                return
+            line = self.process.line(deadline)
+            for name, quoted, bare in _FEATURE.findall(line) if "feature " in line else ():
+                self._announced(name, quoted or bare)
 
     def _announced(self, name: str, value: str) -> None:
         """Note a feature, and accept it."""
@@ -113,22 +149,23 @@ class XboardClient(EngineClient):
         self._tell_time(self.time.left(limit), position.to_move)
         self.process.send("go")
         self._is_thinking = True
-        named, info = self._answer(move_deadline(limit, position.to_move))
+        named, info = self._answer(move_deadline(limit, position.to_move), position)
         action = self.require_legal(self._action(position, named), position, named)
         self._told = (*position.moves, action)
         return PlayResult(action, info)
+
+    def move_name(self, position: Position, action: int) -> str:
+        return self._moves.name(position.state, action)
 
     def _action(self, position: Position, name: str) -> int | None:
         """Return the legal action of a name, as e1g1 or as O-O; None if there is none."""
         state = position.state
         if found := self._moves.actions(state, name):
             return found[0]
-        names = {self._in_pgn(state, each): each for each in self.game.legal_actions(state)}
-        return names.get(name)
-
-    def _in_pgn(self, state: State, action: int) -> str:
-        """Return the name of an action in PGN, without the signs of check and mate."""
-        return self.game.action_name(state, action).rstrip("+#")
+        try:
+            return self.game.parse_action(state, name)
+        except IllegalAction:
+            return None
 
     def _tell_time(self, limit: Limit, seat: int) -> None:
         """Tell the engine the time control, and both clocks in main time."""
@@ -155,25 +192,105 @@ class XboardClient(EngineClient):
         if self._features.get("ping") == "1":
             self._pings += 1
             self.process.send(f"ping {self._pings}")
-            while self._line(deadline) != f"pong {self._pings}":
-                pass
+            while (line := self._line(deadline)) != f"pong {self._pings}":
+                self.process.unused(line)
+        for line in self.process.discard():  # without ping, at least what has arrived
+            self._check(line.strip())
 
-    def _answer(self, deadline: float) -> tuple[str, Info | None]:
-        """Return the name of the engine's move, and its analysis. Raises Resigned."""
-        info = None
-        while not (found := _MOVE.match(line := self._line(deadline))):
-            if thought := _THOUGHT.match(line):
-                depth, score, nodes = map(int, thought.groups())
-                info = Info(simulations=nodes, depth=depth, win_rate=win_rate(score))
-            if line == "resign":
+    def _answer(self, deadline: float, position: Position | None = None) -> tuple[str, Info | None]:
+        """Return the name of the engine's move, and its analysis of that move. Raises Resigned.
+
+        `position` is None for a move that is not needed.
+        """
+        claim = ""
+        thoughts: dict[str, Info] = {}
+        while True:
+            try:
+                line = self._line(deadline)
+            except EngineError as error:
+                if claim:
+                    text = f"has claimed {shown(claim)} instead of a move; the match is not over"
+                    raise self.process.fault(text) from error
+                raise
+            if found := _MOVE.match(line):
+                name = found[1]
+                if position and self.is_repeated(self._action(position, name), position, name):
+                    continue
+                self._is_thinking = False
+                return name, self._analysis(thoughts, position, name)
+            if thought := thought_of(line):
+                # With several variations, those of one depth differ in their first moves.
+                thoughts.pop(thought.first, None)
+                thoughts[thought.first] = thought.info
+            elif position is None and (_RESIGNS.fullmatch(line) or _CLAIM.fullmatch(line)):
+                self._is_thinking = False
+                return "", None
+            elif position and resigns(line, position.to_move):
                 self._is_thinking = False
                 raise Resigned
-        self._is_thinking = False
-        return found[1], info
+            elif _CLAIM.fullmatch(line) and not claim:
+                claim, deadline = line, min(deadline, time.monotonic() + PING_S)
+
+    def _analysis(
+        self, thoughts: Mapping[str, Info], position: Position | None, name: str
+    ) -> Info | None:
+        """Return the last exact analysis of the move with that name, or None."""
+        if position is None:
+            return None
+        chosen = self._action(position, name)
+        of_it = [info for each, info in thoughts.items() if self._action(position, each) == chosen]
+        return of_it[-1] if of_it else None
 
     def _line(self, deadline: float) -> str:
-        """Return the next line. Raises EngineError for one that refuses a command."""
+        """Return the next line, checked."""
         line = self.process.line(deadline).strip()
-        if _REFUSAL.match(line):
-            raise self.process.fault(f"has answered {line[:100]!r}")
+        self._check(line)
         return line
+
+    def _check(self, line: str) -> None:
+        """Raise EngineError for a line that refuses a move or a position."""
+        if _REFUSED_MOVE.match(line):
+            raise self.process.fault(f"has answered {line[:100]!r}")
+        if found := _ERROR.match(line):
+            words = found[1].split() or self.process.command.split()
+            if words[:1] and (words[0] in _VITAL or self._is_move(words[0])):
+                raise self.process.fault(f"has answered {line[:100]!r}")
+            self.process.unused(line)
+
+    def _is_move(self, word: str) -> bool:
+        """Return whether a word is a move, which commands without `usermove` consist of."""
+        return self._features.get("usermove") != "1" and _SQUARES.fullmatch(word) is not None
+
+
+class Thought(NamedTuple):
+    """An exact analysis of a search, and the first move of its variation."""
+
+    first: str
+    info: Info
+
+
+def thought_of(line: str) -> Thought | None:
+    """Return the analysis in a line; None for a bound, and for other lines."""
+    found = _THOUGHT.match(line)
+    if found is None:
+        return None
+    depth, mark, score, nodes, rest = found.groups()
+    # Newer engines have more numbers before the variation, and a tab.
+    words = rest.rpartition("\t")[2].split()
+    moves = [each for each in words if not _COUNTS.fullmatch(each)]
+    if mark in ("+", "-") or not moves or f" {words[-1]}".endswith(_BOUNDS):
+        return None
+    first = re.sub(r"^\d+\.+", "", moves[0])
+    info = Info(simulations=counted(int(nodes)), depth=int(depth), win_rate=win_rate(int(score)))
+    return Thought(first, info)
+
+
+def resigns(line: str, seat: int) -> bool:
+    """Return whether a line of the engine with that seat resigns, in the ways of the protocol.
+
+    Besides `resign`, it is a result by which the engine loses, as `0-1 {White resigns}`.
+    """
+    if found := _RESIGNS.fullmatch(line):
+        return found[1] is None or found[1].lower() == _COLOURS[seat]
+    claim = _CLAIM.fullmatch(line)
+    return claim is not None and claim[1] == ("0-1", "1-0")[seat - 1]

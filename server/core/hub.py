@@ -36,7 +36,12 @@ from playout.server.core.match import Refused
 from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom, TurnBegan
 from playout.server.core.policy import Policy
 from playout.server.core.recovery import Recovery
-from playout.server.core.session_manager import SessionClosed, SessionDisconnected, SessionManager
+from playout.server.core.session_manager import (
+    SeatTaken,
+    SessionClosed,
+    SessionDisconnected,
+    SessionManager,
+)
 from playout.server.core.sessions import RequestContext, handlers_of
 from playout.server.core.view import GameFailed
 from playout.server.ladder.state import StoredLadder
@@ -105,6 +110,7 @@ class Hub:
                 bots.session_disconnected,
                 analyses.session_disconnected,
             ),
+            SeatTaken: (bots.seat_taken,),
             SessionClosed: (seeks.session_closed, bots.session_closed, analyses.session_closed),
             SeekClosed: (bots.seek_closed,),
             TurnBegan: (push.turn_began, proofs.turn_began),

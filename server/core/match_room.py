@@ -64,6 +64,9 @@ _NO_CLOCKS: Any = (ClockState(None, None),) * 2  # type: ignore[arg-type]
 #: Seconds in which changes of the number of spectators are collected.
 _COUNT_S = 2.0
 
+#: What a bot needs on its clock to be started again, while the opponent is to move.
+_TIME_TO_START_S = 30.0
+
 #: What a player by correspondence has at least after a restart of the server.
 _LEFT_AFTER_RESTART_S = 3600.0
 
@@ -147,13 +150,15 @@ class MatchRoom:
         self.match = match
         self.seats = seats
         self.record = record
-        #: Whether it waits for players that are away: two accounts that have days for a move.
+        #: Whether two accounts play it that have days for a move.
         self.is_correspondence = (
             None not in record.accounts
             and not any(record.bots)
             and not self.is_assigned
             and is_correspondence(match.terms.time_control)
         )
+        #: Whether the process of its bot was ended, because the opponent is away.
+        self.bot_is_away = False
         self.offers = MatchOffers(match, draws=draws, takebacks=not self.is_assigned)
         self._context = context
         #: The win rates of the players, if these may end the match.
@@ -174,6 +179,29 @@ class MatchRoom:
     def is_assigned(self) -> bool:
         """Whether a tournament or a ladder has assigned the match to its players."""
         return self.record.tournament is not None or self.record.ladder_pair is not None
+
+    def can_start_again(self, bot: Seat, now: float) -> bool:
+        """Whether the bot in this seat loses nothing while it has no process.
+
+        So it is without clocks, and while the opponent's clock runs, if the bot has time to start.
+        """
+        clocks = self.match.clock_states(now)
+        return clocks is None or (
+            self.match.to_move != bot and clocks[bot - 1].main_s >= _TIME_TO_START_S
+        )
+
+    def waits_for(self, session: Session) -> bool:
+        """Whether the match goes on, or stands still, while this player is disconnected.
+
+        A match against a bot of the server does so after the first move of the opponent: its clock
+        ends it, if it has one.
+        """
+        if self.is_correspondence or self.bot_is_away:
+            return True
+        seat = self.seat_of(session)
+        bots = self.record.bots
+        is_against_bot = seat is not None and bots[seat - 1] is None and bots[2 - seat] is not None
+        return is_against_bot and not self.is_assigned and self.match.has_moved(seat or 0)
 
     def seat_of(self, session: Session) -> Seat | None:
         """The seat of a session; None if it does not play here."""

@@ -136,7 +136,8 @@ class Recovery:
         key, name = started.sessions[seat - 1], started.players[seat - 1]
         hello = Hello(protocol_min=PROTOCOL, protocol_max=PROTOCOL, name=name)
         account = self._accounts.get(started.accounts[seat - 1])
-        return self._context.registry.sessions.get(key) or Session(key, name, hello, account)
+        known = self._context.registry.sessions.get(key)
+        return known or Session(key, name, hello, account, is_restored=True)
 
     # Records that the database rejects.
 

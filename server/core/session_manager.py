@@ -18,7 +18,7 @@ from playout.server.model.records import Account
 #: Seconds in which a peer must answer the server's ping.
 PING_ANSWER_S = 60.0
 
-#: Seconds between checks whether a session has no more matches by correspondence.
+#: Seconds between checks whether a session has no more matches that wait for it.
 _DORMANT_CHECK_S = 600.0
 
 #: Connections above a limit that may wait to read why they are closed. Others are closed at once.
@@ -39,6 +39,13 @@ class SessionDisconnected(FeatureEvent):
 
     session: Session
     left: bool = False
+
+
+@dataclass(frozen=True)
+class SeatTaken(FeatureEvent):
+    """Another session of the same account has taken over a seat."""
+
+    session: Session
 
 
 @dataclass(frozen=True)
@@ -233,6 +240,7 @@ class SessionManager:
         room.reseat(seat, session)
         if not before.matches:
             self.forget(before, now)
+        self._context.queue(SeatTaken(session))
 
     def _abandon(self, session: Session, rooms: Iterable[MatchRoom], now: float) -> None:
         for room in rooms:
@@ -247,10 +255,10 @@ class SessionManager:
         session.expiry.set(at)
 
     def _expire(self, key: str, now: float) -> None:
-        """End a session that did not come back, unless it plays by correspondence."""
+        """End a session that did not come back, unless matches wait for it."""
         session = self._registry.sessions[key]
         rooms = [self._rooms.running[each] for each in session.matches]
-        lasting = [room for room in rooms if room.is_correspondence]
+        lasting = [room for room in rooms if room.waits_for(session)]
         if not lasting and not session.lasting_seeks:
             self.forget(session, now)
             return

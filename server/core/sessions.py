@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from playout.protocol.messages import Ended, Hello, Person, Request, Sender
 from playout.protocol.names import skeleton
@@ -46,7 +46,7 @@ class Session:
     matches: set[str] = field(default_factory=set)
     #: The open seeks that stay open while it is not connected.
     lasting_seeks: set[str] = field(default_factory=set)
-    #: Whether it has ended but for its seeks and matches by correspondence.
+    #: Whether it has ended but for its seeks and the matches that wait for it.
     is_dormant: bool = False
     watching: set[str] = field(default_factory=set)
     #: Results that its player may not have received: when each match ended, and how.
@@ -55,13 +55,30 @@ class Session:
     bot_player: str | None = None
     #: Whether an administrator has opened it, for a program that plays with others of that kind.
     opened: bool = False
+    #: Whether it is from before a restart, and has not come back: its role is not known.
+    is_restored: bool = False
     #: Ends the session when it does not come back; None until a connection is lost.
     expiry: Timer | None = None
 
     def __post_init__(self) -> None:
         self.skeleton = skeleton(self.name)
-        #: How lists show it to others.
-        self.person = Person(name=self.name, role=self.hello.role, guest=self.account is None)
+
+    @property
+    def person(self) -> Person:
+        """How lists show it to others."""
+        return Person(name=self.name, role=self.hello.role, guest=self.account is None)
+
+    def resume(self, hello: Hello) -> None:
+        """Take the hello of a client that resumes the session, which keeps its role.
+
+        The role of a session from before a restart was not stored: it is that of the first hello,
+        and a player's, since the session has played.
+        """
+        role = self.hello.role
+        if self.is_restored:
+            role = "human" if hello.role == "spectator" else hello.role
+        self.hello = structs.replace(hello, role=role)
+        self.is_restored = False
 
     @property
     def sender(self) -> Sender:

@@ -65,7 +65,7 @@ CHECKS = {
         "tests/unit/protocol/test_codec.py",
         "tests/unit/core/test_hub.py",
         "tests/unit/core/test_sessions_dispatch.py",
-        "tests/process/test_fuzz.py",
+        "tests/soak/test_fuzz.py",
         "tests/docs/test_protocol_document.py",
     ),
     "benchmark": ("tests/docs/test_performance_document.py",),

@@ -40,10 +40,10 @@ from playout.protocol.messages import (
 )
 from playout.server.cli.server_options import OFFERED as OFFERED_BY_DEFAULT
 from playout.server.core.effects import StartBot
-from playout.server.core.handlers.bots import CONNECT_S, RELOAD_S, RETURN_S
+from playout.server.core.handlers.bots import AWAY_S, CONNECT_S, RELOAD_S, RETURN_S
 from playout.server.core.policy import Policy
 from playout.server.model.offered_bots import parse_offered_bots
-from playout.server.model.records import Account, MatchStarted
+from playout.server.model.records import Account, MatchEnded, MatchStarted
 from playout.server.server_command import main as playout_server
 from support.commands import RunningServer, finish, run, running_server, start
 from support.hub_harness import (
@@ -390,11 +390,12 @@ def test_a_client_that_returns_or_has_moved_keeps_the_match(moves: int) -> None:
     assert not bot.heard(Ended)
 
 
-@pytest.mark.parametrize("moves", [0, 1, 2, 3])
-def test_a_page_that_was_closed_frees_its_bot_within_seconds(moves: int) -> None:
+@pytest.mark.parametrize("moves", [0, 2])
+@pytest.mark.parametrize("clock", ["none", "60+1"])
+def test_a_page_that_was_closed_frees_its_bot_within_seconds(moves: int, clock: str) -> None:
     harness = host(bots=1)
     ann, bob = harness.client("Ann"), harness.client("Bob")
-    ann.say(SUMMON)
+    ann.say(structs.replace(SUMMON, clock=clock))
     bot = come(harness, the_bot(harness))
     play(only(ann.inbox, Started).match, (ann, bot), WON[:moves])
     ann.hang_up(left=True)
@@ -407,10 +408,105 @@ def test_a_page_that_was_closed_frees_its_bot_within_seconds(moves: int) -> None
         "try again when one of their matches is over",
     )
     harness.wait(0.1)
-    ended = only(bot.inbox, Ended)
-    assert (ended.winner, ended.reason) == ((2, Reason.ABANDONMENT) if moves else (0, Reason.VOID))
+    ended = [] if moves else [(0, Reason.VOID)]
+    assert [(each.winner, each.reason) for each in bot.heard(Ended)] == ended
     assert not harness.bots
     assert bob.ask(SUMMON, Seeking)
+
+
+def without_clock(harness: HubHarness, moves: int) -> tuple[MemoryClient, str]:
+    """A client that has closed its page in a match without a clock, and the match."""
+    ann = harness.client("Ann")
+    ann.say(structs.replace(SUMMON, clock="none"))
+    bot = come(harness, the_bot(harness))
+    match = only(ann.inbox, Started).match
+    play(match, (ann, bot), WON[:moves])
+    ann.hang_up(left=True)
+    harness.wait(RELOAD_S)
+    return ann, match
+
+
+def test_a_match_without_a_clock_waits_for_days_and_continues_with_a_new_process() -> None:
+    harness = host(bots=1)
+    ann, match = without_clock(harness, 2)
+    assert not harness.bots
+    assert harness.client("Bob").ask(List(), Listing).matches
+    assert not harness.hub.lobby_feed.overview().matches, "nobody plays it at the moment"
+    harness.wait(3 * 86400)
+    ann = harness.client("Ann", session=ann.token)
+    bot = come(harness, the_bot(harness))
+    play(match, (ann, bot), WON[2:], ply=2)
+    assert only(ann.inbox, Ended).winner == 1
+
+
+def test_a_bot_that_is_to_move_moves_before_its_process_ends() -> None:
+    harness = host(bots=1)
+    ann = harness.client("Ann")
+    ann.say(structs.replace(SUMMON, clock="none"))
+    bot = come(harness, the_bot(harness))
+    match = only(ann.inbox, Started).match
+    play(match, (ann, bot), WON[:1])
+    ann.hang_up(left=True)
+    harness.wait(RELOAD_S)
+    bot.say(Move(match=match, ply=1, action=WON[1]))
+    harness.wait(RELOAD_S)
+    assert not harness.bots
+
+
+def test_a_match_that_waits_needs_a_free_place_to_continue() -> None:
+    harness = host(bots=1)
+    ann, match = without_clock(harness, 2)
+    bob = harness.client("Bob")
+    bob.say(SUMMON)
+    come(harness, the_bot(harness))
+    theirs = only(bob.inbox, Started).match
+    ann = harness.client("Ann", session=ann.token)
+    assert len(harness.bots) == 1
+    bob.say(Resign(match=theirs))
+    bot = come(harness, the_bot(harness))
+    play(match, (ann, bot), WON[2:], ply=2)
+
+
+def test_a_match_that_waits_ends_after_a_week_or_when_its_player_resigns() -> None:
+    harness = host()
+    _, match = without_clock(harness, 2)
+    harness.wait(AWAY_S)
+    (ended,) = [each for each in harness.stored if isinstance(each, MatchEnded)]
+    assert (ended.match, ended.winner, ended.reason) == (match, 2, Reason.ABANDONMENT)
+    ann, match = without_clock(harness, 2)
+    ann = harness.client("Ann", session=ann.token)
+    ann.say(Resign(match=match))
+    ann.hang_up()
+    harness.wait(harness.policy.reconnect_s)
+    assert not harness.bots
+    assert harness.is_empty()
+
+
+def test_the_clock_of_a_player_who_is_away_runs() -> None:
+    harness = host()
+    ann = harness.client("Ann")
+    ann.say(SUMMON)
+    bot = come(harness, the_bot(harness))
+    play(only(ann.inbox, Started).match, (ann, bot), WON[:2])
+    ann.hang_up(left=True)
+    harness.wait(30)
+    assert not harness.bots
+    harness.wait(35)
+    (ended,) = [each for each in harness.stored if isinstance(each, MatchEnded)]
+    assert (ended.winner, ended.reason) == (2, Reason.TIME)
+
+
+def test_people_are_people_after_a_restart() -> None:
+    harness = host(stored=True)
+    ann = harness.client("Ann", role="human")
+    ann.say(SUMMON)
+    bot = come(harness, the_bot(harness))
+    play(only(ann.inbox, Started).match, (ann, bot), WON[:2])
+    for role, shown in (("human", "human"), ("spectator", "human"), ("bot", "bot")):
+        again = restarted(harness, bots=4, offered=OFFERED)
+        again.client("Ann", session=ann.token, role=role)
+        (person,) = again.hub.lobby_feed.overview().players
+        assert (person.name, person.role) == ("Ann", shown)
 
 
 def test_a_page_that_was_loaded_again_keeps_its_match() -> None:
@@ -428,6 +524,7 @@ def test_a_page_that_was_loaded_again_keeps_its_match() -> None:
     harness.wait(RELOAD_S)
     assert not bot.heard(Ended), "its connection was lost"
     ann = harness.client("Ann", session=ann.token)
+    bot = come(harness, the_bot(harness))
     play(match, (ann, bot), WON[2:], ply=2)
 
 

@@ -269,7 +269,7 @@ def test_a_move_after_the_end_of_its_match_is_not_one_of_the_next(make: Make) ->
     player, tiny = make("late 2", "uci")
     position = after(*MOVES["uci"][:2], game=player.game)
     played(player, 1)
-    thinking = threading.Thread(target=cancel_when_asked, args=(player, tiny))
+    thinking = threading.Thread(target=cancel_when_asked, args=(player, tiny, 2))
     thinking.start()
     with pytest.raises(Cancelled):
         player.choose(position, LIMIT)
@@ -319,8 +319,10 @@ def end_when_asked(player: Player) -> None:
     player.cancel()
 
 
-def cancel_when_asked(player: Player, tiny: TinyEngine) -> None:
+def cancel_when_asked(player: Player, tiny: TinyEngine, searches: int = 0) -> None:
+    """Cancel the player when the engine was started, and asked for so many searches."""
     wait_until(lambda: tiny.pids)
+    wait_until(lambda: sum(each.startswith("go ") for each in tiny.read) >= searches)
     player.cancel()
 
 

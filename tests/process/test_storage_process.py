@@ -16,12 +16,12 @@ import pytest
 import sqlalchemy as sa
 
 from playout.server.storage import Database
+from soak.disturbed_run import SQLITE, MoveRow, StoredRow, stored
 from support.commands import RunningServer, run, running_server
 from support.processes import children_of, is_gone
 from support.raw_client import RawClient
 from support.two_clients import WON, TwoClients
 from support.waiting import wait_until
-from testbed.disturbed_run import SQLITE, MoveRow, StoredRow, stored
 from testbed.postgres import Postgres
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgpack
 
+from soak.honest_players import playing
 from support.raw_client import RawClient
-from testbed.honest_players import playing
 from testbed.machine import resident_kib
 from testbed.server_process import (
     PAGE,
@@ -39,7 +39,7 @@ _names = itertools.count(1)
 class AttackingPeer(RawClient):
     """A connection of the attacker, whose messages are not checked."""
 
-    require_described = staticmethod(lambda message: None)  # type: ignore[assignment]
+    require_described = staticmethod(lambda message: None)
 
     def say_all(self, messages: Sequence[dict[str, Any]]) -> None:
         """Send messages in one write."""

@@ -6,6 +6,7 @@ import contextlib
 import socket
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ def _play(
                 assert peer.hear_until("update", ply=ply)
 
 
-def _silent(under: Attacked, role: str = "bot", **hello: object) -> AttackingPeer:
+def _silent(under: Attacked, role: str = "bot", **hello: Any) -> AttackingPeer:
     """A guest that reads nothing more; its system takes little, so that the rest waits."""
     peer = under.peer(role, **hello)
     peer.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)

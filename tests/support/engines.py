@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import sys
 from collections.abc import Iterable
 from functools import partial
@@ -43,7 +45,8 @@ class TinyEngine:
     @property
     def read(self) -> list[str]:
         """The lines that the engine has read."""
-        return self._pids.with_name("pids.read").read_text().splitlines()
+        file = self._pids.with_name("pids.read")
+        return file.read_text().splitlines() if file.exists() else []
 
     def require_gone(self) -> None:
         """Wait until all its processes have ended."""
@@ -62,3 +65,19 @@ def _has_ended(pid: int) -> bool:
     except ProcessLookupError:
         return True
     return False
+
+
+def scripted(
+    where: Path, protocol: str, *rules: tuple[str, list[str]], **keys: str
+) -> dict[str, str]:
+    """Return the options of the player `engine` for one that answers by the rules of a script.
+
+    See `scripted_engine.py`; `keys` are further keys of its table, as TOML.
+    """
+    program = _FOLDER / "scripted_engine.py"
+    words = [sys.executable, "-I", "-S", str(program), protocol, json.dumps(rules)]
+    table = {"command": json.dumps(shlex.join(words)), "protocol": f'"{protocol}"', **keys}
+    lines = [f"{key} = {value}" for key, value in table.items()]
+    file = where / "engines.toml"
+    file.write_text("\n".join(["[scripted]", *lines, ""]))
+    return {"name": "scripted", "file": str(file)}

@@ -1,4 +1,4 @@
-"""The number of repetitions of random tests: few, or all with `--slow`."""
+"""How much random tests do: little, all with `--slow`, and as long as you like with `--soak`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ T = TypeVar("T")
 
 #: Set by conftest.py from the option `--slow`, before any test module is imported.
 slow = False
+#: Seconds of the option `--soak`, which the tests in tests/soak share; 0 without it.
+soak_s = 0.0
 
 
 def repetitions(full: int, *, short: int) -> int:

@@ -12,7 +12,16 @@ from msgspec import structs
 
 from playout.commands.text import counted
 from playout.games.core import spec
-from playout.protocol.messages import PROTOCOL, ChallengeBot, Code, Hello, Notice, OfferedBot, Seek
+from playout.protocol.messages import (
+    PROTOCOL,
+    ChallengeBot,
+    Code,
+    Hello,
+    Notice,
+    OfferedBot,
+    Seat,
+    Seek,
+)
 from playout.protocol.names import LONGEST, skeleton
 from playout.server.core.accounts import digest
 from playout.server.core.effects import EndBot, StartBot
@@ -27,7 +36,12 @@ from playout.server.core.lobby import OpenSeek
 from playout.server.core.match import Refused
 from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom
 from playout.server.core.rate_limits import Quota, network
-from playout.server.core.session_manager import SessionClosed, SessionDisconnected, SessionManager
+from playout.server.core.session_manager import (
+    SeatTaken,
+    SessionClosed,
+    SessionDisconnected,
+    SessionManager,
+)
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.core.timers import Timer
 from playout.server.model.offered_bots import for_game
@@ -36,8 +50,11 @@ from playout.server.model.records import Account, converted
 #: Seconds in which a bot must connect after it was started.
 CONNECT_S = 30.0
 #: Seconds in which a challenger that has lost its connection before its first move must come back
-#: for its match to continue, and one whose page was closed or loaded again, at any time.
+#: for its match to continue, and one whose page was closed or loaded again. After its first move,
+#: the bot's process ends then if it can be started again in time, and the match waits.
 RETURN_S, RELOAD_S = 5.0, 10.0
+#: Seconds for which a match without a clock waits for a player who is away.
+AWAY_S = 7 * 86400.0
 
 
 # The standing accounts of the bots that the server offers.
@@ -132,8 +149,7 @@ class _Bot:
     """A process of a bot. Its `session` is made before it connects; only the process has the token.
 
     `rival` is the session that challenged it. `seek` is open until it connects; None if the match
-    began before the server was started. `left_timer` is set when the rival loses its connection;
-    `left` says whether it has closed it.
+    began before the server was started. `left_timer` is set when the rival loses its connection.
     """
 
     session: Session
@@ -143,7 +159,16 @@ class _Bot:
     timer: Timer
     left_timer: Timer
     connected: bool = False
-    left: bool = False
+
+
+@dataclass(eq=False)
+class _AwayBot:
+    """A bot without a process, whose opponent is away; `timer` ends the match."""
+
+    room: MatchRoom
+    seat: Seat
+    player: str
+    timer: Timer
 
 
 class BotManager:
@@ -165,6 +190,8 @@ class BotManager:
         self._processes: set[str] = set()
         #: The bots that are started when other processes have exited.
         self._unstarted: dict[str, StartBot] = {}
+        #: The bots without a process, by the ids of their matches.
+        self._away: dict[str, _AwayBot] = {}
         self._quota = Quota(context.policy.bot_challenges_per_hour, "challenge {} bots")
 
     @property
@@ -204,23 +231,28 @@ class BotManager:
         self._start(bot_session, bot.player, session, seek, terms.game, token, origin.now)
 
     def restore(self, room: MatchRoom, now: float) -> None:
-        """Start the bots of a match from before a restart, up to the limit of bots."""
+        """Start the bots of a match from before a restart, up to the limit of bots.
+
+        A bot that can wait starts when the opponent is back.
+        """
         match = room.match
         bots = room.record.bots if match.id in self._rooms.running else ()
         for number, player in enumerate(bots):
             if player is None or not self.accounts.offers(player):
                 continue
-            if len(self._bots) < self._context.policy.bots:
-                account = room.seats[number].account
-                session, token = self._new_session(match.players[number], account, player)
-                self._sessions.reseat(room, 2 if number else 1, session, now)
-                rival = room.seats[1 - number]
-                self._start(session, player, rival, None, str(match.game), token, now)
+            seat: Seat = 2 if number else 1
+            if self._context.policy.bots and room.can_start_again(seat, now):
+                self._wait_for_opponent(room, seat, player, now)
+            elif len(self._bots) < self._context.policy.bots:
+                self._start_again(room, seat, player, now)
 
     def connected(self, session: Session, now: float) -> None:
-        """Begin the match that waits for this session, if it is a bot's first `hello`."""
+        """Begin the match that waits for this session, or start the bots that it plays."""
         bot = self._bots.get(session.key)
-        if bot is None or bot.connected:
+        if bot is None:
+            self._start_waiting(now)
+            return
+        if bot.connected:
             return
         minutes = self._context.policy.bot_minutes
         bot.connected = True
@@ -248,15 +280,24 @@ class BotManager:
             if bot.seek is event.seek:
                 self._sessions.forget(bot.session, now)
 
+    def seat_taken(self, event: SeatTaken, now: float) -> None:
+        """Start the bots of matches that another session of the opponent has taken over."""
+        for bot in self._bots.values():
+            if bot.session.matches & event.session.matches and bot.session is not event.session:
+                bot.rival = event.session
+        self._start_waiting(now)
+
     def session_disconnected(self, event: SessionDisconnected, now: float) -> None:
         """Set the timer of a challenger that leaves: it may come back within a few seconds."""
         for bot in self._bots.values():
             if bot.rival is event.session:
-                bot.left = event.left
                 bot.left_timer.set(now + (RELOAD_S if event.left else RETURN_S))
 
     def match_over(self, event: MatchOver, now: float) -> None:
         """End the bots of a match."""
+        if away := self._away.pop(event.room.match.id, None):
+            away.timer.stop()
+            self._sessions.end(event.room.seats[away.seat - 1], now)
         for session in event.room.seats:
             if session.key in self._bots:
                 self._sessions.end(session, now)
@@ -267,11 +308,8 @@ class BotManager:
         bot = self._bots.pop(key, None)
         if bot is None:
             return
-        bot.timer.stop()
-        bot.left_timer.stop()
-        self._unstarted.pop(key, None)
-        if key in self._processes:
-            self._context.do(EndBot(key))
+        self._end_process(bot)
+        self._start_waiting(now)
         if bot.seek and self._context.lobby.get(bot.seek.id):
             self._context.lobby.remove(bot.seek.id)
             text = f"{bot.session.name} has failed to start; the log of the server says why"
@@ -337,6 +375,46 @@ class BotManager:
         self._unstarted[key] = StartBot(key, name, player, game, token)
         self._start_processes()
 
+    def _start_again(self, room: MatchRoom, seat: Seat, player: str, now: float) -> None:
+        """Start a new process of a bot, for a match that it has played before."""
+        match = room.match
+        account = room.seats[seat - 1].account
+        session, token = self._new_session(match.players[seat - 1], account, player)
+        self._sessions.reseat(room, seat, session, now)
+        self._start(session, player, room.seats[2 - seat], None, str(match.game), token, now)
+
+    def _wait_for_opponent(self, room: MatchRoom, seat: Seat, player: str, now: float) -> None:
+        """Have a match wait without its bot's process until the opponent is back."""
+        match_id = room.match.id
+        room.bot_is_away = True
+        timer = self._context.timers.new(partial(self._end_waiting, match_id))
+        timer.set(now + AWAY_S)
+        self._away[match_id] = _AwayBot(room, seat, player, timer)
+
+    def _start_waiting(self, now: float) -> None:
+        """Start the bots whose opponents are back, up to the limit of bots."""
+        for match_id, away in list(self._away.items()):
+            is_back = away.room.seats[2 - away.seat].connection is not None
+            if is_back and len(self._bots) < self._context.policy.bots:
+                del self._away[match_id]
+                away.timer.stop()
+                away.room.bot_is_away = False
+                self._start_again(away.room, away.seat, away.player, now)
+
+    def _end_waiting(self, match_id: str, now: float) -> None:
+        """End a match whose player was away for too long."""
+        away = self._away[match_id]
+        away.room.abandon(3 - away.seat, now)  # type: ignore[arg-type]
+
+    def _end_process(self, bot: _Bot) -> None:
+        """Stop the timers of a bot, and end its process."""
+        key = bot.session.key
+        bot.timer.stop()
+        bot.left_timer.stop()
+        self._unstarted.pop(key, None)
+        if key in self._processes:
+            self._context.do(EndBot(key))
+
     def _start_processes(self) -> None:
         """Start waiting bots while there are fewer processes than the limit."""
         while self._unstarted and len(self._processes) < self._context.policy.bots:
@@ -350,16 +428,26 @@ class BotManager:
         self._sessions.forget(bot.session, now)
 
     def _end_left(self, key: str, now: float) -> None:
-        """End the match of a challenger that is away, so that its bot is free.
+        """Free the bot of a challenger that is away, unless it has too little time to start again.
 
-        One that has lost its connection after its first move may still come back.
+        A match without a move of the challenger ends; another one waits, once it is the
+        challenger's turn.
         """
         bot = self._bots[key]
         for match_id in list(bot.session.matches) if bot.rival.connection is None else ():
             room = self._rooms.running[match_id]
             seat = room.seat_of(bot.rival)
-            if seat and (bot.left or not room.match.has_moved(seat)):
+            if seat and not room.match.has_moved(seat):
                 room.abandon(seat, now)
+            elif seat and room.match.to_move != seat:
+                bot.left_timer.set(now + RELOAD_S)
+            elif seat and room.can_start_again(2 if seat == 1 else 1, now):
+                del self._bots[key]
+                self._end_process(bot)
+                self._wait_for_opponent(room, 2 if seat == 1 else 1, bot.player, now)
+                if bot.session.connection is not None:
+                    self._sessions.close(bot.session.connection, now)
+                self._start_waiting(now)
 
     def _time_is_up(self, key: str, now: float) -> None:
         """End a bot that did not connect in time, or the matches of one whose time is over."""

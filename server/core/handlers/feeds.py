@@ -94,11 +94,11 @@ class LobbyFeed:
         players = [person for person in persons if person.role != "spectator"]
         players.sort(key=attrgetter("guest"))
         roles = Counter(person.role for person in persons)
-        rooms = self._rooms.running
+        rooms = [room for room in self._rooms.running.values() if not room.bot_is_away]
         return Overview(
             players=tuple(players[:SHOWN]),
             seeks=tuple(seek.to_message() for seek in islice(self._lobby, SHOWN)),
-            matches=tuple(room.summary() for room in islice(rooms.values(), SHOWN)),
+            matches=tuple(room.summary() for room in rooms[:SHOWN]),
             outcomes=tuple(self._outcomes),
             totals=LobbyTotals(
                 humans=roles["human"],

@@ -145,9 +145,7 @@ class Greeting:
         if session is None or skeleton(request.name) not in skeletons:
             text = f"there is no such session of {request.name!r}, or it has ended"
             raise Refused(Code.UNKNOWN_SESSION, text)
-        # A session keeps its role; a session from before a restart has played.
-        role = session.hello.role
-        session.hello = structs.replace(request, role=role)
+        session.resume(request)
         return session
 
     def _new_session(

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 import msgpack
 import pytest
 
+from soak.honest_players import playing
 from support.commands import RunningServer, running_server
 from support.raw_client import RawClient
 from support.two_clients import TwoClients
 from support.waiting import wait_until
-from testbed.honest_players import playing
 from testbed.server_process import PLAYOUT, ServerProcess, serving
 
 HOST = "127.0.0.1"

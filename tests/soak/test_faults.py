@@ -1,4 +1,7 @@
-"""No data is lost when server, clients and database are killed: `scripts/bench faults` in short."""
+"""No data is lost when server, clients and database are killed, paused, held or filled.
+
+With `--soak SECONDS`, there are as many kills and stalls as fit into a share of this time.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from support.scale import repetitions
-from testbed.disturbed_run import (
+from playout.server.core.policy import Policy
+from playout.server.core.rate_limits import STORAGE_BURST_S
+from soak.disturbed_run import (
     SQLITE,
     FaultPlan,
     KillRun,
@@ -21,10 +25,30 @@ from testbed.disturbed_run import (
     stored,
     violations,
 )
-from testbed.full_disk import store_much
-from testbed.held_sockets import hold_sockets
+from soak.full_disk import store_much
+from soak.held_sockets import INPUTS, PATIENCE_S, hold_sockets
+from soak.scripted_clients import ReceivedMatch
+from support import scale
+from support.scale import repetitions
 from testbed.postgres import Postgres
-from testbed.scripted_clients import ReceivedMatch
+
+pytestmark = pytest.mark.timeout(300 + scale.soak_s)
+
+#: Seconds of a soak for a kill with the matches until the next one, and for a stall.
+KILL_S, STALL_S = 10.0, 4.0
+CLOCKS = ("3+0", "300+3")
+SOAK_CLOCKS = ("0.05/move", "0.1/move", "1/move", *CLOCKS, "10+0.1")
+SOAK_SOCKETS = sorted(INPUTS.keys() - {"none"})
+#: The journal of SQLite, which does not grow with the number of records.
+JOURNAL_BYTES = 6_000_000
+
+
+def fault_plan(kills: int, share: float) -> FaultPlan:
+    """Return a plan with `kills`, or with those that fit into a share of the soak."""
+    if not scale.soak_s:
+        return FaultPlan(clients=10, matches=repetitions(20, short=10), kills=kills)
+    kills = max(kills, round(share * scale.soak_s / KILL_S))
+    return FaultPlan(clients=24, matches=12 * kills, kills=kills)
 
 
 def check(played: KillRun, plan: FaultPlan) -> None:
@@ -36,47 +60,52 @@ def check(played: KillRun, plan: FaultPlan) -> None:
 
 @pytest.mark.usefixtures("copied_processes")
 def test_nothing_is_lost_with_sqlite() -> None:
-    plan = FaultPlan(clients=10, matches=repetitions(20, short=10), kills=repetitions(3, short=1))
+    plan = fault_plan(repetitions(3, short=1), 0.2)
     check(play_with_kills(plan), plan)
 
 
 @pytest.mark.usefixtures("copied_processes")
 def test_nothing_is_lost_with_postgresql(postgres: Postgres) -> None:
-    plan = FaultPlan(clients=10, matches=repetitions(20, short=10), kills=repetitions(2, short=1))
+    plan = fault_plan(repetitions(2, short=1), 0.2)
     played = play_with_kills(plan, postgres)
     check(played, plan)
     assert played.outages == 1
 
 
 @pytest.mark.usefixtures("copied_processes")
-@pytest.mark.parametrize("clock", ["3+0", "300+3"])
+@pytest.mark.parametrize("clock", SOAK_CLOCKS if scale.soak_s else CLOCKS)
 def test_nothing_is_lost_by_stalls(clock: str) -> None:
-    plan = StallPlan(
-        clock,
-        clients=4,
-        matches=repetitions(6, short=3),
-        stalls=repetitions(10, short=2),
-        longest_s=1.0,
-    )
+    if scale.soak_s:
+        stalls = max(2, round(0.2 * scale.soak_s / len(SOAK_CLOCKS) / STALL_S))
+        plan = StallPlan(clock, clients=4, matches=3 * stalls, stalls=stalls)
+    else:
+        matches, stalls = repetitions(6, short=3), repetitions(10, short=2)
+        plan = StallPlan(clock, clients=4, matches=matches, stalls=stalls, longest_s=1.0)
     played = play_with_stalls(plan)
     assert played.lost == []
     assert len(played.stalls_s) == plan.stalls
 
 
 @pytest.mark.usefixtures("copied_processes")
-def test_half_requests_disturb_neither_players_nor_health() -> None:
-    seen = hold_sockets("half requests", count=100, seconds=0.5)
+@pytest.mark.parametrize("name", SOAK_SOCKETS if scale.soak_s else ["half requests"])
+def test_held_sockets_disturb_neither_players_nor_health(name: str) -> None:
+    seconds = max(0.5, 0.02 * scale.soak_s)
+    seen = hold_sockets(name, count=500 if scale.soak_s else 100, seconds=seconds)
     assert seen.opened >= 100
-    assert 0 < seen.most_files < 100
+    assert 0 < seen.most_files < seen.opened
+    assert seen.back_s < PATIENCE_S, "files of the server remain open"
     assert (seen.unanswered, seen.honest.fault) == (0, "")
     assert seen.honest.matches >= 1
 
 
 @pytest.mark.usefixtures("copied_processes")
-def test_guests_are_told_that_their_analysis_is_not_stored() -> None:
-    stored = store_much(seconds=1.0)
-    assert stored.moves > 0
-    assert stored.grown > 0
+def test_guests_store_no_more_than_is_allowed() -> None:
+    seconds = max(1.0, 0.05 * scale.soak_s)
+    done = store_much(seconds)
+    assert done.moves > 0
+    allowed = 2e6 * Policy().stored_mb_per_hour * (STORAGE_BURST_S + seconds) / 3600
+    assert 0 < done.grown < allowed + JOURNAL_BYTES
+    assert done.notified or seconds < 20.0
 
 
 # Violations. Ann takes one chip of three, and Bob the other two.

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import trustme
 
-from testbed.honest_players import HonestPlayersReport, playing
+from soak.honest_players import HonestPlayersReport, playing
 from testbed.machine import Helper, HelperReport, helper
 from testbed.server_process import PAGE, SERVER, ServerProcess, allow_connections, serving, stored
 

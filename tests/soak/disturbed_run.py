@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import psycopg
 
 from playout import games
+from soak.scripted_clients import ReceivedMatch, ScriptedClients, WaitTimeout
 from testbed.postgres import Postgres, postgres
-from testbed.scripted_clients import ReceivedMatch, ScriptedClients, WaitTimeout
 from testbed.server_process import KillableServer, killable_server
 
 # The matches in a database, and their contradictions to the records of the clients.
