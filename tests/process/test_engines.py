@@ -99,7 +99,7 @@ def test_a_tournament_goes_on_when_its_engine_is_killed_in_a_match(
     (created,) = (each.created for each in database.tournaments())
     database.close()
     assert sorted(each.reason for each in ended if each) == sorted(
-        [Reason.RESIGNATION, *3 * [Reason.RULES]]
+        [Reason.CRASH, *3 * [Reason.RULES]]
     )
     assert loads(created.spec).entrants[0].version.startswith("GTP GRhino 0.")
     assert "rhino.sh" not in created.spec

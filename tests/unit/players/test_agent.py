@@ -533,7 +533,8 @@ def test_a_player_that_raises_resigns_once(harness: AgentHarness, error: Excepti
     harness.start()
     harness.think()
     (resigned,) = harness.sent(Resign)
-    expected = None if isinstance(error, Resigned) else f"{type(error).__name__}: {error}".rstrip(": ")
+    name = f"{type(error).__name__}: {error}".rstrip(": ")
+    expected = None if isinstance(error, Resigned) else name
     assert resigned == Resign(id="resign", match="m", crash=expected)
     assert not harness.thinking
     harness.end()
