@@ -21,6 +21,7 @@ from playout.commands.toml_lines import lines_of
 from playout.games import Game
 from playout.games.core import spec
 from playout.protocol import names
+from playout.protocol.text_files import TextFileError, decoded
 from playout.protocol.time_control import canonical_time_control
 
 T = TypeVar("T")
@@ -318,11 +319,11 @@ def text_of(path: Path, where: str = "") -> str:
     `where`: the name of the file in errors, by default its path.
     """
     try:
-        return path.read_bytes().decode()
+        return decoded(path.read_bytes())
     except OSError as error:
         raise TomlError(f"{where or path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise TomlError(f"{where or path}: is not encoded in UTF-8") from error
+    except TextFileError as error:
+        raise TomlError(f"{where or path}: {error}") from error
 
 
 def load(text: str, where: str) -> tuple[dict[str, Any], Faults]:

@@ -1,16 +1,32 @@
-"""The text of SGF files (https://www.red-bean.com/sgf/): properties, game trees and points."""
+"""The text of SGF files (https://www.red-bean.com/sgf/): properties, game trees and points.
+
+Names of properties in files of FF[1] to FF[3] may have small letters, which do not count: `SiZe` is
+`SZ`, and `Black` is `B`.
+"""
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import re
 import string
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from playout.protocol import text_files
+from playout.protocol.text_files import TextFileError, lines_of
+
 #: The letters of columns and rows: a is the first one, A the 27th.
 LETTERS = string.ascii_letters
-_PROPERTY = re.compile(r"\s*([A-Za-z]+)\s*(?=\[)")
+_PROPERTY = re.compile(r"\s*([A-Za-z][A-Za-z0-9]*)\s*(?=\[)")
+_SMALL = re.compile("[a-z]+")
+_CHARSET = re.compile(rb"CA\s*\[\s*([A-Za-z0-9_-]{1,20})\s*\]")
+#: The encodings of files that do not name theirs, if their letters above ASCII come in pairs.
+_ASIAN = "gb18030"
 _VALUE = re.compile(r"\s*\[((?:[^\]\\]|\\.)*)\]", re.DOTALL)
+_KOMI = re.compile(r"[+-]?(?:[0-9]{1,6}(?:\.[0-9]{0,6})?|\.[0-9]{1,6})")
+#: From this number on, a komi is in hundredths.
+_HUNDREDTHS = 100
 _BEGIN = re.compile(r"\(\s*;")
 
 
@@ -30,6 +46,38 @@ class SgfProperty(NamedTuple):
     values: tuple[str, ...]
 
 
+def decoded(data: bytes) -> str:
+    """Return the text of a file, in the encoding that it names (`CA`). Raises TextFileError."""
+    if not data.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        named = _CHARSET.search(data[:4096])
+        for encoding in (named[1].decode(), "utf-8") if named else ("utf-8",):
+            with contextlib.suppress(LookupError, UnicodeError):
+                return lines_of(data.decode(encoding))
+    try:
+        return text_files.decoded(data)
+    except TextFileError:
+        with contextlib.suppress(UnicodeError):
+            return lines_of(data.decode(_ASIAN))
+        return text_files.decoded(data, names_matter=False)
+
+
+def komi_of(text: str) -> float | None:
+    """Return the points of the property `KM`, None for an empty one. Raises ValueError.
+
+    Servers write 7.5 points also as 750 and as 375, in hundredths of points and of pairs of points;
+    `3.75` is in pairs, too, because points have no quarters. A comma may be the decimal point.
+    """
+    written = text.strip().replace(",", ".")
+    if not written:
+        return None
+    if not _KOMI.fullmatch(written):
+        raise ValueError(f"{text[:20]!r} is no komi: expected a number of points, as in KM[7.5]")
+    points = float(written)
+    if abs(points) >= _HUNDREDTHS:
+        points /= 100
+    return points if (2 * points).is_integer() else 2 * points
+
+
 def items(text: str) -> Iterator[str | SgfProperty]:
     """Yield the parentheses of game trees, and the properties. Raises SgfError."""
     begin = _BEGIN.search(text)
@@ -45,7 +93,7 @@ def items(text: str) -> Iterator[str | SgfProperty]:
                 at = value.end()
             if not values:
                 raise SgfError(start, f"the value of {found[1]} is not closed by ']'")
-            yield SgfProperty(start, found[1], tuple(values))
+            yield SgfProperty(start, _SMALL.sub("", found[1]) or found[1], tuple(values))
             line += text.count("\n", place, at)
             place = at
             continue

@@ -8,6 +8,7 @@ whose first is part of the main time.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Container
 
@@ -73,6 +74,12 @@ class GtpClock(ReportedClock):
 
     #: Whether an overtime is shared by several moves.
     _canadian = False
+
+    def copy(self) -> GtpClock:
+        """Return a clock with the same settings and the same times."""
+        other = copy.copy(self)
+        other.left = dict(self.left)
+        return other
 
     def restart(self) -> None:
         """Give both seats the full time, for a new match."""

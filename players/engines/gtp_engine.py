@@ -93,6 +93,8 @@ class GtpServer(EngineServer):
         self._kind = SkippingMatch if skips_passes else LocalMatch
         self.match = self._kind(game, wanted)
         self._clock = GtpClock()
+        #: The matches of other games that the current command has replaced.
+        self._replaced: list[LocalMatch] = []
         self._passes = 0  # after the end of the match
         self._current = GtpCommand("", "", [])
         #: Whether the first line of the response has been written, before an analysis.
@@ -125,7 +127,22 @@ class GtpServer(EngineServer):
         if command.name.startswith(_GOGUI_RULES) and not self._is_gogui:
             self._is_gogui = True
             self._board = self._board_of(self.match.game)
-        text: str = getattr(self, method)(*command.arguments)
+        before = self.match, self._board, self._passes, self._clock.copy()
+        kept = self.match.kept()
+        self._replaced = []
+        try:
+            text: str = getattr(self, method)(*command.arguments)
+        except BaseException:  # a command that fails changes nothing
+            if self.match is not before[0]:
+                self.match.close()
+            used = self._clock
+            self.match, self._board, self._passes, self._clock = before
+            self.match.restore(kept)
+            if "genmove" in command.name:
+                self._clock = used  # the time of a search has passed
+            raise
+        for match in self._replaced:
+            match.close()
         return text
 
     # About the engine.
@@ -187,8 +204,8 @@ class GtpServer(EngineServer):
         return ""
 
     def _use(self, match: LocalMatch) -> None:
-        """Continue with a match of another game."""
-        self.match.close()
+        """Continue with a match of another game; the old one is closed when the command is done."""
+        self._replaced.append(self.match)
         self.match, self._board = match, self._board_of(match.game)
 
     def _board_of(self, game: Game) -> ClickedBoard:
@@ -255,7 +272,7 @@ class GtpServer(EngineServer):
 
     @_command("loadsgf", "FILE ...")
     def _loadsgf(self, file: str, *before: str) -> str:
-        found = gtp_go.load_game(file, before)
+        found = gtp_go.load_game(file, before, self.match.game)
         self._boardsize(*found.sides)
         if found.komi:
             self._komi(found.komi)
@@ -264,8 +281,7 @@ class GtpServer(EngineServer):
                 other = self._board.other_move
                 self._play(colour, other if cell is None else self._board.vertices.name(cell))
         except GtpError as error:
-            self._clear_board()
-            raise GtpError(f"cannot load the file: {error}; the board is empty now") from error
+            raise GtpError(f"cannot load the file: {error}") from error
         return ""
 
     @_command("showboard")

@@ -10,7 +10,14 @@ from playout.games.go import Go
 from playout.players.engines.gtp_text import GtpError, whole_number
 from playout.players.engines.local_match import LocalMatch
 from playout.players.engines.vertices import GtpVertices, VertexError
-from playout.protocol.sgf import SgfError, SgfProperty, column_and_row, items
+from playout.protocol.sgf import (
+    SgfError,
+    SgfProperty,
+    column_and_row,
+    decoded,
+    items,
+    komi_of,
+)
 
 #: Boards with handicap stones, and those with more than four, whose middle row is a line of points.
 _LEAST_SIDE, _LEAST_FOR_NINE = 7, 9
@@ -20,7 +27,7 @@ _MOST_CORNERS, _MOST_STONES = 4, 9
 #: Boards up to this size have `tt` for a pass in old files.
 _OLD_SIDE = 19
 #: Longer files are cut, so that they do not fill the memory.
-_MOST_CHARACTERS = 1 << 22
+_MOST_BYTES = 1 << 22
 #: The colours of the properties of SGF for stones and moves.
 _SETUP, _MOVES = {"AB": "black", "AW": "white"}, {"B": "black", "W": "white"}
 #: The state of Go: the place of the last move, and of the point that ko forbids; -1 for none.
@@ -110,27 +117,33 @@ class SgfGame(NamedTuple):
     stones: list[tuple[str, int | None]]
 
 
-def load_game(file: str, before: Sequence[str]) -> SgfGame:
+def load_game(file: str, before: Sequence[str], game: Game) -> SgfGame:
     """Return the first variation of a file, up to a move if `before` has its number, from 1.
 
-    Raises GtpError if the file cannot be read, and if it removes stones.
+    Raises GtpError if the file cannot be read, if it removes stones or has none, and if it is of
+    another game than `game`.
     """
     if len(before) > 1:
         raise GtpError("syntax error: expected loadsgf FILE or loadsgf FILE MOVE_NUMBER")
+    end = whole_number(before[0], 1, _MOST_BYTES) if before else _MOST_BYTES
     try:
-        with open(file, encoding="utf-8", errors="replace") as opened:
-            text = opened.read(_MOST_CHARACTERS)
+        with open(file, "rb") as opened:
+            text = decoded(opened.read(_MOST_BYTES))
+        return _game_of(_first_variation(text), end, game)
     except OSError as error:
         raise GtpError(f"cannot load the file: {error.strerror}") from error
-    end = whole_number(before[0], 1, _MOST_CHARACTERS) if before else _MOST_CHARACTERS
-    return _game_of(_first_variation(text), end)
+    except ValueError as error:  # of what is in the file
+        raise GtpError(f"cannot load the file: {error}") from error
 
 
-def _game_of(found: Sequence[SgfProperty], before: int) -> SgfGame:
+def _game_of(found: Sequence[SgfProperty], before: int, game: Game) -> SgfGame:
     if not found:
-        raise GtpError("cannot load the file: it has no game")
-    given = {each.name: each.values[0].strip() for each in found if each.name in ("SZ", "KM")}
-    columns, rows = _sides(given.get("SZ", str(_OLD_SIDE)))
+        raise GtpError("it has no game")
+    given = {each.name: each.values[0].strip() for each in reversed(found)}
+    number = given.get("GM", "")
+    if game.sgf_number is not None and number.isdecimal() and int(number) != game.sgf_number:
+        raise GtpError(f"its game is number {number} (GM), and {game} is {game.sgf_number}")
+    columns, rows = _sides(given.get("SZ") or str(_OLD_SIDE))
     stones: list[tuple[str, int | None]] = []
     moves = 0
     for item in found:
@@ -138,19 +151,22 @@ def _game_of(found: Sequence[SgfProperty], before: int) -> SgfGame:
         if moves >= before:
             break
         if item.name == "AE":
-            raise GtpError(f"cannot load the file: line {item.line}: AE removes stones")
+            raise GtpError(f"line {item.line}: AE removes stones")
         colour = _SETUP.get(item.name) or _MOVES.get(item.name, "")
         for value in item.values if colour else ():
             stones += [(colour, cell) for cell in _cells(value.strip(), item, columns, rows)]
+    if not (moves or stones or "SZ" in given):
+        raise GtpError(f"it has neither moves nor a size, only {', '.join(given)[:60]}")
     sides = (str(columns),) if columns == rows else (str(columns), str(rows))
-    return SgfGame(sides, given.get("KM", ""), stones)
+    komi = komi_of(given.get("KM", ""))
+    return SgfGame(sides, "" if komi is None else f"{komi:g}", stones)
 
 
 def _sides(text: str) -> tuple[int, int]:
     """Return columns and rows of `19` or `19:13`."""
     numbers = [whole_number(each.strip(), 1, 52) for each in text.split(":")]
     if len(numbers) > 2:
-        raise GtpError(f"cannot load the file: {text[:20]!r} is no size of a board")
+        raise GtpError(f"{text[:20]!r} is no size of a board")
     return numbers[0], numbers[-1]
 
 
@@ -162,7 +178,7 @@ def _cells(text: str, item: SgfProperty, columns: int, rows: int) -> Iterator[in
     corners = [column_and_row(each) for each in text.split(":")]
     first, last = corners[0], corners[-1]
     if first is None or last is None or last[0] >= columns or last[1] >= rows:
-        raise GtpError(f"cannot load the file: line {item.line}: {text[:20]!r} is no point")
+        raise GtpError(f"line {item.line}: {text[:20]!r} is no point")
     for row in range(first[1], last[1] + 1):
         for column in range(first[0], last[0] + 1):
             yield row * columns + column
@@ -178,5 +194,5 @@ def _first_variation(text: str) -> list[SgfProperty]:
             if isinstance(item, SgfProperty):
                 found.append(item)
     except SgfError as error:
-        raise GtpError(f"cannot load the file: line {error.line}: {error}") from error
+        raise GtpError(f"line {error.line}: {error}") from error
     return found

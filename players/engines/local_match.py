@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from playout.games import Game, Position, State
 from playout.games.core import spec
 from playout.players import PlayResult, find, load
@@ -19,6 +21,13 @@ def checked_player(text: str) -> spec.Spec:
     if make.human:
         raise spec.SpecError(f"{wanted.name} is a person at a terminal, not an engine")
     return wanted
+
+
+class Kept(NamedTuple):
+    """The positions of a match, and the plies that were skipped."""
+
+    positions: tuple[Position, ...]
+    skipped: tuple[int, ...] = ()
 
 
 class LocalMatch:
@@ -55,6 +64,14 @@ class LocalMatch:
     def plies(self) -> int:
         """The number of moves that can be taken back."""
         return len(self.positions) - 1
+
+    def kept(self) -> Kept:
+        """Return the positions, for `restore` after a command that has failed."""
+        return Kept(tuple(self.positions))
+
+    def restore(self, kept: Kept) -> None:
+        """Return to the positions of an earlier time."""
+        self.positions = [*kept.positions]
 
     def clear(self, state: State | None = None) -> None:
         """Start again, at the first position of the game or at `state`."""
@@ -126,6 +143,13 @@ class SkippingMatch(LocalMatch):
         super().clear(state)
         self._skipped.clear()
         self._skip()
+
+    def kept(self) -> Kept:
+        return super().kept()._replace(skipped=tuple(self._skipped))
+
+    def restore(self, kept: Kept) -> None:
+        super().restore(kept)
+        self._skipped = [*kept.skipped]
 
     def play(self, action: int) -> None:
         super().play(action)

@@ -56,7 +56,9 @@ class UciServer(EngineServer):
         self._made_for: tuple[Game, spec.Spec] | None = (game, wanted)
         self._game: Game = game
         #: The position that is set, and the names of the moves that led to it.
-        self._position: tuple[str, list[str]] | None = _START
+        self._position: tuple[str, list[str]] = _START
+        #: Whether the last command `position` has failed.
+        self._is_refused = False
         #: The depth of the last `go`, for players whose parameter it is.
         self._depth: int | None = None
         self._search: UciSearch | None = None
@@ -112,7 +114,7 @@ class UciServer(EngineServer):
         self.write("readyok")
 
     def _ucinewgame(self, _: list[str]) -> None:
-        self._made_for, self._position = None, _START
+        self._made_for, self._position, self._is_refused = None, _START, False
         self._prepare()
 
     def _setoption(self, words: list[str]) -> None:
@@ -132,27 +134,34 @@ class UciServer(EngineServer):
         self._settings.set(VARIANT, name)
         if name == self._uci.variant:
             return
-        before = self._game, self._uci
+        before = self._game, self._uci, self._position
         try:
             self._game = games.load(next(each.game for each in VARIANTS if each.name == name))
             self._uci, self._position = _translation(self._game), _START
             self._use(self._settings.player())
         except SpecError:
-            self._game, self._uci = before
+            self._game, self._uci, self._position = before
             self._settings.set(VARIANT, self._uci.variant)
             raise
 
     def _set_position(self, words: list[str]) -> None:
-        """Set `startpos` or `fen FEN`, and play the moves after `moves`. Raises ValueError."""
+        """Set `startpos` or `fen FEN`, and play the moves after `moves`.
+
+        Raises ValueError; then the position stays, but is not searched.
+        """
         end = words.index("moves") if "moves" in words else len(words)
         base, names = " ".join(words[:end]), words[end + 1 :]
-        known, self._position = self._position, None
-        if known and known[0] == base and names[: len(known[1])] == known[1]:
-            self._play(names[len(known[1]) :])
-        else:
-            self.match.clear(self._first(base))
-            self._play(names)
-        self._position = base, names
+        known, kept, self._is_refused = self._position, self.match.kept(), True
+        try:
+            if known[0] == base and names[: len(known[1])] == known[1]:
+                self._play(names[len(known[1]) :])
+            else:
+                self.match.clear(self._first(base))
+                self._play(names)
+        except BaseException:
+            self.match.restore(kept)
+            raise
+        self._position, self._is_refused = (base, names), False
 
     def _first(self, base: str) -> State | None:
         """Return the position before all moves, None for the first one of the game."""
@@ -177,7 +186,7 @@ class UciServer(EngineServer):
             self._error(error)
         self._depth = go.depth
         self._prepare()
-        if self._position is None:
+        if self._is_refused:
             self._error("there is no position to search: the last command position failed")
             self.write(NO_MOVE)
         elif winner := self.match.winner:
@@ -218,10 +227,9 @@ class UciServer(EngineServer):
         match = _warm_match(self._game, wanted)
         self.match.close()
         self.match, self._made_for = match, (self._game, wanted)
-        if self._position:
-            base, names = self._position
-            match.clear(self._first(base))
-            self._play(names)
+        base, names = self._position
+        match.clear(self._first(base))
+        self._play(names)
 
     def _error(self, text: str) -> None:
         self.write(f"info string error: {text}")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from ipaddress import ip_address
@@ -12,7 +13,9 @@ from pathlib import Path
 
 from playout.commands import toml_table
 from playout.commands.toml_table import TomlError, TomlTable
+from playout.games.core import spec
 from playout.protocol.names import BadName, normalised, skeleton
+from playout.protocol.text_files import TextFileError, decoded
 from playout.protocol.time_control import parse_time_control
 from playout.protocol.tournament_spec import PROGRAM_PROTOCOLS, SandboxSettings
 from playout.sandbox import settings
@@ -28,6 +31,14 @@ _HOST = re.compile(r"([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?")
 _SITE = re.compile(r"https?://[a-z0-9.-]+(:\d+)?")
 _SCHEDULER = re.compile(r"[a-z]+://\S+:\d+")
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+#: The columns of a roster, and what separates its cells.
+_COLUMNS = ("account", "team", "name")
+_NEEDED = "needs a first line with account, team, name"
+_SEPARATORS = (",", ";", "\t")
+_SEPARATOR = re.compile(r'"?sep=([,;\t])"?', re.IGNORECASE)
+_BLANK = " \t,;"
 
 
 @dataclass(frozen=True)
@@ -326,24 +337,73 @@ def _roster(table: TomlTable, folder: Path) -> Mapping[str, Contestant] | None:
         return None
     found: dict[str, Contestant] = {}
     try:
-        with (folder / name).open(newline="", encoding="utf-8-sig") as file:
-            rows = csv.DictReader(file)
-            if "account" not in (rows.fieldnames or ()):
-                table.fault(f"roster: {name} needs a first line with account, team, name", "roster")
-                return found
-            for row in rows:
-                _add_row(table, found, row, f"{folder / name}:{rows.line_num}")
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        table.fault(f"roster: {name} cannot be read: {error}", "roster")
+        for line, row in _rows(decoded((folder / name).read_bytes())):
+            _add_row(table, found, row, f"{folder / name}:{line}")
+    except OSError as error:
+        table.fault(f"roster: {name} cannot be read: {error.strerror}", "roster")
+    except (TextFileError, csv.Error) as error:
+        table.fault(f"roster: {name} {error}", "roster")
     return found
 
 
+def _rows(text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """Yield the line and the cells of each row that is not empty, by their columns.
+
+    The text is CSV as spreadsheets of all countries write it: with commas, semicolons or tabs. A
+    line `sep=;` may name them. Raises csv.Error.
+    """
+    before, lines = 0, text.split("\n")
+    while before < len(lines) and not lines[before].strip(_BLANK):
+        before += 1
+    first = lines[before].strip() if before < len(lines) else ""
+    named = _SEPARATOR.fullmatch(first)
+    before += named is not None
+    between = named[1] if named else max(_SEPARATORS, key=re.sub('"[^"]*"', "", first).count)
+    source = io.StringIO("\n".join(lines[before:]), newline="")
+    rows = csv.reader(source, delimiter=between, skipinitialspace=True, strict=True)
+    columns: list[str] = []
+    for cells in rows:
+        given = [cell.strip() for cell in cells]
+        if not any(given):
+            continue
+        if not columns:
+            columns = _columns(given)
+            continue
+        if any(given[len(columns) :]):
+            where = f"line {before + rows.line_num} has {len(given)} cells"
+            raise csv.Error(
+                f"{where} for {len(columns)} columns: a text with {between!r} needs quotes"
+            )
+        cells = [*given, *[""] * len(columns)]
+        yield before + rows.line_num, dict(zip(columns, cells, strict=False))
+    if not columns:
+        raise csv.Error(f"is empty: it {_NEEDED}")
+
+
+def _columns(cells: list[str]) -> list[str]:
+    """Return the names of columns in lower case. Raises csv.Error for other columns."""
+    while cells and not cells[-1]:
+        cells.pop()
+    columns = [cell.casefold() for cell in cells]
+    if "account" not in columns:
+        raise csv.Error(f"{_NEEDED}, not {', '.join(cells)[:100]!r}")
+    for place, column in enumerate(columns):
+        if column not in _COLUMNS:
+            raise csv.Error(f"has an {spec.unknown('column', cells[place], _COLUMNS)}")
+        if column in columns[:place]:
+            raise csv.Error(f"has two columns {column!r}")
+    return columns
+
+
 def _add_row(
-    table: TomlTable, found: dict[str, Contestant], row: Mapping[str, str | None], place: str
+    table: TomlTable, found: dict[str, Contestant], row: Mapping[str, str], place: str
 ) -> None:
+    if not row["account"]:
+        table.fault_elsewhere("roster", place, "the account is missing")
+        return
     try:
-        account = normalised((row.get("account") or "").strip())
-        team = normalised((row.get("team") or "").strip() or account)
+        account = normalised(row["account"])
+        team = normalised(row.get("team") or account)
     except BadName as error:
         table.fault_elsewhere("roster", place, str(error))
         return
@@ -351,5 +411,4 @@ def _add_row(
     team = next(same, team)
     if skeleton(account) in found:
         table.fault_elsewhere("roster", place, f"{account!r} is listed before")
-    name = (row.get("name") or "").strip() or account
-    found[skeleton(account)] = Contestant(account, team, name)
+    found[skeleton(account)] = Contestant(account, team, row.get("name") or account)

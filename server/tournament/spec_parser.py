@@ -16,6 +16,7 @@ from playout.commands.toml_table import Check, Faults, TomlTable
 from playout.games import Game
 from playout.games.core import spec as notation
 from playout.protocol import versions
+from playout.protocol.text_files import TextFileError, decoded
 from playout.protocol.tournament_spec import (
     Adjudication,
     Betting,
@@ -252,9 +253,9 @@ def _lines(
         table.fault(f"file: there is no file {path!r}", "file")
         return ()
     try:
-        text = content.decode()
-    except UnicodeDecodeError:
-        table.fault(f"file: {path!r} is no text in UTF-8", "file")
+        text = decoded(content, names_matter=False)
+    except TextFileError as error:
+        table.fault(f"file: {path!r} {error}", "file")
         return ()
     lines: list[tuple[int, ...]] = []
     for number, opening in opening_file.read(path, text, game, most):

@@ -53,6 +53,35 @@ def test_a_roster_knows_names_that_look_alike(tmp_path: Path) -> None:
     assert cyd.team == "Reds"
 
 
+ROSTER = 'account,team,name\nAda,Reds,"L., Ada"\nBjörn,Reds,\n'
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        ROSTER.encode("utf-8-sig"),
+        ROSTER.encode("utf-16"),
+        ROSTER.encode("latin-1"),
+        ROSTER.replace("\n", "\r\n").encode(),
+        ROSTER.replace("\n", "\r").encode("cp1252"),
+        b'Account, TEAM ,Name\nAda , Reds, "L., Ada"\nBj\xc3\xb6rn,Reds\n',
+        ROSTER.replace("L., Ada", "L: Ada").replace(",", ";").replace("L:", "L.,").encode(),
+        ROSTER.replace("L., Ada", "L: Ada").replace(",", "\t").replace("L:", "L.,").encode(),
+        b"\n,,\n" + ROSTER.replace("\nBj", "\n,,\n\n , ,\nBj").encode() + b",,\n\n",
+        b"sep=;\r\nname;account;team\r\nL., Ada;Ada;Reds\r\n;Bj\xc3\xb6rn;Reds\r\n",
+        b'account,team,name,,\nAda,Reds,"L., Ada",,\nBj\xf6rn,Reds,,,\n',
+    ],
+)
+def test_a_roster_is_read_as_spreadsheets_write_it(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "class.csv").write_bytes(data)
+    roster = read(file_of(tmp_path, 'roster = "class.csv"\n' + GOOD)).roster
+    assert roster
+    assert [(each.account, each.team, each.name) for each in roster.values()] == [
+        ("Ada", "Reds", "L., Ada"),
+        ("Björn", "Reds", "Björn"),
+    ]
+
+
 def test_nobody_hands_in_as_a_house_bot(tmp_path: Path) -> None:
     assert read(file_of(tmp_path, GOOD)).contestant("HOUSE") is None
 
@@ -124,9 +153,22 @@ def test_the_name_of_the_file_is_part_of_addresses(tmp_path: Path) -> None:
         ("account,team\nAda,HOUSE\n", "cup.toml:1: roster: 'HOUSE' looks like a name of the house"),
         ("account\nAda\nADA\n", r"class.csv:3: 'ADA' is listed before"),
         ("account\nA\u200bda\n", "class.csv:2: "),
+        ("account,teem\nAda,Reds\n", "class.csv has an unknown column 'teem'; did you mean 'team'"),
+        ("account,Group\nAda,Reds\n", "class.csv has an unknown column 'Group'"),
+        ("account,team,Team\nAda,Reds,Blues\n", "class.csv has two columns 'team'"),
+        (
+            "account,team\nAda,Reds,Ada L\n",
+            "line 2 has 3 cells for 2 columns: a text with ',' needs",
+        ),
+        ("account,team\n,Reds\n", "class.csv:2: the account is missing"),
+        ("sep=;\n\naccount;team\n;Reds\n", "class.csv:4: the account is missing"),
+        ('account,team\n"Ada,Reds\n', "class.csv unexpected end of data"),
+        ("", "class.csv is empty: it needs a first line with account"),
+        ("\n,,\n", "class.csv is empty"),
+        ("Ada,Reds\nBob,Reds\n", "first line with account, team, name, not 'Ada, Reds'"),
     ],
 )
 def test_a_faulty_roster(tmp_path: Path, roster: str, fault: str) -> None:
-    (tmp_path / "class.csv").write_text(roster)
+    (tmp_path / "class.csv").write_bytes(roster.encode())
     with pytest.raises(CompetitionFileError, match=fault):
         read(file_of(tmp_path, 'roster = "class.csv"\n' + GOOD))
