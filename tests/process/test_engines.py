@@ -272,7 +272,7 @@ def test_a_fault_resigns_the_match_and_the_next_one_is_played(
     assert other_code == 0, other_output
     assert "The player crashed, and loses its match: the engine tiny has answered " in output
     assert "Traceback" not in output
-    assert "(resignation)" in output
+    assert "(crash)" in output
     assert "(rules)" in output
     engine.require_gone()
 
