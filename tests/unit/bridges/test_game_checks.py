@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from pathlib import Path
 
 import pytest
@@ -133,7 +133,9 @@ def test_a_fault_is_found_with_its_position(told: str) -> None:
 
 def test_rules_that_do_not_return_are_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(game_checks, "_CHECK_S", 0.05)
-    kind = type("Slow", (TwoChips,), {"next_state": lambda *_: time.sleep(60), "__doc__": "A."})
+    kind = type(
+        "Slow", (TwoChips,), {"next_state": lambda *_: threading.Event().wait(), "__doc__": "A."}
+    )
     assert checked(kind) == ["matches: a function of the game has not returned after 0 s"]
 
 
