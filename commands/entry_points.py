@@ -67,6 +67,10 @@ def run(module: str, **options: str) -> None:
     name = options.get("prog_name") or os.path.basename(sys.argv[0])
     with doing(f"Loading {name}"):
         cache = importlib.import_module("playout.games.core.compilation_cache")
-        cache.announce_compilation(partial(doing, at_once=True))
-        command = importlib.import_module(module)
-    command.main(**options)
+    try:
+        with doing(f"Loading {name}"):
+            cache.announce_compilation(partial(doing, at_once=True))
+            command = importlib.import_module(module)
+        command.main(**options)
+    except cache.CacheUnusable as error:
+        sys.exit(f"{name}: {error}")
