@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
@@ -15,12 +16,19 @@ UNKNOWN = "\N{EN DASH}"
 
 #: The first characters with which spreadsheets take a text for a formula, also the wide ones.
 _FORMULA = (*"=+-@", *"\uff1d\uff0b\uff0d\uff20", "'")
+#: The folders of an absolute path, also of one below the home folder.
+_FOLDERS = re.compile(r"(?<![\w./:~-])~?/(?:[^\s/,()'\"=]+/)*")
 _CONTROL = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
 
 
 def plain(text: str) -> str:
     """Return the text with a space in place of each control character, such as a line break."""
     return text.translate(_CONTROL)
+
+
+def without_folders(text: str) -> str:
+    """Return the text with the last part of each absolute path, for readers of other machines."""
+    return _FOLDERS.sub("", text)
 
 
 def csv_text(rows: Iterable[Iterable[str | float | None]]) -> str:

@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.threads import deferToThreadPool
 from twisted.python.failure import Failure
 
-from playout.commands.text import plain
+from playout.commands.text import plain, without_folders
 from playout.games import Position
 from playout.players.client import report
 from playout.players.client.active_match import (
@@ -271,4 +271,4 @@ def _error(failure: Failure) -> str:
     text = failure.getErrorMessage().partition("\n")[0]
     if not failure.check(PlayerError):
         text = f"{failure.type.__name__ if failure.type else 'Exception'}: {text}"
-    return plain(" ".join(text.split()))[:_LONGEST_ERROR].rstrip(": ")
+    return plain(" ".join(without_folders(text).split()))[:_LONGEST_ERROR].rstrip(": ")
