@@ -8,15 +8,11 @@ has started, and the next builder starts again with the first stage.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import shutil
 import signal
-import subprocess
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -24,15 +20,8 @@ import msgspec
 
 from playout.bots.archive import Unpacked
 from playout.bots.bot_file import BotFile
-from playout.commands.subprocesses import (
-    begin,
-    how_it_ended,
-    last_lines,
-    others_environment,
-    own,
-    own_environment,
-    send,
-)
+from playout.commands.child import Child, Program, last_lines
+from playout.commands.subprocesses import others_environment, own, own_environment
 from playout.protocol.tournament_spec import SandboxSettings
 from playout.sandbox.bubblewrap import Sandbox
 from playout.server.organizer.supervisor import engine_table
@@ -42,7 +31,6 @@ BuildStage = Literal["unpack", "build", "check"]
 LONGEST_S: Mapping[BuildStage, float] = {"unpack": 60.0, "build": 300.0, "check": 120.0}
 #: How many times larger than an archive its files may be.
 UNPACKED = 8
-_POLL_S = 0.05
 _MB = 2**20
 #: The file with the result of a build, and the folders that a stage makes.
 _BUILT, _MADE = "built.tar", ("code", "built", "state")
@@ -87,13 +75,17 @@ class Builder:
         terms: BuildTerms,
         folder: Path,
         log: Callable[[str], None],
-        pause: Callable[[float], Awaitable[object]],
+        exit_within: Callable[[Child, float], Awaitable[bool]],
     ) -> None:
-        """`log` gets what the author may read; `pause` waits for a number of seconds."""
+        """`log` gets what the author may read.
+
+        `exit_within` waits for the exit of a process, and kills it after a number of seconds; it
+        returns whether the process exited before.
+        """
         self._terms = terms
         self._folder = folder
         self._log = log
-        self._pause = pause
+        self._exit_within = exit_within
 
     def remove_code(self) -> None:
         """Remove everything that stages have made; the upload stays."""
@@ -185,34 +177,19 @@ class Builder:
 
         The errors of a check are part of its output, with the reason in the last line.
         """
-        errors = output.with_name("errors.txt")
-        with output.open("wb") as out, errors.open("wb") as err:
-            process = subprocess.Popen(
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out if stage == "check" else err,
-                cwd=folder or output.parent,
-                env=environment,
-                process_group=0,
-                # It takes no lock that another thread could hold at this moment. Its niceness is
-                # that of this process.
-                preexec_fn=partial(begin, os.getpid(), signal.SIGKILL, 0),  # noqa: PLW1509
-            )
-        fault = ""
-        until = time.monotonic() + LONGEST_S[stage]
+        limit_s = LONGEST_S[stage]
+        program = Program(words, environment, folder or output.parent)
+        with output.open("wb") as out:
+            child = program.start(out) if stage == "check" else program.start(output=out)
         try:
-            while process.poll() is None and not fault:
-                if time.monotonic() > until:
-                    fault = f"has not ended after {LONGEST_S[stage]:g} seconds"
-                await self._pause(_POLL_S)
+            in_time = await self._exit_within(child, limit_s)
         finally:
-            send(process, signal.SIGKILL)
-            process.wait()
-        with errors.open("rb") as file:
-            self._log("\n".join(last_lines(file, 50)))
-        errors.unlink()
-        return fault or (how_it_ended(process) if process.returncode else "")
+            child.send(signal.SIGKILL)
+            code = child.wait()
+        self._log("\n".join(child.tail(50)))
+        if not in_time:
+            return f"has not ended after {limit_s:g} seconds"
+        return child.how_it_ended() if code else ""
 
 
 def for_author(text: str) -> str:

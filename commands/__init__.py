@@ -6,7 +6,8 @@ progress         lines on standard error about work that takes seconds
 options          `--game`, and types of options
 connect_options  the options of a connection to a server
 identity         a client's name, token and session, and its login
-subprocesses     start processes of this installation
+child            child processes: start, messages, output, restarts, end
+subprocesses     words, environments and first steps of processes of this installation
 cores            processor cores: their number, their assignment to matches
 restarts         pauses before a process is started again
 toml_lines       the line of each value of a TOML file

@@ -37,6 +37,11 @@ class Restarts:
         self._due_at: float | None = None
 
     @property
+    def wait_s(self) -> float:
+        """The pause after the last failure."""
+        return self._back_off.wait_s(self.failures)
+
+    @property
     def exhausted(self) -> bool:
         """Whether it has failed `limit` times in a row, and is not to be started again."""
         return self._limit is not None and self.failures >= self._limit
@@ -52,9 +57,8 @@ class Restarts:
         is that after the last failure that counted.
         """
         self.failures += counts
-        wait_s = self._back_off.wait_s(self.failures)
-        self._due_at = now + wait_s
-        return wait_s
+        self._due_at = now + self.wait_s
+        return self.wait_s
 
     def succeeded(self) -> None:
         """Note that it works: the next failure is the first in a row."""

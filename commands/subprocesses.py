@@ -1,27 +1,28 @@
-"""Starts subprocesses, which end with this process even if it is killed, and ends them."""
+"""What the processes of Playout need of each other: words, environments, the end of the parent.
+
+`child` starts and ends processes. This module imports little, as each of them imports it first.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import functools
+import math
 import os
-import re
-import shutil
+import select
 import signal
 import socket
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from types import UnionType
+from typing import TypeVar
+
+import msgspec
 
 from playout.games.core import plugins
 
-Process = subprocess.Popen[bytes]
+T = TypeVar("T")
 
 #: The niceness of players. With it, a move waits two thirds of a millisecond less for the server
 #: while other players search.
@@ -31,67 +32,14 @@ LOWEST_NICENESS = 19
 #: Without it, the library of numpy starts one idle thread for each core.
 FEW_THREADS = {"OMP_NUM_THREADS": "1"}
 
+#: The longest message in bytes, and the fault of a longer one.
+LONGEST_LINE = 2**20
+TOO_LONG = f"a line has more than {LONGEST_LINE} bytes"
+#: The most bytes of a line that an error shows.
+_SHOWN = 100
+_CHUNK = 65536
 _PR_SET_PDEATHSIG = 1
 _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
-#: The lines at the end of a process's output that are shown, and the bytes that are read for them.
-_TAIL_LINES, _TAIL_BYTES = 8, 4000
-#: Seconds for which the output of processes is kept.
-_KEPT_S = 30 * 86_400
-
-
-@dataclass(frozen=True)
-class Program:
-    """A command with its folder and environment.
-
-    `death` is the signal that it gets when this process exits. Processes with a lower `niceness`
-    run first, as the server should before players. A `secret` is the line on its standard input.
-    """
-
-    words: Sequence[str]
-    folder: Path
-    environment: Mapping[str, str]
-    death: signal.Signals = signal.SIGKILL
-    niceness: int = 0
-    secret: str | None = None
-
-    def start(self, log: Path) -> Process:
-        """Run it in a process group of its own, and append its output to a file. Raises OSError.
-
-        Call it in the main thread: on Linux, the new process gets `death` when that thread ends.
-        """
-        with log.open("ab") as output, input_with(self.secret) as input_:
-            return subprocess.Popen(
-                self.words,
-                stdin=input_,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=self.folder,
-                env=self.environment,
-                process_group=0,
-                # It takes no lock that another thread could hold at this moment.
-                preexec_fn=self._beginning(),  # noqa: PLW1509
-            )
-
-    def _beginning(self) -> Callable[[], None]:
-        """Return the function that the new process calls before the command."""
-        return functools.partial(begin, os.getpid(), self.death, self.niceness)
-
-
-@contextlib.contextmanager
-def input_with(secret: str | None) -> Iterator[int]:
-    """Yield the descriptor of a standard input with that line, or of an empty one.
-
-    Other processes of the user can read the arguments and the environment of a process. They cannot
-    open its input under `/proc`, as it is a socket, and the line is gone when it was read.
-    """
-    if secret is None:
-        yield subprocess.DEVNULL
-        return
-    ours, its = socket.socketpair()
-    with its:
-        with ours:
-            ours.sendall(f"{secret}\n".encode())
-        yield its.fileno()
 
 
 def begin(parent: int, death: int, niceness: int) -> None:
@@ -103,35 +51,6 @@ def begin(parent: int, death: int, niceness: int) -> None:
     _prctl(_PR_SET_PDEATHSIG, death, 0, 0, 0)
     if os.getppid() != parent:  # the parent exited before the call
         os.kill(os.getpid(), signal.SIGKILL)
-
-
-def start_own(
-    call: str,
-    *arguments: str,
-    environment: Mapping[str, str],
-    niceness: int,
-    log: IO[bytes],
-    input_: int = subprocess.DEVNULL,
-) -> Process:
-    """Run a command of Playout, `module:function`, as `Program.start` does. Raises OSError.
-
-    `input_` is the descriptor of its standard input. A `Program` copies this process, which stops a
-    server for 13 ms; this function does not, as the command calls `begin` itself.
-    """
-    module, _, function = call.partition(":")
-    first = f"begin({os.getpid()}, {signal.SIGKILL:d}, {niceness})"
-    code = (
-        f"import sys; from playout.commands.subprocesses import begin; {first}; "
-        f"from {module} import {function}; sys.exit({function}())"
-    )
-    return subprocess.Popen(
-        [sys.executable, "-P", "-c", code, *arguments],
-        stdin=input_,
-        stdout=log,
-        stderr=subprocess.STDOUT,
-        env=environment,
-        process_group=0,
-    )
 
 
 def own(call: str, *arguments: str) -> list[str]:
@@ -167,80 +86,66 @@ def others_environment() -> dict[str, str]:
     return other | plugins.environment()
 
 
-def stop(processes: Iterable[Process], patience_s: float) -> None:
-    """End processes and their children: by SIGTERM, and after `patience_s` seconds by SIGKILL."""
-    all_ = list(processes)
-    for each in all_:
-        send(each, signal.SIGTERM)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        for each in all_:
-            each.wait(patience_s)
-    for each in all_:
-        send(each, signal.SIGKILL)
-        each.wait()
+class JsonLines:
+    """Sends and receives messages over a socket, each a line of JSON.
 
-
-def send(process: Process, number: signal.Signals) -> None:
-    """Send a signal to a process and its children."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
-
-
-def last_lines(file: IO[bytes], number: int) -> list[str]:
-    """Return up to `number` of the last lines of a process's output."""
-    file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
-    return file.read().decode(errors="replace").splitlines()[-number:]
-
-
-def how_it_ended(process: Process) -> str:
-    """Return in words how an exited process has ended."""
-    code = process.returncode
-    if code < 0:
-        return f"was ended by a signal ({signal.strsignal(-code) or -code})"
-    return f"has ended with exit code {code}"
-
-
-class LogFolder:
-    """A folder for the output of processes, which is kept if it is `wanted`.
-
-    It is in the folder `parent`, where those that were kept are deleted after 30 days, or in that
-    of temporary files.
+    One thread receives; messages may be sent in any thread.
     """
 
-    def __init__(self, parent: Path | None = None) -> None:
-        self.wanted = False
-        self._parent = parent
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        #: The bytes that were received after the last complete line.
+        self._received = b""
 
-    @functools.cached_property
-    def folder(self) -> Path:
-        """The path of the folder, which is created when it is first used."""
-        prefix = "playout-tournament-"
-        if self._parent:
-            with contextlib.suppress(OSError):
-                self._parent.mkdir(mode=0o700, exist_ok=True)
-                for each in self._parent.glob(f"{prefix}*"):
-                    if each.stat().st_mtime < time.time() - _KEPT_S:
-                        shutil.rmtree(each, ignore_errors=True)
-                return Path(tempfile.mkdtemp(prefix=prefix, dir=self._parent))
-        return Path(tempfile.mkdtemp(prefix=prefix))
+    def say(self, message: object) -> None:
+        """Send a message. Raises OSError if the other process has exited."""
+        self._connection.sendall(msgspec.json.encode(message) + b"\n")
 
-    def of(self, name: str) -> Path:
-        """Return the path of a process's log; the folder is created again if it was deleted."""
-        self.folder.mkdir(mode=0o700, exist_ok=True)
-        return self.folder / f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.log"
+    def receive(self, kind: type[T] | UnionType, seconds: float = math.inf) -> T | None:
+        """Wait for a message, of type `kind`; return None if there is none within some seconds.
 
-    def tail(self, name: str) -> str:
-        """Return the last lines of a process's output."""
-        with contextlib.suppress(OSError), self.of(name).open("rb") as file:
-            return "\n".join(last_lines(file, _TAIL_LINES))
-        return ""
+        Raises EOFError if the other process has exited, ValueError for anything else than a
+        message.
+        """
+        until = time.monotonic() + seconds
+        while not (end := self._received.find(b"\n") + 1):
+            if not is_ready(self._connection.fileno(), until - time.monotonic()):
+                return None
+            more = b""
+            with contextlib.suppress(ConnectionError):
+                more = self._connection.recv(_CHUNK)
+            if not more:
+                raise EOFError
+            self._received += more
+            if len(self._received) > LONGEST_LINE:
+                raise ValueError(TOO_LONG)
+        line, self._received = self._received[:end], self._received[end:]
+        return decoded(line, kind)
 
-    def close(self) -> bool:
-        """Delete the folder unless it is wanted; return whether it is kept."""
-        used = "folder" in vars(self)
-        if used and not self.wanted:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            if self._parent:
-                with contextlib.suppress(OSError):  # it has others
-                    self._parent.rmdir()
-        return used and self.wanted
+    def close(self) -> None:
+        """Close the socket: nothing more is sent or received."""
+        self._connection.close()
+
+
+class Parent(JsonLines):
+    """The parent process of a child that `talks`; the socket is the standard input."""
+
+    def __init__(self) -> None:
+        super().__init__(socket.socket(fileno=sys.stdin.fileno()))
+
+
+def decoded(line: bytes, kind: type[T] | UnionType) -> T:
+    """Return the message of a line. Raises ValueError, with the line in the text."""
+    try:
+        message: T = msgspec.json.decode(line, type=kind)
+    except msgspec.DecodeError as error:
+        text = line[:_SHOWN].decode(errors="replace").rstrip()
+        raise ValueError(f"a line is no message ({error}): {text!r}") from error
+    return message
+
+
+def is_ready(descriptor: int, seconds: float = math.inf) -> bool:
+    """Wait until a descriptor can be read; return whether it can be within some seconds."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(None if seconds == math.inf else max(0, math.ceil(1000 * seconds))))

@@ -9,16 +9,15 @@ workers.
 
 from __future__ import annotations
 
-import os
+import contextlib
 import secrets
 import signal
-import socket
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 from msgspec import structs
@@ -39,13 +38,8 @@ from playout.cluster.cluster import (
     Task,
 )
 from playout.cluster.workers import RunningTask, kept_to_cores, packed, unpack
-from playout.commands.subprocesses import (
-    PLAYER_NICENESS,
-    Process,
-    own_environment,
-    start_own,
-    stop,
-)
+from playout.commands.child import Child, Program, stop
+from playout.commands.subprocesses import PLAYER_NICENESS, own_environment
 from playout.competition.contestants import PAIR, AbortedSession, LadderBot, Operator, Show
 from playout.competition.pair_process import LadderWorker, PairOrder, PairReport, SubmittedBot
 from playout.protocol.messages import SessionOpened
@@ -56,12 +50,14 @@ from playout.server.organizer.core_set import ClusterJob, tls_variables
 from playout.server.organizer.supervisor import engine_table
 from playout.server.tournament.competition_file import Competition
 
-#: Seconds between two polls of the cluster, and of a process on a worker.
+#: Seconds between two polls of the cluster, and of whether a task is wanted.
 _POLL_S = 0.1
 _LOST = "the worker with a player was lost"
 _PROGRAM = "playout.competition.pair_process:main"
-#: The processes of this worker with their standard inputs, by the keys of their tasks.
-_here: dict[str, tuple[Process, socket.socket]] = {}
+#: The most lines of the output of a process that the operator is shown.
+_TAIL_LINES = 20
+#: The processes of this worker, by the keys of their tasks.
+_here: dict[str, Child] = {}
 
 
 class ClusterLadderBot(LadderBot):
@@ -195,8 +191,8 @@ class LadderWorkers:
                 self._say("the ladder waits for another worker: a match needs two cores")
             case Lost(task):
                 self._lost(self._pairs[task])
-            case Said(task, {"line": line}):
-                self._reported(task, self._pairs[task], line)
+            case Said(task, {"report": report}):
+                self._reported(task, self._pairs[task], msgspec.convert(report, PairReport))
             case Failed(task, error):
                 name = self._pairs[task].bot.order.name
                 self._say(f"a task of {name} has failed: {error.splitlines()[0]}")
@@ -210,13 +206,9 @@ class LadderWorkers:
             AbortedSession(self.operator, pair.session, _LOST)
         pair.session = None
 
-    def _reported(self, task: Task, pair: _Pair, line: bytes) -> None:
-        try:
-            report = msgspec.json.decode(line, type=PairReport)
-        except msgspec.DecodeError:
-            text = line.decode(errors="replace").strip()
-            self._say(f"{pair.bot.order.name} on {task.worker}: {text}")
-            return
+    def _reported(self, task: Task, pair: _Pair, report: PairReport) -> None:
+        if report.text:
+            self._say(f"{pair.bot.order.name} on {task.worker}: {report.text}")
         if report.is_ready:
             self._open(task, pair)
         pair.ended += report.ended
@@ -264,20 +256,22 @@ def play_pair(
         folder = Path(name)
         if bot and files:
             order = _unpacked(order, bot, files, job, folder)
-        log = folder / "reports"
-        process, ours = _started(job, order, folder, log)
-        _here[task.key] = process, ours
+        child = _here[task.key] = _program(job, folder).start(talks=True)
         try:
-            with ours, log.open("rb") as written:
-                while process.poll() is None and task.is_wanted():
-                    for line in _new_lines(written):
-                        task.say(line=line)
-                    time.sleep(_POLL_S)
-                for line in _new_lines(written):
-                    task.say(line=line)
+            child.say(order)
+            with contextlib.suppress(EOFError):
+                while task.is_wanted():
+                    if report := child.reply(PairReport, _POLL_S):
+                        _say(task, report)
+            for line in child.tail(_TAIL_LINES):
+                _say(task, PairReport(text=line))
         finally:
             del _here[task.key]
-            stop([process], 0.0)
+            stop([child], 0.0)
+
+
+def _say(task: RunningTask, report: PairReport) -> None:
+    task.say(report=msgspec.to_builtins(report))
 
 
 def _unpacked(
@@ -292,42 +286,24 @@ def _unpacked(
     return structs.replace(order, engines=str(engines))
 
 
-def _started(
-    job: ClusterJob, order: PairOrder, folder: Path, log: Path
-) -> tuple[Process, socket.socket]:
-    """Start the process, and give it its order; return it with its standard input."""
+def _program(job: ClusterJob, folder: Path) -> Program:
+    """Return the program that plays for a bot."""
     host, port = job.address
     where = {"PLAYOUT_HOST": host, "PLAYOUT_PORT": str(port)}
-    ours, its = socket.socketpair()
-    with its, log.open("ab") as output:
-        process = start_own(
-            _PROGRAM,
-            environment=own_environment() | where | job.variables_in(folder),
-            niceness=PLAYER_NICENESS,
-            log=output,
-            input_=its.fileno(),
-        )
-    ours.sendall(msgspec.json.encode(order) + b"\n")
-    return process, ours
-
-
-def _new_lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the complete lines that were written since the last call."""
-    while (line := file.readline()).endswith(b"\n"):
-        yield line
-    file.seek(-len(line), os.SEEK_CUR)
+    environment = own_environment() | where | job.variables_in(folder)
+    return Program.own(_PROGRAM, environment=environment, niceness=PLAYER_NICENESS)
 
 
 def give_session(key: str, session: str) -> None:
     """Give the process of a task its session; the host calls it outside of tasks."""
     if key in _here:
-        _here[key][1].sendall(f"{session}\n".encode())
+        _here[key].say(session)
 
 
 def interrupt(key: str) -> None:
     """Have the process of a task leave after the current match; called outside of tasks."""
     if key in _here:
-        _here[key][0].send_signal(signal.SIGINT)
+        _here[key].send(signal.SIGINT)
 
 
 def _packed(folder: Path) -> bytes:

@@ -1,14 +1,12 @@
 """The process of a bot on a worker of a cluster, for a pair of matches on the ladder.
 
-On its standard input it reads the order, and when it has written that it is ready, the session that
-the server has prepared. It writes reports, each as a line of JSON. `ladder_cluster` starts it.
+It gets the order, and when it has reported that it is ready, the session that the server has
+prepared. `ladder_cluster` starts it.
 """
 
 from __future__ import annotations
 
 import importlib
-import os
-import select
 import signal
 import sys
 from pathlib import Path
@@ -20,6 +18,7 @@ import msgspec
 from playout.bots.bot_file import BotFile
 from playout.commands import signals
 from playout.commands.connect_options import ServerAddress, server_options
+from playout.commands.subprocesses import Parent
 from playout.competition.contestants import (
     PAIR,
     START_S,
@@ -71,51 +70,54 @@ class SubmittedBot(NamedTuple):
 class PairReport(msgspec.Struct, frozen=True, omit_defaults=True):
     """What has happened: a match has ended, or a program has been used in one.
 
-    `is_ready`: whether the bot waits for its session. `fault` is for its author.
+    `is_ready`: whether the bot waits for its session. `fault` is for its author, `text` for the
+    operator.
     """
 
     is_ready: bool = False
     ended: bool = False
     fault: str = ""
+    text: str = ""
     use: MatchUse | None = None
 
 
 class _Console(ContestantConsole):
     """Reports the matches and the faults of the bot; faults before them are for the operator."""
 
-    def __init__(self) -> None:
+    def __init__(self, parent: Parent) -> None:
         super().__init__(self._tell, ladder=True)
+        self._parent = parent
 
     def _tell(self, text: str) -> None:
-        if self.match:
-            _report(fault=text)
-        else:
-            print(text, flush=True)
+        self._parent.say(PairReport(fault=text) if self.match else PairReport(text=text))
 
     def ended(self, event: Ended) -> None:
         super().ended(event)
-        _report(ended=True)
+        self._parent.say(PairReport(ended=True))
 
 
 @click.command()
 @server_options
 def main(server: ServerAddress) -> None:
-    """Play as the standard input says; the server is that of the environment."""
+    """Play as the parent process says; the server is that of the environment."""
     reactor: Any = importlib.import_module("twisted.internet.reactor")
     signal.signal(signal.SIGINT, lambda *_: sys.exit(1))
-    order = msgspec.json.decode(sys.stdin.readline(), type=PairOrder)
+    parent = Parent()
+    order = parent.receive(PairOrder)
+    assert order
     player_of = (
         PlayerCache(spec.parse(order.player))
         if order.player
-        else submission_player(order.engines, lambda use: _report(use=use))
+        else submission_player(order.engines, lambda use: parent.say(PairReport(use=use)))
     )
     player_of(order.game)  # its rules are compiled before a clock runs
-    _report(is_ready=True)
-    if not select.select([sys.stdin], [], [], START_S)[0]:
+    parent.say(PairReport(is_ready=True))
+    session = parent.receive(str, START_S)
+    if session is None:
         sys.exit("no session was given")
-    opened = SessionOpened(session=sys.stdin.readline().strip(), name=order.name)
+    opened = SessionOpened(session=session, name=order.name)
     request = PlayRequest(EnterLadder(game=order.game, version=order.version), PAIR)
-    console = _Console()
+    console = _Console(parent)
     agent, ended = play(reactor, server, opened, player_of, request, console)
 
     def leave_without_opponent() -> None:  # another bot gets the core
@@ -128,8 +130,3 @@ def main(server: ServerAddress) -> None:
     with signals.handled(reactor, {signal.SIGINT: agent.interrupt}):
         reactor.run(installSignalHandlers=False)
     wait_for_programs()
-
-
-def _report(**fields: Any) -> None:
-    """Write a report, in any thread."""
-    os.write(sys.stdout.fileno(), msgspec.json.encode(PairReport(**fields)) + b"\n")

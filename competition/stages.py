@@ -102,7 +102,7 @@ class Stages:
             terms,
             self._submissions.place(submission),
             partial(self._submissions.log, submission),
-            lambda seconds: deferLater(self._reactor, seconds, lambda: None),
+            lambda child, seconds: child.exit_within(self._reactor, seconds),
         )
 
     async def _unpack(self, submission: Submission) -> Submission:

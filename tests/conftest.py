@@ -29,11 +29,15 @@ if TYPE_CHECKING:
     from testbed.postgres import Postgres
 
 
+START_HELP = "start the installed commands, which takes seconds, not copies of a loaded process"
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds `--slow` and `--soak`."""
+    """Adds the options of these tests."""
     help_text = "run all repetitions of random tests, not only a few"
     parser.addoption("--slow", action="store_true", help=help_text)
     help_text = "how long the tests in tests/soak take together, such as 3600"
+    parser.addoption("--real-starts", action="store_true", help=START_HELP)
     parser.addoption("--soak", type=float, default=0.0, metavar="SECONDS", help=help_text)
 
 
@@ -45,6 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     others = [each for each in given if each and Path(each).resolve() != config.rootpath]
     os.environ["PYTHONPATH"] = os.pathsep.join(others)
     scale.slow = config.getoption("--slow")
+    scale.real_starts = config.getoption("--real-starts")
     scale.soak_s = config.getoption("--soak")
     # A shell starts background jobs with SIGINT ignored, which all commands of the tests inherit.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from playout.commands.subprocesses import LogFolder
+from playout.commands.child import LogFolder
 from playout.server.organizer.local_server import LocalServer, LocalServerError
 from playout.server.organizer.tournament_accounts import new_tokens
 

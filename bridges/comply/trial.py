@@ -9,16 +9,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from playout.bridges.comply.bot_process import BotCommand, BotProcess
+from playout.bridges.comply.bot_process import BotCommand
 from playout.bridges.comply.frames import Frame, Message, Transcript
 from playout.bridges.comply.opponent import Opponent
 from playout.bridges.comply.private_server import BOT, REFEREE, PrivateServer
 from playout.bridges.comply.proxy import HOST, Link, Proxy
 from playout.bridges.comply.situations import Situation
+from playout.commands.child import Child, stop
 
 T = TypeVar("T")
 
 _POLL_INTERVAL_S = 0.05
+#: Seconds that a bot has to end after SIGTERM.
+_STOP_S = 2.0
+#: The lines at the end of its output that are shown.
+_TAIL_LINES = 8
 #: The longest duration of a situation, as a multiple of the longest silence of a bot.
 _LONGEST = 20
 #: The most errors of the bot that are kept for each situation.
@@ -91,8 +96,8 @@ class SituationTrial:
             self._finding.problem = str(error)
         finally:
             if bot:
-                await bot.stop()
-                self._finding.output = bot.tail()
+                await asyncio.to_thread(stop, [bot], _STOP_S)
+                self._finding.output = bot.tail(_TAIL_LINES)
             await self._opponent.close()
             await proxy.close()
             if self._restart:  # the next situation needs the server
@@ -100,7 +105,7 @@ class SituationTrial:
         self._finding.transcript = list(self._transcript.lines)
         return self._finding
 
-    def _start_bot(self, port: int, folder: Path) -> BotProcess:
+    def _start_bot(self, port: int, folder: Path) -> Child:
         values = {"host": HOST, "port": str(port), "game": self._terms.game, "name": self._name}
         environment = {
             "PLAYOUT_HOST": HOST,
@@ -114,7 +119,7 @@ class SituationTrial:
 
     # The course of a situation.
 
-    async def _play(self, bot: BotProcess) -> None:
+    async def _play(self, bot: Child) -> None:
         """Play the match. Raises NotPassed."""
         waiting = await self._unless_it_fails(self._waiting, bot, "before it asked for a match")
         assert waiting is not None
@@ -154,7 +159,7 @@ class SituationTrial:
                 f"not {expected}"
             )
 
-    async def _see_afterwards(self, bot: BotProcess) -> None:
+    async def _see_afterwards(self, bot: Child) -> None:
         """Check that the bot ends with exit code 0 or answers a ping. Raises NotPassed."""
         messages = self._messages
         if self._link:
@@ -168,7 +173,7 @@ class SituationTrial:
                 raise NotPassed("after the match it neither ends nor answers the server's ping")
             await asyncio.sleep(_POLL_INTERVAL_S)
 
-    async def _unless_it_fails(self, event: Awaitable[T], bot: BotProcess, when: str) -> T | None:
+    async def _unless_it_fails(self, event: Awaitable[T], bot: Child, when: str) -> T | None:
         """Wait for an event, and return its value; None if the bot was sent the end of the match.
 
         Raises NotPassed if the program ends, or is silent for too long, or sends no frames.

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import socket
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 from queue import SimpleQueue
 from typing import Literal
 
-import msgspec
 from msgspec import structs
 
 from playout import games, players
+from playout.commands.subprocesses import Parent
 from playout.games import Game, Position, SpecError
 from playout.games.core import spec
 from playout.players.client import report
@@ -163,14 +161,12 @@ class Prover:
 #: The winner of a match by its proven outcome for player 1.
 _WINNERS: Mapping[int, Literal[1, 2, -1]] = {1: 1, 0: -1, -1: 2}
 
-_decode = msgspec.json.Decoder(AnalystOrder).decode
-
 
 class _Orders:
     """The orders of the server, read in a thread, so that a stop takes effect at once."""
 
-    def __init__(self, connection: socket.socket, analyst: Analyst) -> None:
-        self._lines = connection.makefile("rb")
+    def __init__(self, server: Parent, analyst: Analyst) -> None:
+        self._server = server
         self._analyst = analyst
         self._lock = threading.Lock()
         #: The analysis that is running.
@@ -192,13 +188,13 @@ class _Orders:
         return order
 
     def _read(self) -> None:
-        with contextlib.suppress(OSError):
-            for line in self._lines:
-                match _decode(line):
-                    case StopOrder(analysis):
-                        self._stop(analysis)
-                    case AnalysisOrder() | ProofOrder() as order:
-                        self._queue.put(order)
+        order: AnalystOrder | None
+        with contextlib.suppress(EOFError):
+            while order := self._server.receive(AnalystOrder):
+                if isinstance(order, StopOrder):
+                    self._stop(order.analysis)
+                else:
+                    self._queue.put(order)
         self._queue.put(None)
         self._analyst.cancel()
 
@@ -212,19 +208,14 @@ class _Orders:
 def main() -> None:
     """Carry out the orders of standard input, a socket, which also gets the reports."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
-    connection = socket.socket(fileno=sys.stdin.fileno())
-    analyst, prover = Analyst(), Prover()
-    orders = _Orders(connection, analyst)
-
-    def send(report: AnalysisReport) -> None:
-        connection.sendall(msgspec.json.encode(report) + b"\n")
-
+    server, analyst, prover = Parent(), Analyst(), Prover()
+    orders = _Orders(server, analyst)
     with contextlib.suppress(OSError):  # the server has ended
         while order := orders.next():
             if isinstance(order, ProofOrder):
-                send(prover.prove(order))
+                server.say(prover.prove(order))
             else:
-                _analyse(order, analyst, send)
+                _analyse(order, analyst, server.say)
 
 
 def _analyse(

@@ -10,10 +10,7 @@ In games such as chess the results of all moves are seldom proven. A match witho
 have a timed one: one move wins within two or three turns, against all replies, and no other move
 does within as many.
 
-    python -m playout.players.analyst.puzzles
-
-reads orders of `playout.protocol.puzzles` and writes answers, one per line, until the end of its
-input. It has the lowest priority.
+`main` runs in a process, and answers orders of `playout.protocol.puzzles`.
 """
 
 from __future__ import annotations
@@ -21,10 +18,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import math
-import os
 import random
 import signal
-import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -32,7 +27,7 @@ from functools import partial
 import msgspec
 
 from playout import games, players
-from playout.commands.subprocesses import LOWEST_NICENESS, begin
+from playout.commands.subprocesses import Parent
 from playout.games import TIE, Game, IllegalAction, Position, State
 from playout.players.core.player import Limit, Player
 from playout.players.minimax import Minimax
@@ -371,15 +366,9 @@ class PuzzleSearch:
 
 
 def main() -> None:
-    """Answer orders until the end of the input."""
+    """Answer the orders of the parent process until it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
-    begin(os.getppid(), signal.SIGKILL, LOWEST_NICENESS)
-    search = PuzzleSearch()
-    with contextlib.suppress(BrokenPipeError):
-        for line in sys.stdin.buffer:
-            sys.stdout.buffer.write(msgspec.json.encode(search.answer(_decode(line))) + b"\n")
-            sys.stdout.buffer.flush()
-
-
-if __name__ == "__main__":
-    main()
+    parent, search = Parent(), PuzzleSearch()
+    with contextlib.suppress(EOFError, OSError):  # the parent has ended
+        while order := parent.receive(PuzzleOrder):
+            parent.say(search.answer(order))

@@ -16,7 +16,7 @@ from numba.extending import typeof_impl
 from numpy.typing import NDArray
 
 from playout.games import Board, Game, KernelGame, State
-from playout.games.core.kernels import SIGNATURES, compiled
+from playout.games.core.kernels import SIGNATURES, Kernels, Pointer, compiled
 from playout.games.core.random import Rng, draw
 
 _START, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
@@ -72,14 +72,14 @@ class Rules(NamedTuple):
 def rules_of(game: Game) -> Rules:
     """Return the rules of `game`: its kernels if it has any, otherwise its methods."""
     if isinstance(game, KernelGame):
-        kernels = game.kernels
+        kernels = Kernels._make(each and Pointer(each) for each in game.kernels)
         return Rules(
             board=game.board,
             legal=kernels.legal,
             play=kernels.play,
             playout=kernels.playout,
             write=kernels.write,
-            key=board_key,
+            key=Pointer(board_key),
             compiled=True,
             decisive=kernels.decisive,
             sensible=kernels.sensible,

@@ -68,7 +68,7 @@ def select_child(tree: Tree, search: SearchContext, node: int, again: bool) -> i
 def evaluate_leaf(tree: Tree, search: SearchContext, number: int, leaf: int, depth: int) -> int:
     """Back up the result at the end of the path, if it is known; if not, it waits as row `leaf`."""
     kernels, positions, memory = search.kernels, search.positions, search.memory
-    board, path, movers, leaves = positions.board, memory.path, memory.movers, memory.leaves
+    board, path, movers, leaves = positions.board, memory.path, memory.movers, search.leaves
     node, outcome, win = path[depth], board[1], NO_ACTION
     if tree.nodes[node].proof != UNKNOWN:
         outcome = outcome_of(tree.nodes[node].proof, movers[depth])
@@ -167,7 +167,7 @@ def absorb(tree: Tree, search: SearchContext, n: int) -> bool:
 
     Returns whether they were evaluated. If not, they are forgotten.
     """
-    memory, leaves = search.memory, search.memory.leaves
+    memory, leaves = search.memory, search.leaves
     evaluated = search.evaluate(n) != 0
     for leaf in range(n):
         depth = leaves.depth[leaf]
@@ -273,7 +273,7 @@ class NetWorker(Worker):
     def _evaluate_leaves(self, n: int) -> None:
         """Evaluate the first `n` leaves by the net, unless the time is over."""
         self._check(n)
-        leaves, planes = self.memory.leaves, self._planes[:n]
+        leaves, planes = self._leaves, self._planes[:n]
         self._encoding.encode_into(
             leaves.states[:n], leaves.last[:n], planes, (leaves.legal[:n], leaves.moves[:n])
         )

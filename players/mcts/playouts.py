@@ -56,8 +56,8 @@ def expand(tree: Tree, search: SearchContext, node: int, depth: int) -> bool:
             kernels.prior(board, memory.assumed)
             assume(tree, node, memory.assumed, config.selection.prior)
     if config.expected > 0 and at(tree, node).visits == _VALUED:
-        expect_placements(memory.placements, board, kernels.observe)
-        expect(tree, node, memory.placements.shares, config.expected)
+        expect_placements(search.placements, board, kernels.observe)
+        expect(tree, node, search.placements.shares, config.expected)
     return True
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from playout.games import Game, State
 from playout.games.core.kernels import compiled, entry_point, given, inlined, uncompiled
 from playout.players.core.rules import rules_of
-from playout.players.evaluations.placements import Placements
+from playout.players.evaluations.placements import Placements, no_placements, with_own_memory
 from playout.players.mcts.playouts import evaluate_leaf, expand, select_child
 from playout.players.mcts.selection import FLAT, PUCT, RAVE
 from playout.players.mcts.simulation import (
@@ -35,6 +35,7 @@ from playout.players.mcts.simulation import (
     Callback,
     SearchConfig,
     SearchContext,
+    new_leaves,
     new_memory,
     new_positions,
     search_kernels,
@@ -75,14 +76,14 @@ def absorb(tree: Tree, search: SearchContext, n: int) -> bool:
 def search_trees(tree: Tree, search: SearchContext, client: Any) -> int:
     """Run the simulations that are left for each tree, unless its root is proven before.
 
-    `evaluate(n)` has the net evaluate the first `n` leaves of the memory, and sets their logits and
+    `evaluate(n)` has the net evaluate the first `n` leaves, and sets their logits and
     values; the search ends if it returns 0. Each tree has the same share of the leaves. Returns the
     number of simulations.
     """
     kernels, positions, memory = search.kernels, search.positions, search.memory
     board, path, movers = positions.board, memory.path, memory.movers
     trees = len(tree.used)
-    share, done = max(1, len(memory.leaves.values) // trees), 0
+    share, done = max(1, len(search.leaves.values) // trees), 0
     while goes_on(client):
         waiting, before = 0, done
         for number in range(trees):
@@ -188,20 +189,15 @@ class Worker:
         #: Whether the selection visits all actions equally often, so that their means rank them.
         self.visits_evenly = selection.rule == FLAT
         board = rules.board(game.initial_state())
-        self.memory = new_memory(
-            game,
-            len(board),
-            seed,
-            batch=batch,
-            neighbours=neighbours,
-            placements=placements,
-            proofs=not guided,
-        )
+        self.memory = new_memory(game, len(board), seed, neighbours=neighbours, proofs=not guided)
+        self._leaves = new_leaves(game, batch)
         self._positions = new_positions(board)
         self._search = SearchContext(
             search_kernels(rules, heavy or decisive),
             self._positions,
             self.memory,
+            with_own_memory(placements or no_placements()),
+            self._leaves,
             self.config,
             self._evaluate,
         )

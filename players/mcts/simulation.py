@@ -16,15 +16,10 @@ from numba import types
 from numpy.typing import NDArray
 
 from playout.games import Game
-from playout.games.core.kernels import Pointer, inlined
+from playout.games.core.kernels import inlined
 from playout.games.core.random import Rng, seeded
 from playout.players.core.rules import Rules, type_of
-from playout.players.evaluations.placements import (
-    PLACEMENTS,
-    Placements,
-    no_placements,
-    with_own_memory,
-)
+from playout.players.evaluations.placements import PLACEMENTS, Placements
 from playout.players.mcts.selection import SELECTION, Selection, place_in_table
 from playout.players.mcts.tree import (
     LOSS,
@@ -63,7 +58,7 @@ SEARCH_KERNELS = type_of(SearchKernels)
 
 def search_kernels(rules: Rules, playout: Callable[..., int] | None) -> SearchKernels:
     """Return the kernels of a game for a search; `playout` replaces its random one if given."""
-    kernels = SearchKernels(
+    return SearchKernels(
         rules.legal,
         rules.play,
         playout or rules.playout,
@@ -72,7 +67,6 @@ def search_kernels(rules: Rules, playout: Callable[..., int] | None) -> SearchKe
         rules.key,
         rules.observe,
     )
-    return SearchKernels(*map(Pointer, kernels)) if rules.compiled else kernels
 
 
 class SearchConfig(NamedTuple):
@@ -127,8 +121,6 @@ class SearchMemory(NamedTuple):
     assumed: NDArray[np.int64]  # [action, half points and visits] flat
     counters: NDArray[np.int64]  # see STAMPS and the following
     rng: Rng
-    placements: Placements
-    leaves: Leaves
 
 
 class Callback(types.WrapperAddressProtocol):  # type: ignore[misc]
@@ -171,6 +163,8 @@ class SearchContext(NamedTuple):
     kernels: SearchKernels
     positions: Positions
     memory: SearchMemory
+    placements: Placements  # of an evaluation, for playouts; or empty
+    leaves: Leaves  # for a net; or empty
     config: SearchConfig
     evaluate: Callable[[int], int]  # has the net evaluate the first leaves; 0 if it failed
 
@@ -180,21 +174,23 @@ STAMPS, DEPTH, ACTIONS = range(3)
 
 VECTOR, TABLE = types.int64[::1], types.int64[:, ::1]
 POSITIONS = types.NamedTuple([TABLE, *[VECTOR] * 4], Positions)
-_LEAVES = types.NamedTuple(
+LEAVES = types.NamedTuple(
     [
         *(TABLE, *[VECTOR] * 5, TABLE, TABLE, VECTOR, TABLE),
         *(types.float32[:, ::1], types.float32[::1]),
     ],
     Leaves,
 )
-MEMORY = types.NamedTuple([*[VECTOR] * 9, types.uint64[::1], PLACEMENTS, _LEAVES], SearchMemory)
+MEMORY = types.NamedTuple([*[VECTOR] * 9, types.uint64[::1]], SearchMemory)
 CONFIG = types.NamedTuple(
     [SELECTION, types.boolean, types.boolean, *[types.int64] * 3, types.boolean],
     SearchConfig,
 )
 #: A function of the number of leaves that returns 0 on failure.
 EVALUATE = types.FunctionType(types.int64(types.int64))
-SEARCH = types.NamedTuple([SEARCH_KERNELS, POSITIONS, MEMORY, CONFIG, EVALUATE], SearchContext)
+SEARCH = types.NamedTuple(
+    [SEARCH_KERNELS, POSITIONS, MEMORY, PLACEMENTS, LEAVES, CONFIG, EVALUATE], SearchContext
+)
 
 
 def new_positions(board: Any, trees: int = 1) -> Positions:
@@ -214,19 +210,32 @@ def new_memory(
     words: int,
     seed: int,
     *,
-    batch: int = 0,
     neighbours: NDArray[np.int64] | None = None,
-    placements: Placements | None = None,
     proofs: bool = False,
 ) -> SearchMemory:
-    """Return memory for every match of `game`, and for `batch` leaves that wait for a net.
+    """Return memory for every match of `game`; `words` is the length of a board.
 
-    `words` is the length of a board. `neighbours` of actions are tried first, `placements` value
-    actions; with `proofs` there is a table of proven positions.
+    `neighbours` of actions are tried first; with `proofs` there is a table of proven positions.
     """
     plies = max(game.max_plies, game.num_actions) + 2
     none: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-    leaves = Leaves(
+    return SearchMemory(
+        actions=zeros(game.num_actions + 1),
+        path=zeros(plies),
+        movers=zeros(plies),
+        trace=zeros(plies),
+        played=zeros(2 * game.num_actions),
+        neighbours=none if neighbours is None else neighbours,
+        proofs=new_proofs(words) if proofs else none,
+        assumed=zeros(2 * game.num_actions),
+        counters=apart(np.array([0, 0, game.num_actions], dtype=np.int64)),
+        rng=apart(seeded(seed)),
+    )
+
+
+def new_leaves(game: Game, batch: int) -> Leaves:
+    """Return room for `batch` leaves that wait for a net."""
+    return Leaves(
         states=np.zeros((batch, len(game.initial_state())), dtype=np.int64),
         last=np.full(batch, NO_ACTION, dtype=np.int64),
         tree=np.zeros(batch, dtype=np.int64),
@@ -239,20 +248,6 @@ def new_memory(
         legal=np.zeros((batch, game.num_actions), dtype=np.int64),
         logits=np.zeros((batch, game.num_actions), dtype=np.float32),
         values=np.zeros(batch, dtype=np.float32),
-    )
-    return SearchMemory(
-        actions=zeros(game.num_actions + 1),
-        path=zeros(plies),
-        movers=zeros(plies),
-        trace=zeros(plies),
-        played=zeros(2 * game.num_actions),
-        neighbours=none if neighbours is None else neighbours,
-        proofs=new_proofs(words) if proofs else none,
-        assumed=zeros(2 * game.num_actions),
-        counters=apart(np.array([0, 0, game.num_actions], dtype=np.int64)),
-        rng=apart(seeded(seed)),
-        placements=with_own_memory(placements or no_placements()),
-        leaves=leaves,
     )
 
 

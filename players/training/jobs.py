@@ -27,7 +27,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
 
-from playout.commands.subprocesses import last_lines, own, own_environment
+from playout.commands.child import last_lines
+from playout.commands.subprocesses import own, own_environment
 from playout.players.nets import net as onnx_nets
 from playout.players.nets.files import NetError
 from playout.players.training import TrainingError

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from playout.games import KernelGame
 from playout.players.core.rules import rules_of
+from playout.players.evaluations.placements import no_placements
 from playout.players.mcts.guided import add_noise, policy_of
 from playout.players.mcts.selection import PUCT, Selection
 from playout.players.mcts.simulation import (
     Callback,
     SearchConfig,
     SearchContext,
+    new_leaves,
     new_memory,
     new_positions,
     search_kernels,
@@ -94,7 +96,8 @@ class SelfPlay:
             raise MemoryError(str(error)) from error
         board = game.board()
         self._positions = new_positions(board, settings.games)
-        self._memory = new_memory(game, len(board), seed, batch=settings.games)
+        self._memory = new_memory(game, len(board), seed)
+        self._leaves = new_leaves(game, settings.games)
         self._planes = np.zeros((settings.games, *self._encoding.shape), dtype=np.float32)
         self._noise = np.random.default_rng(seed)
         self._games = moves.new_games(game, self._schedule(), settings.games)
@@ -141,7 +144,15 @@ class SelfPlay:
         callback = Callback(lambda n: self._evaluate(evaluate, n, evaluated))
         simulations = moves.play_games(
             self._tree,
-            SearchContext(self._kernels, self._positions, self._memory, self._config, callback),
+            SearchContext(
+                self._kernels,
+                self._positions,
+                self._memory,
+                no_placements(),
+                self._leaves,
+                self._config,
+                callback,
+            ),
             games,
         )
         callback.raise_error()
@@ -212,7 +223,7 @@ class SelfPlay:
 
     def _evaluate_by_net(self, evaluate: Evaluate) -> None:
         """Evaluate all rows, so that all batches have the same size."""
-        leaves = self._memory.leaves
+        leaves = self._leaves
         self._encoding.encode_into(
             leaves.states, leaves.last, self._planes, (leaves.legal, leaves.moves)
         )
@@ -223,9 +234,10 @@ class SelfPlay:
         leaves.values[:] = values
 
     def _evaluate_by_playouts(self, n: int) -> None:
-        self._memory.leaves.logits[:] = 0
+        self._leaves.logits[:] = 0
         moves.evaluate_by_playouts(
             self._memory,
+            self._leaves,
             self._positions.board,
             n,
             self._game.board(),
@@ -235,7 +247,7 @@ class SelfPlay:
 
     def _prepare_roots(self, n: int) -> None:
         """Store the policy of the roots of full searches, and add noise to it."""
-        leaves, settings = self._memory.leaves, self._settings
+        leaves, settings = self._leaves, self._settings
         full = self._games.matches["full"][leaves.tree[:n]] == 1
         for leaf in np.flatnonzero((leaves.depth[:n] == 0) & full):
             legal = leaves.legal[leaf, : leaves.moves[leaf]]

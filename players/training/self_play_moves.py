@@ -20,9 +20,11 @@ from playout.games.core.random import Rng, draw
 from playout.players.mcts.guided import WITH_NET
 from playout.players.mcts.search import search_trees, signature_for
 from playout.players.mcts.simulation import (
+    LEAVES,
     MEMORY,
     TABLE,
     VECTOR,
+    Leaves,
     SearchContext,
     SearchMemory,
 )
@@ -379,11 +381,12 @@ play_games = compiled(signature_for(_GAMES), allocates=False)(
 
 
 @compiled(
-    types.void(MEMORY, VECTOR, types.int64, VECTOR, _READ, _PLAYOUT),
+    types.void(MEMORY, LEAVES, VECTOR, types.int64, VECTOR, _READ, _PLAYOUT),
     allocates=False,
 )
 def evaluate_by_playouts(
     memory: SearchMemory,
+    leaves: Leaves,
     board: Any,
     n: int,
     origin: Any,
@@ -397,7 +400,6 @@ def evaluate_by_playouts(
     "Warm-Start AlphaZero Self-Play Search Enhancements"). `origin` is the board of the first
     position, `board` working memory.
     """
-    leaves = memory.leaves
     for leaf in range(n):
         for i in range(len(origin)):
             board[i] = origin[i]

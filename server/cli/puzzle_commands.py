@@ -1,29 +1,25 @@
 """`playout-server puzzles`, which finds puzzles in matches and stores them for the page /puzzles.
 
-A process searches, `playout.players.analyst.puzzles`: it gets matches as lines of JSON, and
-answers each with a line of JSON. It has the lowest priority, so that a server may run beside it.
+A process searches, `playout.players.analyst.puzzles`: it gets matches as messages, and answers
+each with a message. It has the lowest priority, so that a server may run beside it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import math
 import random
-import select
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import click
-import msgspec
 
 from playout import games
 from playout.commands import progress
+from playout.commands.child import Program, stop
 from playout.commands.options import FiniteRange, registered
-from playout.commands.subprocesses import own_environment
+from playout.commands.subprocesses import LOWEST_NICENESS, own_environment
 from playout.commands.text import counted
 from playout.protocol.puzzles import Puzzle, PuzzleAnswer, PuzzleOrder
 from playout.server.cli.database_commands import opened
@@ -38,7 +34,7 @@ Examples:
   playout-server puzzles --random 100 --game connect_four
                                             in 100 matches that it plays itself
 """
-_FINDER = (sys.executable, "-P", "-m", "playout.players.analyst.puzzles")
+_FINDER = "playout.players.analyst.puzzles:main"
 #: Seconds between two lines about the progress.
 _PROGRESS_S = 1.8
 
@@ -135,20 +131,15 @@ class _Finder:
         self._searched = 0
         #: The number of new puzzles by game.
         self.new: Counter[str] = Counter()
-        self._process = subprocess.Popen(
-            _FINDER,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=own_environment(),
-            process_group=0,  # without the Ctrl-C of a terminal
-        )
+        environment = own_environment()
+        program = Program.own(_FINDER, environment=environment, niceness=LOWEST_NICENESS)
+        self._child = program.start(talks=True)
 
     def __enter__(self) -> _Finder:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.communicate()
+        stop([self._child], 0.0)
 
     @property
     def summary(self) -> str:
@@ -159,30 +150,25 @@ class _Finder:
 
     def find(self, order: PuzzleOrder) -> Puzzle | None:
         """Return the puzzle of a match. Raises _TimeIsUp."""
-        answer = msgspec.json.decode(self._answer(order), type=PuzzleAnswer)
+        answer = self._answer(order)
         self._searched += 1
         if answer.error and answer.error not in self._faults:
             self._faults.add(answer.error)
             progress.say(f"{order.game} cannot be searched: {answer.error}")
         return answer.puzzle
 
-    def _answer(self, order: PuzzleOrder) -> bytes:
-        assert self._process.stdin
-        assert self._process.stdout
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.write(msgspec.json.encode(order) + b"\n")
-            self._process.stdin.flush()
-        while True:
-            now = time.monotonic()
-            if now >= self._until:
-                raise _TimeIsUp
-            if now - self._printed_at >= _PROGRESS_S:
+    def _answer(self, order: PuzzleOrder) -> PuzzleAnswer:
+        self._child.say(order)
+        while (now := time.monotonic()) < self._until:
+            if now >= self._printed_at + _PROGRESS_S:
                 self._printed_at = now
                 progress.say(f"{self.summary}; searching {order.game} ...")
             wait_s = min(self._printed_at + _PROGRESS_S, self._until) - now
-            if select.select([self._process.stdout], [], [], max(wait_s, 0))[0]:
-                break
-        line = self._process.stdout.readline()
-        if not line:
-            raise click.ClickException("the process that finds puzzles has exited")
-        return line
+            try:
+                answer = self._child.reply(PuzzleAnswer, wait_s)
+            except EOFError:
+                text = f"the process that finds puzzles {self._child.why()}"
+                raise click.ClickException(text) from None
+            if answer:
+                return answer
+        raise _TimeIsUp

@@ -14,23 +14,16 @@ from typing import Any
 import msgspec
 from twisted.logger import Logger
 
+from playout.commands.child import Child, KeptChild, Program
 from playout.commands.restarts import BackOff, Restarts
-from playout.commands.subprocesses import (
-    PLAYER_NICENESS,
-    Process,
-    how_it_ended,
-    input_with,
-    own_environment,
-    start_own,
-    stop,
-)
+from playout.commands.subprocesses import PLAYER_NICENESS, own_environment
 from playout.server.core.accounts import Directory, digest
 from playout.server.model.records import Account
 
 _HOST = "127.0.0.1"
 _PROGRAM = "playout.competition.host:main"
-#: Seconds between two checks whether the process has exited, and in which it may end by itself.
-_POLL_S, _STOP_S = 0.5, 2.0
+#: Seconds in which the process may end by itself.
+_STOP_S = 2.0
 BACK_OFF = BackOff(0.5, 5.0)
 #: Seconds after whose start the process counts as working.
 _WORKS_S = 60.0
@@ -90,48 +83,41 @@ class CompetitionProcess:
         self._listener = reactor.listenTCP(0, factory, interface=_HOST)
         port = self._listener.getHost().port
         self._orders = msgspec.structs.replace(orders, port=port)
-        self._process: Process | None = None
-        self._restarts = Restarts(BACK_OFF)
+        self._kept = KeptChild(self._start, Restarts(BACK_OFF))
         self._started_at = 0.0
-        self._next_poll: Any = None
+        self._next_start: Any = None
 
     def start(self, pages: str) -> None:
         """Keep the process running; `pages` is that of its orders."""
         self._orders = msgspec.structs.replace(self._orders, pages=pages)
-        self._poll()
+        self._keep()
 
-    def _poll(self) -> None:
-        """Start the process if it does not run."""
-        now = self._reactor.seconds()
+    def _keep(self) -> None:
+        """Start the process, now or after its exit."""
+        now, kept = self._reactor.seconds(), self._kept
         if now > self._started_at + _WORKS_S:
-            self._restarts.succeeded()
-        if self._process and self._process.poll() is not None:
-            wait_s = self._restarts.failed(now)
+            kept.restarts.succeeded()
+        if how := kept.poll(now):
+            wait_s = kept.restarts.wait_s
             text = "the process of the competitions {how}; it is started again in {wait_s:g} s"
-            _log.error(text, how=how_it_ended(self._process), wait_s=wait_s)
-            self._process = None
-        if self._process is None and self._restarts.is_due(now):
-            self._start(now)
-        self._next_poll = self._reactor.callLater(_POLL_S, self._poll)
+            _log.error(text, how=how, wait_s=wait_s)
+            self._next_start = self._reactor.callLater(wait_s, self._keep)
+        else:
+            assert kept.child
+            self._started_at = now
+            kept.child.when_exited(self._reactor, self._keep)
 
-    def _start(self, now: float) -> None:
-        self._started_at = now
-        try:
-            with input_with(msgspec.json.encode(self._orders).decode()) as input_:
-                self._process = start_own(
-                    _PROGRAM,
-                    environment=own_environment(),
-                    niceness=PLAYER_NICENESS,
-                    log=sys.stderr.buffer,
-                    input_=input_,
-                )
-        except OSError as error:
-            self._restarts.failed(now)
-            _log.error("the process of the competitions cannot be started: {error}", error=error)
+    def _start(self) -> Child:
+        program = Program.own(
+            _PROGRAM,
+            environment=own_environment(),
+            niceness=PLAYER_NICENESS,
+            secret=msgspec.json.encode(self._orders).decode(),
+        )
+        return program.start(sys.stderr.buffer)
 
     def close(self) -> None:
         """End the process, and wait until it has exited."""
-        if self._next_poll and self._next_poll.active():
-            self._next_poll.cancel()
-        if self._process:
-            stop([self._process], _STOP_S)
+        if self._next_start and self._next_start.active():
+            self._next_start.cancel()
+        self._kept.stop(_STOP_S)

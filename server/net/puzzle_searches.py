@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from twisted.logger import Logger
 
-from playout.commands.subprocesses import (
-    LOWEST_NICENESS,
-    Process,
-    how_it_ended,
-    own_environment,
-    start_own,
-    stop,
-)
+from playout.commands.child import Child, Program, stop
+from playout.commands.subprocesses import LOWEST_NICENESS, own_environment
 from playout.commands.text import utc
 from playout.server.core.match_room import MatchRoom
 
@@ -41,7 +35,7 @@ class PuzzleSearches:
         self._reactor = reactor
         self._database = database
         self._rooms = rooms
-        self._process: Process | None = None
+        self._child: Child | None = None
         self._due_at = self._started_at = 0.0
         #: The earliest start of matches that the next search includes, None for all.
         self._since: float | None = None
@@ -51,12 +45,10 @@ class PuzzleSearches:
         return all(each.is_correspondence for each in self._rooms.values())
 
     def _poll(self) -> None:
-        if self._process and self._process.poll() is not None:
-            self._ended(self._process)
-        elif self._process and not self._is_idle():
-            stop([self._process], _STOP_S)
-            self._process = None
-        elif self._process is None and self._is_idle() and self._reactor.seconds() >= self._due_at:
+        if self._child and not self._is_idle():
+            stop([self._child], _STOP_S)
+            self._child = None
+        elif self._child is None and self._is_idle() and self._reactor.seconds() >= self._due_at:
             self._start()
         self._next_poll = self._reactor.callLater(_POLL_S, self._poll)
 
@@ -65,26 +57,22 @@ class PuzzleSearches:
         since = ("--since", f"{utc(self._since):%Y-%m-%dT%H:%M:%S}") if self._since else ()
         # Others can read the arguments of a process, and the URL may have a password.
         environment = own_environment() | {"PLAYOUT_DATABASE": self._database}
-        with open(os.devnull, "wb") as log:  # of its progress
-            self._process = start_own(
-                _COMMAND,
-                "puzzles",
-                *since,
-                environment=environment,
-                niceness=LOWEST_NICENESS,
-                log=log,
-            )
+        program = Program.own(
+            _COMMAND, "puzzles", *since, environment=environment, niceness=LOWEST_NICENESS
+        )
+        self._child = child = program.start()
+        child.when_exited(self._reactor, partial(self._ended, child))
 
-    def _ended(self, process: Process) -> None:
-        self._process, self._due_at = None, self._reactor.seconds() + _PAUSE_S
-        if process.returncode == 0:
+    def _ended(self, child: Child) -> None:
+        self._child, self._due_at = None, self._reactor.seconds() + _PAUSE_S
+        if child.code == 0:
             self._since = self._started_at - _OVERLAP_S
         else:
             text = "the search for puzzles {how}; to see why, run: playout-server puzzles"
-            _log.warn(text, how=how_it_ended(process))
+            _log.warn(text, how=child.how_it_ended())
 
     def close(self) -> None:
         """End the search, and start no other."""
         self._next_poll.cancel()
-        if self._process:
-            stop([self._process], _STOP_S)
+        if self._child:
+            stop([self._child], _STOP_S)

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from playout.cluster.workers import RunningTask, kept_to_cores, unpack
+from playout.commands.child import LogFolder
 from playout.commands.cores import move
-from playout.commands.subprocesses import LogFolder
 from playout.games.core import spec as notation
 from playout.protocol.tls import TlsSettings
 from playout.protocol.tournament_spec import Entrant, Openings, SandboxSettings, TournamentSpec
@@ -234,7 +234,7 @@ class CoreSet:
             self._supervisor.remove(self.removed.pop())
         while self.succeeded:
             self._supervisor.match_played(self.succeeded.pop())
-        some_ended = any(each.poll() is not None for each in self._supervisor.processes)
+        some_ended = any(each.code is not None for each in self._supervisor.processes)
         self._supervisor.poll(now, reachable=not some_ended or not unreachable(self.job.address))
 
     def _show(self, text: str) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable
 from importlib.metadata import version
 from pathlib import Path
 
+from playout.commands.child import Child
 from playout.commands.cores import Cores, move, usable_cores
-from playout.commands.subprocesses import Process
 from playout.commands.text import counted, plain
 from playout.protocol.tournament_spec import TournamentSpec
 from playout.server.organizer import estimate
@@ -35,7 +35,7 @@ class TournamentCores:
         #: The cores of each process, by its id: the same two players often play the next match.
         self._assigned: dict[int, Collection[int]] = {}
 
-    def match_started(self, match: str, processes: Iterable[Process]) -> None:
+    def match_started(self, match: str, processes: Iterable[Child]) -> None:
         """Move the processes that play a match to its cores."""
         if self._number and match not in self._taken:
             self._taken[match] = self._cores.take(match, self._number, shared=False)

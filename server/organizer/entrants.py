@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from playout.commands.subprocesses import LogFolder
+from playout.commands.child import LogFolder
 from playout.protocol.messages import Fixture, Reason, ReportCluster, Tournament
 from playout.protocol.tournament_spec import Entrant, TournamentSpec
 from playout.server.organizer.cores import TournamentCores

@@ -21,8 +21,8 @@ import click
 from sqlalchemy.exc import SQLAlchemyError
 
 from playout.cluster import require_dask
+from playout.commands.child import LogFolder
 from playout.commands.connect_options import ServerAddress
-from playout.commands.subprocesses import LogFolder
 from playout.protocol.messages import Tournament
 from playout.protocol.tournament_spec import Entrant, TournamentSpec, dumps
 from playout.server.cli.database_commands import opened

@@ -23,8 +23,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from playout.commands.child import Child, KeptChild, LogFolder, Program
 from playout.commands.restarts import BackOff, Restarts
-from playout.commands.subprocesses import LogFolder, Process, Program, own, own_environment, stop
+from playout.commands.subprocesses import own, own_environment
 from playout.protocol.endpoints import is_loopback, page_address, spelled
 from playout.protocol.tls import TlsSettings
 from playout.server.core.accounts import GivenAccount
@@ -112,7 +113,7 @@ _BACK_OFF = BackOff(first_s=0.2, longest_s=5.0)
 _EXITS = 9
 _STOP_S = 30.0
 _POLL_INTERVAL_S = 0.2
-_LOG = "server"
+_LOG, _TAIL_LINES = "server", 8
 
 
 class LocalServerError(Exception):
@@ -152,8 +153,7 @@ class LocalServer:
         self._games = games
         self._accounts = msgspec.json.encode(accounts).decode()
         self._registration = registration
-        self._process: Process | None = None
-        self._restarts = Restarts(_BACK_OFF, limit=_EXITS)
+        self._kept = KeptChild(self._start, Restarts(_BACK_OFF, limit=_EXITS))
 
     @property
     def tls(self) -> TlsSettings | None:
@@ -170,27 +170,24 @@ class LocalServer:
         Returns a message for the user if it has exited. Raises LocalServerError if it exits again
         and again.
         """
-        if self._process is None:
-            if self._restarts.is_due(now):
-                if self.http:  # another server may have taken the usual port since
-                    self.http = self.http[0], _page_port(*self.http)
-                self._process = self._program().start(self._logs.of(_LOG))
+        how = self._kept.poll(now)
+        if how is None:
             return None
-        if self._process.poll() is None:
-            return None
-        code, self._process = self._process.returncode, None
         self._logs.wanted = True
-        self._restarts.failed(now)
-        if self._restarts.exhausted:
-            raise LocalServerError(
-                f"the server exits again and again; its output ends:\n{self._logs.tail(_LOG)}"
-            )
-        how = f"exit code {code}" if code >= 0 else f"signal {-code}"
-        return f"The server has exited ({how}); it is started again"
+        if self._kept.restarts.exhausted:
+            output = self._kept.child.tail(_TAIL_LINES) if self._kept.child else ()
+            text = "\n".join(("the server exits again and again; its output ends:", *output))
+            raise LocalServerError(text)
+        return f"The server {how}; it is started again"
+
+    def _start(self) -> Child:
+        if self.http:  # another server may have taken the usual port since
+            self.http = self.http[0], _page_port(*self.http)
+        return self._program().start(self._logs.of(_LOG))
 
     def logged_in(self) -> None:
         """Note that the organizer has logged in, so that the server works."""
-        self._restarts.succeeded()
+        self._kept.restarts.succeeded()
 
     def stay(self) -> None:
         """Keep the server running until SIGINT or SIGTERM. Raises LocalServerError."""
@@ -202,8 +199,7 @@ class LocalServer:
 
     def stop(self) -> None:
         """End the server; its running matches can be resumed later."""
-        if self._process:
-            stop([self._process], _STOP_S)
+        self._kept.stop(_STOP_S)
         if self._certificate:
             self._certificate.delete()
 
@@ -228,7 +224,7 @@ class LocalServer:
             *("--take-over-after-s", str(_TAKE_OVER_AFTER_S), "--grace-s", "0"),
             *(word for limit in _UNLIMITED for word in (limit, "0")),
         )
-        return Program(words, Path.cwd(), own_environment(), signal.SIGTERM, secret=self._accounts)
+        return Program(words, own_environment(), death=signal.SIGTERM, secret=self._accounts)
 
 
 def _page_port(host: str, port: int) -> int:

@@ -13,8 +13,8 @@ from twisted.internet.task import LoopingCall
 from twisted.python.failure import Failure
 
 from playout.commands import signals
+from playout.commands.child import LogFolder
 from playout.commands.identity import HELLO
-from playout.commands.subprocesses import LogFolder
 from playout.protocol.codec import MAX_FRAME, encode
 from playout.protocol.connection import ServerConnection
 from playout.protocol.messages import (

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import shlex
-import signal
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
 import tomli_w
 
+from playout.commands.child import Child, KeptChild, LogFolder, Program, stop
 from playout.commands.identity import TOKEN_FD
 from playout.commands.restarts import BackOff, Restarts
 from playout.commands.subprocesses import (
     PLAYER_NICENESS,
-    LogFolder,
-    Process,
-    Program,
-    how_it_ended,
     others_environment,
     own,
     own_environment,
-    send,
-    stop,
 )
 from playout.protocol.tournament_spec import Entrant, SandboxSettings, TournamentSpec
 
@@ -41,7 +36,7 @@ _RETRY_S = 3600
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 #: Starts a process of an entrant, given its number and the file for its output. Raises OSError.
-Start = Callable[[Entrant, int, Path], Process]
+Start = Callable[[Entrant, int, Path], Child]
 
 
 def starter(spec: TournamentSpec, folder: Path, address: tuple[str, int], tournament: str,
@@ -54,7 +49,7 @@ def starter(spec: TournamentSpec, folder: Path, address: tuple[str, int], tourna
     """
     host, port = address
 
-    def start(entrant: Entrant, number: int, log: Path) -> Process:
+    def start(entrant: Entrant, number: int, log: Path) -> Child:
         variables = {
             "PLAYOUT_HOST": host,
             "PLAYOUT_PORT": str(port),
@@ -74,7 +69,7 @@ def starter(spec: TournamentSpec, folder: Path, address: tuple[str, int], tourna
             words = shlex.split(entrant.command or "")
             environment = others_environment() | variables
         where = folder if entrant.protocol else folder / (entrant.folder or "")
-        program = Program(words, where, environment, niceness=PLAYER_NICENESS, secret=token)
+        program = Program(words, environment, where, niceness=PLAYER_NICENESS, secret=token)
         return program.start(log)
 
     return start
@@ -118,16 +113,14 @@ def player_words(player: str, games: Iterable[str], *options: str) -> list[str]:
     return own("playout.players.client.player_command:main", *words)
 
 
-class EntrantProcess:
+class EntrantProcess(KeptChild):
     """A process of an entrant, which is started again as long as the entrant takes part."""
 
-    def __init__(self, entrant: Entrant, number: int, log: Path) -> None:
+    def __init__(self, entrant: Entrant, number: int, log: Path, start: Start) -> None:
+        super().__init__(partial(start, entrant, number, log), Restarts(BACK_OFF, limit=CRASHES))
         self.entrant = entrant
         self.number = number
         self.log = log
-        #: The process while it runs.
-        self.process: Process | None = None
-        self.restarts = Restarts(BACK_OFF, limit=CRASHES)
 
     def __str__(self) -> str:
         return f"{self.entrant.name} ({self.number})"
@@ -155,18 +148,18 @@ class Supervisor:
         }
 
     @property
-    def processes(self) -> list[Process]:
+    def processes(self) -> list[Child]:
         """The started processes that had not exited at the last `poll`."""
-        return [each.process for each in self._all() if each.process]
+        return [each.child for each in self._all() if each.child and each.runs]
 
     def count(self, name: str) -> int:
         """Return the number of an entrant's processes, including those that wait for a restart."""
         return len(self._by_name.get(name, ()))
 
-    def process(self, name: str, number: int | None) -> Process | None:
+    def process(self, name: str, number: int | None) -> Child | None:
         """Return the process of an entrant with this number, None if it is not running."""
         mine = self._by_name.get(name, ())
-        return next((each.process for each in mine if each.number == number), None)
+        return next((each.child for each in mine if each.number == number and each.runs), None)
 
     def logs_of(self, name: str) -> list[Path]:
         """Return the files with the output of an entrant's processes."""
@@ -183,7 +176,7 @@ class Supervisor:
             # File names have only ASCII letters, so that those of two entrants may be equal.
             place = list(self._entrants).index(name) + 1
             log = self._logs.of(f"{place}-{name}-{number}")
-            mine.append(EntrantProcess(self._entrants[name], number, log))
+            mine.append(EntrantProcess(self._entrants[name], number, log, self._start))
 
     def poll(self, now: float, *, reachable: bool) -> None:
         """Notice exited processes, and start those that are due.
@@ -193,13 +186,9 @@ class Supervisor:
         for each in self._all():
             if each.entrant.name not in self._by_name:
                 continue  # it was removed in this loop, because of another process
-            if each.process and each.process.poll() is not None:
-                self._exited(each, how_it_ended(each.process), now, is_crash=reachable)
-            elif each.process is None and each.restarts.is_due(now):
-                try:
-                    each.process = self._start(each.entrant, each.number, each.log)
-                except OSError as error:
-                    self._exited(each, f"cannot be started: {error}", now, is_crash=True)
+            how = each.poll(now, counts=reachable)
+            if how and reachable:
+                self._crashed(each, how)
 
     def match_played(self, name: str) -> None:
         """Forget the crashes of an entrant that has played a match to its end."""
@@ -208,7 +197,7 @@ class Supervisor:
 
     def remove(self, name: str) -> None:
         """End the processes of an entrant that no longer takes part."""
-        stop((each.process for each in self._by_name.pop(name, ()) if each.process), 0.0)
+        stop((each.child for each in self._by_name.pop(name, ()) if each.child), 0.0)
 
     def stop(self, patience_s: float = _STOP_S) -> None:
         """End the processes of all entrants, after `patience_s` seconds by SIGKILL."""
@@ -217,27 +206,23 @@ class Supervisor:
     def _all(self) -> list[EntrantProcess]:
         return [each for mine in self._by_name.values() for each in mine]
 
-    def _exited(self, exited: EntrantProcess, how: str, now: float, *, is_crash: bool) -> None:
-        if exited.process:
-            send(exited.process, signal.SIGKILL)  # to the processes that it started
-            exited.process = None
-        wait_s = exited.restarts.failed(now, counts=is_crash)
-        if not is_crash:
-            return
+    def _crashed(self, crashed: EntrantProcess, how: str) -> None:
         self._logs.wanted = True
-        if not exited.restarts.exhausted:
-            self._show(f"{exited} {how}; it is started again in {wait_s:g} s. "
-                       f"{self._output(exited)}")  # fmt: skip
+        if not crashed.restarts.exhausted:
+            wait_s = crashed.restarts.wait_s
+            self._show(f"{crashed} {how}; it is started again in {wait_s:g} s. "
+                       f"{_output(crashed)}")  # fmt: skip
             return
-        name = exited.entrant.name
-        self._show(f"{exited} {how}, {CRASHES} times without playing a match: "
-                   f"{name} is withdrawn. {self._output(exited)}")  # fmt: skip
+        name = crashed.entrant.name
+        self._show(f"{crashed} {how}, {CRASHES} times without playing a match: "
+                   f"{name} is withdrawn. {_output(crashed)}")  # fmt: skip
         self.remove(name)
         self._withdraw(name)
 
-    def _output(self, exited: EntrantProcess) -> str:
-        """Return a sentence with the log of a process and its last line."""
-        last = self._logs.tail(exited.log.stem).splitlines()[-1:]
-        if not last:
-            return "It has written no output"
-        return f"The last line of its output, in {exited.log}: {last[0][:200]}"
+
+def _output(crashed: EntrantProcess) -> str:
+    """Return a sentence with the log of a process and its last line."""
+    last = crashed.child.tail(1) if crashed.child else ()
+    if not last:
+        return "It has written no output"
+    return f"The last line of its output, in {crashed.log}: {last[0][:200]}"

@@ -13,30 +13,25 @@ import hashlib
 import importlib
 import importlib.util
 import signal
-import socket
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import IO
 
 import numba
 import platformdirs
 from twisted.logger import Logger
 
 from playout import games
+from playout.commands.child import Child, Program, stop
 from playout.commands.cores import usable_cores
 from playout.commands.subprocesses import (
     FEW_THREADS,
     LOWEST_NICENESS,
     PLAYER_NICENESS,
-    Process,
-    how_it_ended,
-    last_lines,
+    Parent,
     own_environment,
-    start_own,
 )
 from playout.games.core import compilation_cache, plugins
 from playout.games.core.description import Description
@@ -191,14 +186,14 @@ class _Worker:
         self.niceness = niceness
         self.thread = threading.Thread(target=self._run, name="game compiler", daemon=True)
         self._compiler = compiler
-        self._process: _CompilingProcess | None = None
+        self._process: Child | None = None
         self._killed = False
 
     def kill(self) -> None:
         """Kill the process, after which this worker ends."""
         self._killed = True
         if process := self._process:
-            process.kill()
+            process.send(signal.SIGKILL)
 
     def _run(self) -> None:
         while name := self._compiler.next(self):
@@ -211,7 +206,7 @@ class _Worker:
                 return
             self._compiler.done(name, fault, is_new=is_new)
         if self._process:
-            self._process.end()
+            stop([self._process], 0.0)
 
     def _make(self, name: str) -> str:
         """Compile and load a game; return why that is impossible, or an empty text."""
@@ -225,67 +220,37 @@ class _Worker:
     def _compiled(self, name: str) -> str:
         fault = ""
         for _ in range(MOST_ATTEMPTS):
-            self._process = self._process or _CompilingProcess(self.niceness)
-            answer = self._process.compile(name)
-            if answer is not None:
+            self._process = self._process or _compiling(self.niceness)
+            self._process.say(name)
+            try:
+                answer = self._process.reply(str)
+            except EOFError:
+                self._process.send(signal.SIGKILL)
+                fault, self._process = self._process.why(), None
+            else:
                 if not answer:
                     _note_compiled(name)
-                return answer
-            fault, self._process = self._process.end(), None
+                return answer or ""
             if self._killed:
                 break
             _log.warn("a process that compiles {name} {fault}", name=name, fault=fault)
         return f"its process {fault}"
 
 
-class _CompilingProcess:
-    """A process that compiles a game for each line with a name, and answers with a line."""
-
-    def __init__(self, niceness: int) -> None:
-        ours, its = socket.socketpair()
-        self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - until `end`
-        with its:
-            self._process: Process = start_own(
-                f"{__name__}:main",
-                environment=own_environment() | FEW_THREADS,
-                niceness=niceness,
-                log=self._output,
-                input_=its.fileno(),
-            )
-        self._lines = ours.makefile("rw", encoding="utf-8")
-        ours.close()
-
-    def compile(self, name: str) -> str | None:
-        """Return why a game cannot be compiled, or nothing; None if the process ends."""
-        try:
-            self._lines.write(f"{name}\n")
-            self._lines.flush()
-            answer = self._lines.readline()
-        except OSError:
-            return None
-        return answer.strip() if answer.endswith("\n") else None
-
-    def kill(self) -> None:
-        """End the process."""
-        self._process.kill()
-
-    def end(self) -> str:
-        """Return in words how the process has ended."""
-        self._process.kill()
-        self._process.wait()
-        with self._output as output:
-            lines = last_lines(output, 1)
-        return ": ".join([how_it_ended(self._process), *lines])
+def _compiling(niceness: int) -> Child:
+    """Start a process that compiles a game for each message with a name, and replies its fault."""
+    environment = own_environment() | FEW_THREADS
+    program = Program.own(f"{__name__}:main", environment=environment, niceness=niceness)
+    return program.start(talks=True)
 
 
 def main() -> None:
-    """Compile the games of the lines of standard input, a socket, which also gets the answers."""
+    """Compile the games that the parent process names; say why that is impossible, or nothing."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
-    with socket.socket(fileno=sys.stdin.fileno()) as connection:
-        lines = connection.makefile("rw", encoding="utf-8")
-        for line in lines:
-            lines.write(f"{_fault_of(line.strip())}\n")
-            lines.flush()
+    server = Parent()
+    with contextlib.suppress(EOFError, OSError):  # the server has ended
+        while name := server.receive(str):
+            server.say(_fault_of(name))
 
 
 def _fault_of(name: str) -> str:

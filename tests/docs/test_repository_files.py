@@ -41,6 +41,20 @@ def test_the_workflow_uses_the_oldest_python_that_is_supported() -> None:
     assert job["container"]["image"].startswith(f"python:{oldest}-")
 
 
+def test_the_later_versions_of_python_are_tested() -> None:
+    jobs = read(GITHUB / "workflows" / "versions.yml")["jobs"]
+    versions = jobs["python"]["strategy"]["matrix"]["python"]
+    assert versions == ["3.12", "3.13", "3.14"]
+
+
+@pytest.mark.parametrize("workflow", sorted((GITHUB / "workflows").iterdir()), ids=lambda p: p.name)
+def test_a_workflow_names_files_that_exist(workflow: Path) -> None:
+    text = workflow.read_text(encoding="utf-8")
+    named = re.findall(r"(?:tests|scripts)/[\w./]+", text)
+    assert named
+    assert [each for each in named if not (ROOT / each).exists()] == []
+
+
 @pytest.mark.parametrize("form", FORMS, ids=lambda path: path.name)
 def test_a_form_asks_for_something(form: Path) -> None:
     content = read(form)

@@ -17,7 +17,8 @@ from typing import IO, Any
 
 from click.testing import CliRunner
 
-from support.forked import MODULES, ForkedCommand
+from support import scale
+from support.forked import BIN, MODULES, ForkedCommand
 
 PATIENCE_S = 200
 Command = subprocess.Popen[str] | ForkedCommand
@@ -33,11 +34,15 @@ _CHANGED = {
 }
 
 
-def start(command: str, *arguments: str, **options: Any) -> ForkedCommand:
+def start(command: str, *arguments: str, **options: Any) -> Command:
     """Start a command with pipes in text mode; its errors are in its output.
 
     `changed` are new values of constants, as in `{"package.module.NAME": 1}`.
     """
+    if scale.real_starts and "changed" not in options:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        words = [str(BIN / command), *map(str, arguments)]
+        return subprocess.Popen(words, text=True, **pipes | options)
     changed = _CHANGED | options.pop("changed", {})
     return ForkedCommand(command, *arguments, changed=changed, **options)
 
@@ -49,7 +54,7 @@ def installed(command: str) -> list[str]:
     return [sys.executable, "-P", "-c", code]
 
 
-def start_like_popen(words: Sequence[str], **options: Any) -> ForkedCommand:
+def start_like_popen(words: Sequence[str], **options: Any) -> Command:
     """Start an installed command with the words and options of `subprocess.Popen`.
 
     It is always in text mode and in the session of the tests.

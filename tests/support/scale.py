@@ -11,6 +11,8 @@ T = TypeVar("T")
 slow = False
 #: Seconds of the option `--soak`, which the tests in tests/soak share; 0 without it.
 soak_s = 0.0
+#: Whether commands are started as a user starts them, by `--real-starts`.
+real_starts = False
 
 
 def repetitions(full: int, *, short: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import stat
 import subprocess
 import sys
@@ -16,7 +17,6 @@ from playout.commands.identity import (
     TokenFile,
     given_token,
 )
-from playout.commands.subprocesses import input_with
 
 SERVER = "play.example:4242"
 
@@ -120,8 +120,11 @@ def test_a_file_wins_over_the_environment(tmp_path: Path, warnings: list[str]) -
 
 
 def test_a_token_that_is_handed_over_can_be_read_once(warnings: list[str]) -> None:
-    with input_with("secret") as descriptor:
-        environment = {"PLAYOUT_TOKEN_FD": str(descriptor), "PLAYOUT_TOKEN": "another"}
+    ours, its = socket.socketpair()
+    with its:
+        with ours:
+            ours.sendall(b"secret\n")
+        environment = {"PLAYOUT_TOKEN_FD": str(its.fileno()), "PLAYOUT_TOKEN": "another"}
         found = given_token(None, environment, warnings.append)
         assert found == GivenToken("secret", "PLAYOUT_TOKEN_FD")
         with pytest.raises(TokenError, match="PLAYOUT_TOKEN_FD holds no token"):

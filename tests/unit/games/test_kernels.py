@@ -8,6 +8,7 @@ import numba
 import numpy as np
 import pytest
 from numba import types
+from numba.core import ir
 
 from playout.games import Vector
 from playout.games.core.kernels import Pointer, compiled, given, helper, inlined, uncompiled
@@ -86,3 +87,12 @@ def test_copies_of_a_loop_call_the_functions_that_they_are_given() -> None:
     assert (walk_near(1, 3), walk_far(1, 3)) == (4, 31)
     assert (uncompiled(walk_near)(1, 3), uncompiled(walk_far)(1, 3)) == (4, 31)
     assert walk.__globals__["step"] is step
+
+
+def test_numba_still_copies_the_variables_of_inlined_functions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    copied: set[object] = set()
+    monkeypatch.setattr(ir.Var, "__deepcopy__", lambda self, memo: copied.add(self) or self)
+    assert numba.njit("int64(int64, int64)")(walk)(1, 3) == 4
+    assert {str(variable) for variable in copied} >= {"number"}

@@ -2,36 +2,55 @@
 
 from __future__ import annotations
 
-import subprocess
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from twisted.internet.task import Clock
 
+from playout.commands.child import Program
+from playout.commands.subprocesses import is_ready
 from playout.protocol.messages import Ended, Resign
-from playout.server.net import puzzle_searches
 from playout.server.net.puzzle_searches import PuzzleSearches
 from support.hub_harness import HubHarness, match_between
+from support.waiting import wait_until
+
+
+class LoopClock(Clock):
+    """A clock that has the part of a reactor that children need."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.readers: list[Any] = []
+        self.addReader, self.removeReader = self.readers.append, self.readers.remove
 
 
 class Searches:
     """Searches whose command is another, and the arguments of each."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.command = ["sleep", "60"]
-        self.processes: list[subprocess.Popen[bytes]] = []
+        self.script = "sleep 60"
         self.arguments: list[tuple[str, ...]] = []
+        monkeypatch.setattr(Program, "own", self._program)
         harness = HubHarness()
         self.players = [harness.client(each, guest=False, role="human") for each in ("Ann", "Bob")]
-        monkeypatch.setattr(puzzle_searches, "start_own", self.start)
-        self.clock = Clock()
+        self.clock = LoopClock()
         self.searches = PuzzleSearches(self.clock, "sqlite://", harness.hub.rooms)
         self.clock.advance(0)
 
-    def start(self, _: str, *arguments: str, **__: Any) -> subprocess.Popen[bytes]:
+    def _program(self, _: str, *arguments: str, **__: Any) -> Program:
         self.arguments.append(arguments)
-        self.processes.append(subprocess.Popen(self.command, process_group=0))
-        return self.processes[-1]
+        return Program(("sh", "-c", self.script), {})
+
+    @property
+    def running(self) -> bool:
+        """Whether a search runs."""
+        return bool(self.clock.readers)
+
+    def wait_for_end(self) -> None:
+        (reader,) = self.clock.readers
+        wait_until(lambda: is_ready(reader.fileno(), 0.0))
+        reader.doRead()
 
     def begin(self, clock: str) -> str:
         """Begin a match, and return its id."""
@@ -45,55 +64,53 @@ class Searches:
         self.clock.advance(1)
 
 
-def test_a_search_ends_when_somebody_plays_and_begins_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    each = Searches(monkeypatch)
+@pytest.fixture
+def each(monkeypatch: pytest.MonkeyPatch) -> Iterator[Searches]:
+    made = Searches(monkeypatch)
+    yield made
+    made.searches.close()
+    assert not made.running
+
+
+def test_a_search_ends_when_somebody_plays_and_begins_again(each: Searches) -> None:
     assert each.arguments == [("puzzles",)]
     match = each.begin("300+3")
     each.second()
-    assert each.processes[0].poll() is not None
+    assert not each.running
     each.second()
-    assert len(each.processes) == 1
+    assert not each.running
     each.end(match)
     each.second()
-    assert each.arguments[1:] == [("puzzles",)]
-    each.searches.close()
-    assert each.processes[1].poll() is not None
+    assert each.running
+    assert each.arguments == [("puzzles",)] * 2
 
 
-def test_a_search_goes_on_beside_matches_by_correspondence(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    each = Searches(monkeypatch)
+def test_a_search_goes_on_beside_matches_by_correspondence(each: Searches) -> None:
     each.begin("259200/move")
     each.second()
-    assert each.processes[0].poll() is None
+    assert each.running
     other = each.begin("300+3")
     each.second()
-    assert each.processes[0].poll() is not None
+    assert not each.running
     each.end(other)
     each.second()
-    assert len(each.processes) == 2
-    each.searches.close()
+    assert each.running
 
 
-def test_after_a_search_the_next_has_the_new_matches(monkeypatch: pytest.MonkeyPatch) -> None:
-    each = Searches(monkeypatch)
+def test_after_a_search_the_next_has_the_new_matches(each: Searches) -> None:
     match = each.begin("300+3")
     each.second()
     each.end(match)
-    each.command = ["true"]
+    each.script = "exit 0"
     each.second()
-    each.processes[-1].wait()
-    each.command = ["false"]
-    each.second()
+    each.wait_for_end()
+    each.script = "exit 1"
     each.clock.advance(3599)
-    assert len(each.processes) == 2
+    assert not each.running
     each.second()
+    each.wait_for_end()
     assert each.arguments[2][:2] == ("puzzles", "--since")
-    each.processes[-1].wait()
-    each.second()
     each.clock.advance(3600)
+    assert each.running
+    each.wait_for_end()
     assert each.arguments[3] == each.arguments[2]  # the one before has failed
-    each.searches.close()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from playout.commands.subprocesses import LogFolder
+from playout.commands.child import LogFolder
 
 
 @pytest.fixture

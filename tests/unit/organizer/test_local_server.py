@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import signal
 import socket
-from pathlib import Path
 
 import pytest
 
-from playout.commands.subprocesses import LogFolder, Program, own_environment
+from playout.commands.child import LogFolder, Program
+from playout.commands.subprocesses import own_environment
 from playout.server.organizer import local_server
 from playout.server.organizer.local_server import LocalServer, LocalServerError
 from support.waiting import wait_until
@@ -38,7 +38,7 @@ def test_the_usual_port_of_the_page_may_be_taken(
 def test_the_usual_port_of_the_page_may_be_taken_later(
     logs: LogFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    exits = Program(["sh", "-c", "exit 1"], Path.cwd(), own_environment(), signal.SIGTERM)
+    exits = Program(["sh", "-c", "exit 1"], own_environment(), death=signal.SIGTERM)
     monkeypatch.setattr(LocalServer, "_program", lambda _: exits)
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = free.getsockname()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
+import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 from twisted.internet.task import Clock
 
-from playout.commands.subprocesses import LogFolder, Process
+from playout.commands.child import Child, LogFolder, Program, stop
 from playout.protocol.connection import ServerConnection
 from playout.protocol.messages import (
     Code,
@@ -66,7 +66,7 @@ class RunnerHarness:
     def __init__(self, logs: LogFolder, request: RunRequest, command: str = STAYS) -> None:
         self.is_open = False
         self.sent: list[Request] = []
-        self.processes: list[tuple[str, Process]] = []
+        self.processes: list[tuple[str, Child]] = []
         self.clock = StoppableClock()
         self._command = command
 
@@ -76,9 +76,8 @@ class RunnerHarness:
         self.runner = Runner(self.clock, request, entrants, None, LineDisplay(), logs)
         self.runner.use(cast(ServerConnection, self), organizer_hello("Zoe", "secret"))
 
-    def start(self, entrant: Entrant, number: int, log: Path) -> Process:
-        log.touch()
-        process = subprocess.Popen(self._command.split(), process_group=0)
+    def start(self, entrant: Entrant, number: int, log: Path) -> Child:
+        process = Program(self._command.split(), os.environ).start(log)
         self.processes.append((entrant.name, process))
         return process
 
@@ -122,7 +121,7 @@ class RunnerHarness:
     def poll(self, times: int = 1) -> None:
         for _ in range(times):
             for _, process in self.processes:
-                if process.args == [FAILS]:
+                if self._command == FAILS:
                     process.wait(10)
             self.clock.advance(0.2)
             self.runner._poll()
@@ -145,9 +144,7 @@ def fixture(number: int, first: str, second: str, **fields: Any) -> Fixture:
 def harness(logs: LogFolder) -> Iterator[RunnerHarness]:
     harness = RunnerHarness(logs, RunRequest(SPEC))
     yield harness
-    for _, process in harness.processes:
-        process.kill()
-        process.wait()
+    stop((process for _, process in harness.processes), 0.0)
 
 
 # How many processes.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
+import os
 import tomllib
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from playout.commands.subprocesses import LogFolder
+from playout.commands.child import Child, LogFolder, Program
 from playout.protocol.tournament_spec import Entrant, SandboxSettings
 from playout.server.organizer.supervisor import (
     BACK_OFF,
@@ -33,6 +33,7 @@ class FakeEntrants:
         self.said: list[str] = []
         self.withdrawn: list[str] = []
         self.started = 0
+        self._commands = commands
         entrants = [Entrant(name, "", command=command) for name, command in commands.items()]
         start = starter(spec(), Path.cwd(), ("127.0.0.1", 4242), "t1", {"Ann": "secret"})
 
@@ -48,8 +49,9 @@ class FakeEntrants:
 
     def poll(self, now: float, *, reachable: bool = True) -> None:
         """After those that end have ended."""
-        for process in self.supervisor.processes:
-            if process.args != STAYS.split():
+        for name, command in self._commands.items():
+            process = self.supervisor.process(name, 1)
+            if process and command != STAYS:
                 process.wait(10)
         self.supervisor.poll(now, reachable=reachable)
 
@@ -80,20 +82,20 @@ def test_an_entrant_that_keeps_crashing_is_withdrawn_and_the_others_play_on(
     assert entrants.withdrawn == ["Ann"]
     assert f"{CRASHES} times without playing a match: Ann is withdrawn" in entrants.said[-1]
     (process,) = entrants.supervisor.processes
-    assert process.poll() is None
+    assert process.code is None
     entrants.supervisor.stop()
-    assert process.poll() is not None
+    assert process.code is not None
 
 
 def test_the_last_line_of_a_process_that_exits_is_shown(logs: LogFolder) -> None:
     said: list[str] = []
     named = [Entrant(name, "", command="cat") for name in ("мир", "мік")]
 
-    def start(entrant: Entrant, number: int, log: Path) -> subprocess.Popen[bytes]:
-        log.write_text(f"Starting ...\n{entrant.name}: no such book\n" if number == 1 else "")
-        process = subprocess.Popen(["false"])
-        process.wait()
-        return process
+    def start(entrant: Entrant, number: int, log: Path) -> Child:
+        says = f"echo Starting ...; echo {entrant.name}: no such book; exit 1"
+        child = Program(["sh", "-c", says if number == 1 else "exit 1"], os.environ).start(log)
+        child.wait()
+        return child
 
     supervisor = Supervisor(named, start, logs, said.append, lambda name: None)
     for entrant in named:

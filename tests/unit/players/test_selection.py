@@ -19,6 +19,7 @@ from playout.games import KernelGame
 from playout.games.core.kernels import uncompiled
 from playout.games.core.random import Rng
 from playout.players.core.rules import rules_of
+from playout.players.evaluations.placements import no_placements
 from playout.players.mcts.search import search_with_playouts
 from playout.players.mcts.selection import (
     FLAT,
@@ -36,6 +37,7 @@ from playout.players.mcts.simulation import (
     Callback,
     SearchConfig,
     SearchContext,
+    new_leaves,
     new_memory,
     new_positions,
     search_kernels,
@@ -270,7 +272,9 @@ def test_all_moves_as_first_equals_an_independent_count(
     rules = rules_of(game)._replace(play=watched.play, compiled=False)
     kernels = search_kernels(rules, watched.playout)
     no_leaves = Callback(lambda n: None)
-    watching = SearchContext(kernels, positions, memory, config, no_leaves)
+    watching = SearchContext(
+        kernels, positions, memory, no_placements(), new_leaves(game, 0), config, no_leaves
+    )
     count: Count = defaultdict(lambda: defaultdict(list))
     for _ in range(repetitions(300, short=100)):
         watched.path, watched.playout_moves = [], []

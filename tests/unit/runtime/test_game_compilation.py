@@ -77,11 +77,9 @@ def test_a_game_whose_process_ends_is_tried_again_and_then_not_available(
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     started: list[int] = []
-    start = game_compilation.start_own
+    start = game_compilation._compiling
     monkeypatch.setattr(
-        game_compilation,
-        "start_own",
-        lambda *words, **options: started.append(1) or start(*words, **options),
+        game_compilation, "_compiling", lambda niceness: started.append(1) or start(niceness)
     )
     told: list[str] = []
     compiler.call_when_ready(told.append)

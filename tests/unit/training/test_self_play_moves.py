@@ -9,7 +9,7 @@ import numpy as np
 
 from playout import games
 from playout.games import KernelGame, State
-from playout.players.mcts.simulation import new_memory
+from playout.players.mcts.simulation import new_leaves, new_memory
 from playout.players.training.self_play_moves import evaluate_by_playouts
 
 GAME = games.load("tic_tac_toe")
@@ -35,14 +35,14 @@ def test_the_value_is_the_mean_result_of_random_play_for_the_player_to_move() ->
                 state = GAME.next_state(state, draw.choice(actions))
         if GAME.legal_actions(state):
             states.append(state)
-    rules, board = GAME.kernels, GAME.board()
-    memory = new_memory(GAME, len(board), seed=1, batch=len(states))
-    leaves, sums = memory.leaves, np.zeros(len(states))
+    kernels, board = (GAME.kernels.read, GAME.kernels.playout), GAME.board()
+    memory = new_memory(GAME, len(board), seed=1)
+    leaves, sums = new_leaves(GAME, len(states)), np.zeros(len(states))
     leaves.states[:] = states
     leaves.player[:] = leaves.states[:, 0]
     leaves.values[:] = np.nan
     for _ in range(PLAYOUTS):
-        evaluate_by_playouts(memory, board.copy(), 39, board, rules.read, rules.playout)
+        evaluate_by_playouts(memory, leaves, board.copy(), 39, board, *kernels)
         assert set(leaves.values[:39]) <= {-1.0, 0.0, 1.0}
         sums += leaves.values
     expected = [mean_result(state) * (1 if state[0] == 1 else -1) for state in states]
