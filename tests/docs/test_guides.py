@@ -20,7 +20,7 @@ from playout.players.client.player_command import main as player
 from playout.players.client.templates import COMMANDS
 from playout.server.organizer.tournament_command import main as tournament
 from playout.server.server_command import main as server
-from support.commands import run
+from support.commands import invoke, run
 from support.documents import ROOT, program
 
 GUIDES = ("first-bot", "first-class", "first-engine", "first-game")
@@ -98,8 +98,11 @@ def test_the_commands_of_a_guide_succeed(guide: str, tmp_path: Path) -> None:
                     assert re.search(r"\+\d+ to \+\d+ +100.0%", output), output
 
 
-def test_the_file_of_the_competition_is_made(tmp_path: Path) -> None:
+def test_the_file_of_the_competition_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     words = next(each for each in commands("first-class") if each[0] == "playout-competition")
-    code, output = run(*words, cwd=tmp_path)
+    code, output = invoke(*words)
     assert code == 0, output
     assert (tmp_path / "autumn.toml").is_file()

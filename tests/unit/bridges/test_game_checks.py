@@ -13,6 +13,7 @@ from playout.bridges import bridge_command
 from playout.bridges.comply import game_checks
 from playout.bridges.comply.game_checks import CHECKS, faults
 from playout.games import Game, IllegalAction, State
+from playout.games.core import plugins
 from playout.games.core.view import BoardView
 from support.variants import every_game
 
@@ -142,6 +143,7 @@ def test_rules_that_do_not_return_are_a_fault(monkeypatch: pytest.MonkeyPatch) -
 def test_the_game_of_a_file_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The state that is shown is one from which the fault is seen."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(plugins.VARIABLE, "")  # the game is registered in this process
     (tmp_path / "counted_chips.py").write_text(
         "from playout import Game, IllegalAction\n\n\nclass CountedChips(Game):\n"
         '    """Take one or two chips."""\n\n    num_actions, max_plies = 1, 7\n\n'

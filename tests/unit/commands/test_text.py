@@ -33,8 +33,8 @@ def test_times_are_in_utc_wherever_the_machine_is(monkeypatch: pytest.MonkeyPatc
     ("text", "shown"),
     [
         (
-            "[Errno 2] No such file: '/home/ada/my bot/w.npz'",
-            "[Errno 2] No such file: 'my bot/w.npz'",
+            "No file: '/home/ada/my bot/w.npz'",
+            "No file: 'my bot/w.npz'",
         ),
         ("in /root/a.py, line 3", "in a.py, line 3"),
         ("~/bots/a.py and ./b/c.py", "a.py and ./b/c.py"),

@@ -325,7 +325,7 @@ def test_a_public_report_has_no_command_and_no_path_of_the_organizer() -> None:
         Entrant("Bob", "1", player=programs["player"]),
         Entrant("Cem", "1"),
     )
-    results = Results(Ledger("t", replace(spec(3), entrants=entrants)))
+    results = Results(Ledger("t", spec("round_robin", entrants)))
     shown = [each.program for each in results.report(public=True).entrants]
     assert shown == ["a program", "alphazero(net=four.onnx,c=1/2)", ""]
     assert [each.program for each in results.report().entrants] == [*programs.values(), ""]
