@@ -21,7 +21,7 @@ import sys
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -96,10 +96,13 @@ def unpack(upload: Path, name: str, folder: Path, most: int) -> Unpacked:
     return Unpacked(digest_of(root), str(root.relative_to(folder)), bot_file.read(root))
 
 
-def digest_of(folder: Path) -> str:
-    """Return a digest of the paths, contents and executable bits of all files in a folder."""
+def digest_of(folder: Path, files: Iterable[Path] | None = None) -> str:
+    """Return a digest of the paths, contents and executable bits of files in a folder, or of all.
+
+    Raises OSError.
+    """
     total = hashlib.sha256()
-    for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+    for path in sorted(each for each in files or folder.rglob("*") if each.is_file()):
         executable = path.stat().st_mode & stat.S_IXUSR != 0
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         total.update(f"{path.relative_to(folder)}\0{executable}\0{content}\n".encode())

@@ -7,6 +7,7 @@ import os
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, Literal
 
 import click
 
@@ -23,15 +24,25 @@ def packed(path: Path) -> tuple[str, bytes]:
         if not path.name.endswith(SUFFIXES):
             raise click.UsageError(f"{path} must be a folder, or one of {', '.join(SUFFIXES)}")
         return path.name, path.read_bytes()
-    files = sorted(_files_below(path))
-    if sum(each.lstat().st_size for each in files) > _MOST_BYTES:
-        raise click.UsageError(f"{path} has more than {_MOST_BYTES // 2**20} MiB: is it the bot?")
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
-        for each in files:
-            archive.add(each, str(each.relative_to(path)), recursive=False)
+    write_tar(path, buffer, "w:gz")
     name = path.resolve().name.encode("ascii", "replace").decode().replace("?", "_")
     return f"{name[:60] or 'bot'}.tar.gz", buffer.getvalue()
+
+
+def write_tar(path: Path, output: IO[bytes], mode: Literal["w", "w:gz"]) -> None:
+    """Write the files of a folder as an archive. Raises UsageError."""
+    files = files_of(path)
+    if sum(each.lstat().st_size for each in files) > _MOST_BYTES:
+        raise click.UsageError(f"{path} has more than {_MOST_BYTES // 2**20} MiB: is it the bot?")
+    with tarfile.open(fileobj=output, mode=mode) as archive:
+        for each in files:
+            archive.add(each, str(each.relative_to(path)), recursive=False)
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the files of a folder that belong to its bot, without hidden and generated ones."""
+    return sorted(_files_below(path))
 
 
 def _files_below(path: Path) -> Iterator[Path]:

@@ -18,6 +18,8 @@ from playout.commands.progress import doing
 #: imported. With a thread for each core, ratings of 200 players took 1.2 s instead of 0.1 s while
 #: other work kept the cores busy: threads that wait for each other spin.
 _ALGEBRA_THREADS = "OPENBLAS_NUM_THREADS"
+#: A part of the error of numba if it can write compiled functions to no folder.
+_NO_CACHE = "cannot cache function"
 
 
 def server() -> None:
@@ -56,6 +58,11 @@ def submit() -> None:
     run("playout.competition.submit_command")
 
 
+def laboratory() -> None:
+    """Run the command `playout-lab` from its first import on."""
+    run("playout.laboratory.laboratory_command")
+
+
 def bridge() -> None:
     """Run the command `playout-bridge` from its first import on."""
     run("playout.bridges.bridge_command")
@@ -72,5 +79,10 @@ def run(module: str, **options: str) -> None:
             cache.announce_compilation(partial(doing, at_once=True))
             command = importlib.import_module(module)
         command.main(**options)
-    except cache.CacheUnusable as error:
-        sys.exit(f"{name}: {error}")
+    except RuntimeError as error:
+        if _NO_CACHE not in str(error):
+            raise
+        sys.exit(
+            f"{name}: compiled functions cannot be kept in {cache.caches()}: make this folder "
+            "writable, or name another one with the variable XDG_CACHE_HOME"
+        )

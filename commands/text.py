@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+from playout.protocol.names import HIDDEN
+
 #: The longest line of moves, in characters.
 COLUMNS = 80
 
@@ -18,12 +20,21 @@ UNKNOWN = "\N{EN DASH}"
 _FORMULA = (*"=+-@", *"\uff1d\uff0b\uff0d\uff20", "'")
 #: The folders of an absolute path, also of one below the home folder.
 _FOLDERS = re.compile(r"(?<![\w./:~-])~?/(?:[^\s/,()'\"=]+/)*")
-_CONTROL = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
+_HIDDEN = re.compile(f"[{HIDDEN}]")
 
 
 def plain(text: str) -> str:
-    """Return the text with a space in place of each control character, such as a line break."""
-    return text.translate(_CONTROL)
+    """Return the text with a space in place of each character that is not shown as itself.
+
+    These are control characters, such as a line break or the start of a command to a terminal, and
+    marks that change the direction of text.
+    """
+    return _HIDDEN.sub(" ", text)
+
+
+def printable(text: str) -> str:
+    """Return the lines of a text, each of them `plain`, for terminals and logs."""
+    return "\n".join(map(plain, text.split("\n")))
 
 
 def without_folders(text: str) -> str:

@@ -200,6 +200,8 @@ class Faults:
 
     def __init__(self, where: str, lines: Mapping[toml_lines.Path, int]) -> None:
         self.found: list[tuple[int, str]] = []
+        #: What people should know, although it is no fault.
+        self.notes: list[str] = []
         self._where = where
         self._lines = lines
         self._paths: set[toml_lines.Path] = set()
@@ -248,6 +250,10 @@ class TomlTable:
     def fault(self, text: str, *keys: str | int) -> None:
         """Add a fault of the value that the keys lead to; without keys, of the table."""
         self._faults.add((*self.path, *keys), text)
+
+    def note(self, text: str) -> None:
+        """Add what people should know, although it is no fault."""
+        self._faults.notes.append(text)
 
     def fault_elsewhere(self, key: str, place: str, text: str) -> None:
         """Add a fault in a file that the value of the key names."""

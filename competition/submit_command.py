@@ -24,6 +24,7 @@ from playout.commands.connect_options import (
     server_options,
 )
 from playout.commands.progress import doing
+from playout.commands.text import printable
 from playout.protocol.endpoints import is_loopback
 from playout.server.tournament.competition_file import STAFF
 
@@ -91,10 +92,11 @@ def main(
     click.echo(f"Submission {sent['id']}: {sent['file']}, {sent['size']:,} bytes")
     with doing("Waiting"):
         for line in client.followed(sent["id"]):
-            click.echo(line)
+            click.echo(printable(line))
     last = client.last
     if last["state"] != "accepted":
-        click.echo(f"{last['state'].capitalize()} at the stage {last['stage']}: {last['reason']}")
+        reason = printable(last["reason"])
+        click.echo(f"{last['state'].capitalize()} at the stage {last['stage']}: {reason}")
         sys.exit(1)
     plays = "was tested, and plays nowhere" if last["team"] == STAFF else "plays on the ladder now"
     click.echo(f"Accepted as version {last['version']}: it {plays}.")

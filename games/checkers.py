@@ -13,9 +13,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from playout.games import Board, GridGame, Kernels, State, Vector, helper, kernel
+from playout.games import Board, Kernels, State, Vector, helper, kernel
 from playout.games.core.bits import count, lowest, without_lowest, write_owners
 from playout.games.core.grid import cells_of_moves
+from playout.games.core.jumps import JumpingGame
 from playout.games.core.kernels import LEVEL, bounded
 from playout.games.core.random import GAMMA, Rng, below
 from playout.games.core.symmetries import identity
@@ -239,7 +240,7 @@ def number(cell: int) -> str:
 LABELS = tuple(number(cell) if _DARK >> cell & 1 else "" for cell in range(CELLS))
 
 
-class Checkers(GridGame):
+class Checkers(JumpingGame):
     """Jump over the opponent's pieces to capture them; a player who cannot move loses."""
 
     about = (
@@ -285,6 +286,9 @@ class Checkers(GridGame):
         return "-x"[action & 1].join(map(self.cell_name, self.action_cells[action]))
 
     def cell_name(self, cell: int) -> str:
+        return number(cell)
+
+    def square_number(self, cell: int) -> str:
         return number(cell)
 
     @functools.cached_property

@@ -17,7 +17,9 @@ from playout.games.chessboard.notation import (
     LETTERS,
     cells_of,
     in_check,
+    lax_action,
     names,
+    number_of,
     position,
     uci_name,
 )
@@ -98,6 +100,7 @@ class Chess(GridGame):
             plies=PLIES,
             earlier=QUIET_PLIES,
         )
+        self.first_number = number_of(fen or FIRST)
         first = self.initial_state()
         is_over = first[STATE_QUIET] >= QUIET_PLIES or _is_bare(first)
         is_over |= not self.legal_actions(first)
@@ -109,7 +112,10 @@ class Chess(GridGame):
         return _names(self, state).get(action) or uci_name(state, action)
 
     def parse_action(self, state: State, text: str) -> int:
-        """Return the action of a name, such as `Nf3` or `g1f3`; signs for check may be left out."""
+        """Return the action of a name, such as `Nf3` or `g1f3`; signs for check may be left out.
+
+        It may be written in other ways, too, if only one legal move fits: see `lax_action`.
+        """
         wanted = text.strip()
         found: dict[str, int] = {}
         for action, name in _names(self, state).items():
@@ -122,6 +128,9 @@ class Chess(GridGame):
             return found[wanted]
         if len(alike) == 1:
             return alike.pop()
+        fitting = lax_action(state, self.legal_actions(state), wanted)
+        if fitting is not None:
+            return fitting
         raise IllegalAction(self._explain(state, repr(wanted), numbers=False))
 
     def long_algebraic(self, state: State, action: int) -> str:

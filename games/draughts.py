@@ -18,8 +18,9 @@ from typing import ClassVar
 import numpy as np
 from numba import types
 
-from playout.games import Board, GridGame, Kernels, State, Vector, helper, kernel
+from playout.games import Board, Kernels, State, Vector, helper, kernel
 from playout.games.core.bits import count, lowest, nth, without_lowest
+from playout.games.core.jumps import JumpingGame
 from playout.games.core.kernels import LEVEL, bounded, compiled
 from playout.games.core.random import GAMMA, Rng, below
 from playout.games.core.symmetries import identity
@@ -333,7 +334,7 @@ def observe(board: Board, observed: Vector) -> None:
 LABELS = tuple(str(cell // 2 + 1) if (cell // SIDE + cell) % 2 else "" for cell in range(CELLS))
 
 
-class Draughts(GridGame):
+class Draughts(JumpingGame):
     """International draughts: kings fly, and the longest capture must be played."""
 
     about = (
@@ -382,6 +383,9 @@ class Draughts(GridGame):
     def action_cells(self) -> tuple[tuple[int, ...], ...]:
         """For each action, the cells from which and to which it moves a piece."""
         return tuple(itertools.product(_CELL_OF.tolist(), repeat=2))
+
+    def square_number(self, cell: int) -> str:
+        return LABELS[cell]
 
     def note(self, state: State) -> str:
         jumper = state[2 + CELLS]

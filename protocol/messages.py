@@ -16,6 +16,7 @@ from typing import Annotated, ClassVar, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
+from playout.protocol.names import HIDDEN
 from playout.protocol.tournament_spec import TournamentSpec
 
 PROTOCOL = 1
@@ -29,7 +30,7 @@ Key = Annotated[str, Meta(max_length=64)]
 Link = Annotated[str, Meta(min_length=22, max_length=64, pattern=r"^[A-Za-z0-9_-]*\Z")]
 #: An address of a push service.
 Address = Annotated[str, Meta(max_length=2000)]
-Label = Annotated[str, Meta(max_length=64, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z")]
+Label = Annotated[str, Meta(max_length=64, pattern=rf"^[^{HIDDEN}]*\Z")]
 Count = Annotated[int, Meta(ge=0, lt=2**53)]
 #: Numbers with bounds, so that NaN and infinity are refused.
 Fraction = Annotated[float, Meta(ge=0, le=1)]

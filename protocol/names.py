@@ -33,8 +33,17 @@ _TOGETHER = (
     {"Latin", "Han", "Bopomofo"},
     {"Latin", "Han", "Hangul"},
 )
-# Invisible, though Unicode classifies them as letters or marks.
-_INVISIBLE = "\u034f\u115f\u1160\u17b4\u17b5"
+# Invisible, though Unicode classifies them as letters, marks or symbols.
+_INVISIBLE = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+
+#: The characters of a class of a regular expression that no text of a stranger may have where it is
+#: shown: control characters, which may command a terminal or end a line, marks that change the
+#: direction of text, and others without a shape.
+HIDDEN = (
+    r"\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    r"\u2028-\u202e\u2060-\u206f\u2800\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb"
+    r"\U000e0000-\U000e0fff"
+)
 
 # For each lower-case Latin shape, the characters that look like it: Latin, Greek, Cyrillic,
 # Armenian, and Kana for Han. From confusables.txt of UTS #39 (Unicode 15), without the accents that
@@ -112,6 +121,17 @@ def invisible_in(text: str) -> str | None:
     are not visible.
     """
     return next((_spelled(char) for char in text if not _is_visible(char)), None)
+
+
+def checked_version(version: str) -> str:
+    """Return a version of a bot, which may be empty. Raises BadName for one that is not visible."""
+    if found := invisible_in(version):
+        raise BadName(f"a version has only visible characters; this has {found}")
+    if version != " ".join(version.split()):
+        raise BadName("a version has single spaces, and none at its ends")
+    if version and not any(map(str.isalnum, version)):
+        raise BadName("a version has at least one letter or digit, or is empty")
+    return version
 
 
 def skeleton(name: str) -> str:

@@ -21,6 +21,7 @@ from playout.commands.connect_options import (
     server_options,
 )
 from playout.commands.identity import Identity, random_name, software
+from playout.commands.text import printable
 
 #: Seconds for sending the last messages.
 _FAREWELL_S = 0.2
@@ -79,7 +80,7 @@ def _serve(tools: Any, identity: Identity, server: ServerAddress, retry_s: float
     reactor: Any = importlib.import_module("twisted.internet.reactor")
 
     async def serve() -> None:
-        session = AgentSession(identity, lambda text: click.echo(text, err=True))
+        session = AgentSession(identity, lambda text: click.echo(printable(text), err=True))
         connection = server.connection(reactor, session, retry_s, repeats_requests=True)
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, _leave, loop, session, 128 + number)

@@ -17,6 +17,7 @@ from playout.bridges.original.bridged_match import BridgedMatch, ClientLine
 from playout.commands import signals
 from playout.commands.connect_options import ServerAddress, server_option
 from playout.commands.identity import Identity, random_name, software
+from playout.commands.text import printable
 from playout.games import SpecError
 from playout.players.engines.original_json import RULES, OriginalRules, rules_named
 from playout.protocol.endpoints import endpoint, spelled, why_not_listening
@@ -73,7 +74,7 @@ class Bridge(Factory):
         program = software("playout-bridge")
         identity = Identity(random_name("json"), "bot", program, any_name=True)
         match = BridgedMatch(
-            self._reactor, self._rules, self._request, identity, client, self._done, click.echo
+            self._reactor, self._rules, self._request, identity, client, self._done, _echo
         )
         match.use(self._server.connection(self._reactor, match, PATIENCE_S, repeats_requests=True))
         client.listener = match
@@ -181,3 +182,8 @@ def _check_clock(clock: str) -> None:
     except TimeControlError as error:
         text = str(error)
     raise click.UsageError(text)
+
+
+def _echo(text: str) -> None:
+    """Print a text in which a server has a part."""
+    click.echo(printable(text))

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numba import types
@@ -73,6 +73,13 @@ def text_of(state: State, move: int = 1) -> str:
     passed = "-" if state[STATE_PASSED] == NOWHERE else square(state[STATE_PASSED])
     player, quiet = _PLAYERS[state[0]], state[STATE_QUIET]
     return f"{placed} {player} {rights or '-'} {passed} {quiet} {move}"
+
+
+def number_of(text: str) -> int:
+    """Return the number of the move in a position as text, 1 if it has none."""
+    fields = text.split()
+    number = int(fields[5]) if len(fields) > 5 and fields[5].isdecimal() else 1
+    return max(1, number)
 
 
 def position(text: str) -> State:
@@ -201,6 +208,49 @@ def names(game: KernelGame, state: State) -> Mapping[int, str]:
 
 #: The letter of a piece, and the cells from which and to which it moves.
 _Moved = tuple[str, int, int]
+
+
+#: A move in the ways that programs and people write it: piece, origin, target and promotion. The
+#: row of the target may be missing in a capture of a pawn, as in `exd`.
+_LAX = re.compile(
+    r"(?P<piece>[PNBRQK])?(?P<file>[a-h])?(?P<row>[1-8])?[-x:\u00d7\u2013]?"
+    r"(?P<to>[a-h][1-8]|[a-h](?![1-8]))(?:[=/(]?(?P<promotion>[QRBNqrbn])\)?)?"
+)
+_WHITE, _BLACK = "\u2654\u2655\u2656\u2657\u2658", "\u265a\u265b\u265c\u265d\u265e"
+_FIGURES = str.maketrans(_WHITE + _BLACK, 2 * "KQRBN")
+_PAWNS = str.maketrans("", "", "\u2659\u265f")
+#: Marks that may follow a move: of checks, of a capture en passant and of comments.
+_MARKS = re.compile(r"\s*(?:[+#!?=~]|e\.?p\.?|ch|dis|dbl|mate)+$")
+
+
+def lax_action(state: State, legal: Iterable[int], text: str) -> int | None:
+    """Return the legal action that a text names in another way than SAN, None unless it is one.
+
+    `Ng1f3`, `Bf1-b5`, `e2-e4`, `e4:d5`, `exd`, `exd6 e.p.`, `bxa8Q`, `Nbd2` where `Nd2` is enough.
+    """
+    written = _MARKS.sub("", text.translate(_FIGURES).translate(_PAWNS).strip())
+    found = _LAX.fullmatch(written)
+    if found is None:
+        return None
+    target, source_file, row = found["to"], found["file"] or "", found["row"] or ""
+    piece = found["piece"] or ("" if source_file and row else "P")
+    wanted = (found["promotion"] or "").upper()
+    fitting = []
+    for action in legal:
+        if action in _CASTLING:
+            continue
+        letter, source, cell = _moved(state, action)
+        name, to = square(source), square(cell)
+        if (
+            piece in ("", letter)
+            and to.startswith(target)
+            and (len(target) == 2 or source_file)
+            and name[0] == (source_file or name[0])
+            and name[1] == (row or name[1])
+            and promotion(state, action) == wanted
+        ):
+            fitting.append(action)
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def _moved(state: State, action: int) -> _Moved:

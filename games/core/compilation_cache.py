@@ -45,10 +45,6 @@ _announcements: list[Announce] = []
 _lock = threading.RLock()
 
 
-class CacheUnusable(Exception):
-    """Compiled functions cannot be kept; the text names the folder and what to do."""
-
-
 def announce_compilation(announce: Announce) -> None:
     """Enter `announce` with a text while this process compiles a function that no cache has."""
     _announcements[:] = [announce]
@@ -69,13 +65,6 @@ def cached(function: FunctionType) -> Iterator[None]:
         try:
             with _announced(function, folder):
                 yield
-        except RuntimeError as error:
-            if _NO_FOLDER not in str(error):
-                raise
-            raise CacheUnusable(
-                f"compiled functions cannot be kept in {caches()}: make this folder writable, or "
-                "name another one with the variable XDG_CACHE_HOME"
-            ) from error
         finally:
             config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = previous
 
@@ -112,8 +101,6 @@ class FolderLocator(UserProvidedCacheLocator):  # type: ignore[misc]
         return ""
 
 
-#: A part of numba's error if it can write to none of these.
-_NO_FOLDER = "cannot cache function"
 #: Where numba looks for a folder that it can write: after our own, the folder of the source file.
 _LOCATORS = f"{__name__}.FolderLocator,InTreeCacheLocator,UserWideCacheLocator"
 

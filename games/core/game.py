@@ -56,6 +56,9 @@ class Game(spec.HasOptions, ABC):
     #: The number of the game in SGF files, property GM, for a game that has one.
     sgf_number: ClassVar[int | None] = None
 
+    #: The number of the first move in files, which a given first position may have.
+    first_number: int = 1
+
     #: The points that are added to those of player 2, for a game with such points.
     komi: float | None = None
 
@@ -189,6 +192,20 @@ class Game(spec.HasOptions, ABC):
         if alike is not None:
             return alike
         raise IllegalAction(self._explain(state, repr(text.strip()), numbers=False))
+
+    def parse_turn(self, state: State, text: str) -> tuple[int, ...]:
+        """Return the actions of a move as other programs write it, of which most games have one.
+
+        Raises IllegalAction.
+        """
+        return (self.parse_action(state, text),)
+
+    def turn_name(self, state: State, actions: tuple[int, ...]) -> str:
+        """Return the actions of one player in a row as other programs write them, "" if apart.
+
+        In draughts, a capture of several pieces is one move.
+        """
+        return self.action_name(state, actions[0]) if len(actions) == 1 else ""
 
     def view(self, state: State) -> BoardView:
         """Return the position as a drawing; by default the numbers of the state in one row."""

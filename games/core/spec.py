@@ -165,7 +165,7 @@ class Parameter:
             elif self.type is int:
                 value = int(text)
             elif self.type is float:
-                value = float(text)
+                value = float(text) + 0.0  # -0.0 is 0.0
                 if isinstance(value, float) and not math.isfinite(value):
                     raise ValueError
         except (ValueError, KeyError):

@@ -33,6 +33,7 @@ from playout.commands.identity import (
 )
 from playout.commands.options import refuse, registered
 from playout.commands.progress import doing
+from playout.commands.text import printable
 from playout.games.core import spec
 from playout.players.client.client_process import play
 from playout.players.client.play_request import PlayRequest
@@ -314,7 +315,7 @@ def _check(player: str, options: tuple[str, ...], known: tuple[str, ...]) -> Non
         for line in cache.check():
             click.echo(line)
     except players.PlayerError as error:
-        raise click.ClickException(str(error)) from error
+        raise click.ClickException(printable(str(error))) from error
     finally:
         cache.close()
 
@@ -338,7 +339,7 @@ def _identity(
     try:
         session = handed_over(SESSION_FD, os.environ)
     except TokenError as error:
-        raise click.ClickException(str(error)) from error
+        raise click.ClickException(printable(str(error))) from error
     program = ", ".join(filter(None, (cache.version, software("playout-player"))))
     return Identity(
         name or random_name(label),
@@ -452,7 +453,7 @@ def _player_cache(player: str, options: tuple[str, ...], known: tuple[str, ...])
             for game in known:
                 cache(game)
     except players.IncompletePlayer as error:
-        raise click.ClickException(str(error)) from error
+        raise click.ClickException(printable(str(error))) from error
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
     return cache

@@ -6,10 +6,12 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from playout.commands.text import printable
 from playout.games import BoardView, Position
 from playout.games.core.view import pieces
 from playout.players.core.player import ActionStats, Info
@@ -64,7 +66,19 @@ def analysis(position: Position, info: Info, width: int) -> str:
 
 
 class _PlayerConsole(Console):
-    """Ends the process as SIGTERM does when the pipe that reads its output is closed."""
+    """Prints texts of strangers as text only, which cannot command the terminal.
+
+    It ends the process as SIGTERM does when the pipe that reads its output is closed.
+    """
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print objects, whose texts may have been written by strangers; none is markup."""
+        options.setdefault("markup", False)
+        super().print(*map(_printable, objects), **options)
+
+    def out(self, *objects: Any, **options: Any) -> None:
+        """Print objects as they are, except for characters of texts that are not shown."""
+        super().out(*map(_printable, objects), **options)
 
     def on_broken_pipe(self) -> None:
         """Send SIGTERM: the SystemExit that Rich raises is lost in a callback of Twisted."""
@@ -73,6 +87,10 @@ class _PlayerConsole(Console):
         os.dup2(nothing, sys.stdout.fileno())
         os.close(nothing)
         signal.raise_signal(signal.SIGTERM)
+
+
+def _printable(shown: object) -> object:
+    return printable(shown) if isinstance(shown, str) else shown
 
 
 def console() -> Console:

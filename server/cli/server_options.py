@@ -199,8 +199,14 @@ _POLICY: dict[str, tuple[Any, str]] = {
     "messages_per_s": (_SECONDS, "Messages a second of a connection; accepted moves do not count."),
     "sessions_per_account": (_COUNT, "Sessions of an account at once."),
     "seeks_per_account": (_COUNT, "Open seeks of an account or a guest."),
+    "seeks_per_address": (_COUNT, "Open seeks of all accounts and guests of an IP address."),
+    "seek_days": (
+        _SECONDS,
+        "Days after which the seeks by correspondence of an account that stays away are closed.",
+    ),
     "matches_per_session": (_COUNT, "Matches of a session at once."),
     "matches_per_account": (_COUNT, "Matches of an account at once."),
+    "matches_per_address": (_COUNT, "Matches of all accounts and guests of an IP address at once."),
     "stored_mb_per_hour": (
         _SECONDS,
         "Megabytes that an IP address or an account may store in an hour; beyond it, analysis is "

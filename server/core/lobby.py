@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any
 
 from msgspec import structs
 
-from playout.protocol.messages import RequestId, Seek, Seeking
+from playout.protocol.messages import RequestId, Seat, Seek, Seeking
 from playout.protocol.names import skeleton
 from playout.protocol.time_control import is_correspondence, parse_time_control
 from playout.server.core.sessions import Session
+from playout.server.model.records import Account
 
 
 @dataclass(eq=False)
@@ -24,6 +28,8 @@ class OpenSeek:
     session: Session
     request: Seek
     matches: int = field(init=False)
+    #: Its place in the order of the lobby, which has given it.
+    number: int = field(init=False, default=-1)
     #: Skeleton of the only accepted opponent; None for any opponent.
     opponent_skeleton: str | None = field(init=False)
 
@@ -66,45 +72,62 @@ class OpenSeek:
         return Seeking(re=re, seek=self.id, name=self.session.name, **terms)
 
 
+#: What all seeks of a bucket have in common: game, whether they are rated, whether an administrator
+#: has opened their sessions, the skeleton of the only opponent or None, seat, and clock. Those with
+#: a clock of less than a day are in the bucket `_ANY_CLOCK`, too.
+_Bucket = tuple[str, bool, bool, str | None, Seat | None, str | None]
+_ANY_CLOCK = "any"
+
+
 class Lobby:
-    """The open seeks of each game, oldest first, and those with a link, which are not listed."""
+    """The open seeks, oldest first, and those with a link, which are not listed.
+
+    What a request costs does not grow with the number of seeks: an owner has few, and the seeks
+    that fit another one are found by what they have in common.
+    """
 
     def __init__(self) -> None:
-        self._by_game: dict[str, dict[str, OpenSeek]] = {}
-        self._games: dict[str, str] = {}
+        self._listed: dict[str, OpenSeek] = {}
         self._linked: dict[str, OpenSeek] = {}
+        self._numbers = itertools.count()
+        self._by_session: dict[str, dict[str, OpenSeek]] = {}
+        self._by_account: dict[str, dict[str, OpenSeek]] = {}
+        self._by_owner: dict[str, dict[str, OpenSeek]] = {}
+        self._by_opponent: dict[str, dict[str, OpenSeek]] = {}
+        self._buckets: dict[_Bucket, dict[str, OpenSeek]] = {}
 
     def add(self, seek: OpenSeek) -> None:
-        """Add a seek to those of its game, or to those with a link."""
-        if seek.request.link:
-            self._linked[seek.id] = seek
-            return
-        game = seek.request.game
-        self._by_game.setdefault(game, {})[seek.id] = seek
-        self._games[seek.id] = game
+        """Add a seek to the listed ones, or to those with a link."""
+        seek.number = next(self._numbers)
+        (self._linked if seek.request.link else self._listed)[seek.id] = seek
+        for index, key in self._entries(seek):
+            index.setdefault(key, {})[seek.id] = seek
 
     def remove(self, seek_id: str) -> None:
         """Close a seek, if it is still open."""
-        if seek := self.get(seek_id):
-            seek.session.lasting_seeks.discard(seek_id)
-        self._linked.pop(seek_id, None)
-        game = self._games.pop(seek_id, None)
-        if game is not None:
-            del self._by_game[game][seek_id]
-            if not self._by_game[game]:
-                del self._by_game[game]
+        seek = self._listed.pop(seek_id, None) or self._linked.pop(seek_id, None)
+        if seek is None:
+            return
+        seek.session.lasting_seeks.discard(seek_id)
+        for index, key in self._entries(seek):
+            del index[key][seek_id]
+            if not index[key]:
+                del index[key]
 
     def get(self, seek_id: str) -> OpenSeek | None:
         """The open seek of this id."""
-        game = self._games.get(seek_id)
-        return self._linked.get(seek_id) if game is None else self._by_game[game][seek_id]
+        return self._listed.get(seek_id) or self._linked.get(seek_id)
 
     def partner(self, seek: OpenSeek) -> OpenSeek | None:
         """The oldest listed seek that fits; none fits a seek with a link."""
         if seek.request.link:
             return None
-        others = self._by_game.get(seek.request.game, {}).values()
-        return next((other for other in others if seek.fits(other)), None)
+        if seek.opponent_skeleton is None:
+            found = (self._oldest(key, seek) for key in _fitting_buckets(seek))
+        else:
+            owned = self._by_owner.get(seek.opponent_skeleton, {}).values()
+            found = (each for each in owned if not each.request.link and seek.fits(each))
+        return min(filter(None, found), key=attrgetter("number"), default=None)
 
     def take(self, seek: OpenSeek) -> None:
         """Count one match of `seek` as begun; the last one closes it."""
@@ -114,17 +137,65 @@ class Lobby:
 
     def of_session(self, session: Session) -> list[OpenSeek]:
         """The open seeks of a session."""
-        return [seek for seek in self.all() if seek.session is session]
+        return list(self._by_session.get(session.key, {}).values())
+
+    def of_account(self, account: Account | None) -> list[OpenSeek]:
+        """The open seeks of an account's sessions; none for a guest."""
+        return list(self._by_account.get(account.id, {}).values()) if account else []
+
+    def challenges(self, skeleton: str) -> list[OpenSeek]:
+        """The open seeks for one opponent, by the skeleton of its name."""
+        return list(self._by_opponent.get(skeleton, {}).values())
 
     def all(self) -> list[OpenSeek]:
         """All open seeks, those with a link too."""
         return [*self, *self._linked.values()]
 
     def __iter__(self) -> Iterator[OpenSeek]:
-        return (seek for seeks in self._by_game.values() for seek in seeks.values())
+        return iter(self._listed.values())
 
     def __len__(self) -> int:
-        return len(self._games)
+        return len(self._listed)
+
+    def _entries(self, seek: OpenSeek) -> Iterator[tuple[dict[Any, dict[str, OpenSeek]], Any]]:
+        """The indexes that have a seek, each with the key."""
+        session = seek.session
+        yield self._by_session, session.key
+        yield self._by_owner, session.skeleton
+        if session.account:
+            yield self._by_account, session.account.id
+        if seek.opponent_skeleton:
+            yield self._by_opponent, seek.opponent_skeleton
+        if not seek.request.link:
+            for clock in _clock_buckets(seek):
+                yield self._buckets, _bucket(seek, seek.opponent_skeleton, seek.request.seat, clock)
+
+    def _oldest(self, key: _Bucket, seek: OpenSeek) -> OpenSeek | None:
+        """The oldest seek of a bucket that fits: all do, except those of the same name."""
+        return next((each for each in self._buckets.get(key, {}).values() if seek.fits(each)), None)
+
+
+def _bucket(seek: OpenSeek, opponent: str | None, seat: Seat | None, clock: str | None) -> _Bucket:
+    terms = seek.request
+    return terms.game, terms.rated, seek.session.opened, opponent, seat, clock
+
+
+def _clock_buckets(seek: OpenSeek) -> list[str | None]:
+    clock = seek.request.clock
+    return [clock] if is_by_correspondence(clock) else [clock, _ANY_CLOCK]
+
+
+def _fitting_buckets(seek: OpenSeek) -> Iterator[_Bucket]:
+    """The buckets of the seeks that fit one for any opponent."""
+    clock, seat = seek.request.clock, seek.request.seat
+    clocks: list[str | None] = [clock] if is_by_correspondence(clock) else [clock, None]
+    if clock is None:
+        clocks = [_ANY_CLOCK]
+    seats: tuple[Seat | None, ...] = (None, 1, 2) if seat is None else (None, 2 if seat == 1 else 1)
+    for opponent in (None, seek.session.skeleton):
+        for other_seat in seats:
+            for other_clock in clocks:
+                yield _bucket(seek, opponent, other_seat, other_clock)
 
 
 def is_by_correspondence(clock: str | None) -> bool:

@@ -48,8 +48,11 @@ class Policy:
     messages_per_s: float = 50.0
     sessions_per_account: int = 32
     seeks_per_account: int = 100
+    seeks_per_address: int = 200
+    seek_days: float = 14.0
     matches_per_session: int = 100
     matches_per_account: int = 200
+    matches_per_address: int = 1000
 
     #: Millions of bytes that are stored: in an hour for an address or an account, as analysis of a
     #: match, and in the whole database.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from playout.protocol.messages import Code, Notice, Seat, ServerPing
+from playout.server.core.accounts import DAY_S
 from playout.server.core.context import FeatureEvent
 from playout.server.core.effects import PauseReading, Send, SetFrameLimit
 from playout.server.core.match import Refused
@@ -259,6 +260,10 @@ class SessionManager:
         session = self._registry.sessions[key]
         rooms = [self._rooms.running[each] for each in session.matches]
         lasting = [room for room in rooms if room.waits_for(session)]
+        away_s, days = now - session.left_at, self._context.policy.seek_days
+        if 0 < days * DAY_S <= away_s:
+            for seek in list(session.lasting_seeks):
+                self._context.lobby.remove(seek)
         if not lasting and not session.lasting_seeks:
             self.forget(session, now)
             return

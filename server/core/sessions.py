@@ -154,6 +154,9 @@ class SessionRegistry:
         self._networks: dict[int, str] = {}
         self.sessions: dict[str, Session] = {}
         self._by_skeleton: dict[str, dict[str, Session]] = {}
+        self._by_network: dict[str, dict[str, Session]] = {}
+        #: The network at which each session is counted, by its key.
+        self._counted_at: dict[str, str] = {}
         self._addresses: Counter[str] = Counter()
 
     def connect(self, connection: Connection) -> None:
@@ -196,6 +199,9 @@ class SessionRegistry:
         """Add a session, or one that is expected back."""
         self.sessions[session.key] = session
         self._by_skeleton.setdefault(session.skeleton, {})[session.key] = session
+        self._leave_network(session)
+        self._by_network.setdefault(session.network, {})[session.key] = session
+        self._counted_at[session.key] = session.network
 
     def remove(self, session: Session) -> bool:
         """Remove a session. False if it was removed before."""
@@ -205,7 +211,19 @@ class SessionRegistry:
         del named[session.key]
         if not named:
             del self._by_skeleton[session.skeleton]
+        self._leave_network(session)
         return True
+
+    def from_network(self, address: str) -> Iterable[Session]:
+        """The sessions whose last connection came from a network; none if it is unknown."""
+        return self._by_network.get(address, {}).values() if address else ()
+
+    def _leave_network(self, session: Session) -> None:
+        before = self._counted_at.pop(session.key, None)
+        if before is not None:
+            del self._by_network[before][session.key]
+            if not self._by_network[before]:
+                del self._by_network[before]
 
     def like(self, skeleton: str) -> list[Session]:
         """The sessions with a name of this skeleton: the same name, or one that looks like it."""

@@ -36,6 +36,9 @@ _TERMINATIONS = {
     Reason.ABORTED: "emergency",
 }
 
+#: The numbers of PDN for games of draughts, the side that begins, its board and its notation.
+_GAME_TYPES = {"draughts": "20,W,10,10,N2,0", "checkers": "21,W,8,8,N1,0"}
+
 _SYMBOL = re.compile(r"\w[\w+#=:/-]*")
 
 
@@ -73,6 +76,8 @@ def _game(game: str) -> Iterator[tuple[str, str]]:
     given = spec.parse(game)
     if given.name != "chess":
         yield "Variant", game
+        if given.name in _GAME_TYPES:
+            yield "GameType", _GAME_TYPES[given.name]
     elif fen := given.options.get("fen"):
         yield "SetUp", "1"
         yield "FEN", fen
@@ -111,20 +116,39 @@ def _result(ended: MatchEnded | None) -> str:
 
 
 def _movetext(stored: StoredMatch, replayed: Replay) -> Iterator[str]:
-    """Yield `1.`, `e4`, `e5`, `2.` ...; `1...` before a move of Black after none of White."""
-    number, numbered = 0, False
-    for ply, move in enumerate(stored.moves):
-        if move.seat == 1 or number == 0:
+    """Yield `1.`, `e4`, `e5`, `2.` ...; `1...` before a move of Black after none of White.
+
+    The first number is that of the position; several captures of draughts are one move.
+    """
+    number, numbered, seat = replayed.game.first_number - 1, False, 0
+    for first, end in _turns(stored, replayed):
+        move = stored.moves[end - 1]
+        if first == 0 or (move.seat == 1 and seat == 2):
             number += 1
-        if move.seat == 1:
+        if move.seat == 1 and seat != 1:
             yield f"{number}."
-        elif not numbered:
+        elif move.seat == 2 and not (numbered or seat == 2):
             yield f"{number}..."
-        numbered = move.seat == 1
-        yield _symbol(replayed.position.move_name(ply))
+        numbered, seat = move.seat == 1, move.seat
+        state, actions = replayed.position.states[first], replayed.position.moves[first:end]
+        yield _symbol(replayed.game.turn_name(state, actions))
         if replayed.time_controls and move.clocks:
             yield _clock(replayed.time_controls[move.seat - 1], move)
             numbered = False
+
+
+def _turns(stored: StoredMatch, replayed: Replay) -> Iterator[tuple[int, int]]:
+    """Yield the first ply and the end of each move, which may be several plies of one player."""
+    first, moves = 0, stored.moves
+    while first < len(moves):
+        end = first + 1
+        while end < len(moves) and moves[end].seat == moves[first].seat:
+            end += 1
+        state, played = replayed.position.states[first], replayed.position.moves
+        if not replayed.game.turn_name(state, played[first:end]):
+            end = first + 1
+        yield first, end
+        first = end
 
 
 def _symbol(name: str) -> str:

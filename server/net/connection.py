@@ -152,6 +152,21 @@ class StreamConnection(ABC):
     def start_reading(self) -> None:
         """Handle the input since `stop_reading`, and further input."""
 
+    def must_wait(self) -> bool:
+        """Whether no more input may be handled now; then this waits for its next turn."""
+        if self._paused_by or self._closing:
+            return True
+        turns = self._driver.turns
+        if not turns.is_over(self):
+            return False
+        self._pause("turn")
+        turns.wait(self)
+        return True
+
+    def take_turn(self) -> None:
+        """Handle the input that has waited for its turn."""
+        self._resume("turn")
+
     def send(self, data: bytes, *, when_idle: bool = False) -> None:
         """Send bytes at the end of this iteration of the loop, or later, with `when_idle`.
 

@@ -44,6 +44,7 @@ from playout.server.core.match import Refused
 from playout.server.core.policy import Policy
 from playout.server.model.records import MatchEnded, MovePlayed, Record
 from playout.server.net.loop_delays import StallLog
+from playout.server.net.turns import Turns
 from playout.server.runtime.metrics import Metrics
 from playout.server.runtime.process import last_errors
 from playout.server.runtime.reactor import LoopTime
@@ -162,6 +163,8 @@ class Driver:
         self._time = loop_time
         self._time.watch(lambda: bool(hub.rooms), self._stalled)
         self._now = self._time.now
+        #: Which connections handle input now.
+        self.turns = Turns(timer, loop_time)
         self._stall_log = StallLog(self._time.monotonic)
         self._connections: dict[int, ClientTransport] = {}
         self._held = HeldRequests(timer, self._handle)

@@ -59,12 +59,14 @@ class TcpConnection(StreamConnection, Int32StringReceiver):
         if self._unlocated:
             self._unlocated = False
             self._driver.located(self)
+        self.must_wait()
         super().dataReceived(data)  # type: ignore[no-untyped-call]
 
     def stringReceived(self, frame: bytes) -> None:
         """Called by Twisted: a frame is complete."""
         if not self._closing:
             self._driver.received(self, frame)
+            self.must_wait()
 
     def lengthLimitExceeded(self, length: int) -> None:
         """Called by Twisted: a frame is announced that is longer than `MAX_LENGTH`."""

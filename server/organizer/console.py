@@ -18,7 +18,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from playout.commands.progress import doing
-from playout.commands.text import UNKNOWN, counted, percent, plain
+from playout.commands.text import UNKNOWN, counted, percent, printable
 from playout.protocol.messages import Fixture, Reason
 from playout.protocol.time_control import decimal
 from playout.server.organizer.progress import TournamentProgress
@@ -90,7 +90,7 @@ class LineDisplay:
     def show(self, text: str) -> None:
         """Print a line. A closed pipe, as after `| head`, interrupts the tournament."""
         try:
-            click.echo(_printable(text))
+            click.echo(printable(text))
         except BrokenPipeError:
             with open(os.devnull, "wb") as null:
                 os.dup2(null.fileno(), sys.stdout.fileno())
@@ -142,7 +142,7 @@ class LiveDisplay:
 
     def show(self, text: str) -> None:
         """Print a line above the tables."""
-        self._live.console.print(escape(_printable(text)), highlight=False)
+        self._live.console.print(escape(printable(text)), highlight=False)
 
     def match_ended(self, progress: TournamentProgress, fixture: Fixture) -> None:
         """Show a match that is played again; the tables show the other results."""
@@ -154,7 +154,7 @@ class LiveDisplay:
         if self._waits_since is None:
             self._waits_since = now
         since = self._waits_since
-        self._draw(lambda: f"{text} {_duration(now - since)}", now)
+        self._draw(lambda: f"{text} {duration(now - since)}", now)
 
     def refresh(self, progress: TournamentProgress, now: float, place: str = "") -> None:
         """Draw the tables if they are due."""
@@ -177,9 +177,9 @@ class LiveDisplay:
 def summary(progress: TournamentProgress, now: float) -> Iterator[str]:
     """Yield the numbers of matches and the times; for two entrants, the Elo and a test's LLR."""
     yield f"{_count(progress)} matches"
-    yield f"{_duration(now - progress.started_at)} so far"
+    yield f"{duration(now - progress.started_at)} so far"
     if remaining_s := progress.remaining_s(now):
-        yield f"about {_duration(remaining_s)} left"
+        yield f"about {duration(remaining_s)} left"
     both = progress.results.head_to_heads() if len(progress.ledger.spec.entrants) == 2 else ()
     for each in both:
         if each.pairs.count:
@@ -269,11 +269,7 @@ def _count(progress: TournamentProgress) -> str:
     return str(progress.ledger.ended) if total is None else f"{progress.ledger.ended} of {total}"
 
 
-def _printable(text: str) -> str:
-    """Return the lines without control characters, which names may have."""
-    return "\n".join(map(plain, text.splitlines()))
-
-
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return hours, minutes and seconds: `1:02:03`."""
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"

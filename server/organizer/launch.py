@@ -28,7 +28,7 @@ from playout.protocol.tournament_spec import Entrant, TournamentSpec, dumps
 from playout.server.cli.database_commands import opened
 from playout.server.model.records import StoredMatch
 from playout.server.organizer import cores, estimate
-from playout.server.organizer.console import busy, display
+from playout.server.organizer.console import TournamentDisplay, busy, display
 from playout.server.organizer.entrants import LocalEntrants, RunnerCalls
 from playout.server.organizer.local_server import LocalServer, LocalServerError
 from playout.server.organizer.match_files import FindMatch, MatchFile, MatchFiles
@@ -117,6 +117,30 @@ def launch(
     With a `cluster`, they run on its workers. Shows the report if the tournament is over at the
     end. Raises UsageError, ClickException.
     """
+    with played(request, choice, folder, entrants, cluster=cluster) as (runner, local):
+        if runner.code == 0 and runner.progress:
+            click.echo()
+            click.echo(writer("text")(runner.progress.report()), nl=False)
+            if local and choice.stay:
+                _stay(local, runner.progress.ledger.id)
+    sys.exit(runner.code)
+
+
+@contextlib.contextmanager
+def played(
+    request: RunRequest,
+    choice: ServerChoice,
+    folder: Path,
+    entrants: Iterable[Entrant],
+    *,
+    cluster: TournamentCluster | None = None,
+    shown: TournamentDisplay | None = None,
+) -> Iterator[tuple[Runner, LocalServer | None]]:
+    """Play a tournament as `launch` does; yield its runner, and the local server.
+
+    `shown` displays it. At the end of the block, the user is told where the logs are that show a
+    fault. Raises UsageError, ClickException.
+    """
     reactor: Any = importlib.import_module("twisted.internet.reactor")
     by_name = {each.name: each for each in entrants}
     files = _match_files(choice)
@@ -152,7 +176,7 @@ def launch(
         )
 
     entrants_of = cluster.entrants if cluster else local_entrants
-    shown = display()
+    shown = shown or display()
     written = MatchFiles(files, _stored_matches(choice.database), shown.show)
     request = replace(request, match_ended=written.match_ended)
     runner = Runner(reactor, request, entrants_of, server.local, shown, logs, stay=choice.stay)
@@ -163,15 +187,10 @@ def launch(
     runner.run()
     for fixture in runner.progress.ledger.fixtures.values() if runner.progress else ():
         written.match_ended(fixture)  # for a tournament that was over before
-    if runner.code == 0 and runner.progress:
-        click.echo()
-        click.echo(writer("text")(runner.progress.report()), nl=False)
-        if server.local and choice.stay:
-            _stay(server.local, runner.progress.ledger.id)
+    yield runner, server.local
     logs.wanted |= runner.code == 1
     if logs.close():
         click.echo(f"The output of the processes is in {logs.folder}", err=True)
-    sys.exit(runner.code)
 
 
 def notes(spec: TournamentSpec, cluster: TournamentCluster | None = None) -> tuple[str, ...]:

@@ -102,6 +102,7 @@ _UNLIMITED = (
     "--sessions-per-account",
     "--matches-per-session",
     "--matches-per-account",
+    "--matches-per-address",
     "--stored-mb-per-hour",
     "--analysis-mb-per-match",
     "--database-mb",

@@ -58,7 +58,10 @@ class RunRequest:
     """A tournament to create, or, with its id, to resume. `notes` are shown in its report.
 
     `match_ended` is called with each ended match, also with those before a resumption. Without
-    `anyway`, a tournament is not resumed with other versions of its entrants.
+    `anyway`, a tournament is not resumed with other versions of its entrants. When `is_enough`
+    returns True after a match, the run ends as if it was over; it can be resumed. `program` is the
+    command that the user has started, `to_resume` the one that goes on, with `{id}` for the
+    tournament.
 
     The other fields are for a local server, whose database can be read: `created` returns the id of
     the tournament if the server stored it but its answer was lost, otherwise None; `stored` reads a
@@ -74,6 +77,9 @@ class RunRequest:
     abandoned: tuple[str, ...] = ()
     match_ended: Callable[[Fixture], None] = lambda fixture: None
     anyway: bool = False
+    is_enough: Callable[[Ledger], bool] = lambda ledger: False
+    program: str = "playout-tournament"
+    to_resume: str = "playout-tournament resume {id}"
 
 
 class Runner:
@@ -273,12 +279,19 @@ class Runner:
         if progress.is_caught_up:
             self._display.match_ended(progress, fixture)
         self._entrants.match_played(fixture)
+        self._end_if_enough(progress)
 
     def _caught_up(self) -> None:
         assert self.progress is not None
         self.progress.catch_up()
         if self.progress.ledger.over:
             self._over(self.progress)
+        else:
+            self._end_if_enough(self.progress)
+
+    def _end_if_enough(self, progress: TournamentProgress) -> None:
+        if progress.is_caught_up and self._request.is_enough(progress.ledger):
+            self._end(0)
 
     # Refusals.
 
@@ -373,7 +386,8 @@ class Runner:
             return
         names = ", ".join(withdrawn)
         self._display.show(
-            f"playout-tournament: no match was played to its end, because of withdrawals: {names}"
+            f"{self._request.program}: no match was played to its end, because of withdrawals: "
+            f"{names}"
         )
         self._end(1)
 
@@ -386,13 +400,14 @@ class Runner:
         self._end(128 + number)
 
     def _fail(self, text: str) -> None:
-        self._display.show(f"playout-tournament: {text}")
+        self._display.show(f"{self._request.program}: {text}")
         self._show_how_to_resume()
         self._end(1)
 
     def _show_how_to_resume(self) -> None:
         if self._tournament:
-            self._display.show(f"Go on with: playout-tournament resume {self._tournament}")
+            go_on = self._request.to_resume.format(id=self._tournament)
+            self._display.show(f"Go on with: {go_on}")
 
     def _broken(self, failure: Failure) -> None:
         self._logs.wanted = True

@@ -159,11 +159,16 @@ def checked(values: Mapping[str, object], folder: Path, cores: int | None = None
 
     `cores`: as in `read_and_check`.
     """
+    spec = valid(values, folder, cores)
+    return _with_versions(spec, check(spec, folder))
+
+
+def valid(values: Mapping[str, object], folder: Path, cores: int | None = None) -> TournamentSpec:
+    """Return the same as `checked` without the check that the entrants can be started."""
     found = spec_parser.of_values(
         values, files=files_in(folder), code=installed(), game=_games_in(folder)
     )
-    spec = _sized(_without_faults(*found), "", cores)
-    return _with_versions(spec, check(spec, folder))
+    return _sized(_without_faults(*found), "", cores)
 
 
 def _with_versions(spec: TournamentSpec, said: Mapping[int, str]) -> TournamentSpec:
@@ -180,9 +185,12 @@ def _parsed(path: Path) -> tuple[TournamentSpec, Faults]:
     files, game = files_in(path.parent), _games_in(path.parent)
     try:
         text = toml_table.text_of(path)
-        return spec_parser.read(text, where=str(path), files=files, code=installed(), game=game)
+        found = spec_parser.read(text, where=str(path), files=files, code=installed(), game=game)
     except TomlError as error:
         raise SpecFileError(str(error)) from error
+    for note in found[1].notes:
+        click.echo(note, err=True)
+    return found
 
 
 def _games_in(folder: Path) -> Check[games.Game]:

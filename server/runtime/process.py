@@ -28,6 +28,7 @@ from twisted.logger import (
     globalLogBeginner,
 )
 
+from playout.commands.text import plain, printable
 from playout.protocol.messages import LogLine
 
 #: Seconds for which a worker thread runs Python while the event loop waits for the interpreter, as
@@ -78,6 +79,8 @@ def _text(event: LogEvent) -> str:
         text: str = event["log_format"].format_map(event)  # in a third of the time of `formatEvent`
     except Exception:
         text = formatEvent(event)
+    # A text of a stranger, such as the output of a bot, cannot look like another line of the log.
+    text = printable(text).replace("\n", "\n    ")
     return text + (f"\n{failure.getTraceback()}" if failure else "")
 
 
@@ -96,7 +99,7 @@ def _as_json(event: LogEvent) -> str:
     }
     # Events of Twisted's older API have a `time` of their own, which is replaced.
     line = dict.fromkeys(_ALWAYS) | fields | ours
-    return json.dumps(line, default=str, ensure_ascii=False) + "\n"
+    return plain(json.dumps(line, default=str, ensure_ascii=False)) + "\n"
 
 
 # The limit on open files, shared by the server itself, HTTP connections and other connections.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from twisted.internet import abstract, tcp
@@ -27,6 +27,8 @@ from twisted.internet import abstract, tcp
 TICK_S = 0.01
 #: Seconds that handling the events of an iteration may take before the rest counts as a stall.
 STEP_S = 0.005
+#: Seconds of handling events, after which the rest of them is left to the next iteration.
+EVENTS_S = 0.01
 #: Connections of a listener that are accepted in one iteration of the loop.
 ACCEPTS = 4
 
@@ -60,6 +62,10 @@ class LoopTime:
         It is that of the last wake; after a stall, that of the wake before it.
         """
         return self._arrived if self._step_s < math.inf else self.now()
+
+    def since_wake(self) -> float:
+        """Return for how many seconds the loop has handled events; 0 before its first wait."""
+        return self.monotonic() - self._woke_at if self._step_s < math.inf else 0.0
 
     def wait(self, timeout: float | None) -> float | None:
         """Return the longest wait of the loop in seconds, up to `timeout`; None for no limit."""
@@ -98,22 +104,36 @@ class LoopTime:
 # Twisted, and fails when a new version changes them.
 
 
-def poll_without_log_context(reactor: Any, timeout: float | None, loop_time: LoopTime) -> None:
+#: A selectable, its file, and what has happened to it.
+Polled = tuple[Any, int, int]
+
+
+def poll_without_log_context(
+    reactor: Any, timeout: float | None, loop_time: LoopTime, rest: Sequence[Polled] = ()
+) -> list[Polled]:
     """`EPollReactor.doPoll` without a log context: wait for events, then handle them.
 
-    `loop_time` is called before and after the wait.
+    `loop_time` is called before and after the wait. `rest` has the events that the last call has
+    returned, which are handled first: those that come after `EVENTS_S` wait for the next iteration.
 
     Twisted sets a context for each event, with which log lines name the connection. No log line
-    here uses it. With it the server takes 6 % more processor time a move (without storage).
+    here uses it. Without it the server takes 71 instead of 77 µs a move (without storage).
     """
     selectables = reactor._selectables
-    timeout = loop_time.wait(timeout)
-    events = reactor._poller.poll(-1 if timeout is None else timeout)
+    timeout = loop_time.wait(0.0 if rest else timeout)
+    polled = reactor._poller.poll(-1 if timeout is None else timeout)
     loop_time.wake()
-    for fd, event in events:
-        selectable = selectables.get(fd)  # an earlier event may have removed it
-        if selectable is not None:
+    events = [(selectables.get(fd), fd, event) for fd, event in polled]
+    if rest:
+        again = {fd for _, fd, _ in rest}
+        events = [*rest, *(each for each in events if each[1] not in again)]
+    for number, (selectable, fd, event) in enumerate(events):
+        # An earlier event may have removed it, or a new one may have its file.
+        if selectable is not None and selectables.get(fd) is selectable:
             reactor._doReadOrWrite(selectable, fd, event)
+            if loop_time.since_wake() > EVENTS_S:
+                return events[number + 1 :]
+    return []
 
 
 def has_queued_output(transport: Any) -> bool:
@@ -162,8 +182,10 @@ def install(loop_time: LoopTime) -> None:
     class Reactor(EPollReactor):
         """Handles events without a log context around each."""
 
+        _rest: Sequence[Polled] = ()
+
         def doPoll(self, timeout: float | None) -> None:
-            poll_without_log_context(self, timeout, loop_time)
+            self._rest = poll_without_log_context(self, timeout, loop_time, self._rest)
 
         doIteration = doPoll
 

@@ -1,20 +1,23 @@
-"""Files of openings: lists, PGN and SGF, by the end of their names.
+"""Files of openings: lists, PGN and SGF, by the end of their names or their first line.
 
 Each kind has a reader that finds the written moves; `read` plays them.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from playout import games
-from playout.games import BoardView, Game, IllegalAction, State
+from playout.games import BoardView, Game, IllegalAction, State, square_name
+from playout.games.chessboard.notation import position
+from playout.games.chessboard.position import STATE_QUIET
 from playout.games.core import spec
 from playout.games.core.spec import SpecError
 from playout.protocol import sgf as sgf_text
-from playout.protocol.sgf import SgfError, SgfProperty, column_and_row
+from playout.protocol.sgf import LETTERS, SgfError, SgfProperty, column_and_row
 from playout.server.export import sgf
 
 
@@ -36,13 +39,13 @@ class WrittenMove(NamedTuple):
 class WrittenOpening(NamedTuple):
     """The moves of an opening that begins at `line`.
 
-    `action` gives the action of a move's text in a state, or raises IllegalAction or BadOpening;
+    `actions` gives the actions of a move's text in a state, or raises IllegalAction or BadOpening;
     `hint` is added to the text of an illegal one.
     """
 
     line: int
     moves: tuple[WrittenMove, ...]
-    action: Callable[[Game, State, str], int]
+    actions: Callable[[Game, State, str], Sequence[int]]
     hint: str = ""
 
 
@@ -60,7 +63,9 @@ OpeningReader = Callable[[str, Game], Iterator[WrittenOpening | BadOpening]]
 # Brackets distinguish the two, because some games have numbers as the notation of moves.
 
 
-_BETWEEN = re.compile(r"[\s,]+")
+_BETWEEN = re.compile(r"[\s,;]+")
+_TRANSCRIPT, _CELLS = re.compile(r"(?:[A-Za-z][1-9]){2,}"), re.compile("[A-Za-z][1-9]")
+_FIVE, _OFFSET = ("gomoku", "mnk"), re.compile("[+-]?[0-9]{1,3}")
 _NUMBER = re.compile("[0-9]{1,9}")
 _HINT = " (numbers of actions are written in brackets)"
 
@@ -73,6 +78,8 @@ def read_list(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
             continue
         in_brackets = re.fullmatch(r"\[(.*)\]", written)
         words = _BETWEEN.split(in_brackets[1] if in_brackets else written)
+        if not in_brackets:
+            words = _of_others(words, game)
         moves = tuple(WrittenMove(number, word) for word in words if word)
         if in_brackets:
             yield WrittenOpening(number, moves, _number)
@@ -80,36 +87,77 @@ def read_list(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
             yield WrittenOpening(number, moves, _named, _HINT)
 
 
-def _named(game: Game, state: State, word: str) -> int:
-    return game.parse_action(state, word)
+def _of_others(words: list[str], game: Game) -> list[str]:
+    """Return the moves of a line as this game names them.
+
+    Transcripts of Othello have no blanks, as `F5D6C3`; Gomocup gives `x,y` from the centre.
+    """
+    name = spec.parse(str(game)).name
+    if name == "othello":
+        split = (_CELLS.findall(word) if _TRANSCRIPT.fullmatch(word) else [word] for word in words)
+        return [cell for cells in split for cell in cells]
+    numbers = [word for word in words if word]
+    if name not in _FIVE or len(numbers) % 2 or not all(map(_OFFSET.fullmatch, numbers)):
+        return words
+    view = game.view(game.initial_state())
+    pairs = zip(numbers[::2], numbers[1::2], strict=True)
+    return [_from_centre(view, x, y) for x, y in pairs]
 
 
-def _number(game: Game, state: State, word: str) -> int:
+def _from_centre(view: BoardView, x: str, y: str) -> str:
+    column, row = view.columns // 2 + int(x), view.rows // 2 + int(y)
+    if 0 <= row < view.rows and 0 <= column < view.columns:
+        return square_name(row, column)
+    return f"{x},{y}"
+
+
+def _named(game: Game, state: State, word: str) -> tuple[int, ...]:
+    """Return the action of a move, after a pass that the file leaves out."""
+    legal = game.legal_actions(state)
+    if len(legal) == 1 and game.view(state).clicks.get(legal[0]) == ():
+        with contextlib.suppress(IllegalAction):
+            return (game.parse_action(state, word),)
+        after = game.next_state(state, legal[0])
+        return (legal[0], game.parse_action(after, word))
+    return (game.parse_action(state, word),)
+
+
+def _number(game: Game, state: State, word: str) -> tuple[int, ...]:
     if not _NUMBER.fullmatch(word):
         raise IllegalAction(f"expected the number of an action in brackets, not {word[:50]!r}")
-    return int(word)
+    return (int(word),)
 
 
 # Openings from PGN: the moves of each game, without its variations and comments.
 #
 # The grammar is that of PGN (S. J. Edwards, Standard: Portable Game Notation, 1994) and of PDN, its
-# form for draughts; moves are in the notation of the game, as in matches that Playout exports.
+# form for draughts, as other programs write them: the import format of the standard is lax. A game
+# that cannot be read ends at the next tag `Event`.
 
 
 _TOKEN = re.compile(
     r"""
-      (?P<blank>  \s+ | ;[^\n]* | ^%[^\n]* | \{[^}]*\} | \$[0-9]+ )
-    | (?P<tag>    \[ \s* \w+ \s+ "(?:[^"\\\n]|\\.)*" \s* \] )
-    | (?P<result> (?: 1-0 | 0-1 | 1/2-1/2 | \* | 2-0 | 0-2 | 1-1 ) (?=[\s;{(\[]|\Z) )
-    | (?P<number> [0-9]+\.+ )
+      (?P<blank>  \s+ | ;[^\n]* | ^%[^\n]* | \{[^}]*\} | \} | \$[0-9]+ | <[^>\n]*> )
+    | (?P<tag>    \[ \s* \w+ \s+ "(?:[^"\\\n]|\\.)*" \s* \]
+                  | ^\[ \s* \w+ \s+ ["\u201c] [^\n]* \] [ \t]*$ )
+    | (?P<result> (?: 1-0 | 0-1 | 1/2-1/2 | 1/2 | \u00bd(?:-\u00bd)? | \* | 2-0 | 0-2 | 1-1 )
+                  (?=[\s;{(\[]|\Z) )
+    | (?P<number> [0-9]+\s?(?:\.+|\u2026) | \u2026 | \.+(?=\s) )
     | (?P<string> "(?:[^"\\\n]|\\.)*" )
     | (?P<nested> [()] )
-    | (?P<symbol> [^\s{}();"\[\]]+ )
+    | (?P<symbol> [^\s{}();"\[\]]+ (?: \( [QRBN] \) )? )
     """,
     re.VERBOSE | re.MULTILINE,
 )
-_TAG = re.compile(r'\[\s*(\w+)\s+"(.*)"\s*\]', re.DOTALL)
+_TAG = re.compile(r'\[\s*(\w+)\s+["\u201c](.*)["\u201d]\s*\]\s*', re.DOTALL)
 _FAULTS = {"{": "a comment that is not closed", '"': "a string that is not closed"}
+_NEXT_GAME = re.compile(r"^\[\s*Event\s", re.MULTILINE)
+#: Words between moves that are none: comments of the Informant, and marks apart from their moves.
+_COMMENT = re.compile(r"[!?+\-=/~\u00b1\u2213\u221e\u25a1\u2a71\u2a72]+|N|TN|D|RR|ep|e\.?p\.?")
+_FORFEIT = "0-0"
+#: Games in whose notation a number alone is no move.
+_NUMBERED = ("chess", "draughts", "checkers")
+_ORTHODOX = ("", "chess", "standard", "normal", "classical", "orthodox", "from position")
 
 
 class _Token(NamedTuple):
@@ -120,27 +168,39 @@ class _Token(NamedTuple):
 
 def read_pgn(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
     """Yield the moves of each game in the file; games without moves are skipped."""
-    found = _Game()
+    starts = [0, *(found.start() for found in _NEXT_GAME.finditer(text) if found.start())]
+    line = 1
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        part = text[start:end]
+        yield from _games(part, line, game)
+        line += part.count("\n")
+
+
+def _games(text: str, line: int, game: Game) -> Iterator[WrittenOpening | BadOpening]:
+    """Yield the games of a text that begins at a line, up to one that cannot be read."""
+    found = _Game(game)
     try:
-        for token in _tokens(text):
+        for token in _tokens(text, line):
             if found.is_complete(token):
-                yield from found.openings(game)
-                found = _Game()
+                yield from found.openings()
+                found = _Game(game)
             found.add(token)
         if found.depth:
             raise BadOpening(found.line, "a variation that is not closed")
     except BadOpening as error:
         yield error
         return
-    yield from found.openings(game)
+    yield from found.openings()
 
 
 class _Game:
     """The game that is being read: its tags, and the moves outside of variations."""
 
-    def __init__(self) -> None:
+    def __init__(self, game: Game) -> None:
         self.line = 0
         self.depth = 0
+        self._game = game
+        self._kind = spec.parse(str(game)).name
         self._tags: dict[str, _Token] = {}
         self._moves: list[WrittenMove] = []
         self._has_ended = False
@@ -165,30 +225,51 @@ class _Game:
             self._has_ended = True
         elif token.kind == "string":
             self._moves.append(WrittenMove(token.line, _unescaped(token.text[1:-1])))
-        elif token.kind == "symbol":
+        elif token.kind == "symbol" and not self._is_comment(token.text):
             self._moves.append(WrittenMove(token.line, token.text))
 
-    def openings(self, game: Game) -> Iterator[WrittenOpening | BadOpening]:
+    def _is_comment(self, word: str) -> bool:
+        """Return whether a word between moves is none, as `!` and, in chess, `12` and `e.p.`."""
+        if self._kind not in _NUMBERED:
+            return False
+        return _COMMENT.fullmatch(word) is not None or word.isdecimal()
+
+    def openings(self) -> Iterator[WrittenOpening | BadOpening]:
         """Yield the game as an opening, or its fault; nothing if it has no moves."""
-        fault = self._fault(game)
+        result = self._tags.get("Result")
+        has_lost_twice = self._kind != "chess" or (result and result.text == _FORFEIT)
+        if self._moves and self._moves[-1].text == _FORFEIT and has_lost_twice:  # else it castles
+            self._moves.pop()
+        fault = self._fault()
         if fault:
             yield fault
         elif self._moves:
-            yield WrittenOpening(self._moves[0].line, tuple(self._moves), _pgn_action)
+            yield WrittenOpening(self._moves[0].line, tuple(self._moves), _pgn_actions)
 
-    def _fault(self, game: Game) -> BadOpening | None:
-        first = spec.parse(str(game)).options.get("fen")  # of chess
-        begun = self._tags.get("FEN")
-        for name in ("FEN", "SetUp"):
-            tag = self._tags.get(name)
-            if tag and tag.text not in ("", "0") and not (begun and begun.text == first):
-                text = f"the tag {name} sets up a position; openings start at the first one"
-                return BadOpening(tag.line, text)
+    def _fault(self) -> BadOpening | None:
+        tag = self._tags.get("FEN")
+        if tag and tag.text.strip() not in ("", "0") and not self._is_first(tag.text):
+            text = "the tag FEN sets up a position; openings start at the first one"
+            return BadOpening(tag.line, text)
         variant = self._tags.get("Variant")
-        if variant and _names_another(variant.text, game):
-            text = f"a match of {variant.text}, and the openings are for {game}"
+        is_other = variant and self._kind == "chess" and variant.text.lower() not in _ORTHODOX
+        if variant and (is_other or _names_another(variant.text, self._game)):
+            text = f"a match of {variant.text[:50]}, and the openings are for {self._game}"
             return BadOpening(variant.line, text)
         return None
+
+    def _is_first(self, fen: str) -> bool:
+        """Return whether a position is the first one of the game."""
+        if self._kind != "chess":
+            return False
+        try:
+            return position(fen)[:_COMPARED] == self._game.initial_state()[:_COMPARED]
+        except SpecError:
+            return False
+
+
+#: The numbers of a state of chess that a position has: all but the count of quiet plies.
+_COMPARED = STATE_QUIET
 
 
 def _names_another(variant: str, game: Game) -> bool:
@@ -199,9 +280,9 @@ def _names_another(variant: str, game: Game) -> bool:
         return False
 
 
-def _tokens(text: str) -> Iterator[_Token]:
+def _tokens(text: str, line: int) -> Iterator[_Token]:
     """Yield the tokens with their lines. Raises BadOpening for invalid text."""
-    place, line = 0, 1
+    place = 0
     while place < len(text):
         found = _TOKEN.match(text, place)
         if found is None:
@@ -214,13 +295,13 @@ def _tokens(text: str) -> Iterator[_Token]:
         place = found.end()
 
 
-def _pgn_action(game: Game, state: State, word: str) -> int:
-    """Return the action of a move; marks for check and comment may be missing in the game."""
+def _pgn_actions(game: Game, state: State, word: str) -> tuple[int, ...]:
+    """Return the actions of a move; marks for check and comment may be missing in the game."""
     plain = word.rstrip("!?")
     first: IllegalAction | None = None
     for spelling in dict.fromkeys((word, plain, plain.rstrip("+#"), plain.replace("0-0", "O-O"))):
         try:
-            return game.parse_action(state, spelling)
+            return game.parse_turn(state, spelling)
         except IllegalAction as error:
             first = first or error
     assert first
@@ -244,10 +325,12 @@ _OLD_SIZE = 19
 
 def read_sgf(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
     """Yield the moves from the root to each end of the game trees in the file."""
-    if not sgf.suits(game):
+    view = game.view(game.initial_state())
+    is_hex = view.geometry == "hex"
+    if not (sgf.suits(game) or is_hex):
         yield BadOpening(1, f"SGF is for games of placing stones on one grid, not for {game}")
         return
-    view = game.view(game.initial_state())
+    to_actions = _hex_actions if is_hex else _sgf_actions
     moves: list[WrittenMove] = []
     #: For each open tree the moves before it, and whether a tree in it has ended.
     trees: list[tuple[int, bool]] = []
@@ -258,7 +341,7 @@ def read_sgf(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
             elif item == ")":
                 before, is_divided = trees.pop()
                 if not is_divided and moves:
-                    yield WrittenOpening(moves[0].line, tuple(moves), _sgf_action)
+                    yield WrittenOpening(moves[0].line, tuple(moves), to_actions)
                 del moves[before:]
                 if trees:
                     trees[-1] = (trees[-1][0], True)
@@ -296,7 +379,20 @@ def _cell(point: str, view: BoardView) -> int | None:
     return row * view.columns + column if column < view.columns and row < view.rows else None
 
 
-def _sgf_action(game: Game, state: State, written: str) -> int:
+def _hex_actions(game: Game, state: State, written: str) -> tuple[int, ...]:
+    """Return the action of `B[a10]` or `W[ja]`, as HexGui and Little Golem write it.
+
+    The colours alternate, but White begins on some servers.
+    """
+    point = written[2:-1].strip().lower()
+    if point.startswith("swap"):
+        point = "swap"
+    elif found := column_and_row(point):
+        point = f"{LETTERS[found[0]]}{found[1] + 1}"
+    return (game.parse_action(state, point),)
+
+
+def _sgf_actions(game: Game, state: State, written: str) -> tuple[int, ...]:
     """Return the action of `B[dd]` in a state. Raises IllegalAction."""
     colour, point = written[0], written[2:-1].strip()
     if _COLOURS[colour] != game.current_player(state):
@@ -307,15 +403,51 @@ def _sgf_action(game: Game, state: State, written: str) -> int:
     wanted = () if is_old_pass or not point else (cell,)
     for action, clicks in view.clicks.items():
         if clicks == wanted:
-            return action
+            return (action,)
     raise IllegalAction(f"{written[:20]} is not legal here")
 
 
+# Positions in EPD and FEN: openings are moves from the first position, so that they are refused.
+
+
+_POSITION = re.compile(
+    r"[1-9A-Za-z*]+(?:/[1-9A-Za-z*]+){3,}\s+[wb]\b.*|[WB]:[WB].*:[WB].*", re.IGNORECASE
+)
+
+
+def read_positions(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
+    """Yield one error for a file of positions."""
+    number = sum(_POSITION.match(line.strip()) is not None for line in text.split("\n"))
+    yield BadOpening(
+        1,
+        f"the file has positions, {number} in EPD or FEN, and openings are moves: use the moves "
+        "that lead to them, as PGN or a list; all matches may begin at one position of a game that "
+        "has them, as chess(fen=...)",
+    )
+
+
+#: Readers by the end of a file's name. Of files of games, those that can be read are used.
 _READERS: Mapping[str, OpeningReader] = {
     "pgn": read_pgn,
     "pdn": read_pgn,
     "sgf": read_sgf,
+    "epd": read_positions,
+    "fen": read_positions,
 }
+OF_GAMES = ("pgn", "pdn", "sgf")
+
+
+def kind_of(path: str, text: str) -> str:
+    """Return the format of a file, by the end of its name or its first line; "list" for others."""
+    kind = path.rpartition(".")[2].lower()
+    first = next((line.strip() for line in text.split("\n") if line.strip()), "")
+    if _POSITION.match(first):
+        return "epd"
+    if kind in OF_GAMES:
+        return kind
+    if _TAG.fullmatch(first):
+        return "pgn"
+    return "sgf" if re.match(r"\(\s*;", first) else "list"
 
 
 def read(
@@ -323,11 +455,11 @@ def read(
 ) -> Iterator[tuple[int, tuple[int, ...] | BadOpening]]:
     """Yield each opening's line, from 1, and its actions, or the error with the line of a mistake.
 
-    A file whose name ends in `.pgn`, `.pdn` or `.sgf` has that format; other files are lists.
+    `kind_of` says what the file is.
     Openings are cut to `most` moves, unless that is 0. Of openings that lead to the same position,
     the first is used; without `most`, the others are errors.
     """
-    reader = _READERS.get(path.rpartition(".")[2].lower(), read_list)
+    reader = _READERS.get(kind_of(path, text), read_list)
     seen: dict[State, int] = {}
     for written in reader(text, game):
         try:
@@ -348,14 +480,17 @@ def _played(written: WrittenOpening, game: Game, most: int) -> tuple[tuple[int, 
     """Return the actions of an opening, and the position after them. Raises BadOpening."""
     state = game.initial_state()
     actions: list[int] = []
-    for line, word in written.moves[: most or None]:
+    for line, word in written.moves:
+        if most and len(actions) >= most:
+            break
         try:
-            action = written.action(game, state, word)
-            state = game.next_state(state, action)
+            found = written.actions(game, state, word)
+            for action in found[: most - len(actions)] if most else found:
+                state = game.next_state(state, action)
+                actions.append(action)
         except IllegalAction as error:
             text = f"{game}, move {len(actions) + 1}: {error}{written.hint}"
             raise BadOpening(line, text) from error
-        actions.append(action)
     if game.winner(state):
         hint = "" if most else "; plies = 8 would keep the first eight moves of each"
         text = f"{game}: the game is over after these moves{hint}"

@@ -15,7 +15,7 @@ from playout.commands import toml_table
 from playout.commands.toml_table import Check, Faults, TomlTable
 from playout.games import Game
 from playout.games.core import spec as notation
-from playout.protocol import versions
+from playout.protocol import sgf, versions
 from playout.protocol.text_files import TextFileError, decoded
 from playout.protocol.tournament_spec import (
     Adjudication,
@@ -31,6 +31,10 @@ from playout.server.tournament import formats, opening_file, spec_validation
 from playout.server.tournament.spec_validation import FIELDS
 
 T = TypeVar("T")
+
+
+#: The most errors of one file of openings that are shown.
+MOST_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -253,16 +257,26 @@ def _lines(
         table.fault(f"file: there is no file {path!r}", "file")
         return ()
     try:
-        text = decoded(content, names_matter=False)
+        is_sgf = path.lower().endswith(".sgf")
+        text = sgf.decoded(content) if is_sgf else decoded(content, names_matter=False)
     except TextFileError as error:
         table.fault(f"file: {path!r} {error}", "file")
         return ()
     lines: list[tuple[int, ...]] = []
+    wrong: list[tuple[str, str]] = []
     for number, opening in opening_file.read(path, text, game, most):
         if isinstance(opening, tuple):
             lines.append(opening)
         else:
-            table.fault_elsewhere("file", f"{path}:{number}", str(opening))
+            wrong.append((f"{path}:{number}", str(opening)))
+    if wrong and lines and opening_file.kind_of(path, text) in opening_file.OF_GAMES:
+        left_out = f"{len(wrong)} of {len(wrong) + len(lines)} games cannot be used"
+        table.note(f"{path}: {left_out}, as {': '.join(wrong[0])}")
+        wrong.clear()
+    for place, fault in wrong[:MOST_SHOWN]:
+        table.fault_elsewhere("file", place, fault)
+    if len(wrong) > MOST_SHOWN:
+        table.fault_elsewhere("file", path, f"{len(wrong) - MOST_SHOWN} more openings are wrong")
     if not lines:
         table.fault(f"file: {path!r} has no opening that could be played", "file")
     return tuple(lines)

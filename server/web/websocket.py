@@ -176,12 +176,12 @@ class WebSocketConnection(StreamConnection, Protocol):
         self._closing = True
 
     def _read(self) -> None:
-        if self._paused_by or self._closing:
+        if self.must_wait():
             return
         try:
             for frame in self._frames.received_frames():
                 self._take(frame)
-                if self._paused_by or self._closing:
+                if self.must_wait():
                     return
         except ParseFailed as fault:
             self._refuse(Code.MALFORMED, str(fault), fault.code)

@@ -41,6 +41,7 @@ MODULES = {
     "playout-bridge": "playout.bridges.bridge_command",
     "playout-competition": "playout.competition.competition_command",
     "playout-engine": "playout.players.engines.engine_command",
+    "playout-lab": "playout.laboratory.laboratory_command",
     "playout-player": "playout.players.client.player_command",
     "playout-server": "playout.server.server_command",
     "playout-submit": "playout.competition.submit_command",

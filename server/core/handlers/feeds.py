@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from operator import attrgetter
+from operator import attrgetter, itemgetter
+from typing import TypeVar
 
 from msgspec import structs
 
@@ -20,15 +21,18 @@ from playout.protocol.messages import (
     Notice,
     Outcome,
     Overview,
+    Seeking,
     SubscribeLobby,
+    Summary,
     Tournament,
     WatchLadder,
 )
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.seeks import normalised_game
 from playout.server.core.joined_sessions import JoinedSessions
+from playout.server.core.lobby import OpenSeek
 from playout.server.core.match import Match
-from playout.server.core.match_room import FeatureContext, MatchOver
+from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom
 from playout.server.core.session_manager import SessionDisconnected
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.model.records import converted
@@ -46,6 +50,30 @@ _EMPTY = Overview(players=(), seeks=(), matches=(), outcomes=(), totals=LobbyTot
 _NO_NEWS = News()
 
 
+class LastOutcomes:
+    """The last results of matches, of which each owner has a fair share: see `fair_share`."""
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[tuple[str, str], Outcome]] = []
+
+    def add(self, owner: tuple[str, str], outcome: Outcome) -> None:
+        """Add a result; the oldest of the owner with the most is dropped if there are too many."""
+        self._kept.append((owner, outcome))
+        if len(self._kept) > SHOWN:
+            addresses = Counter(address for (address, _), _ in self._kept)
+            address, _ = addresses.most_common(1)[0]
+            persons = Counter(key for key, _ in self._kept if key[0] == address)
+            crowded, _ = persons.most_common(1)[0]
+            del self._kept[next(n for n, (key, _) in enumerate(self._kept) if key == crowded)]
+
+    def clear(self) -> None:
+        """Remove all results that are kept."""
+        self._kept.clear()
+
+    def __iter__(self) -> Iterator[Outcome]:
+        return (outcome for _, outcome in self._kept)
+
+
 class LobbyFeed:
     """Sends the lobby to its subscribers: an overview, then the differences, once a second.
 
@@ -60,8 +88,8 @@ class LobbyFeed:
         self._rooms = context.rooms
         self._subscribers: dict[str, Session] = {}
         self._shown = _EMPTY
-        self._outcomes: deque[Outcome] = deque(maxlen=SHOWN)
-        self._latest: deque[Outcome] = deque(maxlen=SHOWN)
+        self._outcomes = LastOutcomes()
+        self._latest = LastOutcomes()
         self._timer = context.timers.new(self._send_news)
 
     @handles(SubscribeLobby)
@@ -77,28 +105,27 @@ class LobbyFeed:
     @handles(List)
     def send_listing(self, request: List, origin: RequestContext) -> None:
         """Send the players, seeks and matches, once."""
-        present = [session.person for session in self._registry.present()]
-        rooms = islice(self._rooms.running.values(), LISTED)
+        present = self._registry.present()
         listing = Listing(
             re=request.id,
-            players=tuple(present[:LISTED]),
-            seeks=tuple(seek.to_message() for seek in islice(self._lobby, LISTED)),
-            matches=tuple(room.summary() for room in rooms),
+            players=tuple(each.person for each in fair_share(present, LISTED, owner)),
+            seeks=self._seeks(LISTED),
+            matches=self._matches(LISTED),
         )
         self._context.send_to(origin.session, listing)
 
     def overview(self) -> Overview:
         """The players, seeks, matches and last results."""
         # An account may have many sessions.
-        persons = {session.person: None for session in self._registry.present()}
-        players = [person for person in persons if person.role != "spectator"]
-        players.sort(key=attrgetter("guest"))
+        persons = {session.person: session for session in self._registry.present()}
+        players = [each for person, each in persons.items() if person.role != "spectator"]
+        players.sort(key=attrgetter("person.guest"))
         roles = Counter(person.role for person in persons)
         rooms = [room for room in self._rooms.running.values() if not room.bot_is_away]
         return Overview(
-            players=tuple(players[:SHOWN]),
-            seeks=tuple(seek.to_message() for seek in islice(self._lobby, SHOWN)),
-            matches=tuple(room.summary() for room in rooms[:SHOWN]),
+            players=tuple(each.person for each in fair_share(players, SHOWN, owner)),
+            seeks=self._seeks(SHOWN),
+            matches=self._matches(SHOWN),
             outcomes=tuple(self._outcomes),
             totals=LobbyTotals(
                 humans=roles["human"],
@@ -108,6 +135,15 @@ class LobbyFeed:
                 matches=len(rooms),
             ),
         )
+
+    def _seeks(self, most: int) -> tuple[Seeking, ...]:
+        """The oldest seeks; those of players that are away come last."""
+        seeks = sorted(self._lobby, key=lambda each: each.session.connection is None)
+        return tuple(each.to_message() for each in fair_share(seeks, most, _seek_owner))
+
+    def _matches(self, most: int) -> tuple[Summary, ...]:
+        shown = (room for room in self._rooms.running.values() if not room.bot_is_away)
+        return tuple(room.summary() for room in fair_share(shown, most, _match_owner))
 
     # Events.
 
@@ -119,8 +155,8 @@ class LobbyFeed:
     def match_over(self, event: MatchOver, now: float) -> None:
         """Add the result of a match to the next news."""
         outcome = _outcome(event.room.match)
-        self._outcomes.append(outcome)
-        self._latest.append(outcome)
+        for outcomes in (self._outcomes, self._latest):
+            outcomes.add(_match_owner(event.room), outcome)
 
     def _send_news(self, now: float) -> None:
         before, self._shown = self._shown, self.overview()
@@ -129,6 +165,49 @@ class LobbyFeed:
         if news != _NO_NEWS:
             self._context.send_to_spectators(self._subscribers.values(), news)
         self._timer.set(now + INTERVAL_S)
+
+
+T = TypeVar("T")
+
+
+def fair_share(things: Iterable[T], most: int, owner_of: Callable[[T], tuple[str, str]]) -> list[T]:
+    """Return the first `most` of some things, of which each owner has a fair share, in their order.
+
+    An owner is an address and the name of a person there. The addresses take turns, and so do the
+    persons of each address; what is left of a list that is not full is for all.
+    """
+    shares: dict[str, dict[str, list[tuple[int, T]]]] = {}
+    for number, thing in enumerate(things):
+        address, person = owner_of(thing)
+        share = shares.setdefault(address, {}).setdefault(person, [])
+        if len(share) < most:
+            share.append((number, thing))
+    addresses = [in_turn(list(persons.values())) for persons in shares.values()]
+    chosen = list(islice(in_turn(addresses), most))
+    return [thing for _, thing in sorted(chosen, key=itemgetter(0))]
+
+
+def in_turn(lists: Iterable[Iterable[T]]) -> Iterator[T]:
+    """The first of each list, then the second of each that has one, and so on."""
+    waiting = deque(map(iter, lists))
+    while waiting:
+        source = waiting.popleft()
+        for each in islice(source, 1):
+            yield each
+            waiting.append(source)
+
+
+def _seek_owner(seek: OpenSeek) -> tuple[str, str]:
+    return owner(seek.session)
+
+
+def _match_owner(room: MatchRoom) -> tuple[str, str]:
+    return owner(room.seats[0])
+
+
+def owner(session: Session) -> tuple[str, str]:
+    """The address and the name of a session, as fair shares count them."""
+    return session.network, session.skeleton
 
 
 def difference(before: Overview, after: Overview, outcomes: Iterable[Outcome]) -> News:

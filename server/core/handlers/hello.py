@@ -128,11 +128,13 @@ class Greeting:
             context.send_to(session, ended)
         for match_id in sorted(session.matches):
             context.send_to(session, context.rooms.running[match_id].started(session, now))
-        for seek in context.lobby.all():
-            is_challenge = seek.request.opponent and seek.accepts(session.skeleton)
-            is_own = seek.session.is_of(session.account) and not seek.is_listed
-            if is_challenge or is_own:
-                context.send_to(session, seek.to_message())
+        lobby = context.lobby
+        own = [each for each in lobby.of_account(session.account) if not each.is_listed]
+        # Each once: an account may have challenged a name that it had before.
+        for seek in {
+            each.id: each for each in [*lobby.challenges(session.skeleton), *own]
+        }.values():
+            context.send_to(session, seek.to_message())
 
     # Sessions.
 

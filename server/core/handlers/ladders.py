@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from playout import games
 from playout.protocol.messages import Code, EnterLadder, LeaveLadder, Notice, Ok, Seat
-from playout.protocol.names import invisible_in
+from playout.protocol.names import BadName, checked_version
 from playout.ratings.bradley_terry import AVERAGE, Ratings
 from playout.ratings.openings import Opening
 from playout.server.core.effects import RateLadder
@@ -90,9 +90,10 @@ class Ladders:
             raise Refused(Code.CLOSING, "the server will stop: it starts no new matches")
         if self._context.budget.is_full:
             raise Refused(Code.TOO_MANY, DATABASE_FULL)
-        if found := invisible_in(request.version):
-            text = f"a version has only visible characters; this has {found}"
-            raise Refused(Code.INVALID, text)
+        try:
+            checked_version(request.version)
+        except BadName as error:
+            raise Refused(Code.INVALID, str(error)) from error
         clock = self._require_open(game)
         if game in self._context.policy.closed_ladders and not session.opened:
             text = f"the ladder of {game} here is for a competition: hand your bot in instead"

@@ -152,21 +152,25 @@ class Seeks:
         policy, account = self._context.policy, session.account
         named = self._registry.like(session.skeleton)
         mine = [each for each in named if each is session or each.is_of(account)]
-        seeks = {each.key: self._lobby.of_session(each) for each in mine}
-        if 0 < policy.seeks_per_account <= sum(len(each) for each in seeks.values()):
-            most = policy.seeks_per_account
-            text = f"an account may have {most} open seeks, and yours has: cancel one"
-            raise Refused(Code.TOO_MANY, text)
-        for most, sessions, owner in (
-            (policy.matches_per_session, [session], "a session"),
-            (policy.matches_per_account, mine, "an account"),
+        near = list(self._registry.from_network(session.network))
+        for most, sessions, owner, whose in (
+            (policy.seeks_per_account, mine, "an account", "yours"),
+            (policy.seeks_per_address, near, "an address", "yours, with all its players,"),
+        ):
+            if 0 < most <= sum(len(self._lobby.of_session(each)) for each in sessions):
+                text = f"{owner} may have {most} open seeks, and {whose} has: cancel one"
+                raise Refused(Code.TOO_MANY, text)
+        for most, sessions, owner, who in (
+            (policy.matches_per_session, [session], "a session", "you"),
+            (policy.matches_per_account, mine, "an account", "you"),
+            (policy.matches_per_address, near, "an address", "the players at yours"),
         ):
             playing = sum(len(each.matches) for each in sessions)
-            sought = sum(seek.matches for each in sessions for seek in seeks[each.key])
+            sought = sum(seek.matches for each in sessions for seek in self._lobby.of_session(each))
             if 0 < most < playing + sought + matches:
                 text = (
                     f"{owner} may have {most} matches at once; "
-                    f"you play {playing} and seek {sought} already"
+                    f"{who} play {playing} and seek {sought} already"
                 )
                 raise Refused(Code.TOO_MANY, text)
 

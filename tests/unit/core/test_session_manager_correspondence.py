@@ -80,6 +80,19 @@ def test_a_player_out_of_time_loses_and_nothing_remains() -> None:
     assert harness.is_empty()
 
 
+def test_a_seek_is_closed_when_its_account_stays_away_too_long() -> None:
+    harness = HubHarness(reconnect_s=60.0, seek_days=3)
+    ann = registered(harness, "Ann")
+    seek = ann.ask(Seek(game=GAME, clock=THREE_DAYS), Seeking).seek
+    ann.hang_up()
+    harness.wait(2 * DAY_S)
+    assert harness.hub.lobby.get(seek)
+    back(harness, ann).hang_up()  # which seeks anew or not, with other sessions
+    harness.wait(DAY_S + HOUR_S)
+    assert harness.hub.lobby.get(seek) is None
+    assert harness.is_empty()
+
+
 @pytest.mark.parametrize("clock", ["none", "86399/move", "86398+1"])
 def test_other_clocks_wait_for_nobody(clock: str) -> None:
     harness = HubHarness(reconnect_s=60.0)

@@ -153,3 +153,11 @@ def test_the_pawn_that_reaches_the_far_row_wins() -> None:
     game = games.load("chong")
     assert game.winner(state) == 1
     assert game.legal_actions(state) == ()
+
+
+def test_a_step_clicks_the_pawn_and_a_stone_its_cell_alone() -> None:
+    chong = games.load("chong")
+    first = chong.initial_state()
+    assert chong.clicked(first, 0) == (3, 0)
+    assert chong.clicked(first, 64) == (0,)
+    assert chong.clicked(first, 64 + 63) == (63,)

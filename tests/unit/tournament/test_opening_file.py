@@ -215,3 +215,128 @@ def test_pgn_of_chess_programs_has_openings_and_those_that_set_up_the_same_posit
     assert line == 2
     assert "sets up a position" in told
     assert read("o.pgn", "1.e4 e5 2.Nf3 Nc6 3.Bb5 a6 *", "chess") == [(1, "e4 e5 Nf3 Nc6 Bb5 a6")]
+
+
+# Files of other programs.
+
+LAX = [
+    "1. e4 e5 2. Ng1f3 Nb8c6 3. Bf1-b5 a7-a6",
+    "1.e4 e5 2.Nf3 Nc6 3.Bb5 a6",
+    "1 e4 e5 2 Nf3 Nc6 3 Bb5 a6",
+    "1. e4 ! e5 2. Nf3 ?! Nc6 3. Bb5 $1 a6 +=",
+    "1. e2-e4 e7e5 2. g1f3 b8-c6 3. f1b5 a7a6",
+    "1. e4!! e5?? 2. Ngf3 Nbc6 3. Bb5 a6 N",
+    "1. Pe4 Pe5 2. \u2658f3 \u265ec6 3. \u2657b5 a6",
+    "1.e4 {a [comment]} e5 (1... c5 2. Nf3 (2. d4)) 2. Nf3 Nc6 ; rest\n% escape\n3. Bb5 a6",
+    "1. e4 1... e5 2. Nf3 2\u2026 Nc6 3. Bb5 3... a6",
+    "1. e4 e5 2. N1f3 N8c6 3. Bb5+ a6",
+]
+
+
+@pytest.mark.parametrize("moves", LAX)
+@pytest.mark.parametrize("result", ["*", "1-0", "1/2", "\u00bd-\u00bd", "1/2-1/2", ""])
+def test_moves_of_chess_are_read_as_other_programs_write_them(moves: str, result: str) -> None:
+    text = f'[Event "x"]\n\n{moves} {result}\n\n[Event "y"]\n\n1. d4 d5 {result}\n'
+    assert [each for _, each in read("o.pgn", text, "chess")] == ["e4 e5 Nf3 Nc6 Bb5 a6", "d4 d5"]
+
+
+EP = "e4 e6 e5 d5 exd6 cxd6"
+PROMOTED = "e4 d5 exd5 c6 dxc6 Qd7 cxb7 Qd6 bxa8="
+CASTLED = "e4 e5 Nf3 Nc6 Bc4 Bc5 O-O Nf6 d3 O-O"
+
+
+@pytest.mark.parametrize(
+    ("moves", "names"),
+    [
+        ("1. e4 e6 2. e5 d5 3. exd6 e.p. cxd6", EP),
+        ("1. e4 e6 2. e5 d5 3. exd6e.p. cd", EP),
+        ("1. e4 e6 2. e5 d5 3. ed ep c7:d6", EP),
+        ("1. e4 d5 2. exd5 c6 3. dxc6 Qd7 4. cxb7 Qd6 5. bxa8Q", f"{PROMOTED}Q"),
+        ("1. e4 d5 2. exd5 c6 3. dxc6 Qd7 4. cxb7 Qd6 5. bxa8(N)", f"{PROMOTED}N"),
+        ("1. e4 d5 2. exd5 c6 3. dxc6 Qd7 4. cxb7 Qd6 5. b7xa8=q", f"{PROMOTED}Q"),
+        ("1. e4 d5 2. exd5 c6 3. dxc6 Qd7 4. cxb7 Qd6 5. ba8/R", f"{PROMOTED}R"),
+        ("1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. 0-0 Nf6 5. d3 0-0", CASTLED),
+        ("1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. o-o Nf6 5. d3 e8g8", CASTLED),
+    ],
+)
+def test_special_moves_of_chess_are_read(moves: str, names: str) -> None:
+    assert [each for _, each in read("o.pgn", f"{moves} *\n", "chess")] == [names]
+
+
+START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -"
+
+
+@pytest.mark.parametrize(
+    ("tags", "told"),
+    [
+        ('[Result "0-0"]', "d4 d5 c4"),
+        (f'[SetUp "1"]\n[FEN "{START} 0 1"]', "d4 d5 c4"),
+        (f'[SetUp "1"]\n[FEN "{START}"]', "d4 d5 c4"),
+        ('[SetUp "1"]', "d4 d5 c4"),
+        ('[Variant "Standard"]', "d4 d5 c4"),
+        ('[Variant "From Position"]', "d4 d5 c4"),
+        ('[Site "The "Big" one"]', "d4 d5 c4"),
+        ('[Variant "Atomic"]', "error: a match of Atomic, and the openings are for chess"),
+        ('[FEN "4k3/8/8/8/8/8/4P3/4K2R w K - 0 1"]', "error: the tag FEN sets up a position"),
+    ],
+)
+def test_tags_of_chess_decide_which_games_are_used(tags: str, told: str) -> None:
+    end = " 0-0" if "0-0" in tags else " *"
+    text = f'[Event "x"]\n{tags}\n\n1. d4 d5 2. c4{end}\n\n[Event "y"]\n\n1. e4 e5 *\n'
+    (_, first), (_, second) = read("o.pgn", text, "chess")
+    assert first.startswith(told)
+    assert second == "e4 e5"
+
+
+@pytest.mark.parametrize("broken", ["1. e4 {never closed", "1. Zz9", "1. e4 )", '1. "e4'])
+def test_a_game_that_cannot_be_read_does_not_hide_the_next(broken: str) -> None:
+    text = f'[Event "x"]\n\n{broken}\n\n[Event "y"]\n\n1. e4 e5 *\n'
+    first, second = read("o.pgn", text, "chess")
+    assert first[1].startswith("error: ")
+    assert second == (7, "e4 e5")
+
+
+DRAUGHTS = "1. 33-28 19-23 2. 28x19 14x23 3. 32-28 23x32 4. 37x28 10-14 5. 34-30 18-22 6. 31-26"
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        f"{DRAUGHTS} 22x33 7. 38x29 20-24 8. 30x10 5x14",
+        f"{DRAUGHTS} 22x33 7. 38x29 20-24 8. 30x19x10 05x14",
+        f"{DRAUGHTS} 22:33 7. 38:29 20-24 8. 30:19:10 5:14",
+        f"{DRAUGHTS} 22x33 7. 38x29 20-24 8. 30x19 19x10 5x14",  # a token for each jump
+        f"{DRAUGHTS} 22x33! 7. 38x29? 20-24 8. 30*10 5x14 0-0",
+    ],
+)
+def test_a_capture_of_draughts_is_one_move(moves: str) -> None:
+    ((_, names),) = read("o.pdn", f'[GameType "20"]\n\n{moves} *\n', "draughts")
+    assert names.endswith("38x29 20-24 30x19 19x10 5x14")
+
+
+@pytest.mark.parametrize(
+    ("game", "text", "names"),
+    [
+        ("othello", "F5D6C3", "f5 d6 c3"),
+        ("othello", "f5d6c3\n", "f5 d6 c3"),
+        ("othello", "F5 D6 C3", "f5 d6 c3"),
+        ("gomoku(size=15)", "0,0, 1,-1, -2,3", "h8 i7 f11"),
+        ("gomoku(size=15)", "0,0,1,-1", "h8 i7"),
+        ("gomoku(size=15)", "h8;i7", "h8 i7"),
+        ("hex(size=11)", "(;FF[4]GM[11]SZ[11];B[a10];W[j1];B[i2])", "a10 j1 i2"),
+        ("hex(size=11)", "(;SZ[11];W[aj];B[ja];W[ib])", "a10 j1 i2"),
+        ("hex(size=11,swap=true)", "(;SZ[11];B[b3];W[swap-pieces];B[i2])", "b3 swap i2"),
+        ("chess", '[Event "x"]\n\n1. e4 e5 *\n', "e4 e5"),
+        ("go(size=9)", "(;SZ[9];B[ee];W[cc])", "E5 C7"),
+    ],
+)
+def test_a_file_of_any_name_is_recognized(game: str, text: str, names: str) -> None:
+    assert read("openings.txt", text, game) == [(1 if "Event" not in text else 3, names)]
+
+
+@pytest.mark.parametrize("name", ["b.epd", "b.fen", "b.txt", "b.pgn", "b"])
+def test_positions_are_recognized_and_explained_once(name: str) -> None:
+    line = "rnbqkbnr/1ppp1pp1/4p2p/p3P3/8/P7/1PPP1PPP/RNBQKBNR w KQkq - hmvc 0; fmvn 4;\n"
+    ((number, told),) = read(name, 4000 * line, "chess")
+    assert number == 1
+    assert told.startswith("error: the file has positions, 4000 in EPD or FEN, and openings are")

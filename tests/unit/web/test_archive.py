@@ -52,6 +52,21 @@ def test_without_a_database_there_is_nothing(loop: Loop) -> None:
     assert loop.wait(archive.run_in_thread(lambda: 1 + 1)) == 2
 
 
+def test_matches_of_a_local_tournament_are_those_of_the_second_database(
+    loop: Loop, stored: tuple[str, SeededDatabase], tmp_path: Path
+) -> None:
+    own = f"sqlite:///{tmp_path}/own.db"
+    database = Database(own)
+    database.migrate()
+    database.close()
+    cup = MatchFilter(tournament=stored[1].cup)
+    assert loop.wait(Archive(own, loop).matches(cup)).total == 0
+    both = Archive(own, loop, stored[0])
+    assert loop.wait(both.matches(cup)).total == TOURNAMENT_MATCHES
+    assert loop.wait(both.matches(MatchFilter())).total == 0
+    assert loop.wait(both.tournament(stored[1].cup)) is not None
+
+
 def test_it_reads_in_threads_that_end_with_the_reactor(stored: tuple[str, SeededDatabase]) -> None:
     loop = Loop()
     archive, before = Archive(stored[0], loop), threading.active_count()

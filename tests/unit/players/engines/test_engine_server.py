@@ -49,6 +49,17 @@ def test_a_line_calls_when_it_arrives_and_stays() -> None:
     assert source.next() is None
 
 
+def test_other_lines_do_not_call() -> None:
+    source, writing = piped()
+    calls: list[int] = []
+    with source.watched(lambda: calls.append(1), lambda lines: "stop" in lines):
+        os.write(writing, b"go on\n")
+        assert source.wait(60)
+        assert source.next() == "go on"
+    os.close(writing)
+    assert calls == []
+
+
 def test_a_line_that_arrived_before_calls_at_once() -> None:
     source = LineInput(io.BytesIO(b"a\nstop\n"))
     assert source.wait(60)

@@ -1,0 +1,159 @@
+"""The journal of a laboratory: every test, whether it was stopped or not.
+
+    journal.jsonl           a line for each change of a test; the last one of a number holds
+    tests/000012/           the database and the reports of a test
+
+The candidates against a base share the probability of error, so that none is forgotten: a test is
+in the journal before its first match.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import structs
+
+from playout.server.tournament.report.values import Estimate
+from playout.server.tournament.report.words import elo
+
+
+class VersionTest(msgspec.Struct, frozen=True):
+    """A test: `base` and `candidates` are versions, with `names` for people, the base first.
+
+    `conditions` is a digest, `tried` the number of candidates against the base in earlier tests.
+    `kind`: a test, or the confirmation of one. `state` is "open" until a verdict: "stronger" with
+    the name of the `winner`, "not stronger", or "undecided" if it can go on. A confirmation is
+    "confirmed". `players` has the player with its options of each version, or an empty text.
+    `elo` is that of the winner, or of the candidate with the most evidence.
+    """
+
+    number: int
+    base: str
+    candidates: tuple[str, ...]
+    names: tuple[str, ...]
+    players: tuple[str, ...]
+    conditions: str
+    tried: int
+    at: float
+    kind: str = "test"
+    of: int = 0
+    state: str = "open"
+    winner: str = ""
+    pairs: int = 0
+    elo: float | None = None
+    elo_error: float | None = None
+
+    @property
+    def claimed(self) -> str:
+        """The Elo with its error, as text."""
+        return elo(Estimate(self.elo, self.elo_error))
+
+    @property
+    def summary(self) -> str:
+        """The state, with the winner and the Elo if they are known."""
+        if self.kind == "confirmation":
+            return f"confirms {self.of}: {self.claimed}" if self.state != "open" else "open"
+        return f"{self.state}: {self.winner}, {self.claimed}" if self.winner else self.state
+
+
+class Journal:
+    """The tests in the folder of a laboratory."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._file = folder / "journal.jsonl"
+
+    def __iter__(self) -> Iterator[VersionTest]:
+        return iter(self._trials().values())
+
+    def place(self, trial: VersionTest) -> Path:
+        """Return the folder of a test."""
+        return self.folder / "tests" / f"{trial.number:06}"
+
+    def begun(
+        self,
+        base: str,
+        candidates: tuple[str, ...],
+        names: tuple[str, ...],
+        players: tuple[str, ...],
+        conditions: str,
+        *,
+        confirms: int = 0,
+    ) -> VersionTest:
+        """Return the test of these versions in these conditions: the one before, or a new one.
+
+        `confirms`: the number of the test that a confirmation belongs to.
+        """
+        kind = "confirmation" if confirms else "test"
+        with self._locked():
+            known = self._trials()
+            for each in known.values():
+                same = (each.base, each.candidates, each.conditions, each.kind, each.of)
+                if same == (base, candidates, conditions, kind, confirms):
+                    return each
+            before = [each for each in known.values() if each.base == base and each.kind == "test"]
+            trial = VersionTest(
+                max(known, default=0) + 1,
+                base,
+                candidates,
+                names,
+                players,
+                conditions,
+                sum(len(each.candidates) for each in before),
+                time.time(),
+                kind,
+                confirms,
+            )
+            self.place(trial).mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._append(trial)
+            return trial
+
+    def put(self, trial: VersionTest, **changes: object) -> VersionTest:
+        """Note changes of a test; return it."""
+        trial = structs.replace(trial, **changes)
+        with self._locked():
+            self._append(trial)
+        return trial
+
+    @contextlib.contextmanager
+    def in_use(self, trial: VersionTest) -> Iterator[bool]:
+        """Yield whether no other process plays the test until the end of the block."""
+        with (self.place(trial) / "lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+                return
+            yield True
+
+    def _trials(self) -> dict[int, VersionTest]:
+        found: dict[int, VersionTest] = {}
+        with contextlib.suppress(FileNotFoundError):
+            for line in self._file.read_bytes().splitlines():
+                with contextlib.suppress(msgspec.DecodeError):  # a line that was not completed
+                    trial = msgspec.json.decode(line, type=VersionTest)
+                    found[trial.number] = trial
+        return found
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (self.folder / "journal.lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def _append(self, trial: VersionTest) -> None:
+        """Add a line; it is stored when this returns."""
+        with self._file.open("ab") as file:
+            written = file.tell()
+            if written and self._file.read_bytes()[-1:] != b"\n":
+                file.write(b"\n")  # after a line that was not completed
+            file.write(msgspec.json.encode(trial) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())

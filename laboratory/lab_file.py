@@ -1,0 +1,115 @@
+"""The file `lab.toml`: the conditions of tests, which come from the person who asks.
+
+The file of a candidate is never read: it could choose conditions in its favour.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from playout.commands import toml_table
+from playout.commands.toml_table import TomlError, TomlTable
+from playout.protocol.tournament_spec import SandboxSettings
+from playout.sandbox import machine, settings
+from playout.server.organizer.spec_file import SpecFileError
+
+FILE = "lab.toml"
+#: Whether programs of versions run in a sandbox: where the machine has one, always, or never.
+ISOLATION = ("auto", "always", "never")
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What is played, and how certain a verdict has to be.
+
+    `pairs` is the maximum number of pairs of a test, `confirm` the number of fresh ones of a
+    confirmation. `openings` and `adjudication` are tables of a tournament's file. `sandbox` has the
+    limits of programs, None if they run without one; builds reach `build_hosts`.
+    """
+
+    games: tuple[str, ...]
+    clock: str = "10+0.1"
+    elo1: float = 20.0
+    alpha: float = 0.05
+    beta: float = 0.05
+    pairs: int = 5000
+    confirm: int = 1000
+    seed: int = 0
+    concurrency: int = 0
+    openings: Mapping[str, Any] = field(default_factory=lambda: {"plies": 4})
+    adjudication: Mapping[str, Any] = field(default_factory=dict)
+    sandbox: SandboxSettings | None = None
+    build_hosts: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """A digest of everything that the evidence of a test depends on."""
+        values = asdict(self)
+        for key in ("pairs", "confirm", "concurrency", "build_hosts"):
+            del values[key]
+        values["sandbox"] = self.sandbox is not None
+        text = json.dumps(values, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def read(path: Path | None, given: Mapping[str, Any]) -> Conditions:
+    """Return the conditions of a file, None for no file, with the `given` values in their place.
+
+    Raises SpecFileError with all faults.
+    """
+    try:
+        text = toml_table.text_of(path) if path else ""
+        values, faults = toml_table.load(text, str(path or ""))
+    except TomlError as error:
+        raise SpecFileError(str(error)) from error
+    top = TomlTable({**values, **given}, (), "a laboratory", faults)
+    names = top.elements("games", toml_table.game, None) if "games" in top else []
+    nothing: dict[str, Any] = {}
+    default = Conditions(())
+    isolate = top.take("isolate", toml_table.one_of("isolate", ISOLATION), "auto")
+    limits = settings.read(top.table("sandbox", "the sandbox"))
+    conditions = Conditions(
+        games=tuple(str(each) for each in names if each),
+        clock=top.take("clock", toml_table.clock, default.clock),
+        elo1=top.take("elo1", toml_table.number(1, 1000), default.elo1),
+        alpha=top.take("alpha", toml_table.risk, default.alpha),
+        beta=top.take("beta", toml_table.risk, default.beta),
+        pairs=top.take("pairs", toml_table.whole(1, 1_000_000), default.pairs),
+        confirm=top.take("confirm", toml_table.whole(1, 20_000), default.confirm),
+        seed=top.take("seed", toml_table.whole(0, 2**53 - 1), default.seed),
+        concurrency=top.take("concurrency", toml_table.whole(0, 1024), default.concurrency),
+        openings=top.take("openings", toml_table.table, dict(default.openings)),
+        adjudication=top.take("adjudication", toml_table.table, nothing),
+        sandbox=_enforced(isolate, limits, top),
+        build_hosts=tuple(
+            top.elements("build_hosts", toml_table.visible(200), "") if "build_hosts" in top else ()
+        ),
+    )
+    top.close()
+    if "games" not in top:
+        top.fault(f"a laboratory needs games: in {FILE}, or as --game GAME", "games")
+    if faults.found:
+        raise SpecFileError(faults.text())
+    return conditions
+
+
+def _enforced(isolate: str, limits: SandboxSettings, top: TomlTable) -> SandboxSettings | None:
+    """Return the limits of a sandbox that this machine can enforce, or None for no sandbox."""
+    if isolate == "never":
+        return None
+    lacking = machine.missing()
+    if isolate == "auto":
+        if "bubblewrap" in lacking and not limits.command:
+            return None
+        without = tuple(dict.fromkeys((*limits.without, *(lacking.keys() & {"cgroup", "seccomp"}))))
+        return SandboxSettings(**{**asdict(limits), "without": without})
+    try:
+        machine.require(limits)
+    except machine.SandboxError as error:
+        top.fault(f"isolate: {error}", "isolate")
+    return limits

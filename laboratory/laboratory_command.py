@@ -1,0 +1,432 @@
+"""The command `playout-lab`: tests versions of a bot against each other."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from importlib.metadata import version as version_of
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from platformdirs import user_data_path
+
+from playout.bots.bot_file import FILE as BOT_FILE
+from playout.bots.bot_file import BotFileError
+from playout.bots.bot_file import read as read_bot
+from playout.commands.options import OptionGroup, combined
+from playout.commands.toml_table import notation
+from playout.games import SpecError, load
+from playout.laboratory import lab_file
+from playout.laboratory.git_source import SourceError
+from playout.laboratory.journal import Journal, VersionTest
+from playout.laboratory.lab_file import Conditions
+from playout.laboratory.sources import Version, VersionSources
+from playout.laboratory.trial import (
+    NOT_STRONGER,
+    STRONGER,
+    UNDECIDED,
+    Laboratory,
+    NotPlayed,
+)
+from playout.server.cli.server_options import http_address
+from playout.server.organizer.local_server import USUAL_HTTP
+from playout.server.tournament.competition_file import BOT_PROTOCOLS
+from playout.server.tournament.ledger import Ledger
+from playout.server.tournament.report import words, writer
+from playout.server.tournament.results import Results
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+EPILOG = """
+\b
+Examples:
+  playout-lab new --game connect_four        write lab.toml in the folder of a bot
+  playout-lab test                           the working tree against the last commit
+  playout-lab test main                      the working tree against a branch
+  playout-lab test main feature-1 feature-2  which of two branches is stronger than main?
+  playout-lab test old/ new/                 two folders, without git
+  playout-lab test "uct(c=1.4)" "uct(c=1)" --game othello
+  playout-lab confirm                        the gain of the last promotion, by fresh pairs
+  playout-lab list                           all tests of this bot
+
+The documents are in docs/laboratory.md.
+"""
+
+_TEST_EPILOG = """
+\b
+Examples:
+  playout-lab test
+  playout-lab test HEAD~3 HEAD --elo1 50
+  playout-lab test main feature --pairs 2000 --summary "$GITHUB_STEP_SUMMARY"
+  git bisect run playout-lab test BAD HEAD --elo1 100    which commit made it weaker?
+
+\b
+Exit codes:
+  0    a candidate is stronger than the base
+  1    no candidate is
+  125  undecided after --pairs, or not buildable; git bisect run skips it
+  2    bad usage; 130 interrupted: the same command goes on
+
+A test that was stopped or killed is continued by the same command, and with a larger --pairs a test
+that was undecided. Each test is in the journal, and makes later tests against the same base
+stricter, so that the last of many tries is not promoted by luck.
+"""
+
+_folder_option = click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    default=".",
+    help="The folder of the bot.  [default: this folder]",
+)
+_homes_option = click.option(
+    "--laboratories",
+    "homes",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="PLAYOUT_LABORATORIES",
+    show_envvar=True,
+    help="Where journals and builds are kept.  [default: in your data folder]",
+)
+
+#: Add the options that replace values of lab.toml.
+_conditions_options = combined(
+    _folder_option,
+    _homes_option,
+    click.option(
+        "--file",
+        type=click.Path(path_type=Path, dir_okay=False, exists=True),
+        help="The conditions.  [default: lab.toml in the folder of the bot]",
+    ),
+    click.option("--game", "games", multiple=True, help="A game, with its parameters; repeatable."),
+    click.option("--clock", help="The clock of each match, such as 10+0.1 or 0.1/move."),
+    click.option("--elo1", type=float, help="The gain to look for, in normalized Elo."),
+    click.option("--pairs", type=int, help="The maximum number of pairs."),
+    click.option("--plies", type=int, help="Random moves at the start of each pair."),
+    click.option("--concurrency", type=int, help="Matches at once.  [default: by the cores]"),
+    click.option(
+        "--http",
+        metavar="HOST:PORT",
+        default=USUAL_HTTP,
+        callback=http_address,
+        help=f"Address of the pages of a running test, or none.  [default: {USUAL_HTTP}, or "
+        "another port if that is in use]",
+    ),
+    click.option(
+        "--summary",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="Append the verdict and the report to this file, as Markdown.",
+    ),
+)
+
+
+@click.group(
+    cls=OptionGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(version_of("playout"), prog_name="playout-lab")
+def main() -> None:
+    """Find out whether a version of a bot is stronger than another one."""
+
+
+@main.command(epilog=_TEST_EPILOG)
+@click.argument("versions", nargs=-1, metavar="[BASE [CANDIDATE]...]")
+@_conditions_options
+def test(versions: tuple[str, ...], summary: Path | None, **options: Any) -> None:
+    """Test candidates against a base: is one of them stronger?
+
+    A version is a revision of git, a folder, or a player with its options. Without a candidate, it
+    is the working tree; without a base, that is the last commit.
+    """
+    sources, laboratory = _opened(**options)
+    try:
+        base, candidates = _chosen(sources, versions)
+    except SourceError as error:
+        raise click.UsageError(str(error)) from error
+    different = [each for each in candidates if each.id != base.id]
+    if not different:
+        _say(f"{', '.join(each.label for each in candidates)} has the same files as {base.label}: "
+             "not stronger", summary)  # fmt: skip
+        sys.exit(NOT_STRONGER)
+    trial, ledger = _tested(laboratory, base, different)
+    _finish(trial, ledger, laboratory, summary)
+
+
+def _chosen(sources: VersionSources, typed: Sequence[str]) -> tuple[Version, list[Version]]:
+    """Return the base and the candidates, each once. Raises SourceError, UsageError."""
+    if not typed:
+        base, candidate = sources.last_commit(), sources.working_tree()
+        if base.id == candidate.id:
+            raise click.UsageError(
+                "the working tree has the files of the last commit: change something, or name two "
+                "versions"
+            )
+        return base, [candidate]
+    found = [sources.version(each) for each in typed]
+    if len(found) == 1:
+        found.append(sources.working_tree())
+    base, *candidates = found
+    return base, list({each.id: each for each in candidates}.values())
+
+
+def _opened(
+    folder: Path,
+    homes: Path | None,
+    file: Path | None,
+    games: tuple[str, ...],
+    plies: int | None,
+    http: tuple[str, int] | None,
+    **values: Any,
+) -> tuple[VersionSources, Laboratory]:
+    """Return the sources and the laboratory of a bot. Raises ClickException."""
+    given: dict[str, Any] = {key: each for key, each in values.items() if each is not None}
+    if games:
+        given["games"] = list(games)
+    if plies is not None:
+        given["openings"] = {"plies": plies}
+    usual = folder / lab_file.FILE
+    conditions = lab_file.read(file or (usual if usual.exists() else None), given)
+    homes = homes or user_data_path("playout") / "laboratory"
+    try:
+        sources = VersionSources(folder, homes.absolute())
+    except SourceError as error:
+        raise click.ClickException(str(error)) from error
+    return sources, Laboratory(sources.home, folder, conditions, http)
+
+
+def _tested(
+    laboratory: Laboratory, base: Version, candidates: Sequence[Version]
+) -> tuple[VersionTest, Ledger | None]:
+    """Build the versions and play the test; exits if that fails."""
+    built, kept = [], []
+    for each in (base, *candidates):
+        try:
+            built.append(laboratory.built(each))
+            kept.append(each)
+        except SourceError as error:
+            click.echo(f"playout-lab: {error}", err=True)
+            if each is base or len(candidates) == 1:
+                sys.exit(UNDECIDED)
+    if len(kept) == 1:
+        sys.exit(UNDECIDED)
+    conditions = laboratory.conditions
+    trial = laboratory.journal.begun(
+        base.id,
+        tuple(each.id for each in kept[1:]),
+        tuple(each.name for each in kept),
+        tuple(each.player or "" for each in kept),
+        conditions.digest,
+    )
+    if trial.state not in ("open", "undecided"):
+        click.echo(f"Test {trial.number} has its verdict already.")
+    with laboratory.journal.in_use(trial) as is_free:
+        if not is_free:
+            raise click.ClickException(f"another playout-lab plays test {trial.number}")
+        return _played(laboratory, trial, built, conditions)
+
+
+def _played(
+    laboratory: Laboratory, trial: VersionTest, built: Sequence[Any], conditions: Conditions
+) -> tuple[VersionTest, Ledger]:
+    spec = laboratory.specification(trial, built)
+    try:
+        ledger = laboratory.play(trial, spec, conditions.pairs)
+    except NotPlayed as stopped:
+        sys.exit(stopped.code)
+    return laboratory.decided(trial, ledger), ledger
+
+
+def _finish(
+    trial: VersionTest, ledger: Ledger | None, laboratory: Laboratory, summary: Path | None
+) -> None:
+    """Show the verdict, and exit with its code."""
+    assert ledger
+    report = Results(ledger).report()
+    base, *candidates = (each.name for each in report.entrants)
+    for each in report.head_to_head:
+        assert each.betting
+        name = report.entrants[each.first].name
+        click.echo(f"{name}: {words.elo(each.elo)} Elo in {each.pairs.count} pairs, evidence "
+                   f"{words.evidence(each.betting)}")  # fmt: skip
+    pairs = f"test {trial.number}, {len(ledger.results)} pairs"
+    if trial.state == "stronger":
+        text = f"{trial.winner} is stronger than {base} ({pairs})"
+    elif trial.state == "not stronger":
+        who = candidates[0] if len(candidates) == 1 else f"none of the {len(candidates)} candidates"
+        text = f"{who} is {'not ' if len(candidates) == 1 else ''}stronger than {base} ({pairs})"
+    else:
+        withdrawn = [report.entrants[place].name for place in ledger.withdrawn]
+        if withdrawn:
+            why = f"{', '.join(withdrawn)} crashed again and again"
+        elif ledger.is_decided:
+            why = "the matches repeat themselves: more openings are needed"
+        else:
+            why = "a larger --pairs continues it"
+        text = f"undecided whether a candidate is stronger than {base} ({pairs}): {why}"
+    _say(text, summary, writer("markdown")(report))
+    if trial.state == "stronger":
+        click.echo("The Elo of a promotion is too high on average, as the test has stopped when it "
+                   f"was high: playout-lab confirm {trial.number} plays fresh pairs")  # fmt: skip
+    codes = {"stronger": STRONGER, "not stronger": NOT_STRONGER}
+    sys.exit(codes.get(trial.state, UNDECIDED))
+
+
+def _say(text: str, summary: Path | None, report: str = "") -> None:
+    """Show a verdict, and append it to the summary with a report."""
+    click.echo(text[:1].upper() + text[1:])
+    if summary:
+        with summary.open("a", encoding="utf-8") as file:
+            file.write(f"**{text[:1].upper() + text[1:]}**\n\n{report}\n")
+
+
+@main.command()
+@click.argument("number", type=int, required=False)
+@_conditions_options
+def confirm(number: int | None, summary: Path | None, **options: Any) -> None:
+    """Play fresh pairs after a promotion, the last one or that of test NUMBER.
+
+    They give the gain without the winner's curse: a test stops when the results are good, so that
+    its own Elo is too high on average.
+    """
+    sources, laboratory = _opened(**options)
+    promoted = [each for each in laboratory.journal if each.state == "stronger"]
+    found = [each for each in promoted if number in (None, each.number)]
+    if not found:
+        which = f"test {number} is no promotion" if number else "no candidate was promoted yet"
+        raise click.UsageError(f"{which}: see playout-lab list")
+    trial = found[-1]
+    place = trial.names.index(trial.winner)
+    try:
+        entrants = [
+            laboratory.built(laboratory.version(trial, each, sources.repository))
+            for each in (place, 0)
+        ]
+    except SourceError as error:
+        raise click.ClickException(str(error)) from error
+    confirmation = laboratory.journal.begun(
+        trial.base,
+        (trial.candidates[place - 1],),
+        (trial.names[0], trial.winner),
+        (trial.players[0], trial.players[place]),
+        laboratory.conditions.digest,
+        confirms=trial.number,
+    )
+    rounds = laboratory.conditions.confirm
+    with laboratory.journal.in_use(confirmation) as is_free:
+        if not is_free:
+            raise click.ClickException(f"another playout-lab plays test {confirmation.number}")
+        spec = laboratory.specification(confirmation, entrants, rounds=rounds)
+        try:
+            ledger = laboratory.play(confirmation, spec, rounds)
+        except NotPlayed as stopped:
+            sys.exit(stopped.code)
+    report = Results(ledger).report()
+    both = report.head_to_head[0]
+    repeated = f" and {report.repeated} with moves of these" if report.repeated else ""
+    laboratory.journal.put(
+        confirmation, state="confirmed", pairs=len(ledger.results), elo=both.elo.value,
+        elo_error=both.elo.error, winner=trial.winner,
+    )  # fmt: skip
+    _say(
+        f"{trial.winner} against {trial.names[0]}: {words.elo(both.elo)} Elo in {both.pairs.count} "
+        f"fresh pairs{repeated}; test {trial.number}, which promoted it, said {trial.claimed}",
+        summary,
+        writer("markdown")(report),
+    )
+
+
+@main.command("list")
+@_folder_option
+@_homes_option
+def list_(folder: Path, homes: Path | None) -> None:
+    """List the tests of this bot, the last one at the end."""
+    homes = homes or user_data_path("playout") / "laboratory"
+    try:
+        home = VersionSources(folder, homes.absolute()).home
+    except SourceError as error:
+        raise click.ClickException(str(error)) from error
+    rows = [("test", "when", "base", "candidates", "pairs", "state")]
+    for each in Journal(home):
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.at))
+        rows.append((str(each.number), when, each.names[0], ", ".join(each.names[1:]),
+                     str(each.pairs), each.summary))  # fmt: skip
+    if len(rows) == 1:
+        click.echo("No test yet: playout-lab test")
+        return
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        click.echo("  ".join(map(str.ljust, row, widths)).rstrip())
+
+
+@main.command()
+@_folder_option
+@click.option("--game", "games", multiple=True, help="A game, with its parameters; repeatable.")
+@click.option("--protocol", type=click.Choice(BOT_PROTOCOLS), help="The protocol of the bot.")
+@click.option("--command", help="The command that starts the bot.")
+@click.option("--build", help="The command that builds it, if it has to be built.")
+def new(
+    folder: Path,
+    games: tuple[str, ...],
+    protocol: str | None,
+    command: str | None,
+    build: str | None,
+) -> None:
+    """Write lab.toml for a bot, and bot.toml if it needs one and has none.
+
+    What no option says is asked.
+    """
+    chosen = games or (click.prompt("The game", default="connect_four"),)
+    try:
+        named = ", ".join(f'"{load(each)}"' for each in chosen)
+    except SpecError as error:
+        raise click.UsageError(str(error)) from error
+    if protocol or command or build or not _describes(folder):
+        protocol = protocol or click.prompt(
+            "The protocol of the bot", type=click.Choice(BOT_PROTOCOLS), default="lines"
+        )
+        command = command or click.prompt("The command that starts it", default="python3 bot.py")
+        keys = {"protocol": protocol, "command": command, "build": build}
+        text = "".join(f"{key} = {_quoted(value)}\n" for key, value in keys.items() if value)
+        _write(folder / BOT_FILE, text)
+    _write(folder / lab_file.FILE, _TEMPLATE.format(games=named))
+    click.echo("Next: git add and commit both, change the bot, and run: playout-lab test")
+
+
+def _describes(folder: Path) -> bool:
+    """Return whether the files of a folder say how its bot is started: by bot.toml or a class."""
+    if (folder / BOT_FILE).exists():
+        return True
+    try:
+        found = read_bot(folder)
+    except BotFileError:
+        return False
+    return "Player" in (folder / found.command).read_text(encoding="utf-8", errors="replace")
+
+
+def _quoted(text: str) -> str:
+    return notation(text)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a new file. Raises UsageError if it exists."""
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise click.UsageError(f"{path} exists: edit it, or remove it first") from None
+    except OSError as error:
+        raise click.ClickException(f"{path}: {error.strerror}") from error
+    click.echo(f"Wrote {path}")
+
+
+_TEMPLATE = """\
+# The conditions of playout-lab: see docs/laboratory.md.
+games = [{games}]
+clock = "10+0.1"          # of each player: seconds for a match, and for each move
+elo1 = 20                 # the gain to look for, in normalized Elo; a larger one is found sooner
+pairs = 5000              # at most, in a test
+openings = {{ plies = 4 }}  # random moves; or {{ file = "openings.txt" }}
+# alpha = 0.05            # the chance to promote something that is not stronger, of all tries
+# isolate = "auto"        # "always" in the sandbox, "never", or where this machine has one
+# build_hosts = ["pypi.org", "files.pythonhosted.org"]    # that builds in the sandbox may reach
+"""

@@ -1,0 +1,208 @@
+"""Plays a test as a tournament of two or more versions, from its first match to the verdict."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from playout.bots.builder import BuildTerms
+from playout.commands import interrupts
+from playout.commands.progress import doing
+from playout.laboratory import display
+from playout.laboratory.builds import Build, Builds
+from playout.laboratory.git_source import GitRepository, SourceError
+from playout.laboratory.journal import Journal, VersionTest
+from playout.laboratory.lab_file import Conditions
+from playout.laboratory.sources import Version
+from playout.protocol.tournament_spec import Entrant, SandboxSettings, TournamentSpec, loads
+from playout.server.organizer import spec_file
+from playout.server.organizer.launch import ServerChoice, notes, played, prepare_database
+from playout.server.organizer.local_server import HOST
+from playout.server.organizer.progress import stored_ledger, stored_tournament
+from playout.server.organizer.runner import RunRequest
+from playout.server.storage import Database
+from playout.server.tournament.ledger import Ledger
+from playout.server.tournament.results import Results
+
+#: The exit codes of verdicts, as `git bisect run` expects them.
+STRONGER, NOT_STRONGER, UNDECIDED = 0, 1, 125
+
+
+class NotPlayed(Exception):
+    """The matches ended with this exit code before there was a verdict."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"exit code {code}")
+        self.code = code
+
+
+class Laboratory:
+    """Builds versions, and plays their tests, in the folder of a laboratory."""
+
+    def __init__(
+        self, home: Path, folder: Path, conditions: Conditions, http: tuple[str, int] | None
+    ) -> None:
+        """`folder` is that of the user; `http` is the address of the pages of running tests."""
+        self.journal = Journal(home)
+        self.conditions = conditions
+        self._folder = folder
+        self._http = http
+        self._builds = Builds(
+            home / "builds",
+            BuildTerms(
+                conditions.games,
+                conditions.clock,
+                conditions.sandbox,
+                conditions.build_hosts,
+            ),
+        )
+
+    def built(self, version: Version) -> tuple[Entrant, Build | None]:
+        """Return a version as an entrant, built if it has to be. Raises SourceError."""
+        if version.player:
+            return Entrant(version.name, version.id[:12], player=version.player), None
+        assert version.pack
+        with interrupts.as_exception(), doing(f"Building {version.name}"):
+            try:
+                place, build = self._builds.get(version.id, version.pack)
+            except SourceError as error:
+                log = self._builds.folder_of(version.id) / "log.txt"
+                where = f"; the log is in {log}" if log.exists() else ""
+                raise SourceError(f"{version.name} cannot be built: {error}{where}") from error
+        isolated = self.conditions.sandbox is not None
+        root = (place / build.root).absolute()
+        return build.bot.entrant(version.name, version.id[:12], root, sandbox=isolated), build
+
+    def specification(
+        self,
+        trial: VersionTest,
+        entrants: Sequence[tuple[Entrant, Build | None]],
+        *,
+        rounds: int = 0,
+    ) -> TournamentSpec:
+        """Return the tournament of a test, or with `rounds` that of a confirmation.
+
+        Raises SpecFileError.
+        """
+        conditions = self.conditions
+        sandbox = conditions.sandbox
+        for _, build in entrants:
+            if build and sandbox:
+                sandbox = build.bot.sandbox(sandbox)
+        terms = {key: getattr(conditions, key) for key in ("elo1", "alpha", "beta")}
+        values: dict[str, Any] = {
+            "name": " against ".join(reversed(trial.names[:2]))
+            + (f" and {len(trial.names) - 2} more" if len(trial.names) > 2 else ""),
+            "games": list(conditions.games),
+            "format": "match" if rounds else "race",
+            "rounds": rounds,
+            "clock": conditions.clock,
+            # Fresh pairs have openings of their own.
+            "seed": conditions.seed + (trial.number if rounds else 0),
+            "openings": dict(conditions.openings),
+            "adjudication": dict(conditions.adjudication),
+            "entrants": [_keys(each) for each, _ in entrants],
+        }
+        if not rounds:
+            values["betting"] = {**terms, "tried": trial.tried}
+        if conditions.concurrency:
+            values["concurrency"] = conditions.concurrency
+        if sandbox and any(each.sandbox for each, _ in entrants):
+            values["sandbox"] = _settings(sandbox)
+        spec = spec_file.valid(values, self._folder)
+        if any(each.player for each, _ in entrants):
+            spec_file.check(replace(spec, entrants=tuple(e for e in spec.entrants if e.player)),
+                            self._folder)  # fmt: skip
+        return spec
+
+    def play(self, trial: VersionTest, spec: TournamentSpec, budget: int) -> Ledger:
+        """Play a test, or go on with it, until it is decided or has `budget` pairs.
+
+        Raises NotPlayed if it is interrupted or fails.
+        """
+        database = f"sqlite:///{(self.journal.place(trial) / 'matches.db').absolute()}"
+        prepare_database(database)
+        with contextlib.closing(Database(database)) as stored:
+            tournament = None
+            if stored.tournaments():
+                before = stored_tournament(stored, None)
+                ledger = stored_ledger(before)
+                if before.ended or len(ledger.results) >= budget:
+                    return ledger
+                spec, tournament = loads(before.created.spec), before.created.tournament
+        request = RunRequest(
+            spec,
+            tournament,
+            notes=notes(spec),
+            anyway=True,  # a version is the digest of its own files
+            is_enough=lambda ledger: len(ledger.results) >= budget,
+            program="playout-lab",
+            to_resume="the same command; it continues this test",
+        )
+        choice = ServerChoice(
+            server=None,
+            name="organizer",
+            host=HOST,
+            port=0,
+            http=self._http,
+            stay=False,
+            database=database,
+        )
+        shown = display.display(budget)
+        with played(request, choice, self._folder, spec.entrants, shown=shown) as (runner, _):
+            if runner.code or runner.progress is None:
+                raise NotPlayed(UNDECIDED if runner.code == 1 else runner.code)
+            return runner.progress.ledger
+
+    def decided(self, trial: VersionTest, ledger: Ledger) -> VersionTest:
+        """Return a test with the verdict that follows from its ledger, stored in the journal."""
+        race, names = ledger.race, [each.name for each in ledger.spec.entrants]
+        assert race
+        state, winner = "undecided", ""
+        if race.winner is not None:
+            state, winner = "stronger", names[race.winner]
+        elif all(each.state == "futile" for each in race.processes.values()):
+            state = "not stronger"
+        both = Results(ledger).head_to_heads()
+        best = max(
+            both,
+            key=lambda each: (names[each.first] == winner, each.betting and each.betting.log_e),
+        )
+        return self.journal.put(
+            trial,
+            state=state,
+            winner=winner,
+            pairs=len(ledger.results),
+            elo=best.elo.value,
+            elo_error=best.elo.error,
+        )
+
+    def version(self, trial: VersionTest, place: int, repository: GitRepository | None) -> Version:
+        """Return the version of a test at a place in its names, to be built again."""
+        identity = (trial.base, *trial.candidates)[place]
+
+        def pack(upload: Path) -> None:
+            if repository is None:
+                raise SourceError("its build is gone, and so are its files: test it again")
+            with upload.open("wb") as file:
+                repository.pack(identity, file)
+
+        player = trial.players[place]
+        label = trial.names[place].rpartition(" ")[0]
+        return Version(identity, label, player or None, None if player else pack)
+
+
+def _keys(entrant: Entrant) -> dict[str, object]:
+    """Return the keys of an entrant in a tournament's file."""
+    found = {key: value for key, value in asdict(entrant).items() if value not in (None, "", False)}
+    del found["threads"]
+    return found
+
+
+def _settings(sandbox: SandboxSettings) -> dict[str, object]:
+    values = asdict(sandbox)
+    return {key: list(value) if isinstance(value, tuple) else value
+            for key, value in values.items() if value}  # fmt: skip

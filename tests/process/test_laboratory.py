@@ -1,0 +1,214 @@
+"""`playout-lab`: real repositories, from a commit to the verdict and its exit code."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from playout.laboratory.journal import Journal
+from playout.server.storage import Database
+from support.commands import finish, invoke, run, start
+from support.repositories import CENTRAL, LINES_TOML, RANDOM, BotRepository
+from support.waiting import wait_until
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+#: Quick conditions: a gain that is found in a few pairs.
+LAB = """\
+games = ["tic_tac_toe"]
+clock = "20/move"
+elo1 = 300
+pairs = 200
+openings = { plies = 1 }
+isolate = "never"
+"""
+Lab = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> BotRepository:
+    made = BotRepository(tmp_path / "bot")
+    made.commit({"bot.toml": LINES_TOML, "bot.py": RANDOM, "lab.toml": LAB})
+    return made
+
+
+@pytest.fixture
+def lab(made: BotRepository, tmp_path: Path) -> Lab:
+    """Runs `playout-lab` in the folder of the bot, with an own folder of laboratories."""
+
+    def call(command: str, *words: str, folder: str = "", how: Lab = run) -> tuple[int, str]:
+        homes = ("--laboratories", str(tmp_path / "laboratories"))
+        more = {"new": (), "list": homes}.get(command, (*homes, "--http", "none"))
+        return how("playout-lab", command, *words, "--folder", str(made.top / folder), *more)
+
+    return call
+
+
+def journal_of(folder: Path) -> Journal:
+    (home,) = (folder / "laboratories").iterdir()
+    return Journal(home)
+
+
+def test_a_change_of_the_working_tree_is_promoted_and_confirmed(
+    made: BotRepository, lab: Lab, tmp_path: Path
+) -> None:
+    code, output = lab("test")
+    assert code == 2
+    assert "the working tree has the files of the last commit" in output
+    made.write({"bot.py": CENTRAL})
+    summary = tmp_path / "summary.md"
+    code, output = lab("test", "--summary", str(summary))
+    assert code == 0, output
+    assert re.search(r"^Working tree \w{7} is stronger than \w{7} \w{7} \(test 1, ", output, re.M)
+    assert summary.read_text().startswith("**Working tree")
+    again, output = lab("test")
+    assert (again, "has its verdict already" in output) == (0, True)
+    code, output = lab("confirm", "--file", str(_confirming(tmp_path)))
+    assert code == 0, output
+    assert re.search(r"Elo in \d+ fresh pairs.*; test 1, which promoted it, said", output)
+    kinds = [(each.kind, each.state) for each in journal_of(tmp_path)]
+    assert kinds == [("test", "stronger"), ("confirmation", "confirmed")]
+    assert "confirms 1: " in lab("list")[1]
+
+
+def _confirming(folder: Path) -> Path:
+    path = folder / "confirm.toml"
+    path.write_text(LAB + "confirm = 4\n")
+    return path
+
+
+def test_an_equal_one_is_not_promoted_and_a_small_budget_leaves_it_undecided(
+    made: BotRepository, lab: Lab
+) -> None:
+    made.write({"bot.py": f"# the same\n{RANDOM}"})
+    code, output = lab("test", "--pairs", "1")
+    assert code == 125, output
+    assert "a larger --pairs continues it" in output
+    code, output = lab("test")
+    assert code == 1, output
+    assert "is not stronger than" in output
+    assert "(test 1, " in output, "the same test was continued"
+
+
+def test_folders_with_another_language_and_players_need_no_git(tmp_path: Path, lab: Lab) -> None:
+    for name, more in (("old", ""), ("new", "# new\n")):
+        folder = tmp_path / "plain" / name
+        folder.mkdir(parents=True)
+        (folder / "bot.toml").write_text(LINES_TOML)
+        (folder / "bot.py").write_text(more + RANDOM)
+    words = (str(tmp_path / "plain/old"), str(tmp_path / "plain/new"), "--plies", "2")
+    code, output = lab("test", *words, "--pairs", "1")
+    assert code == 125, output
+    code, output = lab("test", "random", "uct(simulations=200)")
+    assert code == 0, output
+    assert "uct(simulations=200) " in output
+
+
+def test_a_race_promotes_the_best_candidate(made: BotRepository, lab: Lab) -> None:
+    made.git("branch", "base")
+    for name, content in (("same", f"# the same\n{RANDOM}"), ("central", CENTRAL)):
+        made.git("checkout", "--quiet", "-b", name, "base")
+        made.commit({"bot.py": content})
+    code, output = lab("test", "base", "same", "central")
+    assert code == 0, output
+    assert re.search(r"^Central \w{7} is stronger than base \w{7}", output, re.M)
+
+
+def test_what_cannot_be_tested_is_undecided_with_a_reason(made: BotRepository, lab: Lab) -> None:
+    build = LINES_TOML + 'build = "echo compiling; exit 3"\n'
+    faults = {
+        "has ended with exit code 3": {"bot.toml": build},
+        "is a pointer of Git LFS": {"net.bin": "version https://git-lfs.github.com/spec/v1\n"},
+        "the program": {"bot.toml": LINES_TOML, "bot.py": "print('no move', flush=True)\n"},
+    }
+    for reason, files in faults.items():
+        made.write(files)
+        code, output = lab("test")
+        assert code == 125, output
+        assert "cannot be built: " in output
+        assert reason in output
+        log = re.search(r"the log is in (\S+)", output)
+        assert not log or Path(log[1]).exists()
+        made.git("clean", "-fdq")
+        made.git("checkout", "--quiet", ".")
+
+
+def test_a_killed_test_goes_on_where_it_was(made: BotRepository, lab: Lab, tmp_path: Path) -> None:
+    made.write({"bot.py": f"# the same\n{RANDOM}"})
+    words = ("playout-lab", "test", "--folder", str(made.top), "--http", "none", "--elo1", "20",
+             "--laboratories", str(tmp_path / "laboratories"), "--pairs", "2000")  # fmt: skip
+
+    def database() -> Path | None:
+        return next(tmp_path.glob("laboratories/*/tests/000001/matches.db"), None)
+
+    def ended() -> int:
+        if not (path := database()):
+            return 0
+        try:
+            with closing(Database(f"sqlite:///{path}", only_read=True)) as stored:
+                (found,) = stored.tournaments()
+                whole = stored.tournament(found.created.tournament)
+        except (OperationalError, ValueError):  # it is being made
+            return 0
+        assert whole
+        return sum(each.ended is not None for each in whole.matches)
+
+    process = start(*words)
+    wait_until(lambda: ended() >= 4 or process.poll() is not None)
+    assert process.poll() is None, finish(process)
+    process.send_signal(signal.SIGKILL)
+    finish(process)
+    before = ended()
+    assert before < 4000
+    code, output = lab("test", "--pairs", str(before // 2 + 6), "--elo1", "20")
+    assert code in (1, 125), output
+    assert "(test 1, " in output
+    (test,) = journal_of(tmp_path)
+    assert test.pairs >= before // 2
+    path = database()
+    assert path
+    with closing(Database(f"sqlite:///{path}", only_read=True)) as stored:
+        (found,) = stored.tournaments()
+        whole = stored.tournament(found.created.tournament)
+        assert whole
+        slots = [each.started.fixture for each in whole.matches if each.ended and each.ended.winner]
+        assert len(slots) == len(set(slots)) >= 2 * test.pairs
+
+
+def test_a_new_laboratory_is_written_from_options(made: BotRepository, lab: Lab) -> None:
+    (made.top / "lab.toml").unlink()
+    code, output = lab("new", "--game", "hex(size=5)", how=invoke)
+    assert code == 0, output
+    assert 'games = ["hex(size=5)"]' in (made.top / "lab.toml").read_text()
+    for name in ("bot.toml", "bot.py", "lab.toml"):
+        (made.top / name).unlink()
+    code, output = lab("new", "--game", "nim", "--protocol", "lines", "--command", "./bot",
+                       "--build", "gcc -o bot bot.c", how=invoke)  # fmt: skip
+    assert code == 0, output
+    assert (made.top / "bot.toml").read_text().splitlines()[-1] == 'build = "gcc -o bot bot.c"'
+    code, output = lab("new", "--game", "nim", how=invoke)
+    assert code == 2
+    assert "exists" in output
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ('games = ["shogi"]\n', "1: games: unknown game 'shogi'"),
+        ("clock = 3\n", "needs games"),
+        (f"{LAB}elo2 = 3\n", "7: unknown key of a laboratory 'elo2'; did you mean 'elo1'"),
+    ],
+)
+def test_faults_of_the_file_have_their_lines(
+    made: BotRepository, lab: Lab, text: str, fault: str
+) -> None:
+    made.write({"lab.toml": text, "bot.py": CENTRAL})
+    code, output = lab("test", how=invoke)
+    assert code == 2
+    assert fault in output
