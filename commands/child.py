@@ -20,7 +20,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -44,6 +43,7 @@ from playout.commands.subprocesses import (
     begin,
     decoded,
     is_ready,
+    own,
 )
 
 T = TypeVar("T")
@@ -85,13 +85,9 @@ class Program:
 
         Other programs start as a copy of this process, which stops a server for 13 ms.
         """
-        module, _, function = call.partition(":")
         first = f"begin({os.getpid()}, {signal.SIGKILL:d}, {niceness})"
-        code = (
-            f"import sys; from playout.commands.subprocesses import begin; {first}; "
-            f"from {module} import {function}; sys.exit({function}())"
-        )
-        words = (sys.executable, "-P", "-c", code, *arguments)
+        first = f"from playout.commands.subprocesses import begin; {first}; "
+        words = own(call, *arguments, first=first)
         return cls(words, environment, niceness=niceness, secret=secret, begins=True)
 
     def start(
@@ -108,39 +104,33 @@ class Program:
 
         Call it in a thread that lasts: on Linux, the process gets `death` when the thread ends.
         """
-        kept = _opened(log) if log is None or isinstance(log, Path) else None
-        errors = kept or log
-        assert not isinstance(errors, Path)
+        file = log.open("ab+") if isinstance(log, Path) else log
+        file = file or tempfile.TemporaryFile()  # noqa: SIM115 - until the process has exited
+        kept = file if file is not log else None
         ours, its = _standard_input(self.secret, talks=talks)
+        first = functools.partial(begin, os.getpid(), self.death, self.niceness)
         try:
             process = subprocess.Popen(
                 self.words,
                 stdin=its.fileno() if its else subprocess.DEVNULL,
-                stdout=output or errors,
-                stderr=errors,
+                stdout=output or file,
+                stderr=file,
                 cwd=self.folder,
                 env=self.environment,
                 process_group=0,
                 # It takes no lock that another thread could hold at this moment.
-                preexec_fn=None if self.begins else self._beginning(),  # noqa: PLW1509
+                preexec_fn=None if self.begins else first,  # noqa: PLW1509
             )
+            return Child(process, kept, ours)
         except OSError:
-            for each in (kept, ours):
-                if each:
-                    each.close()
+            if kept:
+                kept.close()
+            if ours:
+                ours.close()
             raise
         finally:
             if its:
                 its.close()
-        return Child(process, kept, ours)
-
-    def _beginning(self) -> Callable[[], None]:
-        """Return the function that the new process calls before the command."""
-        return functools.partial(begin, os.getpid(), self.death, self.niceness)
-
-
-def _opened(log: Path | None) -> IO[bytes]:
-    return log.open("ab+") if log else tempfile.TemporaryFile()
 
 
 def _standard_input(
@@ -180,7 +170,6 @@ class Child:
         self._output = output
         self._tail: list[str] = []
         self._lines = JsonLines(connection) if connection else None
-        self._connection = connection
         #: The reason for which it was killed.
         self._fault = ""
         self._exit_descriptor = _exit_descriptor(process)
@@ -213,7 +202,7 @@ class Child:
         self.send(signal.SIGKILL)  # to the rest of its group, before its number is free
         self._process.wait()
         if self._exit_reader:
-            self._exit_reader.stop()
+            self._exit_reader.stopReading()  # type: ignore[no-untyped-call]
             self._exit_reader = None
         os.close(self._exit_descriptor)
         self._exit_descriptor = -1
@@ -301,8 +290,8 @@ class Child:
             self._tell()
 
         channel = self._channel = _Channel(kind, received, closed)
-        assert self._connection
-        with self._connection as connection:
+        assert self._lines
+        with self._lines.connection as connection:
             connection.setblocking(False)
             factory = Factory.forProtocol(lambda: channel)
             reactor.adoptStreamConnection(connection.fileno(), socket.AF_UNIX, factory)
@@ -367,10 +356,6 @@ class _ExitReader(FileDescriptor):
 
     def doRead(self) -> None:
         self._call()
-
-    def stop(self) -> None:
-        """Call nothing any more."""
-        self.stopReading()  # type: ignore[no-untyped-call]
 
 
 class _Channel(LineOnlyReceiver):
@@ -443,8 +428,7 @@ class KeptChild:
 
         An exit that does not count makes the pause no longer, and never exhausts `restarts`.
         """
-        if self.runs:
-            assert self.child
+        if self.runs and self.child:
             if self.child.code is None:
                 return None
             how = self.child.how_it_ended()
@@ -452,12 +436,10 @@ class KeptChild:
             return None
         else:
             try:
-                self.child = self._start()
+                self.child, self.runs = self._start(), True
+                return None
             except OSError as error:
                 how = f"cannot be started: {error}"
-            else:
-                self.runs = True
-                return None
         self.runs = False
         self.restarts.failed(now, counts=counts)
         return how

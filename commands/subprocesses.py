@@ -53,13 +53,13 @@ def begin(parent: int, death: int, niceness: int) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def own(call: str, *arguments: str) -> list[str]:
+def own(call: str, *arguments: str, first: str = "") -> list[str]:
     """Return the words of a command of Playout, `module:function` with arguments.
 
-    With `own_environment` it runs the code of this process.
+    With `own_environment` it runs the code of this process. `first` are statements before it.
     """
     module, _, function = call.partition(":")
-    code = f"import sys; from {module} import {function}; sys.exit({function}())"
+    code = f"import sys; {first}from {module} import {function}; sys.exit({function}())"
     return [sys.executable, "-P", "-c", code, *arguments]
 
 
@@ -93,13 +93,13 @@ class JsonLines:
     """
 
     def __init__(self, connection: socket.socket) -> None:
-        self._connection = connection
+        self.connection = connection
         #: The bytes that were received after the last complete line.
         self._received = b""
 
     def say(self, message: object) -> None:
         """Send a message. Raises OSError if the other process has exited."""
-        self._connection.sendall(msgspec.json.encode(message) + b"\n")
+        self.connection.sendall(msgspec.json.encode(message) + b"\n")
 
     def receive(self, kind: type[T] | UnionType, seconds: float = math.inf) -> T | None:
         """Wait for a message, of type `kind`; return None if there is none within some seconds.
@@ -109,11 +109,11 @@ class JsonLines:
         """
         until = time.monotonic() + seconds
         while not (end := self._received.find(b"\n") + 1):
-            if not is_ready(self._connection.fileno(), until - time.monotonic()):
+            if not is_ready(self.connection.fileno(), until - time.monotonic()):
                 return None
             more = b""
             with contextlib.suppress(ConnectionError):
-                more = self._connection.recv(_CHUNK)
+                more = self.connection.recv(_CHUNK)
             if not more:
                 raise EOFError
             self._received += more
@@ -124,7 +124,7 @@ class JsonLines:
 
     def close(self) -> None:
         """Close the socket: nothing more is sent or received."""
-        self._connection.close()
+        self.connection.close()
 
 
 class Parent(JsonLines):

@@ -1,16 +1,101 @@
-"""Messages between the server and its analysts, the processes in which bots analyse positions.
+"""Messages between a server and the processes in which players work for it; puzzles.
 
-Each message is a line of JSON. An analyst carries out one order after the other. It reports the
-changes of an analysis, and the end of each order.
+An analyst analyses positions and proves results. It carries out one order after the other, and
+reports the changes of an analysis, and the end of each order. Another process finds puzzles for
+`playout-server puzzles`: an order names a match, and its answer has the puzzle that was found in
+it. A puzzle is a position in which one move wins and no other does, or no other as soon.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
 from playout.protocol.messages import Analysis
+
+
+class WinningMove(Struct, frozen=True, array_like=True):
+    """A move that wins, the opponent's replies to it, and the winning moves after them.
+
+    There are no replies where the same player moves again, and none of both at the end of the game.
+    """
+
+    action: int
+    replies: tuple[int, ...] = ()
+    then: tuple[WinningMove, ...] = ()
+
+
+class Puzzle(Struct, frozen=True, kw_only=True):
+    """The position of `game` after `actions`, with its solution: all moves that preserve the win.
+
+    The win takes `turns` turns of the solver. If the puzzle is `timed`, moves that need more turns
+    are not in the solution, whether they win or not. The id is that of the position, up to
+    symmetry. `match` is the id of the stored match that it is from, None for a match of the finder.
+    """
+
+    id: str
+    game: str
+    actions: tuple[int, ...]
+    turns: int
+    solution: tuple[WinningMove, ...]
+    match: str | None = None
+    timed: bool = False
+
+
+class PuzzleAttempt(NamedTuple):
+    """Moves of a solver with the replies to them, and the winning moves that may follow.
+
+    After the last of them `then` is empty; it is None after a move that does not win.
+    """
+
+    actions: tuple[int, ...]
+    then: tuple[WinningMove, ...] | None
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether the moves win the game."""
+        return self.then == ()
+
+
+def attempt(puzzle: Puzzle, moves: Sequence[int]) -> PuzzleAttempt:
+    """Play the moves of a solver from a puzzle's position, up to the first that does not win."""
+    actions: list[int] = []
+    then = puzzle.solution
+    for move in moves:
+        found = next((each for each in then if each.action == move), None)
+        actions.append(move)
+        if found is None:
+            return PuzzleAttempt(tuple(actions), None)
+        actions += found.replies
+        then = found.then
+    return PuzzleAttempt(tuple(actions), then)
+
+
+def main_line(moves: Sequence[WinningMove]) -> tuple[int, ...]:
+    """Return the actions of both players of the shortest solution, from its first move on."""
+    actions: list[int] = []
+    while moves:
+        actions += (moves[0].action, *moves[0].replies)
+        moves = moves[0].then
+    return tuple(actions)
+
+
+class PuzzleOrder(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Find a puzzle in a match: the one with these actions, or one to be played with a seed."""
+
+    game: str
+    actions: tuple[int, ...] | None = None
+    match: str | None = None
+    seed: int = 0
+
+
+class PuzzleAnswer(Struct, frozen=True, omit_defaults=True):
+    """The puzzle that was found in a match, if any, or why the match cannot be searched."""
+
+    puzzle: Puzzle | None = None
+    error: str = ""
 
 
 class AnalysisOrder(Struct, frozen=True, tag="analyse"):

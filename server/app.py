@@ -51,8 +51,6 @@ from playout.server.core.hub import Hub
 from playout.server.core.policy import Policy
 from playout.server.ladder.state import StoredLadder
 from playout.server.model.records import Account, StoredMatch, StoredTournament
-from playout.server.net.analysts import Analysts
-from playout.server.net.bot_processes import BotProcesses
 from playout.server.net.competition_process import (
     CompetitionOrders,
     CompetitionProcess,
@@ -61,8 +59,8 @@ from playout.server.net.competition_process import (
 from playout.server.net.connection import OutputLimits
 from playout.server.net.driver import Driver, EffectWorkers
 from playout.server.net.loop_delays import DelayMeter
+from playout.server.net.player_processes import Analysts, BotProcesses, PuzzleSearches
 from playout.server.net.push_sender import PushSender
-from playout.server.net.puzzle_searches import PuzzleSearches
 from playout.server.net.rating_updates import LadderRatings, RatingUpdates
 from playout.server.net.tcp import TcpConnectionFactory
 from playout.server.runtime import process

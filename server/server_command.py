@@ -13,10 +13,10 @@ import msgspec
 from playout.commands.options import FiniteRange, OptionGroup, game_option
 from playout.server.app import Settings, serve
 from playout.server.cli import accounts, backup, export, import_, puzzles
-from playout.server.cli.competition_options import competition_options, with_competitions
 from playout.server.cli.server_options import (
     bot_options,
     bots_by_default,
+    competition_options,
     database_option,
     from_file,
     keep_analysis_option,
@@ -26,6 +26,7 @@ from playout.server.cli.server_options import (
     policy_options,
     require_encryption,
     shown_tournaments,
+    with_competitions,
 )
 from playout.server.core.accounts import GivenAccount
 from playout.server.core.policy import PUSH_SERVICES, Policy

@@ -10,7 +10,7 @@ In games such as chess the results of all moves are seldom proven. A match witho
 have a timed one: one move wins within two or three turns, against all replies, and no other move
 does within as many.
 
-`main` runs in a process, and answers orders of `playout.protocol.puzzles`.
+`main` runs in a process, and answers orders of `playout.protocol.analyst`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from playout.commands.subprocesses import Parent
 from playout.games import TIE, Game, IllegalAction, Position, State
 from playout.players.core.player import Limit, Player
 from playout.players.minimax import Minimax
-from playout.protocol.puzzles import Puzzle, PuzzleAnswer, PuzzleOrder, WinningMove
+from playout.protocol.analyst import Puzzle, PuzzleAnswer, PuzzleOrder, WinningMove
 
 #: The search for the result of a position: at most so many nodes, for at most so many seconds.
 PROOF = Limit(simulations=300_000, seconds=0.5)

@@ -21,7 +21,7 @@ from playout.commands.child import Program, stop
 from playout.commands.options import FiniteRange, registered
 from playout.commands.subprocesses import LOWEST_NICENESS, own_environment
 from playout.commands.text import counted
-from playout.protocol.puzzles import Puzzle, PuzzleAnswer, PuzzleOrder
+from playout.protocol.analyst import Puzzle, PuzzleAnswer, PuzzleOrder
 from playout.server.cli.database_commands import opened
 from playout.server.cli.server_options import its_database_option
 from playout.server.storage import Database

@@ -12,6 +12,7 @@ import click
 from platformdirs import user_data_path
 
 from playout import games
+from playout.cluster import require_dask
 from playout.commands import toml_table
 from playout.commands.options import FiniteRange, combined
 from playout.commands.toml_table import Faults, TomlError
@@ -22,6 +23,7 @@ from playout.protocol.time_control import NOTATIONS, TimeControlError, canonical
 from playout.server.core.policy import Policy
 from playout.server.ladder.pairing import LadderHours, LadderHoursError, parse_hours
 from playout.server.model.offered_bots import BadBot, parse_offered_bots
+from playout.server.tournament.competition_file import CompetitionFileError, read
 
 #: The bots that the server offers without `--bot`, from weak to strong. Those of a level have a
 #: fixed number of simulations, so that they are equally strong on every machine.
@@ -507,3 +509,62 @@ page_options = combined(
     ),
     click.option("--open", is_flag=True, help="Open the page in your browser."),
 )
+
+
+#: Add `--competition` and `--competition-http`, for bots that are handed in.
+competition_options = combined(
+    click.option(
+        "--competition",
+        metavar="FILE",
+        multiple=True,
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="A competition, as playout-competition new writes it; repeatable. The ladders of "
+        "its games are for its bots only, and other games have one only by --ladder.",
+    ),
+    click.option(
+        "--competition-http",
+        metavar="HOST:PORT",
+        default="127.0.0.1:8081",
+        show_default=True,
+        callback=http_address,
+        help="Address of the pages of competitions, where bots are handed in.",
+    ),
+)
+
+
+def with_competitions(
+    ladders: Mapping[str, str | None] | None, settings: Mapping[str, Any], *, insecure: bool
+) -> dict[str, Any]:
+    """Return the fields of a policy about ladders, with those of the competitions, and their names.
+
+    Raises UsageError for files with faults, for two competitions of one game, and for options that
+    do not fit.
+    """
+    files, http = settings["competition"], settings["competition_http"]
+    if not files:
+        return {"ladders": ladders}
+    if settings["database"] == "none":
+        raise click.UsageError("--competition needs a database")
+    if http is None or not (is_loopback(http[0]) or insecure or settings["http_proxied"]):
+        shown = spelled(*http) if http else "none"
+        raise click.UsageError(
+            f"with --competition-http {shown}, tokens cannot be sent, or can be read on the "
+            "network: give an address of this machine behind a proxy with TLS, or allow it by "
+            "--insecure"
+        )
+    clocks: dict[str, str | None] = {}
+    reserved: frozenset[str] = frozenset()
+    for file in files:
+        try:
+            competition = read(file)
+        except CompetitionFileError as error:
+            raise click.UsageError(str(error)) from error
+        if taken := clocks.keys() & competition.games:
+            text = f"{file}: another competition has the ladder of {', '.join(sorted(taken))}"
+            raise click.UsageError(text)
+        if competition.cluster:
+            require_dask()
+        clocks |= dict.fromkeys(competition.games, competition.clock)
+        reserved |= competition.names
+    merged = {**(ladders or {}), **clocks}
+    return {"ladders": merged, "closed_ladders": frozenset(clocks), "reserved": reserved}

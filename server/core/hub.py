@@ -28,13 +28,13 @@ from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed
 from playout.server.core.handlers.hello import Greeting
 from playout.server.core.handlers.ladders import Ladders
 from playout.server.core.handlers.play import Play
-from playout.server.core.handlers.proofs import Proofs
 from playout.server.core.handlers.push import PushNotices
 from playout.server.core.handlers.seeks import SeekClosed, Seeks
 from playout.server.core.handlers.tournaments import TournamentOver, Tournaments
 from playout.server.core.match import Refused
 from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom, TurnBegan
 from playout.server.core.policy import Policy
+from playout.server.core.proofs import Proofs
 from playout.server.core.recovery import Recovery
 from playout.server.core.session_manager import (
     SeatTaken,

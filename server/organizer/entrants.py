@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from playout.commands.child import LogFolder
+from playout.commands.child import Child, LogFolder
+from playout.commands.cores import Cores, move
 from playout.protocol.messages import Fixture, Reason, ReportCluster, Tournament
 from playout.protocol.tournament_spec import Entrant, TournamentSpec
-from playout.server.organizer.cores import TournamentCores
+from playout.server.organizer import estimate
 from playout.server.organizer.progress import TournamentProgress
 from playout.server.organizer.supervisor import Start, Supervisor
 from playout.server.tournament import formats
@@ -77,6 +78,39 @@ def may_have_crashed(fixture: Fixture, seat: int) -> bool:
     """Return whether the player in a seat, 1 or 2, lost on time or by leaving, or never moved."""
     lost = fixture.reason in _ABSENT and fixture.winner == 3 - seat
     return lost or fixture.reason is Reason.VOID
+
+
+class TournamentCores:
+    """Gives each running match cores of its own, if the tournament keeps all cores busy.
+
+    Otherwise the system chooses: other programs may be using the machine.
+    """
+
+    def __init__(self, spec: TournamentSpec) -> None:
+        self._cores = Cores()
+        each = estimate.match_cores(spec)
+        is_busy = len(self._cores.usable) // each == spec.concurrency > 1
+        #: The number of cores of a match; 0 leaves the choice to the system.
+        self._number = each if is_busy else 0
+        self._taken: dict[str, Collection[int]] = {}
+        #: The cores of each process, by its id: the same two players often play the next match.
+        self._assigned: dict[int, Collection[int]] = {}
+
+    def match_started(self, match: str, processes: Iterable[Child]) -> None:
+        """Move the processes that play a match to its cores."""
+        if self._number and match not in self._taken:
+            self._taken[match] = self._cores.take(match, self._number, shared=False)
+        if share := self._taken.get(match):
+            for process in processes:
+                if self._assigned.get(process.pid) != share:
+                    self._assigned[process.pid] = share
+                    move(process.pid, share)
+
+    def match_ended(self, match: str) -> None:
+        """Free the cores of a match for the next one."""
+        if match in self._taken:
+            del self._taken[match]
+            self._cores.give_back(match)
 
 
 class LocalEntrants:

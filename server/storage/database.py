@@ -17,8 +17,8 @@ import sqlalchemy as sa
 from msgspec import structs
 from sqlalchemy.exc import SQLAlchemyError
 
+from playout.protocol.analyst import Puzzle
 from playout.protocol.messages import Reason
-from playout.protocol.puzzles import Puzzle
 from playout.server.model.records import (
     Account,
     MatchEnded,

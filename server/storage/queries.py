@@ -13,8 +13,8 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import DecodeError
 
+from playout.protocol.analyst import Puzzle, attempt
 from playout.protocol.names import skeleton
-from playout.protocol.puzzles import Puzzle, attempt
 from playout.protocol.tournament_spec import TournamentSpec, loads
 from playout.ratings.elo import EloRatings
 from playout.ratings.leaderboard import Leaderboard, NotedRating, RatingPoint

@@ -11,8 +11,8 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 from twisted.web import http
 
+from playout.protocol.analyst import Puzzle
 from playout.protocol.messages import Fixture
-from playout.protocol.puzzles import Puzzle
 from playout.protocol.tournament_spec import TournamentSpec
 from playout.ratings import leaderboard
 from playout.ratings.leaderboard import Leaderboard, LeaderboardEntry, RatingPoint

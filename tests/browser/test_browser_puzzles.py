@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from playout import games
-from playout.protocol.puzzles import Puzzle
+from playout.protocol.analyst import Puzzle
 from playout.server.storage.database import shipped_puzzles
 from support.accessibility import require_axe, serious_faults
 from support.browser import BrowserSite, BrowserUsers, running_site, tab_to, walk

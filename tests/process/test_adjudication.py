@@ -21,7 +21,7 @@ from playout.protocol.analyst import AnalysisReport, ProofOrder
 from playout.protocol.messages import Reason
 from playout.protocol.tournament_spec import Adjudication, Openings
 from playout.server.model.records import StoredMatch
-from playout.server.net.analysts import PROVER_NICENESS
+from playout.server.net.player_processes import PROVER_NICENESS
 from support.commands import run, running_server
 from support.given_accounts import accounts_in
 from support.hub_harness import HubHarness, MemoryClient

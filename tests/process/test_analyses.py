@@ -16,9 +16,9 @@ from testbed.machine import children, runs
 
 ANALYST = "playout.players.analyst.analyst_process"
 NICENESS = 1
-CHANGED = {"playout.server.net.analysts.ANALYST_NICENESS": NICENESS}
+CHANGED = {"playout.server.net.player_processes.ANALYST_NICENESS": NICENESS}
 #: A process that does not stop is killed at once.
-IMPATIENT = {"playout.server.net.analysts._STOP_S": 0.1}
+IMPATIENT = {"playout.server.net.player_processes._STOP_S": 0.1}
 BOTS = ("--bot", "Max:strong=uct(seed=1)", "--bot", "Stuck=failing_players:StuckPlayer")
 FINDABLE = {
     "PYTHONPATH": os.pathsep.join(

@@ -75,7 +75,7 @@ FINDABLE = {
 PLAYER = "playout.players.client.player_command"
 #: Enough to see that bots are nice; with more of it, they wait for minutes beside busy processes.
 NICENESS = 1
-NICE = {"playout.server.net.bot_processes.PLAYER_NICENESS": NICENESS}
+NICE = {"playout.server.net.player_processes.PLAYER_NICENESS": NICENESS}
 OFFERED = parse_offered_bots(["Randy:easy=random", "Ursa:medium=uct(time=0.3)"])
 SUMMON = ChallengeBot(player="Ursa", game=GAME, clock="60+1", seat=1)
 

@@ -119,7 +119,7 @@ def test_each_submission_ends_once_whatever_is_killed(tmp_path: Path) -> None:
     require_sandbox()
     temporary = tmp_path / "tmp"
     temporary.mkdir()
-    changed = {"playout.competition.stages.LONGEST_S": LIMITS}
+    changed = {"playout.bots.builder.LONGEST_S": LIMITS}
     cup = Cup(tmp_path, changed=changed, environment={"TMPDIR": str(temporary)})
     cup.file.write_text(cup.file.read_text().replace("pause_s = 0.2", "pause_s = 20"))
     for number in range(TEAMS):

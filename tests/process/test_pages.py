@@ -17,8 +17,8 @@ import pytest
 from click.testing import CliRunner
 
 from playout import games
+from playout.protocol.analyst import main_line
 from playout.protocol.messages import CreateTournament, Join, Tournament
-from playout.protocol.puzzles import main_line
 from playout.protocol.tournament_spec import Entrant, Sprt, dumps
 from playout.server.core.accounts import digest
 from playout.server.model.records import Account, TournamentCreated

@@ -16,7 +16,7 @@ from playout import games, players
 from playout.games import TIE, Game, Position, State
 from playout.players import Limit
 from playout.players.analyst.puzzles import PuzzleFinder, played_match
-from playout.protocol.puzzles import Puzzle, WinningMove, attempt, main_line
+from playout.protocol.analyst import Puzzle, WinningMove, attempt, main_line
 from playout.server.storage.database import shipped_puzzles
 from support import scale
 from testbed.openspiel import is_shared, mcts, position

@@ -25,8 +25,8 @@ Command = subprocess.Popen[str] | ForkedCommand
 #: Bots and entrants have the priority of other processes: with `nice`, beside two busy processes,
 #: they get a tenth of a core and take a minute to start.
 _CHANGED = {
-    "playout.server.net.analysts.ANALYST_NICENESS": 0,
-    "playout.server.net.bot_processes.PLAYER_NICENESS": 0,
+    "playout.server.net.player_processes.ANALYST_NICENESS": 0,
+    "playout.server.net.player_processes.PLAYER_NICENESS": 0,
     "playout.server.net.competition_process.PLAYER_NICENESS": 0,
     "playout.server.organizer.supervisor.PLAYER_NICENESS": 0,
     # Lines about work that takes seconds would depend on the speed of the machine.

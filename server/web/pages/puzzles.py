@@ -18,9 +18,9 @@ from twisted.web import http
 from playout import games
 from playout.commands.text import utc
 from playout.games import Position
+from playout.protocol.analyst import Puzzle, attempt, main_line
 from playout.protocol.messages import Board, LegalMove, Seat
 from playout.protocol.names import skeleton
-from playout.protocol.puzzles import Puzzle, attempt, main_line
 from playout.ratings.bradley_terry import AVERAGE
 from playout.server.core.view import board_of, drawn, legal_moves_of, position_view_of
 from playout.server.storage.results import PuzzleRatings, PuzzleRow

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from msgspec import structs
 
-from playout.protocol.puzzles import Puzzle, WinningMove
+from playout.protocol.analyst import Puzzle, WinningMove
 from playout.ratings.bradley_terry import AVERAGE
 from playout.server.core.accounts import digest
 from playout.server.model.records import Account, PuzzleAttempted

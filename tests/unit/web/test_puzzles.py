@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from playout import games
-from playout.protocol.puzzles import Puzzle, WinningMove
+from playout.protocol.analyst import Puzzle, WinningMove
 from playout.server.web.http import HttpError
 from playout.server.web.pages.puzzles import puzzle_drawing, puzzle_state
 

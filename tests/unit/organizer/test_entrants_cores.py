@@ -1,4 +1,4 @@
-"""server.organizer.cores: the two players of a match share cores, different matches do not."""
+"""server.organizer.entrants: the two players of a match share cores, different matches do not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from playout.commands.cores import usable_cores
 from playout.protocol.tournament_spec import TournamentSpec
-from playout.server.organizer.cores import TournamentCores
+from playout.server.organizer.entrants import TournamentCores
 from support.organizer import read
 
 SLEEPS = ["sleep", "60"]

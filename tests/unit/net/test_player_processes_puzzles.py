@@ -1,4 +1,4 @@
-"""Searches for puzzles while nobody plays."""
+"""net.player_processes: searches for puzzles while nobody plays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from twisted.internet.task import Clock
 from playout.commands.child import Program
 from playout.commands.subprocesses import is_ready
 from playout.protocol.messages import Ended, Resign
-from playout.server.net.puzzle_searches import PuzzleSearches
+from playout.server.net.player_processes import PuzzleSearches
 from support.hub_harness import HubHarness, match_between
 from support.waiting import wait_until
 

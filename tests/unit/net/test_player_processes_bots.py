@@ -1,4 +1,4 @@
-"""net.bot_processes: what the process of a bot is given, and how its end is reported."""
+"""net.player_processes: what the process of a bot is given, and how its end is reported."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from twisted.internet.epollreactor import EPollReactor
 from twisted.internet.protocol import Factory
 
 from playout.server.core.effects import EndBot, StartBot
-from playout.server.net.bot_processes import BotProcesses
+from playout.server.net.player_processes import BotProcesses
 from support.waiting import wait_until
 
 ORDER = StartBot("1", "Ursa", "random", "nim", "secret")
