@@ -8,6 +8,7 @@ has started, and the next builder starts again with the first stage.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
 import signal
@@ -18,7 +19,7 @@ from typing import Literal
 
 import msgspec
 
-from playout.bots.archive import Unpacked
+from playout.bots.archive import MACHINE_FAULT, Unpacked
 from playout.bots.bot_file import BotFile
 from playout.commands.child import Child, Program, last_lines
 from playout.commands.subprocesses import others_environment, own, own_environment
@@ -31,6 +32,8 @@ BuildStage = Literal["unpack", "build", "check"]
 LONGEST_S: Mapping[BuildStage, float] = {"unpack": 60.0, "build": 300.0, "check": 120.0}
 #: How many times larger than an archive its files may be.
 UNPACKED = 8
+#: The free bytes of a disk below which a stage that fails has met a full disk.
+_LEAST_FREE = 2**20
 _MB = 2**20
 #: The file with the result of a build, and the folders that a stage makes.
 _BUILT, _MADE = "built.tar", ("code", "built", "state")
@@ -49,6 +52,10 @@ _GIVEN = re.compile(r", given '.*?'(?=; its last error|$)")
 
 class StageFault(Exception):
     """A bot has failed at a stage; the message is for its author."""
+
+
+class MachineFault(Exception):
+    """A stage has failed by a fault of this machine; the message is for its operator."""
 
 
 @dataclass(frozen=True)
@@ -187,9 +194,32 @@ class Builder:
             child.send(signal.SIGKILL)
             code = child.wait()
         self._log("\n".join(child.tail(50)))
+        if code and (why := self._machine_fault(stage, child, code, in_time=in_time)):
+            raise MachineFault(f"the {stage} {why}")
         if not in_time:
             return f"has not ended after {limit_s:g} seconds"
         return child.how_it_ended() if code else ""
+
+    def has_room(self) -> bool:
+        """Whether the disk of the folder has room for a bot."""
+        try:
+            free = os.statvfs(self._folder)
+        except OSError:
+            return False
+        has_files = free.f_favail > 0 or not free.f_files
+        return has_files and free.f_bavail * free.f_frsize >= _LEAST_FREE
+
+    def _machine_fault(self, stage: BuildStage, child: Child, code: int, *, in_time: bool) -> str:
+        """Return the fault of this machine that ended a stage; empty if it may be the bot's."""
+        if not self.has_room():
+            return f"has met a full disk, {self._folder}"
+        if code == MACHINE_FAULT and stage == "unpack":
+            return "has met a fault of the disk or of the system"
+        # The first process of a stage is a program of this machine, which nothing of a bot ends,
+        # except a build without a sandbox.
+        if code < 0 and in_time and (stage != "build" or self._terms.sandbox):
+            return f"was killed: it {child.how_it_ended()}"
+        return ""
 
 
 def for_author(text: str) -> str:

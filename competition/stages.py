@@ -15,13 +15,15 @@ from typing import Any
 from msgspec import structs
 from twisted.internet.task import deferLater
 
-from playout.bots.builder import Builder, BuildTerms, StageFault
+from playout.bots.builder import Builder, BuildTerms, MachineFault, StageFault
 from playout.commands.text import plain
 from playout.competition.submissions import STAGES, Stage, State, Submission, Submissions
 from playout.protocol.tournament_spec import TournamentSpec
 
 #: Seconds between two attempts to store the state of a submission.
 _RETRY_S = 1.0
+#: Seconds before the stages run again after a fault of this machine.
+_TRY_AGAIN_S = (1.0, 5.0, 30.0)
 #: The most characters of a reason.
 _MOST_REASON = 1000
 
@@ -47,8 +49,33 @@ class Stages:
         }
 
     async def handle(self, submission: Submission) -> Submission:
-        """Run all stages; return the submission, which is accepted or refused."""
-        self._builder(submission).remove_code()  # of a process that was killed
+        """Run all stages; return the submission, which is accepted or refused.
+
+        After a fault of this machine they run again, as soon as its disk has room; if it has faults
+        again and again, the submission has failed, and the operator may try again.
+        """
+        for seconds in (*_TRY_AGAIN_S, 0.0):
+            builder = self._builder(submission)
+            builder.remove_code()  # of a process that was killed, or of an attempt
+            try:
+                return await self._attempt(submission)
+            except (MachineFault, OSError) as fault:
+                self._log(f"submission {submission.id} is interrupted by this machine: {fault}")
+                builder.remove_code()
+                if seconds:
+                    self._submissions.log(submission, "== interrupted by a fault of the server")
+                    await self._wait_for_room(builder, seconds)
+        reason = "faults of the server, again and again: its operator can try again"
+        return await self._end(submission, "failed", reason)
+
+    async def _wait_for_room(self, builder: Builder, seconds: float) -> None:
+        """Wait some seconds, and until the disk has room."""
+        await deferLater(self._reactor, seconds, lambda: None)
+        while not builder.has_room():
+            await deferLater(self._reactor, _RETRY_S, lambda: None)
+
+    async def _attempt(self, submission: Submission) -> Submission:
+        """Run all stages. Raises MachineFault, OSError."""
         try:
             for stage in STAGES:
                 if submission.team in self._submissions.changes.banned:
@@ -60,6 +87,8 @@ class Stages:
                 await self._put(submission)
         except StageFault as fault:
             return await self._end(submission, "refused", str(fault))
+        except (MachineFault, OSError):
+            raise
         except Exception as fault:  # nothing may block the queue
             self._log(f"submission {submission.id} has met a fault of this program: {fault!r}")
             reason = "a fault of the server: its operator can try again"

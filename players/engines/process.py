@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import select
 import signal
 import socket
@@ -26,6 +27,9 @@ from playout.players.core.player import Cancelled, PlayerError
 from playout.players.engines import guard
 from playout.players.engines.config import EngineConfig, search_path
 
+#: Digits in an answer that are no number of a protocol, and what is read instead: Python converts
+#: at most 4,300 digits, and messages hold 64 bits.
+_LONG_NUMBER, _LARGEST = re.compile(r"(?<![0-9.])[0-9]{19,}"), "9" * 18
 #: Seconds in which an engine must read a command, and answer a command other than a move.
 PING_S = 10.0
 #: Seconds that an engine may take to exit after it was told to.
@@ -165,6 +169,7 @@ class EngineProcess:
     def _taken(self, end: int) -> str:
         """Return the pending line that ends there, and remove it."""
         text = self._pending[:end].decode(errors="replace").rstrip("\r")
+        text = _LONG_NUMBER.sub(_LARGEST, text)
         del self._pending[: end + 1]
         self._said = text if text.strip() else self._said
         return text

@@ -29,6 +29,7 @@ LIMITS = (
     "seeks-per-address",
     "matches-per-account",
     "matches-per-address",
+    "versions-per-hour",
     "stored-mb-per-hour",
     "analysis-mb-per-match",
     "database-mb",

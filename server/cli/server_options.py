@@ -234,6 +234,11 @@ _POLICY: dict[str, tuple[Any, str]] = {
     "analyses_waiting": (_COUNT, "Analyses that may wait for those before them."),
     "analyses_per_hour": (_COUNT, "Positions that an IP address may have analysed in an hour."),
     "ladder_matches": (_COUNT, "Matches of all ladders at once."),
+    "versions_per_hour": (
+        _COUNT,
+        "New versions that an account may enter on ladders in an hour; an IP address four times "
+        "as many.",
+    ),
     "ladder_clock": (str, f"Time control on ladders, unless --ladder has another: {NOTATIONS}."),
 }
 

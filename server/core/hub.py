@@ -64,7 +64,8 @@ class Hub:
     ) -> None:
         """`software` is the server's name and version for `welcome`.
 
-        In seconds since 1970: `epoch` is when `now` was 0, `started_at` is the time now.
+        In seconds since 1970: `epoch` is when `now` was 0, `started_at` is the time now, or a later
+        one, so that new ids come after the stored ones.
         """
         self._context = context = FeatureContext(policy, source, epoch, started_at, accounts)
         self.accounts = context.accounts
@@ -137,12 +138,15 @@ class Hub:
 
     # Connections.
 
-    def connect(self, connection: int, address: str | None, now: float) -> list[Effect]:
+    def connect(
+        self, connection: int, address: str | None, now: float, *, is_own: bool = False
+    ) -> list[Effect]:
         """Note a new connection, by a number that is not used again.
 
-        `address` is None until a proxy has announced it: see `locate`.
+        `address` is None until a proxy has announced it: see `locate`. One that `is_own` is of a
+        process that the server has started, such as a bot: no limit counts it.
         """
-        self._sessions.connect(connection, address, now)
+        self._sessions.connect(connection, address, now, is_own=is_own)
         return self._finish_call(now)
 
     def locate(self, connection: int, address: str, now: float) -> list[Effect]:

@@ -76,6 +76,8 @@ class Policy:
     #: The most matches of ladders at once, and their clock. `ladders` has the games with a ladder,
     #: each with its own clock or None; if it is None, every game has a ladder.
     ladder_matches: int = 16
+    #: The new versions that an account may enter in an hour, and an address four times as many.
+    versions_per_hour: int = 30
     ladder_clock: str = "0.5/move"
     ladders: Mapping[str, str | None] | None = None
     #: The games whose ladders belong to competitions, for sessions that administrators have opened.

@@ -65,7 +65,7 @@ class Quota:
 
         `limit` and `hint` are for the text of a refusal; {} in `hint` is the seconds to wait.
         """
-        self._per_hour = per_hour
+        self.per_hour = per_hour
         self._limit = limit
         self._hint = hint
         self._buckets: dict[str, TokenBucket] = {}
@@ -73,7 +73,7 @@ class Quota:
     def require(self, address: str, now: float) -> None:
         """Take a token of an address. Raises Refused if there is none."""
         if wait_s := self.take(address, now):
-            limit = self._limit.format(self._per_hour)
+            limit = self._limit.format(self.per_hour)
             text = f"your address may {limit} an hour, and has; {self._hint.format(wait_s)}"
             raise Refused(Code.RATE_LIMITED, text, wait_s)
 
@@ -83,7 +83,7 @@ class Quota:
             self._buckets = {a: b for a, b in self._buckets.items() if not b.is_full(now)}
         bucket = self._buckets.get(address)
         if bucket is None:
-            bucket = TokenBucket(self._per_hour / 3600, self._per_hour, now)
+            bucket = TokenBucket(self.per_hour / 3600, self.per_hour, now)
             self._buckets[address] = bucket
         return bucket.take(now)
 

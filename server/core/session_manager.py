@@ -22,6 +22,9 @@ PING_ANSWER_S = 60.0
 #: Seconds between checks whether a session has no more matches that wait for it.
 _DORMANT_CHECK_S = 600.0
 
+#: Connections above the limit that may say hello, so that administrators can always connect.
+RESERVED = 8
+
 #: Connections above a limit that may wait to read why they are closed. Others are closed at once.
 MAX_REFUSED = 16
 
@@ -64,11 +67,18 @@ class SessionManager:
         self._registry = context.registry
         self._rooms = context.rooms
         self._storage_fails = False
+        #: The connections above the limit that have not said hello, the oldest first.
+        self._reserved: dict[int, None] = {}
 
     # Connections.
 
-    def connect(self, number: int, address: str | None, now: float) -> None:
-        """Add a connection, unless there are too many; `address` is None until `locate`."""
+    def connect(
+        self, number: int, address: str | None, now: float, *, is_own: bool = False
+    ) -> None:
+        """Add a connection, unless there are too many; `address` is None until `locate`.
+
+        Above the limit, a few may wait for their hello, in case it is an administrator's.
+        """
         policy, timers = self._context.policy, self._context.timers
         rate = policy.messages_per_s
         connection = Connection(
@@ -82,12 +92,13 @@ class SessionManager:
             hello_timer=timers.new(partial(self._hello_timeout, number)),
             idle_timer=timers.new(partial(self._check_idle, number)),
         )
-        self._registry.connect(connection)
-        if 0 < policy.connections < self._registry.open_connections:
-            text = f"the server has {policy.connections} connections and accepts no more"
-            self._turn_away(number, text, now)
-        elif policy.hello_s:
+        self._registry.connect(connection, is_own=is_own)
+        if policy.hello_s:
             connection.hello_timer.set(now + policy.hello_s)
+        if not is_own and 0 < policy.connections < self._registry.counted_connections:
+            self._reserved[number] = None
+            if len(self._reserved) > RESERVED:
+                self._turn_away_reserved(next(iter(self._reserved)), now)
         if address is not None:
             self.locate(number, address, now)
 
@@ -98,7 +109,9 @@ class SessionManager:
         if connection is None:
             return
         self._registry.locate(connection, address)
-        if 0 < most < self._registry.connections_from(address):
+        if not self._registry.is_own(number) and 0 < most < self._registry.connections_from(
+            address
+        ):
             self._turn_away(number, f"your address has {most} connections already", now)
 
     def count_message(self, connection: Connection, now: float) -> None:
@@ -123,6 +136,7 @@ class SessionManager:
         connection = self._registry.disconnect(number)
         if connection is None:
             return
+        self._reserved.pop(number, None)
         self._context.forget_connection(number)
         connection.hello_timer.stop()
         connection.idle_timer.stop()
@@ -176,6 +190,7 @@ class SessionManager:
             replaced = Refused(Code.REPLACED, "this session continues on another connection")
             context.decline(session.connection, replaced, None)
             self.close(session.connection, now)
+        self._reserved.pop(connection.number, None)
         session.connection = connection.number
         session.is_dormant = False
         session.network = network(connection.address)
@@ -295,6 +310,24 @@ class SessionManager:
             text = f"nothing was received for {silent_s:.0f} seconds"
             self._context.decline(number, Refused(Code.TIMEOUT, text), None)
             self.close(number, now)
+
+    def has_room(self, number: int, account: Account | None, now: float) -> bool:
+        """Whether a connection may say hello: above the limit only an administrator's.
+
+        Another one is closed.
+        """
+        if number not in self._reserved or (account and account.administrator):
+            return True
+        self._turn_away_reserved(number, now)
+        return False
+
+    def _turn_away_reserved(self, number: int, now: float) -> None:
+        del self._reserved[number]
+        self._turn_away(number, self._too_many(), now)
+
+    def _too_many(self) -> str:
+        most = self._context.policy.connections
+        return f"the server has {most} connections and accepts no more"
 
     def _turn_away(self, number: int, text: str, now: float) -> None:
         self._context.decline(number, Refused(Code.TOO_MANY, text), None)

@@ -152,6 +152,8 @@ class SessionRegistry:
         self.connections: dict[int, Connection] = {}
         #: The network of each connection whose file is open, empty while it is unknown.
         self._networks: dict[int, str] = {}
+        #: The connections of processes that the server has started.
+        self._own: set[int] = set()
         self.sessions: dict[str, Session] = {}
         self._by_skeleton: dict[str, dict[str, Session]] = {}
         self._by_network: dict[str, dict[str, Session]] = {}
@@ -159,14 +161,18 @@ class SessionRegistry:
         self._counted_at: dict[str, str] = {}
         self._addresses: Counter[str] = Counter()
 
-    def connect(self, connection: Connection) -> None:
-        """Add a connection, by its number."""
+    def connect(self, connection: Connection, *, is_own: bool = False) -> None:
+        """Add a connection, by its number; limits do not count one that `is_own`."""
+        if is_own:
+            self._own.add(connection.number)
         self.connections[connection.number] = connection
         self._networks[connection.number] = ""
 
     def locate(self, connection: Connection, address: str) -> None:
         """Note the address of a connection, and count it there."""
         connection.address = address
+        if self.is_own(connection.number):
+            return
         self._networks[connection.number] = network(address)
         self._addresses[network(address)] += 1
 
@@ -176,6 +182,7 @@ class SessionRegistry:
 
     def closed(self, number: int) -> None:
         """Count a connection no longer: its file is closed."""
+        self._own.discard(number)
         if address := self._networks.pop(number, ""):
             self._addresses[address] -= 1
             if not self._addresses[address]:
@@ -185,6 +192,15 @@ class SessionRegistry:
     def open_connections(self) -> int:
         """How many connections have an open file."""
         return len(self._networks)
+
+    @property
+    def counted_connections(self) -> int:
+        """How many connections have an open file, without those of the server's own processes."""
+        return len(self._networks) - len(self._own)
+
+    def is_own(self, number: int) -> bool:
+        """Whether a connection is that of a process that the server has started."""
+        return number in self._own
 
     @property
     def closing_connections(self) -> int:

@@ -125,6 +125,8 @@ class LadderState:
         self.matches = 0
         self._indices: dict[LadderPlayer, int] = {}
         self._latest: dict[str, int] = {}
+        #: The entries of each account.
+        self._of_account: dict[str, list[LadderEntry]] = {}
         self._counts: dict[tuple[int, int], Outcomes] = {}
         self._met: dict[Meeting, int] = {}
         self._owed: deque[OwedMatch] = deque(maxlen=_OWED)
@@ -141,6 +143,7 @@ class LadderState:
                 entry.rating = self.entries[before].rating
             self._indices[player] = self._latest[player.account] = len(self.entries)
             self.entries.append(entry)
+            self._of_account.setdefault(player.account, []).append(entry)
         return self._indices[player]
 
     def enter(self, player: LadderPlayer) -> int:
@@ -156,9 +159,11 @@ class LadderState:
         """
         if player in self._indices:
             return 0
-        return sum(
-            each.player.account == player.account and not each.matches for each in self.entries
-        )
+        return sum(not each.matches for each in self._of_account.get(player.account, ()))
+
+    def knows(self, player: LadderPlayer) -> bool:
+        """Return whether a player has entered before."""
+        return player in self._indices
 
     def is_retired(self, index: int) -> bool:
         """Return whether the account has entered with another version since."""
@@ -200,7 +205,7 @@ class LadderState:
 
     def is_excused(self, account: str) -> bool:
         """Return whether an account has made its first move in all of its matches."""
-        return not any(each.unplayed for each in self.entries if each.player.account == account)
+        return not any(each.unplayed for each in self._of_account.get(account, ()))
 
     @property
     def has_matches(self) -> bool:

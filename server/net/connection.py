@@ -84,6 +84,8 @@ class StreamConnection(ABC):
 
     #: The encoding of its messages.
     format: MessageFormat
+    #: Whether it is of a process that the server has started.
+    is_own = False
     transport: Any  # ITCPTransport, whose methods, being declared by zope, have no `self`
 
     def __init__(self, driver: Driver, scheduler: LoopScheduler, *, output: OutputLimits) -> None:

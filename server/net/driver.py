@@ -79,6 +79,8 @@ class ClientTransport(Protocol):
     number: int
     #: The encoding of its messages.
     format: MessageFormat
+    #: Whether it is of a process that the server has started.
+    is_own: bool
 
     def address(self) -> str | None:
         """Return the client's IP address; None until a proxy has announced it."""
@@ -188,7 +190,11 @@ class Driver:
         """Add a connection that was opened."""
         self._connections[connection.number] = connection
         self.metrics.connected()
-        self._carry_out(self._hub.connect(connection.number, connection.address(), self._now()))
+        self._carry_out(
+            self._hub.connect(
+                connection.number, connection.address(), self._now(), is_own=connection.is_own
+            )
+        )
 
     def located(self, connection: ClientTransport) -> None:
         """Pass the hub the address of a client, which a proxy has announced."""

@@ -103,9 +103,16 @@ class TcpConnectionFactory(Factory):
     noisy = False
 
     def __init__(
-        self, driver: Driver, scheduler: LoopScheduler, *, output: OutputLimits, proxied: bool
+        self,
+        driver: Driver,
+        scheduler: LoopScheduler,
+        *,
+        output: OutputLimits,
+        proxied: bool,
+        is_own: bool = False,
     ) -> None:
         """The parameters are those of each `TcpConnection`."""
+        self._is_own = is_own
         self._driver = driver
         self._scheduler = scheduler
         self._output = output
@@ -113,6 +120,8 @@ class TcpConnectionFactory(Factory):
 
     def buildProtocol(self, addr: IAddress | None) -> TcpConnection:
         """Called by Twisted: a client connects."""
-        return TcpConnection(
+        connection = TcpConnection(
             self._driver, self._scheduler, output=self._output, proxied=self._proxied
         )
+        connection.is_own = self._is_own
+        return connection

@@ -103,6 +103,7 @@ _UNLIMITED = (
     "--matches-per-session",
     "--matches-per-account",
     "--matches-per-address",
+    "--versions-per-hour",
     "--stored-mb-per-hour",
     "--analysis-mb-per-match",
     "--database-mb",

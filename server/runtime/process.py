@@ -138,9 +138,10 @@ def raise_limit() -> int:
 def connection_room(files: int, *, bots: int, most_http: int) -> ConnectionRoom:
     """Return the numbers of connections for `files` open files. Raises TooFewFiles.
 
-    `bots`: the most bots at once; each needs a file for its output. `most_http`: the most HTTP
-    connections.
+    `bots`: the most bots at once; each needs a file for its output and one for its connection,
+    which does not count as one of others. `most_http`: the most HTTP connections.
     """
+    bots *= 2
     left = files - _OWN - bots
     http = min(most_http, left // _HTTP_SHARE)
     if left - http < _FEWEST:

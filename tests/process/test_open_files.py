@@ -66,7 +66,7 @@ def test_a_server_with_few_open_files_serves_as_many_connections_as_it_says(
         assert len(pages) == 48
         code, log = server.stop()
     assert code == 0, log
-    assert "the limit on open files, 256, allows 147 connections and 49 of HTTP" in log
+    assert "the limit on open files, 256, allows 144 connections and 48 of HTTP" in log
     assert not re.search("Traceback|EMFILE|Too many open files", log), log
 
 

@@ -21,7 +21,7 @@ from playout.server.core.handlers.seeks import normalised_game
 from playout.server.core.ladder import Ladder, LadderSession
 from playout.server.core.match import Match, Refused
 from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom, started_record
-from playout.server.core.rate_limits import DATABASE_FULL
+from playout.server.core.rate_limits import DATABASE_FULL, Quota
 from playout.server.core.session_manager import SessionDisconnected, SessionManager
 from playout.server.core.sessions import RequestContext, Session, handles
 from playout.server.ladder.pairing import LadderOpenings
@@ -56,6 +56,8 @@ class Ladders:
         self._sessions = sessions
         self._ladders: dict[str, Ladder] = {}
         self._beginning = False
+        most = context.policy.versions_per_hour
+        self._versions, self._versions_of_address = Quota(most, ""), Quota(4 * most, "")
         #: Due when a seat that its session has left may be given to another session.
         self._timer = context.timers.new(self.start_due_matches)
         #: Due when the hours in which matches are paired begin or end, while a ladder has sessions.
@@ -110,6 +112,8 @@ class Ladders:
             most = MOST_WITHOUT_RESULT
             text = f"{most} versions of yours have not finished a match on this ladder yet"
             raise Refused(Code.TOO_MANY, text)
+        if not (session.opened or ladder.state.knows(player)):
+            self._count_version(session, origin.now)
         index = ladder.state.enter(player)
         ladder.sessions[session.key] = LadderSession(session, index, request.matches)
         self._context.send_to(session, Ok(re=request.id))
@@ -119,6 +123,20 @@ class Ladders:
             self._context.send_to(session, _alone_notice(game))
         self._wait_for_hours(origin.now)
         self.start_due_matches(origin.now)
+
+    def _count_version(self, session: Session, now: float) -> None:
+        """Count a new version. Raises Refused if there were too many."""
+        assert session.account
+        for owner, quota, whose in (
+            (session.account.id, self._versions, "an account"),
+            (session.network, self._versions_of_address, "an address"),
+        ):
+            if wait_s := quota.take(owner, now):
+                text = (
+                    f"{whose} may enter {quota.per_hour:g} new versions on ladders in an hour; "
+                    f"try again in {wait_s:.0f} s, or enter with an earlier version"
+                )
+                raise Refused(Code.RATE_LIMITED, text, wait_s)
 
     @handles(LeaveLadder)
     def leave(self, request: LeaveLadder, origin: RequestContext) -> None:

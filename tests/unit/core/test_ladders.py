@@ -315,6 +315,17 @@ def test_a_ladder_without_sessions_and_results_is_forgotten() -> None:
         assert harness.hub.ladders.get("nim(chips=5)") is None
 
 
+def test_an_account_and_an_address_enter_only_some_new_versions_in_an_hour() -> None:
+    harness = HubHarness(versions_per_hour=3)
+    accounts = [harness.client(f"Ann {n}", guest=False) for n in range(5)]
+    for ann in accounts[:4]:
+        for version in range(3):
+            ann.ask(EnterLadder(id=1, game=GAME, version=str(version)), Ok)
+        assert ann.refused(EnterLadder(game=GAME, version="3")) is Code.RATE_LIMITED
+        ann.ask(EnterLadder(id=1, game=GAME, version="0"), Ok)
+    assert accounts[4].refused(EnterLadder(game=GAME, version="0")) is Code.RATE_LIMITED
+
+
 def test_an_account_has_only_some_versions_that_have_not_played() -> None:
     harness = HubHarness()
     ann = member(harness, "Ann")

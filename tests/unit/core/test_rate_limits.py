@@ -21,8 +21,10 @@ from playout.protocol.messages import (
     Welcome,
 )
 from playout.protocol.names import skeleton
+from playout.server.core.accounts import digest
 from playout.server.core.rate_limits import FIRST_BURST, Quota, TokenBucket, network
-from playout.server.core.session_manager import MAX_REFUSED
+from playout.server.core.session_manager import MAX_REFUSED, RESERVED
+from playout.server.model.records import Account
 from support.hub_harness import (
     GAME,
     HubHarness,
@@ -147,11 +149,45 @@ def test_moves_that_are_made_do_not_count() -> None:
 def test_a_server_limits_its_connections() -> None:
     harness = HubHarness(connections=3)
     lines = [harness.connect(f"192.0.2.{number}") for number in range(4)]
+    lines[3].say(hello_of("Ann"))
     assert [client.open for client in lines] == [True, True, True, False]
     assert error(lines[3]).code is Code.TOO_MANY
     assert "3 connections" in error(lines[3]).text
     lines[0].hang_up()
     assert harness.connect().open
+
+
+def test_an_administrator_connects_to_a_server_that_strangers_have_filled() -> None:
+    harness = HubHarness(connections=3)
+    token = "0" * 32
+    account = Account(id="a", name="Root", digest=digest(token), created_at=0.0, administrator=True)
+    harness.do(harness.hub.account_changed(account, harness.now))
+    strangers = [harness.connect(f"192.0.2.{number}") for number in range(100)]
+    assert sum(each.open for each in strangers) == 3 + RESERVED
+    root = harness.connect("192.0.2.200")
+    root.ask(hello_of("Root", token=token), Welcome)
+    assert root.open
+    assert sum(each.open for each in strangers) == 3 + RESERVED - 1
+    for name in ("Ann", "Root"):  # another name, and the name without the token
+        late = harness.connect("192.0.2.201")
+        late.say(hello_of(name))
+        assert error(late).code in (Code.TOO_MANY, Code.NAME_TAKEN)
+
+
+def test_connections_of_own_processes_do_not_count() -> None:
+    harness = HubHarness(connections=1, connections_per_address=1)
+    bots = []
+    for number in range(1000, 1010):
+        bots.append(MemoryClient(harness, number))
+        harness.clients[number] = bots[-1]
+        harness.do(harness.hub.connect(number, "127.0.0.1", harness.now, is_own=True))
+    assert all(each.open for each in bots)
+    guest = harness.connect("127.0.0.1")
+    guest.ask(hello_of("Ann"), Welcome)
+    for each in (*bots, guest):
+        each.hang_up()
+    harness.wait(100.0)
+    assert harness.is_empty()
 
 
 def test_an_address_has_a_limit_of_connections() -> None:
@@ -185,9 +221,12 @@ def test_a_connection_counts_until_its_file_is_closed() -> None:
     assert not any(client.open for client in silent)
     assert harness.hub.registry.open_connections == 2
     assert "your address" in refusal(harness.connect("192.0.2.1"))
-    assert "the server has 3" in refusal(harness.connect("192.0.2.2"))
+    harness.connect("192.0.2.3")
+    above = harness.connect("192.0.2.2")
+    above.say(hello_of("Ann"))
+    assert "the server has 3" in refusal(above)
     harness.close_files()
-    assert harness.hub.registry.open_connections == 0
+    assert harness.hub.registry.open_connections == 1
     assert harness.connect("192.0.2.1").open
 
 
