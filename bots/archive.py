@@ -16,6 +16,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import resource
 import stat
 import sys
@@ -24,6 +25,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO
 
@@ -36,8 +38,17 @@ from playout.bots.bot_file import BotFile, BotFileError
 SUFFIXES = (".py", ".zip", ".tar", ".tar.gz", ".tgz")
 #: The most files and folders, levels of folders, and bytes of a name.
 MOST_FILES, MOST_LEVELS, LONGEST_NAME = 2000, 8, 100
-#: What systems add to archives on their own.
-_IGNORED = ("__MACOSX", ".DS_Store", "__pycache__", ".git")
+#: What systems and tools add to archives on their own, in lower case: macOS, Windows, Linux, and
+#: programs for versions, editors and tests.
+_IGNORED = (
+    *("__macosx", "._*", ".ds_store", ".appledouble", ".localized", ".spotlight-v100", ".trashes"),
+    *(".fseventsd", "icon\r", "desktop.ini", "thumbs.db", "ehthumbs.db", "$recycle.bin", "~$*"),
+    *("*:zone.identifier", "system volume information", ".directory", ".trash-*", ".nfs*"),
+    *(".git", ".svn", ".hg", ".idea", ".vscode", "*.swp", "*~"),
+    *("__pycache__", "*.pyc", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".ipynb_checkpoints"),
+)
+#: The drive of a path of Windows.
+_DRIVE = re.compile(r"\s*[A-Za-z]:")
 #: Limits of this process: seconds of processor time, and bytes of memory.
 _CPU_S, _MEMORY = 30, 2**30
 _CHUNK = 2**16
@@ -146,7 +157,7 @@ def _zip_members(upload: Path) -> Iterator[_Member]:
                 raise _special(each.filename)
             if each.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise ArchiveError("the archive is compressed by a method other than deflate")
-            if each.is_dir() or kind == stat.S_IFDIR:
+            if each.filename.endswith(("/", "\\")) or kind == stat.S_IFDIR:
                 yield _Member(each.filename, False, None)
                 continue
             with archive.open(each) as content:
@@ -176,7 +187,7 @@ def _write(members: Iterator[_Member], folder: Path, most: int) -> None:
         if seen > MOST_FILES:
             raise ArchiveError(f"there are more than {MOST_FILES} files and folders")
         parts = checked_path(member.path)
-        if not parts or set(parts) & set(_IGNORED):
+        if not parts:
             continue
         path = folder.joinpath(*parts)
         try:
@@ -190,10 +201,17 @@ def _write(members: Iterator[_Member], folder: Path, most: int) -> None:
 
 
 def checked_path(path: str) -> tuple[str, ...]:
-    """Return the parts of a relative path of an archive. Raises ArchiveError for other paths."""
-    parts = tuple(each for each in path.split("/") if each not in ("", "."))
-    if path.startswith("/") or ".." in parts or "\\" in path:
+    """Return the parts of a relative path of an archive, () for a file that is ignored.
+
+    A backslash separates folders, too, as in archives of Windows. Raises ArchiveError for other
+    paths.
+    """
+    plain = path.replace("\\", "/")
+    parts = tuple(each for each in plain.split("/") if each not in ("", "."))
+    if plain.startswith("/") or ".." in parts or _DRIVE.match(plain):
         raise ArchiveError(f"{_shown(path)} leads out of the folder: paths must be relative")
+    if any(fnmatchcase(part.lower(), pattern) for part in parts for pattern in _IGNORED):
+        return ()
     if not path.isprintable() or any(len(os.fsencode(each)) > LONGEST_NAME for each in parts):
         raise ArchiveError(
             f"{_shown(path)} is not a name of at most {LONGEST_NAME} printable characters"

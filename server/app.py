@@ -211,7 +211,12 @@ class _Server:
         self._competitions: CompetitionProcess | None = None
         accounts = [*found.accounts, *([self._administrator] if settings.competition else [])]
         self._hub = Hub(
-            policy, software=software, accounts=accounts, epoch=epoch, started_at=started_at
+            policy,
+            software=software,
+            accounts=accounts,
+            epoch=epoch,
+            # Ids are in the order of creation, also after the clock was set back.
+            started_at=max(started_at, found.ids_end),
         )
         self._driver = Driver(
             self._hub,
@@ -430,6 +435,7 @@ class _Stored:
     tournaments: Sequence[StoredTournament] = ()
     ladders: Sequence[StoredLadder] = ()
     most_played: Sequence[str] = ()
+    ids_end: float = 0.0
 
     @property
     def games(self) -> set[str]:
@@ -461,6 +467,7 @@ def _read_stored(url: str, since: float) -> _Stored:
             ],
             stored_ladders(database, since - _REMEMBERED_S),
             list(map(_name_of, reader.most_played())),
+            database.ids_end(),
         )
     except SQLAlchemyError as error:
         raise StorageError(f"cannot read {database.shown}: {first_line(error)}") from error

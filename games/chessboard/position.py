@@ -415,6 +415,16 @@ def promote(board: Board, target: Squares, underpromotion: int) -> None:
 
 
 @helper
+def forget_passed(board: Board) -> None:
+    """Forget a pawn that has just passed if no move captures it.
+
+    By article 9.2.3 of FIDE's laws, positions are the same if the same moves are possible in them.
+    """
+    if board[PASSED] and not (can_pass(board, RIGHT_UP) or can_pass(board, LEFT_UP)):
+        board[PASSED] = 0
+
+
+@helper
 def advance(board: Board, source: Squares, target: Squares, underpromotion: int, key: int) -> None:
     """Move a piece; `key` is the hash of the position before."""
     pawns, other = np.uint64(board[PAWNS]), np.uint64(board[OTHER])
@@ -437,6 +447,7 @@ def advance(board: Board, source: Squares, target: Squares, underpromotion: int,
     board[PASSED] = np.int64(passed)
     count_quiet(board, is_quiet, key)
     turn(board)
+    forget_passed(board)
 
 
 @helper
@@ -682,3 +693,4 @@ def read(state: Vector, board: Board) -> None:
     quiet = min(max(state[STATE_QUIET], 0), QUIET_PLIES)
     board[QUIET] = quiet
     board[EARLIER : EARLIER + quiet] = state[STATE_EARLIER : STATE_EARLIER + quiet]
+    forget_passed(board)

@@ -39,6 +39,8 @@ _Delayed = Send | SendToSpectators | Close | Stopped
 #: Such an effect, or a call with the time: see `Context.when_stored`.
 _Held = _Delayed | Callable[[float], None]
 
+#: The most ids of one stamp, whose numbers have four digits.
+_MOST_IDS = 0xFFFF
 #: The connection in the outbox of an effect that concerns no connection.
 _NO_CONNECTION = 0
 
@@ -136,14 +138,16 @@ class Context:
         #: Work that waits until nothing else is to be done: see `when_idle`.
         self._idle: deque[Callable[[], bool]] = deque()
         # Not from the epoch, the start of the machine: the hub before a restart had the same one.
-        self._id_prefix = f"{int(started_at * 1000):x}"
+        self._id_stamp = int(started_at * 1000)
         self._ids = 0
         self._wake_at: float | None = None
 
     def new_id(self) -> str:
         """An id for a match, seek or tournament, never used before; later ids sort later."""
         self._ids += 1
-        return f"{self._id_prefix}{self._ids:04x}"
+        if self._ids > _MOST_IDS:
+            self._id_stamp, self._ids = self._id_stamp + 1, 1
+        return f"{self._id_stamp:x}{self._ids:04x}"
 
     def new_token(self) -> str:
         """A secret of 128 random bits, in hexadecimal."""

@@ -64,7 +64,8 @@ class Hub:
     ) -> None:
         """`software` is the server's name and version for `welcome`.
 
-        In seconds since 1970: `epoch` is when `now` was 0, `started_at` is the time now.
+        In seconds since 1970: `epoch` is when `now` was 0, `started_at` is the time now, or a later
+        one, so that new ids come after the stored ones.
         """
         self._context = context = FeatureContext(policy, source, epoch, started_at, accounts)
         self.accounts = context.accounts

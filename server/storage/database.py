@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import itertools
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.resources import files
@@ -71,6 +72,8 @@ _BEGIN_MIGRATION = {
 }
 #: The number of matches that are read or added at a time.
 _CHUNK = 200
+#: The ids that a server makes: the milliseconds of its start, and a number of four digits.
+_ID, _ID_LENGTH, _NO_HEXADECIMAL = re.compile("[0-9a-f]+"), 15, "g"
 _SIZE = {
     "sqlite": "SELECT (page_count - freelist_count) * page_size"
     " FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
@@ -407,6 +410,19 @@ class Database:
             for each in connection.execute(chosen):
                 withdrawn.setdefault(each.tournament, []).append(each.entrant)
         return [tournament_of(row, withdrawn.get(row.id, ())) for row in rows]
+
+    def ids_end(self) -> float:
+        """Return a start of a server, in seconds since 1970, whose ids come after all stored ones.
+
+        0 without an id of a server: imported matches may have others.
+        """
+        found = ""
+        with self._engine.connect() as connection:
+            for table in (matches, tournaments):
+                made = (sa.func.length(table.c.id) == _ID_LENGTH) & (table.c.id < _NO_HEXADECIMAL)
+                known = connection.scalar(sa.select(sa.func.max(table.c.id)).where(made)) or ""
+                found = max(found, known if _ID.fullmatch(known) else "")
+        return (int(found[:-4], 16) + 2) / 1000 if found else 0.0
 
     def tournament(self, tournament: str) -> StoredTournament | None:
         """Return a tournament with its matches, oldest first; None if no tournament has this id."""

@@ -80,7 +80,7 @@ class LocalReader(Reader):
         wanted = page * per_page
         own, nothing = super().tournaments(1, wanted), ResultPage[TournamentRow]()
         local = self._attempt(lambda reader: reader.tournaments(1, wanted), nothing)
-        rows = sorted((*own.items, *local.items), key=lambda row: -row.started_at)
+        rows = sorted((*own.items, *local.items), key=lambda row: row.tournament, reverse=True)
         return result_page(
             rows[wanted - per_page : wanted], page, per_page, own.total + local.total
         )

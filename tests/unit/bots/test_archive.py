@@ -72,6 +72,25 @@ def unpacked(folder: Path, name: str, content: bytes, most: int = MOST) -> Unpac
         ("bot.tgz", tarred({f"./{key}": value for key, value in BOT.items()})),
         ("bot.zip", zipped({f"ada/{key}": value for key, value in BOT.items()})),
         ("bot.zip", zipped({**BOT, "__MACOSX/bot.py": b"x", ".DS_Store": b"x"})),
+        ("bot.tar.gz", tarred({"._bot.py": b"x", "._bot.toml": b"x", **BOT, "._.": b"x"})),
+        (
+            "bot.tgz",
+            tarred(
+                {
+                    "._ada": b"x",
+                    **{f"ada/{key}": BOT[key] for key in BOT},
+                    "ada/._bot.py": b"x",
+                    ".DS_Store": b"x",
+                }
+            ),
+        ),
+        (
+            "bot.zip",
+            zipped({**BOT, "desktop.ini": b"x", "Thumbs.db": b"x", "$RECYCLE.BIN/a": b""}),
+        ),
+        ("bot.zip", zipped({**BOT, "DESKTOP.INI": b"x", "Icon\r": b"x", ".git/config": b"x"})),
+        ("bot.zip", zipped({"ada\\": b"", **{f"ada\\{key}": BOT[key] for key in BOT}})),
+        ("bot.tar", tarred({f"ada\\{key}": BOT[key] for key in BOT}, mode="w")),
     ],
 )
 def test_every_kind_of_archive_gives_the_same_version(
@@ -129,6 +148,12 @@ HOSTILE: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "path up in the middle": ("a.zip", lambda: zipped({"a/../../x": b"x"}), "leads out"),
     "absolute path": ("a.zip", lambda: zipped({"/tmp/x": b"x"}), "leads out"),
     "backslashes": ("a.tar", lambda: tarred({"..\\x": b"x"}, mode="w"), "leads out"),
+    "backslashes of Windows": ("a.zip", lambda: zipped({"a\\..\\..\\x": b"x"}), "leads out"),
+    "a drive of Windows": ("a.zip", lambda: zipped({"C:\\x": b"x"}), "leads out"),
+    "a drive without a root": ("a.zip", lambda: zipped({"c:x": b"x"}), "leads out"),
+    "a server of Windows": ("a.zip", lambda: zipped({"\\\\host\\x": b"x"}), "leads out"),
+    "an ignored path up": ("a.zip", lambda: zipped({"__MACOSX/../../x": b"x"}), "leads out"),
+    "both kinds of slashes": ("a.tgz", lambda: tarred({"a/b": b"x", "a\\b": b"y"}), "there twice"),
     "path up in a tar": ("a.tgz", lambda: tarred({"../x": b"x"}), "leads out"),
     "absolute path in a tar": ("a.tgz", lambda: tarred({"/etc/x": b"x"}), "leads out"),
     "symbolic link": (
@@ -210,6 +235,7 @@ def test_a_path_stays_below_the_folder_or_is_refused(path: str) -> None:
     inside = os.path.normpath(os.path.join("/folder", *parts))
     assert inside == "/folder" or inside.startswith("/folder/")
     assert os.path.join("/folder", *parts).rstrip("/") == inside
+    assert not any("\\" in part for part in parts)
 
 
 @given(content=st.binary(max_size=300), kind=st.sampled_from([".zip", ".tar", ".tar.gz"]))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
+
 from playout import games
-from playout.games import Position
+from playout.games import KernelGame, Position
 
 
 def after(spec: str, moves: str) -> tuple[games.Game, games.State]:
@@ -293,6 +295,22 @@ def test_breakthrough_is_won_at_the_opposite_edge_or_by_the_capture_of_all_piece
     assert game.winner(game.next_state(state, game.parse_action(state, "b3a4"))) == 1
     game, state = after("breakthrough(rows=5,columns=2)", "b1a2 b5a4 a2b3 a4xb3 a1a2 b3xa2")
     assert game.winner(state) == 2
+
+
+def test_clobber_leaves_out_pieces_that_cancel_each_other() -> None:
+    """Of "xxo" and "oox", each player wins one; a larger group beside them is what counts."""
+
+    def sensible(*rows: str) -> list[int]:
+        cells = tuple(".xo".index(cell) for row in rows for cell in row)
+        game = games.load("clobber(rows=3,columns=8)")
+        assert isinstance(game, KernelGame)
+        assert game.kernels.sensible
+        actions = np.zeros(400, dtype=np.int64)
+        return actions[: game.kernels.sensible(game.board((1, 0, *cells)), actions)].tolist()
+
+    assert len(sensible("xxo.....", "........", ".....oox")) == 1
+    assert sensible("xxo.....", "........", "oox.xoxo") == [81, 89, 91]
+    assert len(sensible("xxo..xxo", "........", "........")) == 2
 
 
 def test_clobber_is_lost_by_the_player_without_an_opponent_beside_a_piece() -> None:

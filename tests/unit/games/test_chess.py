@@ -175,3 +175,30 @@ def test_a_position_that_begins_no_match_is_explained(fen: str, told: str) -> No
 def test_any_text_is_a_position_or_a_clear_error(text: str) -> None:
     with contextlib.suppress(SpecError):
         assert position(text_of(position(text))) == position(text)
+
+
+@pytest.mark.parametrize(
+    ("fen", "moves"),
+    [  # a pawn that no move can capture en passant does not make another position
+        ("3k4/8/8/8/3p4/8/4P3/3RK3 w - - 0 1", "e4 Kc8 Kf1 Kd8 Ke1 Kc8 Kf1 Kd8 Ke1"),
+        ("8/8/8/8/k2p3R/8/4P3/7K w - - 0 1", "e4 Kb5 Kh2 Ka4 Kh1 Kb5 Kh2 Ka4 Kh1"),
+        ("7k/4p3/8/K2P3r/8/8/8/8 b - - 0 1", "e5 Kb4 Kg8 Ka5 Kh8 Kb4 Kg8 Ka5 Kh8"),
+        # here it can be captured once, so that the first position is another one
+        ("3k4/8/8/8/3p4/8/4P3/4K3 w - - 0 1", "e4 Kc8 Kf1 Kd8 Ke1 Kc8 Kf1 Kd8 Ke1"),
+    ],
+)
+def test_a_repetition_counts_if_the_same_moves_are_possible(fen: str, moves: str) -> None:
+    game, board = games.load(f"chess(fen={fen})"), chess.Board(fen)
+    state = game.initial_state()
+    for number, name in enumerate(moves.split(), start=1):
+        assert not game.winner(state)
+        state = game.next_state(state, game.parse_action(state, name))
+        board.push_san(name)
+        assert (game.winner(state) == -1) == board.is_repetition(3), number
+
+
+def test_a_pawn_that_no_move_captures_is_not_in_a_position() -> None:
+    pinned = "3k4/8/8/8/3pP3/8/8/3RK3 b - e3 0 1"
+    assert text_of(games.load(f"chess(fen={pinned})").initial_state()).split()[3] == "-"
+    free = "3k4/8/8/8/3pP3/8/8/4K3 b - e3 0 1"
+    assert text_of(games.load(f"chess(fen={free})").initial_state()).split()[3] == "e3"
