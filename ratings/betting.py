@@ -60,7 +60,7 @@ class EProcess:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of a pair's score, with one pair of the largest deviation more."""
+        """Standard deviation of a pair's score, as if one more pair had the largest deviation."""
         mean = self._sum / self.pairs if self.pairs else 0.0
         spread = self._squares - self.pairs * mean**2
         return math.sqrt((0.25 + max(0.0, spread)) / (self.pairs + 1))

@@ -194,7 +194,7 @@ def rating_plot(
 
 
 def _rating_range(curves: Sequence[Sequence[RatingPoint]]) -> tuple[float, float]:
-    """Return a range with all ratings and the later error bands: the first ones are too wide."""
+    """Return a range with all ratings, and the error bands after the first third."""
     ratings = [each.rating for curve in curves for each in curve]
     later = [each for curve in curves for each in curve[len(curve) // 3 :]]
     errors = [end for each in later for end in (each.rating - each.error, each.rating + each.error)]

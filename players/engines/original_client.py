@@ -107,7 +107,7 @@ class OriginalEngineClient(EngineClient):
                 self._send("update", **fields, **result_fields(self._rules, position.state, winner))
 
     def close(self) -> None:
-        """End the process: a thinking one reads no message, and one with the result exits."""
+        """End the process: it reads no message while it thinks, and exits after the result."""
         if self._is_thinking:
             self.process.close()
         elif self._is_over:

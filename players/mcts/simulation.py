@@ -1,7 +1,7 @@
-"""What a simulation works with: the rules, the settings, the memory; and how it ends.
+"""The rules, settings and memory of a simulation, and how its result is backed up.
 
-A result is backed up along the path from the leaf to the root. It is the outcome of a game, which
-is counted exactly, or the estimate of a net, whose mean is kept.
+The result is added to each node of the path, from the leaf to the root. It is the outcome of a
+game, which is counted exactly, or the estimate of a net, whose mean is kept.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class Callback(types.WrapperAddressProtocol):  # type: ignore[misc]
 
 
 class SearchContext(NamedTuple):
-    """What all functions of a search work with, besides the tree."""
+    """The rules, settings and memory that all functions of a search share, besides the tree."""
 
     kernels: SearchKernels
     positions: Positions

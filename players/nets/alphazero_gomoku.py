@@ -270,7 +270,7 @@ def _arrays(content: list[Any], size: int) -> Iterator[NDArray[np.float32]]:
 
 
 def _describe(value: Any) -> _Described:
-    """Return the description of an array. Raises ValueError or TypeError if it is none."""
+    """Return the description of an array. Raises ValueError or TypeError if it is not one."""
     if not isinstance(value, _Built) or value.meaning != _ARRAY:
         raise ValueError("the list holds something else than arrays")
     _, shape, number_type, by_columns, numbers = value.state
