@@ -11,6 +11,7 @@ from playout.commands.options import OptionGroup
 
 #: The module of each subcommand, which defines it as `command`.
 _MODULES = {
+    "comply-game": "playout.bridges.comply.game_checks",
     "comply": "playout.bridges.comply.comply_command",
     "json": "playout.bridges.original.original_command",
     "mcp": "playout.bridges.mcp.mcp_command",
@@ -21,6 +22,8 @@ EPILOG = """
 Examples:
   playout-bridge comply connect_four "python bot.py {host} {port} {game} {name}"
                                      tests a bot in any language
+  playout-bridge comply-game my_game:Chomp
+                                     checks the rules and the drawing of a game of yours
   playout-bridge json connect_four --port 4243
                                      lets clients of the original system play
   playout-bridge mcp --name Ada      lets a language model play as Ada

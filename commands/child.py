@@ -471,16 +471,33 @@ def last_lines(file: IO[bytes], number: int) -> list[str]:
     return file.read().decode(errors="replace").splitlines()[-number:]
 
 
-class LogFolder:
-    """A temporary folder for the output of processes, which is kept if it is `wanted`."""
+#: Seconds for which the output of processes is kept.
+_LOGS_KEPT_S = 30 * 86_400
 
-    def __init__(self) -> None:
+
+class LogFolder:
+    """A folder for the output of processes, which is kept if it is `wanted`.
+
+    It is in the folder `parent`, where those that were kept are deleted after 30 days, or in that
+    of temporary files.
+    """
+
+    def __init__(self, parent: Path | None = None) -> None:
         self.wanted = False
+        self._parent = parent
 
     @functools.cached_property
     def folder(self) -> Path:
         """The path of the folder, which is created when it is first used."""
-        return Path(tempfile.mkdtemp(prefix="playout-tournament-"))
+        prefix = "playout-tournament-"
+        if self._parent:
+            with contextlib.suppress(OSError):
+                self._parent.mkdir(mode=0o700, exist_ok=True)
+                for each in self._parent.glob(f"{prefix}*"):
+                    if each.stat().st_mtime < time.time() - _LOGS_KEPT_S:
+                        shutil.rmtree(each, ignore_errors=True)
+                return Path(tempfile.mkdtemp(prefix=prefix, dir=self._parent))
+        return Path(tempfile.mkdtemp(prefix=prefix))
 
     def of(self, name: str) -> Path:
         """Return the path of a process's log; the folder is created again if it was deleted."""
@@ -492,4 +509,7 @@ class LogFolder:
         used = "folder" in vars(self)
         if used and not self.wanted:
             shutil.rmtree(self.folder, ignore_errors=True)
+            if self._parent:
+                with contextlib.suppress(OSError):  # it has others
+                    self._parent.rmdir()
         return used and self.wanted

@@ -18,6 +18,8 @@ from playout.commands.progress import doing
 #: imported. With a thread for each core, ratings of 200 players took 1.2 s instead of 0.1 s while
 #: other work kept the cores busy: threads that wait for each other spin.
 _ALGEBRA_THREADS = "OPENBLAS_NUM_THREADS"
+#: A part of the error of numba if it can write compiled functions to no folder.
+_NO_CACHE = "cannot cache function"
 
 
 def server() -> None:
@@ -72,6 +74,15 @@ def run(module: str, **options: str) -> None:
     name = options.get("prog_name") or os.path.basename(sys.argv[0])
     with doing(f"Loading {name}"):
         cache = importlib.import_module("playout.games.core.compilation_cache")
-        cache.announce_compilation(partial(doing, at_once=True))
-        command = importlib.import_module(module)
-    command.main(**options)
+    try:
+        with doing(f"Loading {name}"):
+            cache.announce_compilation(partial(doing, at_once=True))
+            command = importlib.import_module(module)
+        command.main(**options)
+    except RuntimeError as error:
+        if _NO_CACHE not in str(error):
+            raise
+        sys.exit(
+            f"{name}: compiled functions cannot be kept in {cache.caches()}: make this folder "
+            "writable, or name another one with the variable XDG_CACHE_HOME"
+        )

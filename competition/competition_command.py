@@ -322,7 +322,7 @@ def final(file: Path, here: bool, options: tuple[str, ...]) -> None:
         words += ["--dask", cluster.dask, "--host", cluster.server[0]]
     words += ["--database", finals.database_of(submissions), "--http", "none", *options]
     _run(own("playout.server.organizer.tournament_command:main", *words))
-    report = Results(finals.ledger_of(submissions)).report()
+    report = Results(finals.ledger_of(submissions)).report(public=True)
     for format_ in ("csv", "html"):  # the page shows the latter
         path = path.with_suffix(f".{format_}")
         path.write_text(writer(format_)(report), encoding="utf-8")

@@ -64,7 +64,7 @@ MATCH_S, START_S = 900.0, 60.0
 #: The matches for which a bot enters the ladder.
 PAIR = 2
 #: Reasons of a loss that are faults of a bot.
-_FAULTS = (Reason.TIME, Reason.ILLEGAL_MOVES, Reason.ABANDONMENT)
+_FAULTS = (Reason.TIME, Reason.ILLEGAL_MOVES, Reason.ABANDONMENT, Reason.CRASH)
 #: The threads in which programs are started and ended, which takes up to half a minute.
 _pool = ThreadPoolExecutor(64, thread_name_prefix="programs")
 #: Gives each match cores of its own, on which both bots run. A bot runs on the cores of the thread

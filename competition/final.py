@@ -35,7 +35,13 @@ USES = "final.jsonl"
 #: The report on the final, in the folder of a competition, and the database with its matches.
 REPORT, DATABASE = "final.html", "final.db"
 #: The endings of lost matches that are failures of a bot, not of its play.
-_FAILURES = (Reason.TIME, Reason.ILLEGAL_MOVES, Reason.ABANDONMENT, Reason.RESIGNATION)
+_FAILURES = (
+    Reason.TIME,
+    Reason.ILLEGAL_MOVES,
+    Reason.ABANDONMENT,
+    Reason.RESIGNATION,
+    Reason.CRASH,
+)
 _COLUMNS = ("place", "team", "accounts", "names", "version", "points", "matches", "rating",
             "error", "failures", "cpu_s", "memory_mb")  # fmt: skip
 

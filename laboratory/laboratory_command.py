@@ -273,10 +273,10 @@ def _finish(
 
 def _say(text: str, summary: Path | None, report: str = "") -> None:
     """Show a verdict, and append it to the summary with a report."""
-    click.echo(text[:1].upper() + text[1:])
+    click.echo(text)
     if summary:
         with summary.open("a", encoding="utf-8") as file:
-            file.write(f"**{text[:1].upper() + text[1:]}**\n\n{report}\n")
+            file.write(f"**{text}**\n\n{report}\n")
 
 
 @main.command()

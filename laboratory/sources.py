@@ -78,7 +78,7 @@ class VersionSources:
                 f"the commit {commit[:7]}"
             )
         if self.repository and commit and not is_path:
-            label = commit[:7] if typed.upper() == "HEAD" else typed
+            label = commit[:7] if typed == "HEAD" or commit.startswith(typed) else typed
             return self._of_tree(self.repository, self.repository.tree(commit), label)
         if folder.is_dir():
             return self._of_folder(folder, typed)

@@ -95,6 +95,7 @@ class Reason(enum.StrEnum):
     TIME = "time"
     ABANDONMENT = "abandonment"
     ILLEGAL_MOVES = "illegal_moves"
+    CRASH = "crash"
     ADJUDICATION = "adjudication"
     VOID = "void"
     ADMINISTRATOR = "administrator"
@@ -361,9 +362,10 @@ class Move(Request, frozen=True, kw_only=True):
 
 
 class Resign(Request, frozen=True, kw_only=True):
-    """Resign a match that the session plays."""
+    """Resign a match that the session plays; `crash` is the error of a program that failed."""
 
     match: Key
+    crash: Label | None = None
 
 
 class Offer(Request, frozen=True, kw_only=True):
@@ -1015,7 +1017,8 @@ class Fixture(Event, frozen=True, kw_only=True):
     one of its matches had no result: matches of earlier attempts do not count. Until the end
     `winner` and `reason` are missing, and `processes` are the numbers from the players' `join`.
     `repeated`: the same moves between the same two players as in an earlier match. `core_speed` is
-    the speed of the cores that both players think on, if `report_cluster` has reported it.
+    the speed of the cores that both players think on, if `report_cluster` has reported it. `error`
+    is that of a program that crashed.
     """
 
     durable: ClassVar = True
@@ -1035,6 +1038,7 @@ class Fixture(Event, frozen=True, kw_only=True):
     processes: tuple[int | None, int | None] = (None, None)
     repeated: bool = False
     core_speed: float | None = None
+    error: str = ""
 
 
 class LadderNews(Event, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import signal
 import sys
@@ -118,7 +119,7 @@ def _command(context: click.Context, _: click.Parameter, text: str) -> BotComman
 
 def _game(context: click.Context, _: click.Parameter, text: str) -> str:
     try:
-        return str(games.load(text))
+        return str(games.load(games.register(text)))
     except games.SpecError as error:
         raise click.BadParameter(str(error)) from error
 
@@ -200,6 +201,8 @@ def command(
 
 def _passes_as_player(player: str, game: str) -> bool:
     """Print the rows of a player; return whether it passes. Raises UsageError."""
+    if ":" in player:
+        sys.path.append(os.getcwd())
     try:
         wanted = spec.parse(player)
         players.find(wanted.name)

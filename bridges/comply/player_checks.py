@@ -10,17 +10,23 @@ from __future__ import annotations
 
 import random
 import sys
+import threading
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
 
 import click
 
+import playout.games
 from playout import games, players
 from playout.commands.text import counted
 from playout.games import TIE, Game, Position, SpecError
 from playout.games.core.spec import Spec
-from playout.players.core.player import Limit, Player, PlayerError, Resigned
+from playout.players.core.player import Limit, Player, PlayerError, PlayResult, Resigned
 from playout.protocol.time_control import parse_time_control
 from playout.server.core.clock import Clock
 
@@ -28,6 +34,12 @@ from playout.server.core.clock import Clock
 _LIMIT_S = 1.0
 #: Seconds after which a match is not played to its end.
 _MATCH_S = 15.0
+#: Seconds in which the player is made: its first use on a machine compiles its search.
+_MAKE_S = 600.0
+#: The folder of Playout's own code.
+_OWN = Path(playout.games.__file__).parents[1]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -76,12 +88,50 @@ def passes(make: Callable[[], Player], game: Game, clock: str) -> bool:
         except (PlayerError, SpecError) as problem:
             click.echo(f"FAILED: {problem}")
             return False
+        except Exception as error:  # the player may be any program
+            click.echo(f"FAILED: it raised {described(error)}")
+            return False
     return True
+
+
+def described(error: BaseException) -> str:
+    """Return an exception with the place in the author's file where it was raised."""
+    name = f"{type(error).__name__}: {error}".rstrip(": ")
+    own = [
+        each
+        for each in traceback.extract_tb(error.__traceback__)
+        if not Path(each.filename).is_relative_to(_OWN)
+    ]
+    return f"{name}, in {Path(own[-1].filename).name}, line {own[-1].lineno}" if own else name
+
+
+def within(seconds: float, what: str, call: Callable[[], T]) -> T:
+    """Return the result of a call, made in a thread of its own.
+
+    Raises PlayerError if it takes longer; it then goes on, until the process ends.
+    """
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(call())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        raise PlayerError(f"{what} has not returned after {seconds:.0f} s")
+    if errors:
+        raise errors[0]
+    return results[0]
 
 
 def _seen(check: PlayerCheck, make: Callable[[], Player], game: Game, clock: str) -> str:
     """Play the match of a check; return what was seen. Raises PlayerError, SpecError."""
-    player = make()
+    player = within(_MAKE_S, "the constructor of the player", make)
     try:
         return _played(check, player, game, clock)
     finally:
@@ -106,7 +156,14 @@ def _played(check: PlayerCheck, player: Player, game: Game, clock: str) -> str:
             if its_clock:
                 its_clock.start(seat, asked)
             try:
-                action = player.choose(position, Limit(_LIMIT_S)).action
+                flag_at = its_clock.flag_at() if its_clock else None
+                left_s = _MATCH_S if flag_at is None else flag_at - asked
+                chosen = within(
+                    left_s + _LIMIT_S,
+                    f"choose, at its move {moves + 1},",
+                    partial(player.choose, position, Limit(_LIMIT_S)),
+                )
+                action = _action(chosen)
             except Resigned:
                 return f"resigned after {moves} moves"
             moves, now = moves + 1, time.monotonic()
@@ -118,6 +175,13 @@ def _played(check: PlayerCheck, player: Player, game: Game, clock: str) -> str:
         position = position.play(action)
     end = {0: "not played to the end", seat: "won", TIE: "tied"}.get(winner, "lost")
     return f"{counted(moves, 'move')}, the longest {longest_s:.2f} s; {end}"
+
+
+def _action(chosen: object) -> int:
+    """Return the action of what `choose` returned. Raises PlayerError."""
+    if not isinstance(chosen, PlayResult):
+        raise PlayerError(f"choose must return a PlayResult, not {chosen!r}")
+    return chosen.action
 
 
 def _random_match(game: Game, chance: random.Random, share: float) -> Position:

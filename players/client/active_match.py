@@ -95,6 +95,8 @@ class ActiveMatch(MatchByRules):
     connected: bool = True
     #: Whether the player resigns the match.
     resigned: bool = False
+    #: The error of the player, if it resigns for it.
+    error: str | None = None
     over: bool = False
 
     @property

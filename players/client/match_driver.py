@@ -12,6 +12,7 @@ from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.threads import deferToThreadPool
 from twisted.python.failure import Failure
 
+from playout.commands.text import plain, without_folders
 from playout.games import Position
 from playout.players.client import report
 from playout.players.client.active_match import (
@@ -41,6 +42,8 @@ _RESIGN = "resign"
 #: The longest choice that is made in the reactor's thread: switching to another thread and back
 #: takes 0.15 ms, and much more on a busy machine.
 _SHORT_S = 0.02
+#: Most characters of an error in a message to the server.
+_LONGEST_ERROR = 64
 #: Seconds that a player may think after the end of its match, and of its time for the move.
 GRACE_S = 10.0
 #: Seconds after the end of a player's clocks in which its code must let the event loop run.
@@ -146,17 +149,18 @@ class MatchDriver:
             self.advance(match)
         self.notify(match, match.player.taken_back, seat, match.position)
 
-    def resign(self, match: ActiveMatch) -> None:
-        """Resign the match, unless it is over."""
+    def resign(self, match: ActiveMatch, failure: Failure | None = None) -> None:
+        """Resign the match, unless it is over; for a failure of the player, as a crash."""
         if match.over:
             return
         match.resigned = True
-        self.send_resignation(match.started.match)
+        match.error = _error(failure) if failure else match.error
+        self.send_resignation(match.started.match, match.error)
         self.advance(match)
 
-    def send_resignation(self, match: str) -> None:
-        """Ask the server to resign a match."""
-        self.connection.send(Resign(id=_RESIGN, match=match))
+    def send_resignation(self, match: str, error: str | None = None) -> None:
+        """Ask the server to resign a match, as a crash if there is an `error`."""
+        self.connection.send(Resign(id=_RESIGN, match=match, crash=error))
 
     def notify(self, match: ActiveMatch, call: Callable[..., None], *arguments: object) -> None:
         """Call a method of the player, or show its analysis; resign if that fails."""
@@ -164,8 +168,8 @@ class MatchDriver:
         try:
             call(*arguments)
         except Exception:  # the player may be any program
-            self._report_fault(Failure())
-            self.resign(match)
+            self._report_fault(failure := Failure())
+            self.resign(match, failure)
 
     def _choose(self, match: ActiveMatch) -> None:
         self._console.turn(match)
@@ -243,16 +247,28 @@ class MatchDriver:
         if isinstance(failure.value, MatchRequested):
             self._ask(match, failure.value.request)
             return
-        if not failure.check(Resigned):
+        if failure.check(Resigned):
+            self.resign(match)
+        else:
             self._report_fault(failure)
-        self.resign(match)
+            self.resign(match, failure)
 
     def _report_fault(
-        self, failure: Failure, what: str = "The player failed, and resigns its match"
+        self, failure: Failure, what: str = "The player crashed, and loses its match"
     ) -> None:
         self._counts.faults += 1
         if failure.check(PlayerError):
-            self._console.show(f"The player resigns its match: {failure.getErrorMessage()}")
+            self._console.show(
+                f"The player crashed, and loses its match: {failure.getErrorMessage()}"
+            )
             return
         self._console.show(f"{what}:")
         failure.printTraceback(sys.stderr)
+
+
+def _error(failure: Failure) -> str:
+    """Return the last line of a failure, as short as a message to the server needs it."""
+    text = failure.getErrorMessage().partition("\n")[0]
+    if not failure.check(PlayerError):
+        text = f"{failure.type.__name__ if failure.type else 'Exception'}: {text}"
+    return plain(" ".join(without_folders(text).split()))[:_LONGEST_ERROR].rstrip(": ")

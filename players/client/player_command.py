@@ -9,7 +9,7 @@ import sys
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import click
 from click.core import ParameterSource
@@ -40,6 +40,7 @@ from playout.players.client.play_request import PlayRequest
 from playout.players.client.player_cache import PlayerCache
 from playout.players.client.player_console import PlayerConsole
 from playout.players.client.player_options import described, game_list
+from playout.players.client.templates import COMMANDS
 from playout.players.client.trees import FORMATS, TreeFile
 from playout.players.core import rendering
 from playout.protocol import versions
@@ -60,6 +61,8 @@ _LONGEST_LABEL = 64
 EPILOG = """
 \b
 Examples:
+  playout-player new-bot my_bot                       a folder with a bot of yours
+  playout-player new-game my_game                     a folder with a game of yours
   playout-player connect_four human                   you, at this terminal
   playout-player connect_four human --challenge-bot "Playout Easy"
                                                       against a bot of the server
@@ -89,7 +92,26 @@ Exit codes: 0 all matches were played, 1 something failed, 2 bad usage,
 
 
 class _Names(click.Command):
-    """A command whose help lists the games and the players."""
+    """A command whose help lists the games and the players; `new-bot` and `new-game` are others."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Return the context of this command, or of another one that the first word names."""
+        other = COMMANDS.get(args[0]) if args else None
+        if other is None:
+            return super().make_context(info_name, args, parent, **extra)
+        return other.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+
+    def invoke(self, context: click.Context) -> Any:
+        """Invoke the command of the context."""
+        if context.command is not self:
+            return context.command.invoke(context)
+        return super().invoke(context)
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Games"):

@@ -72,7 +72,7 @@ def parse_info(line: str) -> UciInfo | None:
     if "score" not in values or {"string", "lowerbound", "upperbound"} & {*values}:
         return None
     found = dict(pairwise(values))
-    kind = found["score"]
+    kind = found.get("score", "")
     score = found.get(kind, "") if kind in ("cp", "mate") else ""
     if found.get("multipv", "1") != "1" or not _NUMBER.fullmatch(score):
         return None

@@ -29,7 +29,7 @@ from playout.players.engines.uci_games import uci_game
 
 _FEATURE = re.compile(r'(\w+)=(?:"([^"]*)"|(\S+))')
 #: A move, also in the forms of the first version of the protocol: `12. ... e7e5`.
-_MOVE = re.compile(r"(?:move|My move is ?:?|\d+\.? *\.\.\.) +(\S+)", re.IGNORECASE)
+_MOVE = re.compile(r"(?:move|[Mm]y move is ?:?|\d+\.? *\.\.\.) +(\S+)")
 #: A line of a search: depth, hundredths of a pawn, hundredths of a second, nodes, variation. The
 #: depth may have a mark, such as `+` for a bound.
 _THOUGHT = re.compile(r"\s*([0-9]{1,9})(\S?)\s+([+-]?[0-9]{1,15})\s+\d+\s+([0-9]{1,30})\s(.*)")

@@ -286,6 +286,11 @@ class Match:
         self._require_running()
         self._lose(seat, Reason.RESIGNATION, "resigned")
 
+    def crash(self, seat: int, error: str) -> None:
+        """Lose for `seat`, whose program failed. Raises Refused when the match is over."""
+        self._require_running()
+        self._lose(seat, Reason.CRASH, f"crashed: {error}" if error else "crashed")
+
     def flag(self, now: float) -> bool:
         """End the match if the time of the player to move is up; True if it ended."""
         deadline = self.deadline()

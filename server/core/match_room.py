@@ -327,6 +327,11 @@ class MatchRoom:
         self.match.resign(seat)
         self.settle(now)
 
+    def crash(self, seat: Seat, error: str, now: float) -> None:
+        """End the match as lost for `seat`, whose program failed. Raises Refused."""
+        self.match.crash(seat, error)
+        self.settle(now)
+
     def agree_on_draw(self, now: float) -> None:
         """End the match as a tie, as both players want. Raises Refused."""
         self.match.agree_on_draw()

@@ -29,6 +29,7 @@ _TERMINATIONS = {
     Reason.TIME: "time forfeit",
     Reason.ABANDONMENT: "abandoned",
     Reason.ILLEGAL_MOVES: "rules infraction",
+    Reason.CRASH: "abandoned",
     Reason.ADJUDICATION: "adjudication",
     Reason.VOID: "abandoned",
     Reason.ADMINISTRATOR: "adjudication",

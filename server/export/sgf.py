@@ -25,6 +25,7 @@ _HOW = {
     Reason.TIME: "T",
     Reason.ABANDONMENT: "F",
     Reason.ILLEGAL_MOVES: "F",
+    Reason.CRASH: "F",
 }
 
 

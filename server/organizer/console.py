@@ -201,6 +201,8 @@ def result(fixture: Fixture) -> str:
     if fixture.winner in (1, 2):
         winner, loser = (first, second) if fixture.winner == 1 else (second, first)
         outcome = f"{winner} beat {loser} {how}"
+        if fixture.error:
+            outcome += f": {fixture.error}"
     else:
         outcome = f"{first} and {second} {'tied' if fixture.winner else 'have no result'} {how}"
     return f"{fixture.game}: {outcome}{', as before' if fixture.repeated else ''}"

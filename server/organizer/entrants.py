@@ -127,6 +127,9 @@ class LocalEntrants:
         spec = event.spec
         entrants = remaining(event)
         self._supervisor = Supervisor(entrants, start, logs, runner.show, runner.withdraw)
+        self._logs, self._show = logs, runner.show
+        #: The entrants whose logs were shown.
+        self._crashed: set[str] = set()
         self._cores = TournamentCores(spec)
         for name, count in initial_processes(spec).items():
             for _ in range(count):
@@ -143,9 +146,19 @@ class LocalEntrants:
 
     def match_played(self, fixture: Fixture) -> None:
         """Forget the crashes of a match's players, unless one may have crashed in it."""
+        if fixture.reason is Reason.CRASH and fixture.winner:
+            self._show_log(fixture.players[2 - fixture.winner])
         for seat, name in enumerate(fixture.players, 1):
             if not may_have_crashed(fixture, seat):
                 self._supervisor.match_played(name)
+
+    def _show_log(self, name: str) -> None:
+        """Show once where the output of an entrant that crashed is, and keep it."""
+        if name not in self._crashed:
+            self._crashed.add(name)
+            self._logs.wanted = True
+            logs = ", ".join(map(str, self._supervisor.logs_of(name)))
+            self._show(f"The output of {name}, with its errors, is in {logs}")
 
     def poll(self, progress: TournamentProgress, now: float, *, reachable: bool) -> None:
         """Add useful processes, and start exited ones again.

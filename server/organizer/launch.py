@@ -144,7 +144,7 @@ def played(
     reactor: Any = importlib.import_module("twisted.internet.reactor")
     by_name = {each.name: each for each in entrants}
     files = _match_files(choice)
-    logs = LogFolder()
+    logs = LogFolder(None if choice.server else _logs_beside(choice.database))
     try:
         with busy("Preparing the server"):
             server = _server(request.spec, choice, logs)
@@ -250,6 +250,12 @@ def _server(spec: TournamentSpec, choice: ServerChoice, logs: LogFolder) -> _Ser
         host=choice.host,
     )
     return _Server(server, ServerAddress(*server.address, server.tls), organizer, tokens)
+
+
+def _logs_beside(url: str) -> Path | None:
+    """Return the folder for the output of processes beside a database that is a file."""
+    path = url.removeprefix("sqlite:///")
+    return None if path == url or not path else Path(path).absolute().with_suffix(".logs")
 
 
 def prepare_database(url: str) -> None:

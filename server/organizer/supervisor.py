@@ -161,6 +161,10 @@ class Supervisor:
         mine = self._by_name.get(name, ())
         return next((each.child for each in mine if each.number == number and each.runs), None)
 
+    def logs_of(self, name: str) -> list[Path]:
+        """Return the files with the output of an entrant's processes."""
+        return [each.log for each in self._by_name.get(name, ())]
+
     def add(self, name: str, number: int | None = None) -> None:
         """Add a process of an entrant, if this machine starts it and it takes part.
 

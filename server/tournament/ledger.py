@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, Self
 from msgspec import DecodeError, structs
 
 from playout import games
-from playout.protocol.messages import Fixture
+from playout.protocol.messages import Fixture, Reason
 from playout.protocol.tournament_spec import TournamentSpec, loads
 from playout.ratings import evidence, sprt
 from playout.ratings.betting import Race
@@ -218,6 +218,7 @@ class Ledger:
             winner=ended.winner,
             reason=ended.reason,
             plies=len(actions),
+            error=ended.text.partition(" crashed: ")[2] if ended.reason is Reason.CRASH else "",
             repeated=bool(ended.winner) and self._played.get(digest, key) != key,
         )
         if ended.winner:

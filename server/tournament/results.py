@@ -11,9 +11,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from playout.commands.text import counted, percent
+from playout.commands.text import counted, percent, without_folders
 from playout.protocol.messages import Fixture, Reason
-from playout.protocol.tournament_spec import Adjudication, Openings, Sprt, TournamentSpec
+from playout.protocol.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
 from playout.ratings import bradley_terry, evidence, sprt
 from playout.server.tournament.ledger import LEGS, Ledger
 from playout.server.tournament.report.values import (
@@ -136,8 +136,11 @@ class Results:
         return BettingTest(terms.elo1, math.exp(-process.bound), process.bound,
                            tuple(process.curve), process.state)  # fmt: skip
 
-    def report(self, notes: Sequence[str] = ()) -> Report:
-        """Return the whole report; `notes` come before those about the matches."""
+    def report(self, notes: Sequence[str] = (), *, public: bool = False) -> Report:
+        """Return the whole report; `notes` come before those about the matches.
+
+        A `public` one has no commands of the organizer's machine, and no paths.
+        """
         spec = self.spec
         rated = self._rated()
         bracket = self.format.bracket(self._ledger.results, self._ledger.withdrawn)
@@ -150,7 +153,7 @@ class Results:
                     each.name,
                     each.version,
                     withdrawn=place in self._ledger.withdrawn,
-                    program=each.player or each.command or "",
+                    program=_public_program(each) if public else each.player or each.command or "",
                     clock=spec.clock_of(place),
                 )
                 for place, each in enumerate(spec.entrants)
@@ -173,6 +176,7 @@ class Results:
                 *self._unequal_clocks(),
                 *self._slow_cores(),
                 *self._late_starts(),
+                *self._crashes(),
                 *self._lost_on_time(),
                 *self._repetitions(),
                 *self._winner(),
@@ -245,6 +249,20 @@ class Results:
         return [
             f"in {counted(late, 'match')}, a player's time was up before its first "
             "move: these pairs were played once again"
+        ]
+
+    def _crashes(self) -> list[str]:
+        """Return a note on each entrant that crashed, with its last error."""
+        names = [each.name for each in self.spec.entrants]
+        found: dict[str, list[Fixture]] = defaultdict(list)
+        for each in self._fixtures:
+            if each.reason is Reason.CRASH and each.winner:
+                found[each.players[2 - each.winner]].append(each)
+        return [
+            f"{name} crashed in {counted(len(found[name]), 'match')}, last with: "
+            f"{found[name][-1].error or 'no error'}"
+            for name in names
+            if name in found
         ]
 
     def _lost_on_time(self) -> list[str]:
@@ -326,6 +344,11 @@ class Results:
     def _winner(self) -> list[str]:
         winner = self.format.winner(self._ledger.results, self._ledger.withdrawn)
         return [] if winner is None else [f"{self.spec.entrants[winner].name} is the winner"]
+
+
+def _public_program(entrant: Entrant) -> str:
+    """Return what anybody may know of an entrant's program."""
+    return without_folders(entrant.player or "") or ("a program" if entrant.command else "")
 
 
 def _with_winner(meeting: Meeting, advanced: Sequence[int | None]) -> Meeting:

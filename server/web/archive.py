@@ -256,5 +256,5 @@ def _tournament(reader: Reader, tournament: str) -> TournamentRecord | None:
         ended_at=records.ended.at if records.ended else None,
         fixtures=tuple(ledger.fixtures.values()),
         is_local=reader.is_local(tournament),
-        report=Results(ledger).report(),
+        report=Results(ledger).report(public=True),
     )

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from playout import games
+from playout import games, players
 from playout.bridges.comply import player_checks
 from playout.bridges.comply.bot_process import BotCommand
 from playout.bridges.comply.comply_command import BotReferee
@@ -291,11 +291,47 @@ def test_a_player_loses_on_time(
     assert "its time was up at its move 3, after 1.0 s" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("return PlayResult(position.legal_actions[0])", ""),
+        (
+            "return 1 // 0",
+            "seat 1 .*FAILED: it raised ZeroDivisionError: .*, in own_bot.py, line 4",
+        ),
+        ("return 3", "seat 1 .*FAILED: choose must return a PlayResult, not 3"),
+        ("threading.Event().wait()", "seat 1 .*FAILED: choose, at its move 1, has not returned"),
+    ],
+)
+def test_a_player_of_a_file_in_the_current_folder(
+    body: str,
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It fails in a row of its own, also if it never returns."""
+    (tmp_path / "own_bot.py").write_text(
+        "import threading; from playout import Player, PlayResult\n"
+        f"class Own(Player):\n    def choose(self, position, limit, report=None):\n        {body}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    sys.modules.pop("own_bot", None)
+    monkeypatch.setattr(player_checks, "_LIMIT_S", 0.05)
+    rules = games.load("tic_tac_toe")
+    passed = player_checks.passes(lambda: players.load("own_bot:Own", rules), rules, "0.1/move")
+    assert passed == (not told)
+    assert re.search(told, capsys.readouterr().out)
+
+
 def test_a_player_by_name() -> None:
     code, output = invoke("playout-bridge", "comply", "tic_tac_toe", "random", "--player")
     assert (code, output.count("passed: ")) == (0, 3)
     code, output = invoke("playout-bridge", "comply", "tic_tac_toe", "radnom", "--player")
     assert (code, "did you mean 'random'" in output) == (2, True)
+    code, output = invoke("playout-bridge", "comply", "tic_tac_toe", "no_such:Bot", "--player")
+    assert (code, "no_such" in output) == (2, True)
     options = ("--player", "--only", "seat 1")
     code, output = invoke("playout-bridge", "comply", "tic_tac_toe", "random", *options)
     assert (code, "--only has no use with --player" in output) == (2, True)

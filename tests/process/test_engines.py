@@ -99,7 +99,7 @@ def test_a_tournament_goes_on_when_its_engine_is_killed_in_a_match(
     (created,) = (each.created for each in database.tournaments())
     database.close()
     assert sorted(each.reason for each in ended if each) == sorted(
-        [Reason.RESIGNATION, *3 * [Reason.RULES]]
+        [Reason.CRASH, *3 * [Reason.RULES]]
     )
     assert loads(created.spec).entrants[0].version.startswith("GTP GRhino 0.")
     assert "rhino.sh" not in created.spec
@@ -270,9 +270,9 @@ def test_a_fault_resigns_the_match_and_the_next_one_is_played(
     (code, output), (other_code, other_output) = finish_all(theirs, ours)
     assert code == 1, output
     assert other_code == 0, other_output
-    assert "The player resigns its match: the engine tiny has answered " in output
+    assert "The player crashed, and loses its match: the engine tiny has answered " in output
     assert "Traceback" not in output
-    assert "(resignation)" in output
+    assert "(crash)" in output
     assert "(rules)" in output
     engine.require_gone()
 

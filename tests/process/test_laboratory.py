@@ -14,11 +14,14 @@ from sqlalchemy.exc import OperationalError
 
 from playout.laboratory.journal import Journal
 from playout.server.storage import Database
+from support import scale
 from support.commands import finish, invoke, run, start
 from support.repositories import CENTRAL, LINES_TOML, RANDOM, BotRepository
 from support.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+#: Tests of seconds, each with servers and players.
+slow = pytest.mark.skipif(not scale.slow, reason="it plays tests for seconds: --slow")
 #: Quick conditions: a gain that is found in a few pairs.
 LAB = """\
 games = ["tic_tac_toe"]
@@ -65,8 +68,8 @@ def test_a_change_of_the_working_tree_is_promoted_and_confirmed(
     summary = tmp_path / "summary.md"
     code, output = lab("test", "--summary", str(summary))
     assert code == 0, output
-    assert re.search(r"^Working tree \w{7} is stronger than \w{7} \w{7} \(test 1, ", output, re.M)
-    assert summary.read_text().startswith("**Working tree")
+    assert re.search(r"^working tree \w{7} is stronger than \w{7} \w{7} \(test 1, ", output, re.M)
+    assert summary.read_text().startswith("**working tree")
     again, output = lab("test")
     assert (again, "has its verdict already" in output) == (0, True)
     code, output = lab("confirm", "--file", str(_confirming(tmp_path)))
@@ -83,6 +86,7 @@ def _confirming(folder: Path) -> Path:
     return path
 
 
+@slow
 def test_an_equal_one_is_not_promoted_and_a_small_budget_leaves_it_undecided(
     made: BotRepository, lab: Lab
 ) -> None:
@@ -96,6 +100,7 @@ def test_an_equal_one_is_not_promoted_and_a_small_budget_leaves_it_undecided(
     assert "(test 1, " in output, "the same test was continued"
 
 
+@slow
 def test_folders_with_another_language_and_players_need_no_git(tmp_path: Path, lab: Lab) -> None:
     for name, more in (("old", ""), ("new", "# new\n")):
         folder = tmp_path / "plain" / name
@@ -110,6 +115,7 @@ def test_folders_with_another_language_and_players_need_no_git(tmp_path: Path, l
     assert "uct(simulations=200) " in output
 
 
+@slow
 def test_a_race_promotes_the_best_candidate(made: BotRepository, lab: Lab) -> None:
     made.git("branch", "base")
     for name, content in (("same", f"# the same\n{RANDOM}"), ("central", CENTRAL)):
@@ -117,7 +123,7 @@ def test_a_race_promotes_the_best_candidate(made: BotRepository, lab: Lab) -> No
         made.commit({"bot.py": content})
     code, output = lab("test", "base", "same", "central")
     assert code == 0, output
-    assert re.search(r"^Central \w{7} is stronger than base \w{7}", output, re.M)
+    assert re.search(r"^central \w{7} is stronger than base \w{7}", output, re.M)
 
 
 def test_what_cannot_be_tested_is_undecided_with_a_reason(made: BotRepository, lab: Lab) -> None:

@@ -53,7 +53,10 @@ class Play:
     def resign(self, request: Resign, origin: RequestContext) -> None:
         """End a match as lost for the session that resigns."""
         room, seat = self._rooms.played_by(request.match, origin.session)
-        room.resign(seat, origin.now)
+        if request.crash is None:
+            room.resign(seat, origin.now)
+        else:
+            room.crash(seat, request.crash, origin.now)
         if request.id is not None:
             self._context.send_to(origin.session, Ok(re=request.id))
 

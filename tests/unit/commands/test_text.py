@@ -8,7 +8,7 @@ from datetime import datetime
 
 import pytest
 
-from playout.commands.text import csv_text, utc
+from playout.commands.text import csv_text, utc, without_folders
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", " =", "\t@", "\u3000-", "\uff1d", "'"])
@@ -27,3 +27,19 @@ def test_times_are_in_utc_wherever_the_machine_is(monkeypatch: pytest.MonkeyPatc
     finally:
         monkeypatch.undo()
         time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            "No file: '/home/ada/my bot/w.npz'",
+            "No file: 'my bot/w.npz'",
+        ),
+        ("in /root/a.py, line 3", "in a.py, line 3"),
+        ("~/bots/a.py and ./b/c.py", "a.py and ./b/c.py"),
+        ("1/2 of http://host/x", "1/2 of http://host/x"),
+    ],
+)
+def test_the_folders_of_absolute_paths_are_left_out(text: str, shown: str) -> None:
+    assert without_folders(text) == shown

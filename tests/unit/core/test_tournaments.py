@@ -29,6 +29,7 @@ from playout.protocol.messages import (
     Ok,
     Reason,
     ReportCluster,
+    Resign,
     Started,
     TimeControl,
     Tournament,
@@ -153,6 +154,21 @@ def test_a_pair_without_a_first_move_in_time_is_played_once_again() -> None:
     restored = Ledger.restored(stored_tournament(harness.stored))
     assert restored.fixtures[first.match].reason is Reason.VOID
     assert "a player's time was up before its first move" in Results(restored).report().notes[0]
+
+
+def test_a_crash_is_a_loss_with_its_error() -> None:
+    harness = HubHarness()
+    zoe, _ = new_tournament(harness, spec_of(2, rounds=1))
+    bots = Bots(harness, *(member(harness, name) for name in ("Ann", "Bob")))
+    bots.join()
+    match = bots.clients[0].heard(Started)[0].match
+    bots.clients[0].ask(Resign(id=1, match=match, crash="ValueError: x"), Ok)
+    found = last(zoe)[1, 1, 1, 1, 1]
+    assert (found.winner, found.reason, found.error) == (2, Reason.CRASH, "ValueError: x")
+    assert bots.clients[1].heard(Ended)[0].text == "Ann crashed: ValueError: x"
+    bots.play()
+    report = Results(Ledger.restored(stored_tournament(harness.stored))).report()
+    assert "Ann crashed in 1 match, last with: ValueError: x" in report.notes
 
 
 def test_a_player_that_has_moved_loses_on_time_at_once() -> None:

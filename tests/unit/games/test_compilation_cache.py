@@ -17,6 +17,7 @@ import pytest
 
 import playout
 from playout import games
+from playout.commands.subprocesses import own_environment
 from playout.games.core import compilation_cache, spec
 from playout.games.core.compilation_cache import folder_of
 
@@ -140,3 +141,24 @@ def test_each_of_several_threads_has_the_folder_of_its_function() -> None:
     with ThreadPoolExecutor(len(functions)) as threads:
         for function, found in zip(functions, threads.map(folders, functions), strict=True):
             assert found == {str(folder_of(function.__module__))}
+
+
+def test_folders_that_cannot_be_written_are_one_line(tmp_path: Path) -> None:
+    """The home folder, and the folder of the sources, as for a user without a home."""
+    (tmp_path / "own").mkdir()
+    program = (
+        "import sys; from playout.commands import entry_points; "
+        "from playout.games.core import compilation_cache as cache; "
+        "cache._LOCATORS = cache._LOCATORS.partition(',')[0]; "
+        "sys.argv[0] = 'playout-player'; entry_points.player()"
+    )
+    words = [sys.executable, "-c", program, "connect_four", "uct", "--check"]
+    environment = own_environment() | {"HOME": "/proc", "XDG_CACHE_HOME": ""}
+    failed = subprocess.run(
+        words, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert failed.returncode == 1, failed.stdout
+    assert "Traceback" not in failed.stderr
+    last = failed.stderr.splitlines()[-1]
+    assert last.startswith("playout-player: compiled functions cannot be kept in /proc/.cache/")
+    assert "XDG_CACHE_HOME" in last

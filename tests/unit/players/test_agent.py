@@ -356,8 +356,8 @@ def test_a_player_that_cannot_continue_resigns_and_says_why(harness: AgentHarnes
     harness.player.answer = fail
     harness.start()
     harness.think()
-    assert harness.sent() == [Resign(id="resign", match="m")]
-    assert "The player resigns its match: the engine has crashed\n" in harness.shown
+    assert harness.sent() == [Resign(id="resign", match="m", crash="the engine has crashed")]
+    assert "The player crashed, and loses its match: the engine has crashed\n" in harness.shown
     assert harness.agent.counts.faults == 1
 
 
@@ -532,7 +532,10 @@ def test_a_player_that_raises_resigns_once(harness: AgentHarness, error: Excepti
     harness.player.answer = answer
     harness.start()
     harness.think()
-    assert harness.sent() == [Resign(id="resign", match="m")]
+    (resigned,) = harness.sent(Resign)
+    name = f"{type(error).__name__}: {error}".rstrip(": ")
+    expected = None if isinstance(error, Resigned) else name
+    assert resigned == Resign(id="resign", match="m", crash=expected)
     assert not harness.thinking
     harness.end()
     assert harness.codes == [0 if isinstance(error, Resigned) else 1]
@@ -546,7 +549,8 @@ def test_a_resignation_that_was_lost_with_the_line_is_said_again(harness: AgentH
     assert not harness.sent()
     harness.connect()
     harness.start()
-    assert harness.sent() == [Resign(id="resign", match="m")]
+    crash = "ZeroDivisionError: integer division or modulo by zero"
+    assert harness.sent() == [Resign(id="resign", match="m", crash=crash)]
     assert not harness.thinking
 
 
@@ -711,7 +715,10 @@ def test_pondering_stops_when_we_leave(pondering: AgentHarness) -> None:
 
 def test_a_player_that_fails_while_pondering_resigns(pondering: AgentHarness) -> None:
     pondering.think()  # an assertion: it was not cancelled
-    assert pondering.sent() == [Resign(id="resign", match="m")]
+    (resigned,) = pondering.sent(Resign)
+    assert isinstance(resigned, Resign)
+    assert resigned.crash
+    assert resigned.crash.startswith("AssertionError: without a cancellation")
     assert pondering.agent.counts.faults == 1
 
 

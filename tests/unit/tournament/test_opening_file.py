@@ -340,3 +340,42 @@ def test_positions_are_recognized_and_explained_once(name: str) -> None:
     ((number, told),) = read(name, 4000 * line, "chess")
     assert number == 1
     assert told.startswith("error: the file has positions, 4000 in EPD or FEN, and openings are")
+
+
+_PIECES = st.sampled_from(
+    [
+        *("e4", "e5", "Nf3", "bxa8Q", "exd6", "e.p.", "0-0", "1.", "1...", "*", "1-0", "1/2", "!"),
+        *("30x10", "33-28", "x", "-", "(", ")", "{", "}", ";", "%", '"', "[", "]", "\n", "$1", "<"),
+        *('[Event "x"]\n', '[FEN "', '[Variant "', "(;", "SZ[11]", "B[a10]", "W[swap-pieces]"),
+        *(
+            "F5D6C3",
+            "0,0,",
+            "1,-1",
+            "\u2658",
+            "rnbqkbnr/8/8/8/8/8/8/4K3 w - -",
+            "99999",
+            "\\",
+            "4:5",
+        ),
+    ]
+)
+_FUZZED = ["chess", "draughts", "checkers", "hex(size=11,swap=true)", "othello", "gomoku(size=9)"]
+
+
+@given(
+    st.lists(_PIECES | st.text(max_size=3), max_size=30).map(" ".join),
+    st.sampled_from(_FUZZED),
+    st.sampled_from(["o", "o.pgn", "o.pdn", "o.sgf", "o.epd"]),
+    st.sampled_from([0, 4]),
+)
+@settings(max_examples=repetitions(20_000, short=100), deadline=None)
+def test_arbitrary_files_of_any_game_give_openings_or_errors(
+    text: str, game: str, name: str, most: int
+) -> None:
+    rules = games.load(game)
+    for line, found in opening_file.read(name, text, rules, most):
+        assert line >= 1
+        if isinstance(found, BadOpening):
+            assert len(str(found)) < 1000
+        else:
+            assert isinstance(named(rules, found), str)

@@ -12,6 +12,7 @@ from playout.protocol.messages import Fixture, Reason
 from playout.protocol.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
 from playout.ratings.evidence import Pentanomial
 from playout.server.tournament import formats
+from playout.server.tournament.ledger import Ledger
 from playout.server.tournament.report import FORMATS, writer
 from playout.server.tournament.report.charts import bracket
 from playout.server.tournament.report.tables import tables
@@ -312,3 +313,19 @@ def test_the_report_says_what_was_played() -> None:
     text = writer("text")(report)
     for each in ("uct(c=1)", "60+1", "2 given openings, in order", "seed", "a machine"):
         assert each in text
+
+
+def test_a_public_report_has_no_command_and_no_path_of_the_organizer() -> None:
+    programs = {
+        "command": "env PYTHONPATH=/root/site /usr/bin/python -m bot /root/b.py",
+        "player": "alphazero(net=/home/ada/nets/four.onnx,c=1/2)",
+    }
+    entrants = (
+        Entrant("Ann", "1", command=programs["command"]),
+        Entrant("Bob", "1", player=programs["player"]),
+        Entrant("Cem", "1"),
+    )
+    results = Results(Ledger("t", spec("round_robin", entrants)))
+    shown = [each.program for each in results.report(public=True).entrants]
+    assert shown == ["a program", "alphazero(net=four.onnx,c=1/2)", ""]
+    assert [each.program for each in results.report().entrants] == [*programs.values(), ""]
