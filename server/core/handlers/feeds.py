@@ -110,7 +110,7 @@ class LobbyFeed:
             re=request.id,
             players=tuple(each.person for each in fair_share(present, LISTED, owner)),
             seeks=self._seeks(LISTED),
-            matches=self._matches(LISTED),
+            matches=_summaries(self._rooms.running.values(), LISTED),
         )
         self._context.send_to(origin.session, listing)
 
@@ -125,7 +125,7 @@ class LobbyFeed:
         return Overview(
             players=tuple(each.person for each in fair_share(players, SHOWN, owner)),
             seeks=self._seeks(SHOWN),
-            matches=self._matches(SHOWN),
+            matches=_summaries(rooms, SHOWN),
             outcomes=tuple(self._outcomes),
             totals=LobbyTotals(
                 humans=roles["human"],
@@ -140,10 +140,6 @@ class LobbyFeed:
         """The oldest seeks; those of players that are away come last."""
         seeks = sorted(self._lobby, key=lambda each: each.session.connection is None)
         return tuple(each.to_message() for each in fair_share(seeks, most, _seek_owner))
-
-    def _matches(self, most: int) -> tuple[Summary, ...]:
-        shown = (room for room in self._rooms.running.values() if not room.bot_is_away)
-        return tuple(room.summary() for room in fair_share(shown, most, _match_owner))
 
     # Events.
 
@@ -195,6 +191,10 @@ def in_turn(lists: Iterable[Iterable[T]]) -> Iterator[T]:
         for each in islice(source, 1):
             yield each
             waiting.append(source)
+
+
+def _summaries(rooms: Iterable[MatchRoom], most: int) -> tuple[Summary, ...]:
+    return tuple(room.summary() for room in fair_share(rooms, most, _match_owner))
 
 
 def _seek_owner(seek: OpenSeek) -> tuple[str, str]:
