@@ -37,8 +37,3 @@ def test_two_handlers_of_a_request_are_an_error() -> None:
 @pytest.mark.parametrize("file", HANDLERS, ids=lambda file: file.stem)
 def test_a_handler_does_not_know_the_hub(file: Path) -> None:
     assert "Hub" not in file.read_text(encoding="utf-8")
-
-
-def test_the_hub_is_short() -> None:
-    hub = Path(handlers.__file__).parents[1] / "hub.py"
-    assert len(hub.read_text(encoding="utf-8").splitlines()) < 350
