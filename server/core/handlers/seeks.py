@@ -153,13 +153,20 @@ class Seeks:
         named = self._registry.like(session.skeleton)
         mine = [each for each in named if each is session or each.is_of(account)]
         near = list(self._registry.from_network(session.network))
-        for most, sessions, owner, whose in (
-            (policy.seeks_per_account, mine, "an account", "yours"),
-            (policy.seeks_per_address, near, "an address", "yours, with all its players,"),
+        for most, sessions, text in (
+            (
+                policy.seeks_per_account,
+                mine,
+                "an account may have %d open seeks, and yours has: cancel one",
+            ),
+            (
+                policy.seeks_per_address,
+                near,
+                "an address may have %d open seeks, and the players at yours have: cancel one",
+            ),
         ):
             if 0 < most <= sum(len(self._lobby.of_session(each)) for each in sessions):
-                text = f"{owner} may have {most} open seeks, and {whose} has: cancel one"
-                raise Refused(Code.TOO_MANY, text)
+                raise Refused(Code.TOO_MANY, text % most)
         for most, sessions, owner, who in (
             (policy.matches_per_session, [session], "a session", "you"),
             (policy.matches_per_account, mine, "an account", "you"),
