@@ -16,7 +16,7 @@ from playout.commands.progress import doing
 from playout.games import IllegalAction, Position, SpecError
 from playout.games.core import plugins
 from playout.players.client.active_match import ActiveMatch, MoveQuery, ResultCounts, TakeOvers
-from playout.players.client.match_driver import MatchDriver, never
+from playout.players.client.match_driver import MatchDriver, never, short_error
 from playout.players.client.offers import OfferAnswers
 from playout.players.client.play_request import PlayRequest
 from playout.players.client.player_console import PlayerConsole
@@ -533,7 +533,7 @@ class Agent:
             self._driver.advance(match)
         else:
             self.counts.faults += 1
-            self._driver.resign(match)
+            self._driver.resign(match, short_error(f"its move was refused: {error.text}"))
 
     def _finish(self, code: int) -> None:
         finished, self._finished = self._finished, lambda code: None

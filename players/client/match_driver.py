@@ -149,12 +149,12 @@ class MatchDriver:
             self.advance(match)
         self.notify(match, match.player.taken_back, seat, match.position)
 
-    def resign(self, match: ActiveMatch, failure: Failure | None = None) -> None:
-        """Resign the match, unless it is over; for a failure of the player, as a crash."""
+    def resign(self, match: ActiveMatch, error: str | None = None) -> None:
+        """Resign the match, unless it is over; for an error of the player, as a crash."""
         if match.over:
             return
         match.resigned = True
-        match.error = _error(failure) if failure else match.error
+        match.error = error or match.error
         self.send_resignation(match.started.match, match.error)
         self.advance(match)
 
@@ -169,7 +169,7 @@ class MatchDriver:
             call(*arguments)
         except Exception:  # the player may be any program
             self._report_fault(failure := Failure())
-            self.resign(match, failure)
+            self.resign(match, _error(failure))
 
     def _choose(self, match: ActiveMatch) -> None:
         self._console.turn(match)
@@ -251,7 +251,7 @@ class MatchDriver:
             self.resign(match)
         else:
             self._report_fault(failure)
-            self.resign(match, failure)
+            self.resign(match, _error(failure))
 
     def _report_fault(
         self, failure: Failure, what: str = "The player crashed, and loses its match"
@@ -271,4 +271,9 @@ def _error(failure: Failure) -> str:
     text = failure.getErrorMessage().partition("\n")[0]
     if not failure.check(PlayerError):
         text = f"{failure.type.__name__ if failure.type else 'Exception'}: {text}"
+    return short_error(text)
+
+
+def short_error(text: str) -> str:
+    """Return a line about an error without folders, as short as a message to the server needs."""
     return plain(" ".join(without_folders(text).split()))[:_LONGEST_ERROR].rstrip(": ")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from playout.protocol.messages import Code, Notice, Seat, ServerPing
+from playout.protocol.messages import Code, Notice, RequestId, Seat, ServerPing
 from playout.server.core.accounts import DAY_S
 from playout.server.core.context import FeatureEvent
 from playout.server.core.effects import PauseReading, Send, SetFrameLimit
@@ -311,24 +311,26 @@ class SessionManager:
             self._context.decline(number, Refused(Code.TIMEOUT, text), None)
             self.close(number, now)
 
-    def has_room(self, number: int, account: Account | None, now: float) -> bool:
+    def has_room(
+        self, number: int, account: Account | None, now: float, re: RequestId | None
+    ) -> bool:
         """Whether a connection may say hello: above the limit only an administrator's.
 
-        Another one is closed.
+        Another one is closed, after an error in reply to its request `re`.
         """
         if number not in self._reserved or (account and account.administrator):
             return True
-        self._turn_away_reserved(number, now)
+        self._turn_away_reserved(number, now, re)
         return False
 
-    def _turn_away_reserved(self, number: int, now: float) -> None:
+    def _turn_away_reserved(self, number: int, now: float, re: RequestId | None = None) -> None:
         del self._reserved[number]
-        self._turn_away(number, self._too_many(), now)
+        self._turn_away(number, self._too_many(), now, re)
 
     def _too_many(self) -> str:
         most = self._context.policy.connections
         return f"the server has {most} connections and accepts no more"
 
-    def _turn_away(self, number: int, text: str, now: float) -> None:
-        self._context.decline(number, Refused(Code.TOO_MANY, text), None)
+    def _turn_away(self, number: int, text: str, now: float, re: RequestId | None = None) -> None:
+        self._context.decline(number, Refused(Code.TOO_MANY, text), re)
         self.close(number, now, at_once=self._registry.closing_connections >= MAX_REFUSED)

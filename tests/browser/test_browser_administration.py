@@ -139,7 +139,7 @@ def test_a_stranger_and_an_ordinary_account_see_nothing(people: BrowserUsers) ->
     page = people.come("/admin")
     policy = page.request.get("/admin").headers["content-security-policy"]
     assert "frame-ancestors 'none'" in policy  # no other site leads a click there
-    expect(page.locator("#gate")).to_contain_text("inspect_server is for administrators")
+    expect(page.locator("#gate")).to_contain_text("This page is for administrators of the server.")
     expect(page.locator("#administration")).not_to_be_visible()
     page.locator("#identity").click()
     page.get_by_label("A name of your own").fill("Zoe")

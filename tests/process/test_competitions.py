@@ -182,7 +182,7 @@ def test_a_bot_has_a_core_and_sees_nothing_of_the_server_and_of_others(cup: Cup)
         ({"a.py": "print(3)"}, "check", "exactly one class of"),
         ({"a.py": "import this_is_missing"}, "check", "No module named 'this_is_missing'$"),
         (bot(FIRST.replace("[0]", "[1 if told['player'] == 1 else 99]")), "check", "^seat 2: "),
-        (bot(LATER.format("told['legal_actions'] = [-1]")), "matches", "resign"),
+        (bot(LATER.format("told['legal_actions'] = [-1]")), "matches", "crash"),
     ],
 )  # fmt: skip
 def test_a_faulty_bot_is_refused_with_its_reason(

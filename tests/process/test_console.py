@@ -21,7 +21,7 @@ def test_a_match_on_a_line() -> None:
     assert result(fixture(KEY, 2, -1, plies=1)) == "nim: Bob and Ann tied (rules), 1 ply"
     late = fixture(KEY, 1, 1, plies=7, reason=Reason.ILLEGAL_MOVES, repeated=True)
     assert result(late) == "nim: Ann beat Bob (illegal moves), 7 plies, as before"
-    assert "have no result (void)" in result(fixture(KEY, 1, 0))
+    assert "made no first move in time" in result(fixture(KEY, 1, 0))
 
 
 def test_lines_now_and_then_have_the_standings(capsys: pytest.CaptureFixture[str]) -> None:

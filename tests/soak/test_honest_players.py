@@ -85,7 +85,8 @@ def test_a_flood_of_connections_is_accepted_up_to_the_limit() -> None:
         for address, count, taken, text in (
             ("127.0.0.2", 300, 100, "your address has 100 connections already"),
             ("127.0.0.3", 100, 100, ""),
-            ("127.0.0.4", 100, 48, "the server has 250 connections and accepts no more"),
+            # 8 more may say hello, in case they are an administrator's.
+            ("127.0.0.4", 100, 48 + 8, "the server has 250 connections and accepts no more"),
         ):
             clients = connected_clients(server, count, address, stack)
             away = those_refused(clients, count - taken)

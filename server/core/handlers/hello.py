@@ -58,7 +58,7 @@ class Greeting:
         if not request.protocol_min <= PROTOCOL <= request.protocol_max:
             raise Refused(Code.UNSUPPORTED_PROTOCOL, f"this server speaks protocol {PROTOCOL}")
         owner = self._accounts.like(request.name)
-        if not self._sessions.has_room(origin.connection.number, owner, origin.now):
+        if not self._sessions.has_room(origin.connection.number, owner, origin.now, request.id):
             return
         if request.session:
             session, token, new_token = self._old_session(request), request.session, None

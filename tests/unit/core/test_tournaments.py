@@ -444,7 +444,7 @@ def restarted(harness: HubHarness) -> HubHarness:
     stored = stored_tournament(harness.stored)
     again = HubHarness()
     again.now = harness.now + 10.0
-    again.hub._context._id_prefix = f"{again.now:g}-"
+    again.hub._context._id_stamp += int(again.now * 1000)
     again.stored = list(harness.stored)
     again.hub._context.records = len(again.stored)
     again.commit()

@@ -55,7 +55,9 @@ def test_a_board_is_shown_with_its_labels() -> None:
 
 
 def test_kinds_of_pieces_and_the_names_of_cells_are_shown() -> None:
-    squares = Board(1, 4, "grid", "disc", 0, ("",) * 4, ("",), "checkered", ("1", "", "2", "3"))
+    squares = Board(
+        1, 4, "grid", "disc", 0, ("",) * 4, ("",), "checkered", cell_labels=("1", "", "2", "3")
+    )
     position = view(cells=(0, 0, 1, 2), kinds=("", "", "king", "man"))
     described = match("1", cells=squares, shown=position).described()
     assert described["board"] == [" 1   X o"]
