@@ -312,7 +312,7 @@ def test_a_message_has_no_private_field_of_a_specification() -> None:
     mark = "/home/ada/secret"
     entrants = (
         Entrant("Ann", "1", player=f"uct(net={mark}/a.npz)"),
-        Entrant("Bob", "1", command=mark, folder=mark, sandbox=True),
+        Entrant("Bob", "1", command=mark, folder=mark, protocol="uci", sandbox=True),
     )
     limits = SandboxSettings(reads=(mark,), command=mark, uses=mark)
     harness = HubHarness()
