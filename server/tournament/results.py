@@ -11,9 +11,16 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from playout.commands.text import counted, percent, without_folders
+from playout.commands.text import counted, percent
 from playout.protocol.messages import Fixture, Reason
-from playout.protocol.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
+from playout.protocol.tournament_spec import (
+    Adjudication,
+    Entrant,
+    Openings,
+    Sprt,
+    TournamentSpec,
+)
+from playout.protocol.tournament_spec import public as public_part
 from playout.ratings import bradley_terry, evidence, sprt
 from playout.server.tournament.ledger import LEGS, Ledger
 from playout.server.tournament.report.values import (
@@ -360,7 +367,7 @@ class Results:
 
 def _public_program(entrant: Entrant) -> str:
     """Return what anybody may know of an entrant's program."""
-    return without_folders(entrant.player or "") or ("a program" if entrant.command else "")
+    return public_part(entrant).player or ("a program" if entrant.command else "")
 
 
 def _with_winner(meeting: Meeting, advanced: Sequence[int | None]) -> Meeting:
