@@ -113,7 +113,7 @@ def _parameter(name: str, value: object) -> TunedParameter:
             numbers = (low, high, start)
             if all(type(each) in (int, float) for each in numbers) and low <= start <= high != low:
                 whole = all(type(each) is int for each in numbers)
-                return TunedParameter(name, *map(float, numbers), whole)
+                return TunedParameter(name, float(low), float(high), float(start), whole)
     raise ValueError(
         f"{name} must be {{ range = [LOW, HIGH], start = VALUE }}, with a start within the range"
     )
