@@ -33,7 +33,7 @@ from playout.ratings.openings import OpeningError
 from playout.ratings.spsa import Spsa, TunedParameter, Values
 
 
-class Learned(msgspec.Struct, frozen=True):
+class LearnedPair(msgspec.Struct, frozen=True):
     """A finished pair: its step, and the points of the first side, 0 to 2."""
 
     step: int
@@ -41,7 +41,7 @@ class Learned(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Step:
+class TuningStep:
     """A pair to play, with its number."""
 
     number: int
@@ -134,7 +134,7 @@ class Tuning:
         text = file.read()
         for line in text.splitlines():
             with contextlib.suppress(msgspec.DecodeError):  # a line that was not completed
-                learned = msgspec.json.decode(line, type=Learned)
+                learned = msgspec.json.decode(line, type=LearnedPair)
                 if learned.step not in known:
                     known.add(learned.step)
                     self._spsa.learn(learned.step, learned.points)
@@ -151,14 +151,14 @@ class Tuning:
                 now = self._terms.named(self._spsa.values)
                 with doing(f"Playing pair {self._spsa.done + 1} of {self._terms.pairs}: {now}"):
                     step, pair = next(found)
-                learned = Learned(step.number, pair.score.total)
+                learned = LearnedPair(step.number, pair.score.total)
                 file.write(msgspec.json.encode(learned) + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
                 self._spsa.learn(learned.step, learned.points)
 
 
-class _Steps(Sequence[Step]):
+class _Steps(Sequence[TuningStep]):
     """The steps to play; each is made when a worker is free, by the values of that moment."""
 
     def __init__(self, missing: Sequence[int], terms: TuningTerms, spsa: Spsa) -> None:
@@ -169,21 +169,21 @@ class _Steps(Sequence[Step]):
         return len(self._missing)
 
     @overload
-    def __getitem__(self, place: int) -> Step: ...
+    def __getitem__(self, place: int) -> TuningStep: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[Step]: ...
-    def __getitem__(self, place: int | slice) -> Step | Sequence[Step]:
+    def __getitem__(self, place: slice) -> Sequence[TuningStep]: ...
+    def __getitem__(self, place: int | slice) -> TuningStep | Sequence[TuningStep]:
         if isinstance(place, slice):
             return [self[each] for each in range(*place.indices(len(self)))]
         number = self._missing[place]
         plus, minus = map(self._terms.named, self._spsa.sides(number))
-        return Step(number, PairTask(self._terms.game, (plus, minus), self._terms.limit,
+        return TuningStep(number, PairTask(self._terms.game, (plus, minus), self._terms.limit,
                                      self._book[number]))  # fmt: skip
 
-    def __iter__(self) -> Iterator[Step]:
+    def __iter__(self) -> Iterator[TuningStep]:
         return (self[place] for place in range(len(self)))
 
 
-def play_step(step: Step) -> PlayedPair:
+def play_step(step: TuningStep) -> PlayedPair:
     """Play the pair of a step."""
     return play_task(step.task)

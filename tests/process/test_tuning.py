@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from playout.laboratory.tuning import Learned
+from playout.laboratory.tuning import LearnedPair
 from support.commands import finish, run, start
 from support.waiting import wait_until
 
@@ -20,9 +20,9 @@ c = { range = [0.1, 2.0], start = 1.4 }
 """
 
 
-def learned(tmp_path: Path) -> list[Learned]:
+def learned(tmp_path: Path) -> list[LearnedPair]:
     return [
-        msgspec.json.decode(line, type=Learned)
+        msgspec.json.decode(line, type=LearnedPair)
         for path in tmp_path.glob("laboratories/*/tunings/*/steps.jsonl")
         for line in path.read_bytes().splitlines(keepends=True)
         if line.endswith(b"\n")
