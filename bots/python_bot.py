@@ -2,7 +2,8 @@
 
     python -m playout.bots.python_bot FILE.py
 
-The file has one class of Playout's `Player`. What it prints goes to standard error.
+The file has one class of Playout's `Player`, besides those from which it is derived. What it prints
+goes to standard error.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def _answer(player: Player, told: dict[str, Any]) -> int:
 
 
 def _class_of(file: Path) -> type[Player]:
-    """Return the only class of a player in a file. Raises SystemExit without one, or with more."""
+    """Return the only class of a player in a file, besides its bases. Raises SystemExit."""
     sys.path.insert(0, str(file.parent))
     found = importlib.util.spec_from_file_location(file.stem, file)
     assert found
@@ -50,7 +51,9 @@ def _class_of(file: Path) -> type[Player]:
     module = importlib.util.module_from_spec(found)
     sys.modules[file.stem] = module
     found.loader.exec_module(module)
-    classes = [each for each in classes_of(module, Player) if not inspect.isabstract(each)]
+    concrete = [each for each in classes_of(module, Player) if not inspect.isabstract(each)]
+    bases = {base for each in concrete for base in each.__mro__[1:]}
+    classes = [each for each in concrete if each not in bases]
     if len(classes) != 1:
         names = ", ".join(each.__name__ for each in classes) or "none"
         sys.exit(f"{file.name} must have exactly one class of playout.players.Player, not {names}")

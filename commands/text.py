@@ -18,8 +18,6 @@ UNKNOWN = "\N{EN DASH}"
 
 #: The first characters with which spreadsheets take a text for a formula, also the wide ones.
 _FORMULA = (*"=+-@", *"\uff1d\uff0b\uff0d\uff20", "'")
-#: The folders of an absolute path, also of one below the home folder.
-_FOLDERS = re.compile(r"(?<![\w./:~-])~?/(?:[^\s/,()'\"=]+/)*")
 _HIDDEN = re.compile(f"[{HIDDEN}]")
 
 
@@ -35,11 +33,6 @@ def plain(text: str) -> str:
 def printable(text: str) -> str:
     """Return the lines of a text, each of them `plain`, for terminals and logs."""
     return "\n".join(map(plain, text.split("\n")))
-
-
-def without_folders(text: str) -> str:
-    """Return the text with the last part of each absolute path, for readers of other machines."""
-    return _FOLDERS.sub("", text)
 
 
 def csv_text(rows: Iterable[Iterable[str | float | None]]) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from playout.commands import toml_table
 from playout.commands.toml_table import TomlError, TomlTable
 from playout.protocol.tournament_spec import SandboxSettings
+from playout.ratings.spsa import TunedParameter
 from playout.sandbox import machine, settings
 from playout.server.organizer.spec_file import SpecFileError
 
@@ -29,7 +30,8 @@ class Conditions:
 
     `pairs` is the maximum number of pairs of a test, `confirm` the number of fresh ones of a
     confirmation. `openings` and `adjudication` are tables of a tournament's file. `sandbox` has the
-    limits of programs, None if they run without one; builds reach `build_hosts`.
+    limits of programs, None if they run without one; builds reach `build_hosts`. `parameters` are
+    the options that a tuning changes.
     """
 
     games: tuple[str, ...]
@@ -45,12 +47,13 @@ class Conditions:
     adjudication: Mapping[str, Any] = field(default_factory=dict)
     sandbox: SandboxSettings | None = None
     build_hosts: tuple[str, ...] = ()
+    parameters: tuple[TunedParameter, ...] = ()
 
     @property
     def digest(self) -> str:
         """A digest of everything that the evidence of a test depends on."""
         values = asdict(self)
-        for key in ("pairs", "confirm", "concurrency", "build_hosts"):
+        for key in ("pairs", "confirm", "concurrency", "build_hosts", "parameters"):
             del values[key]
         values["sandbox"] = self.sandbox is not None
         text = json.dumps(values, sort_keys=True, default=str)
@@ -89,6 +92,7 @@ def read(path: Path | None, given: Mapping[str, Any]) -> Conditions:
         build_hosts=tuple(
             top.elements("build_hosts", toml_table.visible(200), "") if "build_hosts" in top else ()
         ),
+        parameters=top.take("parameters", _parameters, ()),
     )
     top.close()
     if "games" not in top:
@@ -96,6 +100,23 @@ def read(path: Path | None, given: Mapping[str, Any]) -> Conditions:
     if faults.found:
         raise SpecFileError(faults.text())
     return conditions
+
+
+def _parameters(value: object) -> tuple[TunedParameter, ...]:
+    """Return the parameters of a table; raise ValueError for any other value."""
+    return tuple(_parameter(name, each) for name, each in toml_table.table(value).items())
+
+
+def _parameter(name: str, value: object) -> TunedParameter:
+    match value:
+        case {"range": [low, high], "start": start, **other} if not other:
+            numbers = (low, high, start)
+            if all(type(each) in (int, float) for each in numbers) and low <= start <= high != low:
+                whole = all(type(each) is int for each in numbers)
+                return TunedParameter(name, float(low), float(high), float(start), whole)
+    raise ValueError(
+        f"{name} must be {{ range = [LOW, HIGH], start = VALUE }}, with a start within the range"
+    )
 
 
 def _enforced(isolate: str, limits: SandboxSettings, top: TomlTable) -> SandboxSettings | None:

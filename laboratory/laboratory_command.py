@@ -15,7 +15,7 @@ from platformdirs import user_data_path
 from playout.bots.bot_file import FILE as BOT_FILE
 from playout.bots.bot_file import BotFileError
 from playout.bots.bot_file import read as read_bot
-from playout.commands.options import OptionGroup, combined
+from playout.commands.options import FiniteRange, OptionGroup, combined
 from playout.commands.toml_table import notation
 from playout.games import SpecError, load
 from playout.laboratory import lab_file
@@ -30,6 +30,8 @@ from playout.laboratory.trial import (
     Laboratory,
     NotPlayed,
 )
+from playout.laboratory.tuning import Tuning, TuningTerms
+from playout.players import Limit
 from playout.server.cli.server_options import http_address
 from playout.server.organizer.local_server import USUAL_HTTP
 from playout.server.tournament.competition_file import BOT_PROTOCOLS
@@ -49,6 +51,7 @@ Examples:
   playout-lab test old/ new/                 two folders, without git
   playout-lab test "uct(c=1.4)" "uct(c=1)" --game othello
   playout-lab confirm                        the gain of the last promotion, by fresh pairs
+  playout-lab tune uct                       find better values of the options in lab.toml
   playout-lab list                           all tests of this bot
 
 The documents are in docs/laboratory.md.
@@ -72,6 +75,20 @@ Exit codes:
 A test that was stopped or killed is continued by the same command, and with a larger --pairs a test
 that was undecided. Each test is in the journal, and makes later tests against the same base
 stricter, so that the last of many tries is not promoted by luck.
+"""
+
+_TUNE_EPILOG = """
+\b
+Examples:
+  playout-lab tune uct
+  playout-lab tune "uct(rave=true)" --pairs 500 --simulations 1000
+
+\b
+In lab.toml:
+  [parameters]
+  c = { range = [0.1, 2.0], start = 1.4 }
+
+The same command continues a tuning that was stopped or killed.
 """
 
 _folder_option = click.option(
@@ -333,6 +350,57 @@ def confirm(number: int | None, summary: Path | None, **options: Any) -> None:
         summary,
         writer("markdown")(report),
     )
+
+
+@main.command(epilog=_TUNE_EPILOG)
+@click.argument("player")
+@_folder_option
+@_homes_option
+@click.option(
+    "--file",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="The conditions.  [default: lab.toml in the folder]",
+)
+@click.option("--pairs", type=click.IntRange(2, 1_000_000), default=2000, show_default=True,
+              help="The number of pairs.")  # fmt: skip
+@click.option("--time", type=FiniteRange(0, min_open=True),
+              help="Seconds for each move.  [default: 0.05, without --simulations]")  # fmt: skip
+@click.option("--simulations", type=click.IntRange(1), help="Simulations for each move.")
+def tune(
+    player: str,
+    folder: Path,
+    homes: Path | None,
+    file: Path | None,
+    pairs: int,
+    time: float | None,
+    simulations: int | None,
+) -> None:
+    """Find better values of the options of PLAYER, from the parameters in lab.toml.
+
+    Each pair compares two sets of values around the present ones, and moves these towards the
+    better side (SPSA). The result is the mean over the last half of the pairs.
+    """
+    path = file or folder / lab_file.FILE
+    conditions = lab_file.read(path if path.exists() else None, {})
+    limit = Limit(0.05 if time is None and simulations is None else time, simulations)
+    homes = homes or user_data_path("playout") / "laboratory"
+    try:
+        home = VersionSources(folder, homes.absolute()).home
+    except SourceError as error:
+        raise click.ClickException(str(error)) from error
+    terms = TuningTerms.of(player, conditions, limit, pairs)
+    start, tuned = Tuning(home, terms).play()
+    click.echo(f"Start: {start}\nTuned: {tuned}")
+    if start == tuned:
+        click.echo("The values are those of the start.")
+        return
+    if simulations is None:
+        command = (f'playout-lab test "{start}" "{tuned}" --game "{terms.game}" '
+                   f"--clock {limit.seconds:g}/move")  # fmt: skip
+    else:
+        command = (f'playout-tournament compare "{tuned}" "{start}" --game "{terms.game}" '
+                   f"--simulations {simulations} --pairs 1000 --seed 2")  # fmt: skip
+    click.echo(f"Whether it is stronger than the start is not known before a test:\n  {command}")
 
 
 @main.command("list")

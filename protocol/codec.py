@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import gc
 import operator
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -84,6 +85,22 @@ class _Decoder(Protocol):
     def decode(self, data: bytes | msgspec.Raw, /) -> Any: ...
 
 
+#: An error of msgspec about a value: its type, its bound, what came, and the field.
+_MISFIT = re.compile(
+    r"Expected `([\w |]+)`(?:( of length)? ([<>]=?) (\S+))?(?:, got `(\w+)`)?(?: - at `\$\.?(.*)`)?"
+)
+_WORDS = {
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a map",
+    "bytes": "bytes",
+    "null": "null",
+}
+
+
 class _RequestDecoder:
     """Decodes requests of one form. It makes no objects for values of a wrong type.
 
@@ -129,8 +146,24 @@ class _RequestDecoder:
         try:
             return cast(Request, decoder.decode(frame))
         except (ValueError, RecursionError) as error:
-            text = f"{tag}: {error}"
+            text = f"{tag}: {_sentence(error)}"
             raise Unreadable(Code.INVALID, text, _value(self._id, head.id)) from error
+
+
+def _sentence(error: Exception) -> str:
+    """Return in words which field is wrong, and what it must be."""
+    found = _MISFIT.fullmatch(str(error))
+    if found is None:
+        return str(error)
+    kind, of, sign, bound, got, path = found.groups()
+    kinds = [_WORDS.get(each, each) for each in kind.split(" | ")]
+    what = kinds[0] if len(kinds) == 1 else f"{', '.join(kinds[:-1])} or {kinds[-1]}"
+    if bound:
+        limit = {"<=": "at most", ">=": "at least", "<": "less than", ">": "more than"}[sign]
+        unit = "" if not of else " characters" if kind == "str" else " entries"
+        what += f" of {limit} {bound}{unit}"
+    but = f", not {_WORDS.get(got, got)}" if got else ""
+    return f"{path or 'the message'} must be {what}{but}"
 
 
 def _value(decoder: _Decoder, field: msgspec.Raw) -> Any:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -12,6 +15,15 @@ ORDERS = ("shuffled", "in_order")
 PROGRAM_PROTOCOLS = ("gtp", "uci", "gomocup", "lines")
 #: The parts of a sandbox that can be given up where a machine lacks them.
 SANDBOX_PARTS = ("cgroup", "seccomp")
+
+#: The metadata of a field that only the organizer may read; without it, a field is public.
+PRIVATE = MappingProxyType({"private": True})
+#: The metadata of a field whose absolute paths are public without their folders.
+FILE_NAMES = MappingProxyType({"file_names": True})
+#: The folders of an absolute path, also of one below the home folder.
+_FOLDERS = re.compile(r"(?<![\w./:~-])~?/(?:[^\s/,()'\"=]+/)*")
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -30,12 +42,12 @@ class Entrant:
 
     name: str
     version: str
-    player: str | None = None
-    command: str | None = None
+    player: str | None = field(default=None, metadata=FILE_NAMES)
+    command: str | None = field(default=None, metadata=PRIVATE)
     threads: int = 1
     clock: str | None = None
     protocol: str | None = None
-    folder: str | None = None
+    folder: str | None = field(default=None, metadata=PRIVATE)
     sandbox: bool = False
 
 
@@ -53,10 +65,10 @@ class SandboxSettings:
     memory_mb: int = 512
     processes: int = 64
     disk_mb: int = 64
-    reads: tuple[str, ...] = ()
+    reads: tuple[str, ...] = field(default=(), metadata=PRIVATE)
     without: tuple[str, ...] = ()
-    command: str | None = None
-    uses: str | None = None
+    command: str | None = field(default=None, metadata=PRIVATE)
+    uses: str | None = field(default=None, metadata=PRIVATE)
 
 
 @dataclass(frozen=True)
@@ -160,6 +172,29 @@ class TournamentSpec:
     def clock_of(self, entrant: int) -> str:
         """Return the clock of an entrant, by its place in the list."""
         return self.entrants[entrant].clock or self.clock
+
+
+def without_folders(text: str) -> str:
+    """Return the text with the last part of each absolute path, for readers of other machines."""
+    return _FOLDERS.sub("", text)
+
+
+def public(value: T) -> T:
+    """Return a specification, or a part of one, with only what anybody may read of it."""
+    if isinstance(value, tuple):
+        return type(value)(public(each) for each in value)
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    changes: dict[str, Any] = {}
+    for each in fields(value):
+        held = getattr(value, each.name)
+        if each.metadata.get("private"):
+            changes[each.name] = each.default
+        elif each.metadata.get("file_names") and held:
+            changes[each.name] = without_folders(held)
+        else:
+            changes[each.name] = public(held)
+    return replace(value, **changes)
 
 
 def dumps(spec: TournamentSpec) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import NormalDist
 
+from scipy.special import betainc, betaincinv
+
 from playout.ratings.pairs import Pair, PairScore
 
 _NORMAL = NormalDist()
@@ -52,7 +54,8 @@ class Evidence:
 
     `score` is the share of the points, 0 to 1. Half-widths (`elo_error`, `nelo_error`) and
     `elo_low`, `elo_high` are at 95 % confidence. For a player that won everything `elo` is None, as
-    it would be infinite, and so are `elo_error` and `elo_high`; `elo_low` is known. `los` is the
+    it would be infinite, and so are `elo_error` and `elo_high`; `elo_low` is known. `elo_error` is
+    half of the interval, which is not symmetric where the results are one-sided. `los` is the
     likelihood of superiority, `draw_ratio` the share of tied games.
     """
 
@@ -101,11 +104,21 @@ def evidence(counts: Pentanomial) -> Evidence:
     their points, μ ± 1.96 √(v/n) on the logistic curve gives Elo; (μ - 1/2) / √(2 v) · 800 / ln 10
     normalized Elo; and Φ((μ - 1/2) / √(v/n)) the likelihood of superiority.
 
-    They do not apply if all pairs ended alike, so that v is 0. Fishtest adds a thousandth of a pair
-    then, which makes one pair as certain as a thousand. Instead, the interval here is the exact one
-    (Clopper & Pearson 1934, Biometrika 26:404-413) of the share q of pairs that may end otherwise,
-    at worst lost or at best won; and the likelihood of superiority is that of n pairs won and none
-    lost, with a uniform prior of all shares: 1 - 1/2ⁿ⁺¹.
+    They do not apply to few or one-sided results: v is too small, or 0, and the interval reaches
+    beyond 0 or 1. Fishtest adds a thousandth of a pair, which makes one pair as certain as a
+    thousand. Instead, the interval is then the exact one of a share (Clopper & Pearson 1934,
+    Biometrika 26:404-413) with the effective number of matches in place of their number (Korn &
+    Graubard 1998, Survey Methodology 24:193-201): the number of independent matches whose mean is
+    as certain, n μ (1 - μ) / v, but not more than the matches that were played. The likelihood of
+    superiority follows from the same number, with a uniform prior of all shares.
+
+    So 2 n matches, all won, count as independent: equal players would end so once in 4ⁿ. If one
+    side or opening is better, both matches are won even less often. Six wins are significant at
+    5 % (1 in 32, both sides counted), four are not (1 in 8). That a player is stronger in some
+    openings and weaker in others is left out: one-sided results show nothing of it.
+
+    If all pairs ended alike with another score, such as two ties, the interval is the exact one of
+    the share q of pairs that may end otherwise, at worst lost or at best won.
     """
     frequencies = counts.frequencies
     n, steps = sum(frequencies), len(frequencies) - 1
@@ -114,7 +127,16 @@ def evidence(counts: Pentanomial) -> Evidence:
     mean = sum(points * count for points, count in enumerate(frequencies)) / (n * steps)
     variance = sum((i / steps - mean) ** 2 * count for i, count in enumerate(frequencies)) / n
     alike = max(frequencies) == n
-    low, high = _alike_interval(mean, n) if alike else _interval(mean, variance, n)
+    low, high = _interval(mean, variance, n)
+    if mean in (0, 1) or low <= 0 or high >= 1:
+        matches = _effective_matches(mean, variance, n)
+        low, high = _exact_interval(mean, matches)
+        los = _exact_los(mean, matches)
+    elif alike:
+        low, high = _alike_interval(mean, n)
+        los = 0.5 if mean == 0.5 else _exact_los(float(mean > 0.5), n)
+    else:
+        los = _NORMAL.cdf((mean - 0.5) / math.sqrt(variance / n))
     nelo, nelo_error = _nelo(mean, 0.0 if alike else variance, n)
     elo_low, elo_high = elo(low), elo(high)
     return Evidence(
@@ -126,7 +148,7 @@ def evidence(counts: Pentanomial) -> Evidence:
         elo_high=elo_high,
         nelo=nelo,
         nelo_error=nelo_error,
-        los=_alike_los(mean, n) if alike else _NORMAL.cdf((mean - 0.5) / math.sqrt(variance / n)),
+        los=los,
         draw_ratio=counts.ties / (GAMES * n),
     )
 
@@ -146,11 +168,20 @@ def _alike_interval(mean: float, n: int) -> tuple[float, float]:
     return mean * (1 - otherwise), mean + (1 - mean) * otherwise
 
 
-def _alike_los(mean: float, n: int) -> float:
-    if mean == 0.5:
-        return 0.5
-    wrong = 0.5 ** (n + 1)
-    return 1 - wrong if mean > 0.5 else wrong
+def _effective_matches(mean: float, variance: float, n: int) -> float:
+    played = float(GAMES * n)
+    return min(played, n * mean * (1 - mean) / variance) if variance else played
+
+
+def _exact_interval(mean: float, matches: float) -> tuple[float, float]:
+    won, lost = mean * matches, (1 - mean) * matches
+    low = float(betaincinv(won, lost + 1, 0.025)) if mean > 0 else 0.0
+    high = float(betaincinv(won + 1, lost, 0.975)) if mean < 1 else 1.0
+    return low, high
+
+
+def _exact_los(mean: float, matches: float) -> float:
+    return float(betainc((1 - mean) * matches + 1, mean * matches + 1, 0.5))
 
 
 def _nelo(mean: float, variance: float, n: int) -> tuple[float | None, float | None]:

@@ -117,6 +117,8 @@ class Sandbox:
         for path in (*_ETC, *(_CERTIFICATES if self.hosts else ())):
             yield from ("--ro-bind-try", path, path)
         yield from ("--proc", "/proc", *_protected_proc(), "--dev", "/dev")
+        # Shared memory that is made with it is not counted, and a filter cannot see that.
+        yield from ("--dev-bind", "/dev/null", "/dev/zero")
         for folder in ("/dev/shm", _WRITABLE):
             yield from ("--size", str(self.settings.disk_mb * _MB), "--tmpfs", folder)
         for readable in self.shown:

@@ -3,7 +3,8 @@
 It denies what the profiles of Docker and Flatpak deny: calls that change the system, reach other
 processes, or have had most of the kernel's faults. Sockets other than Unix sockets are denied, too,
 except for those of TCP where they are asked for, and memory that belongs to no process, because it
-is not counted.
+is not counted. So are objects of which the kernel allows each user a number: a program could take
+them from the other programs of the user.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ _DENY = 0x00050000
 _NOT_EQUAL, _EQUAL, _GREATER, _MASKED_EQUAL = 1, 4, 6, 7
 _CLONE_NEWUSER = 0x10000000
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
+_F_SETPIPE_SZ = 1031
+#: In the flags of `mmap`: the bits of the kind of a mapping, and those of shared memory.
+_MAP_KIND, _MAP_SHARED_ANONYMOUS = 0x2F, 0x21
 _AF_UNIX, _AF_INET = 1, 2
 _IPPROTO_TCP = 6
 
@@ -30,13 +34,14 @@ _DENIED = (
     " open_by_handle_at perf_event_open personality pidfd_getfd pivot_root process_madvise"
     " process_vm_readv process_vm_writev ptrace quotactl reboot request_key sched_setaffinity"
     " semget set_mempolicy setdomainname sethostname setns settimeofday shmget swapoff swapon"
-    " syslog umount umount2 unshare uselib userfaultfd vhangup"
+    " syslog timer_create umount umount2 unshare uselib userfaultfd vhangup"
 )
 #: Calls that programs try first: they are told that the system has none. clone3 has its flags in
 #: memory, where a filter cannot see them.
 _MISSING = (
-    "clone3 fanotify_init fsmount fsopen fspick io_uring_enter io_uring_register io_uring_setup"
-    " memfd_create memfd_secret mount_setattr open_tree"
+    "clone3 fanotify_init fsmount fsopen fspick inotify_init inotify_init1 io_setup"
+    " io_uring_enter io_uring_register io_uring_setup memfd_create memfd_secret mount_setattr"
+    " open_tree"
 )
 
 
@@ -56,6 +61,8 @@ _COMPARED = (
     ("clone", _Comparison(0, _MASKED_EQUAL, _CLONE_NEWUSER, _CLONE_NEWUSER)),
     ("ioctl", _Comparison(1, _MASKED_EQUAL, 0xFFFFFFFF, _TIOCSTI)),
     ("ioctl", _Comparison(1, _MASKED_EQUAL, 0xFFFFFFFF, _TIOCLINUX)),
+    ("fcntl", _Comparison(1, _MASKED_EQUAL, 0xFFFFFFFF, _F_SETPIPE_SZ)),
+    ("mmap", _Comparison(3, _MASKED_EQUAL, _MAP_KIND, _MAP_SHARED_ANONYMOUS)),
 )
 
 

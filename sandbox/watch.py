@@ -36,6 +36,8 @@ _POLL_MS = 50
 #: The most open files of each process, and files in a temporary folder: a file without content
 #: takes memory of the kernel that belongs to no process.
 _OPEN_FILES, _FILES = 256, 10_000
+#: Signals that wait: the kernel counts them for all programs of a user.
+_SIGNALS = 256
 _TEMPORARY = ("tmp", "dev/shm")
 _NICENESS = -10
 #: Where the proxy listens in the sandbox.
@@ -126,6 +128,7 @@ def _become(words: list[str], rules: bytes, memory: int, watcher: int) -> None:
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_MEMLOCK, 0),
         (resource.RLIMIT_MSGQUEUE, 0),
+        (resource.RLIMIT_SIGPENDING, _SIGNALS),
     ):
         highest = resource.getrlimit(kind)[1]
         low = most if highest == resource.RLIM_INFINITY else min(most, highest)

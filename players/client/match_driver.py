@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.threads import deferToThreadPool
 from twisted.python.failure import Failure
 
-from playout.commands.text import plain, without_folders
+from playout.commands.text import plain
 from playout.games import Position
 from playout.players.client import report
 from playout.players.client.active_match import (
@@ -36,6 +36,7 @@ from playout.players.core.player import (
 )
 from playout.protocol.connection import ServerConnection
 from playout.protocol.messages import Move, Resign
+from playout.protocol.tournament_spec import without_folders
 
 #: The id of the request to resign; those of moves are their plies.
 _RESIGN = "resign"

@@ -47,6 +47,11 @@ _TAIL = 2000
 _UNUSED, _MOST_UNUSED = "[not used] ", 1000
 #: The most characters of an engine's line in an error, and in the log.
 _MOST_QUOTED = 200
+#: The most frequent reason why a program that has answered is not heard.
+_BUFFERED = (
+    "; if it has answered, its output is kept in a buffer: write each line at once, in C with "
+    "fflush(stdout)"
+)
 #: The most characters of a command in an error.
 _MOST_SHOWN = 400
 #: The address for engines that connect instead of using standard input and output.
@@ -271,7 +276,8 @@ class EngineProcess:
             raise Cancelled
         left_s = deadline - time.monotonic()
         if left_s <= 0:
-            raise self.fault(f"{late}{self._what_came()}")
+            came = self._what_came()
+            raise EngineError(f"{self.fault(f'{late}{came}')}{'' if came else _BUFFERED}")
         return _ready(descriptor, select.POLLIN, min(_NOTICE_S, left_s))
 
     def _what_came(self) -> str:

@@ -1,7 +1,8 @@
 """The options that our UCI engine offers: its own, and the parameters of the player.
 
-`Threads` and `Hash` are the player's `threads` and `memory_mb`. Its other parameters have their own
-names; an empty value, or `<empty>`, is the default of the player.
+`Threads` and `Hash` are the player's `threads` and `memory_mb`; for a player without them, they are
+accepted and have no effect, as programs set them for every engine. The other parameters of the
+player have their own names; an empty value, or `<empty>`, is the default of the player.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ _EMPTY = "<empty>"
 #: The UCI names of parameters of players, and the maximum value for one without a bound.
 _NUMBERS = {"threads": "Threads", "memory_mb": "Hash"}
 _MOST = 1 << 16
+#: The default of such an option for a player without the parameter.
+_WITHOUT_EFFECT = {"threads": "1", "memory_mb": "16"}
 #: The parameter for the number of moves that an analysis compares, which MultiPV sets.
 CANDIDATES = "candidates"
 #: Parameters of players that the protocol replaces.
@@ -126,7 +129,11 @@ def _of_engine(variant: str) -> Iterable[OfferedOption]:
 
 
 def _of_player(player: spec.Spec) -> Iterator[OfferedOption]:
-    for key, parameter in _parameters(player.name).items():
+    parameters = _parameters(player.name)
+    for key, name in _NUMBERS.items():
+        if key not in parameters:
+            yield OfferedOption(name, "spin", _WITHOUT_EFFECT[key], 1, _MOST)
+    for key, parameter in parameters.items():
         is_given = parameter.default not in (None, "")
         text = player.options.get(key) or (spec.spelled(parameter.default) if is_given else _EMPTY)
         if key in _NUMBERS:

@@ -76,22 +76,27 @@ def write_matches(
 ) -> tuple[int, int]:
     """Write matches to a file; return how many were written, and how many were left out.
 
-    Those that cannot be written in the format are left out, and reported on standard error. `show`
-    is called after each match with the number of those written so far.
+    Those that cannot be written in the format are left out, and reported on standard error: one
+    line for each reason, with the number of matches and the first of them. `show` is called after
+    each match with the number of those written so far.
     """
     write = writer(format_)
-    written = failed = 0
+    written = 0
+    left_out: dict[str, list[str]] = {}
     for stored in matches:
         try:
             text = write(stored)
         except ValueError as error:
-            failed += 1
-            click.echo(f"match {stored.started.match} is left out: {error}", err=True)
+            left_out.setdefault(str(error), []).append(stored.started.match)
             continue
         file.write(text)
         written += 1
         show(written)
-    return written, failed
+    for reason, ids in left_out.items():
+        which = f"match {ids[0]} is" if len(ids) == 1 else f"{_counted(len(ids))} are"
+        first = "" if len(ids) == 1 else f" (first {ids[0]})"
+        click.echo(f"{which} left out: {reason}{first}", err=True)
+    return written, sum(map(len, left_out.values()))
 
 
 @click.command("import", context_settings={"help_option_names": ["-h", "--help"]})

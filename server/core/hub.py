@@ -32,7 +32,13 @@ from playout.server.core.handlers.push import PushNotices
 from playout.server.core.handlers.seeks import SeekClosed, Seeks
 from playout.server.core.handlers.tournaments import TournamentOver, Tournaments
 from playout.server.core.match import Refused
-from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom, TurnBegan
+from playout.server.core.match_room import (
+    BotAwaited,
+    FeatureContext,
+    MatchOver,
+    MatchRoom,
+    TurnBegan,
+)
 from playout.server.core.policy import Policy
 from playout.server.core.proofs import Proofs
 from playout.server.core.recovery import Recovery
@@ -112,6 +118,7 @@ class Hub:
                 analyses.session_disconnected,
             ),
             SeatTaken: (bots.seat_taken,),
+            BotAwaited: (bots.bot_awaited,),
             SessionClosed: (seeks.session_closed, bots.session_closed, analyses.session_closed),
             SeekClosed: (bots.seek_closed,),
             TurnBegan: (push.turn_began, proofs.turn_began),

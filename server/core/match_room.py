@@ -86,6 +86,13 @@ class TurnBegan(FeatureEvent):
     room: MatchRoom
 
 
+@dataclass(frozen=True)
+class BotAwaited(FeatureEvent):
+    """A player has acted in a match whose bot has no process."""
+
+    room: MatchRoom
+
+
 #: Ended matches whose ids are remembered, to distinguish them from unknown ones.
 ENDED_KEPT = 1000
 
@@ -157,7 +164,7 @@ class MatchRoom:
             and not self.is_assigned
             and is_correspondence(match.terms.time_control)
         )
-        #: Whether the process of its bot was ended, because the opponent is away.
+        #: Whether the process of its bot was ended, because the opponent is away or idle.
         self.bot_is_away = False
         self.offers = MatchOffers(match, draws=draws, takebacks=not self.is_assigned)
         self._context = context
@@ -287,6 +294,8 @@ class MatchRoom:
             for offer, how in self.offers.moved(seat):
                 self._context.send_to_all(self.seats, self.offer_closed(offer, how))
         self.settle(now)
+        if self.bot_is_away:
+            self._context.queue(BotAwaited(self))
         return played
 
     def take_back(self, seat: Seat, now: float, origin: Session, re: RequestId | None) -> None:
@@ -539,6 +548,8 @@ class MatchRoom:
         self, message: Offered | OfferClosed, origin: Session, re: RequestId | None
     ) -> None:
         """Send a message to both players; the one to `origin` has the id of its request."""
+        if self.bot_is_away:
+            self._context.queue(BotAwaited(self))
         for session in self.seats:
             own = structs.replace(message, re=re) if session is origin else message
             self._context.send_to(session, own)

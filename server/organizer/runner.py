@@ -235,8 +235,14 @@ class Runner:
         if changed := self._changed(event.spec):
             self._fail(changed)
             return
-        # The event's own specification comes without given openings.
-        spec = replace(event.spec, openings=self._request.spec.openings)
+        # The event's specification has only what is public, and no given openings.
+        own = self._request.spec
+        given = {each.name: each for each in own.entrants}
+        entrants = tuple(
+            replace(given.get(each.name, each), version=each.version)
+            for each in event.spec.entrants
+        )
+        spec = replace(event.spec, entrants=entrants, openings=own.openings, sandbox=own.sandbox)
         event = structs.replace(event, spec=spec)
         ledger = Ledger(event.tournament, spec, event.withdrawn)
         self.progress = self._progress_of(ledger)

@@ -11,9 +11,16 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from playout.commands.text import counted, percent, without_folders
+from playout.commands.text import counted, percent
 from playout.protocol.messages import Fixture, Reason
-from playout.protocol.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
+from playout.protocol.tournament_spec import (
+    Adjudication,
+    Entrant,
+    Openings,
+    Sprt,
+    TournamentSpec,
+)
+from playout.protocol.tournament_spec import public as public_part
 from playout.ratings import bradley_terry, evidence, sprt
 from playout.server.tournament.ledger import LEGS, Ledger
 from playout.server.tournament.report.values import (
@@ -168,7 +175,7 @@ class Results:
             ratings=_estimates(rated.elo, rated.error) if rated else (),
             anchor=self._anchor,
             first_move=Estimate(rated.first_move, rated.first_move_error) if rated else Estimate(),
-            los=_without_diagonal(rated.los) if rated else (),
+            los=self._superiority(rated) if rated else (),
             head_to_head=self.head_to_heads(),
             endings=self._endings(),
             notes=(
@@ -299,6 +306,18 @@ class Results:
             entrants, bradley_terry.count_outcomes(self.counted_pairs), self._anchor
         )
 
+    def _superiority(self, rated: bradley_terry.Ratings) -> tuple[tuple[float | None, ...], ...]:
+        """Return the likelihoods of superiority between entrants that have met.
+
+        Of others, such as the opponents of a gauntlet, the model knows only what each did against
+        third entrants.
+        """
+        met = {frozenset(pair.entrants) for pair, _ in self.counted_pairs}
+        return tuple(
+            tuple(each if {one, other} in met else None for other, each in enumerate(row))
+            for one, row in enumerate(rated.los)
+        )
+
     def _head_to_head(self, one: int, other: int) -> HeadToHead:
         played = [each for each in self.counted_pairs if set(each[0].entrants) == {one, other}]
         counts = evidence.pentanomial(one, played)
@@ -348,7 +367,7 @@ class Results:
 
 def _public_program(entrant: Entrant) -> str:
     """Return what anybody may know of an entrant's program."""
-    return without_folders(entrant.player or "") or ("a program" if entrant.command else "")
+    return public_part(entrant).player or ("a program" if entrant.command else "")
 
 
 def _with_winner(meeting: Meeting, advanced: Sequence[int | None]) -> Meeting:
@@ -359,13 +378,3 @@ def _with_winner(meeting: Meeting, advanced: Sequence[int | None]) -> Meeting:
 
 def _estimates(values: Sequence[float], errors: Sequence[float]) -> tuple[Estimate, ...]:
     return tuple(Estimate(value, error) for value, error in zip(values, errors, strict=True))
-
-
-def _without_diagonal(
-    los: Sequence[Sequence[float]],
-) -> tuple[tuple[float | None, ...], ...]:
-    """Return the table with None on its diagonal."""
-    return tuple(
-        tuple(None if one == other else each for other, each in enumerate(row))
-        for one, row in enumerate(los)
-    )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from playout.protocol.names import skeleton
-from playout.protocol.tournament_spec import TournamentSpec
+from playout.protocol.tournament_spec import TournamentSpec, public
 from playout.ratings.book import Book
 from playout.ratings.openings import Opening
 from playout.ratings.pairs import Pair
@@ -35,8 +35,8 @@ class TournamentState(Ledger):
         Without `prepare`, openings and pairs are made when they are needed.
         """
         super().__init__(tournament, spec, withdrawn)
-        #: The specification without given openings, which may be thousands: for messages.
-        self.outline = replace(spec, openings=replace(spec.openings, lines={}))
+        #: The public part of it, without given openings, which may be thousands: for messages.
+        self.outline = public(replace(spec, openings=replace(spec.openings, lines={})))
         self.entrants = {skeleton(e.name): place for place, e in enumerate(spec.entrants)}
         self._books = {game: Book(game, spec.openings, spec.seed) for game in spec.games}
         #: The book that lacks the opening of the next match.

@@ -13,7 +13,7 @@ from twisted.web import http
 
 from playout.protocol.analyst import Puzzle
 from playout.protocol.messages import Fixture
-from playout.protocol.tournament_spec import TournamentSpec
+from playout.protocol.tournament_spec import TournamentSpec, public
 from playout.ratings import leaderboard
 from playout.ratings.leaderboard import Leaderboard, LeaderboardEntry, RatingPoint
 from playout.server.model.records import StoredMatch
@@ -251,7 +251,7 @@ def _tournament(reader: Reader, tournament: str) -> TournamentRecord | None:
     records, _ = stored
     return TournamentRecord(
         tournament=tournament,
-        spec=ledger.spec,
+        spec=public(ledger.spec),
         started_at=records.created.at,
         ended_at=records.ended.at if records.ended else None,
         fixtures=tuple(ledger.fixtures.values()),

@@ -31,6 +31,7 @@ from playout.protocol.messages import (
     Listing,
     Move,
     Notice,
+    Offer,
     Reason,
     Resign,
     Seek,
@@ -40,7 +41,7 @@ from playout.protocol.messages import (
 )
 from playout.server.cli.server_options import OFFERED as OFFERED_BY_DEFAULT
 from playout.server.core.effects import StartBot
-from playout.server.core.handlers.bots import AWAY_S, CONNECT_S, RELOAD_S, RETURN_S
+from playout.server.core.handlers.bots import AWAY_S, CONNECT_S, IDLE_S, RELOAD_S, RETURN_S
 from playout.server.core.policy import Policy
 from playout.server.model.offered_bots import parse_offered_bots
 from playout.server.model.records import Account, MatchEnded, MatchStarted
@@ -480,6 +481,102 @@ def test_a_match_that_waits_ends_after_a_week_or_when_its_player_resigns() -> No
     harness.wait(harness.policy.reconnect_s)
     assert not harness.bots
     assert harness.is_empty()
+
+
+def test_idle_matches_of_two_guests_give_their_processes_up() -> None:
+    harness = host(bots=4)
+    guests = [harness.client("Ann"), client_at(harness, "Bob", "203.0.113.5")]
+    matches = []
+    for guest in guests:
+        for _ in range(2):
+            guest.say(structs.replace(SUMMON, clock="none"))
+            come(harness, list(harness.bots.values())[-1])
+            matches.append((guest, guest.heard(Started)[-1].match))
+    cid = client_at(harness, "Cid", "198.51.100.7")
+    assert cid.refused(SUMMON) is Code.TOO_MANY
+    harness.wait(2 * IDLE_S)
+    assert not harness.bots
+    cid = client_at(harness, "Cid2", "198.51.100.7")
+    assert cid.ask(SUMMON, Seeking), "others have the processes"
+    ann, match = matches[0]
+    ann.say(Move(match=match, ply=0, action=WON[0]))
+    order = list(harness.bots.values())[-1]
+    assert len(harness.bots) == 2
+    bot = come(harness, order)
+    assert only(bot.inbox, Started).moves == (WON[0],)
+    play(match, (ann, bot), WON[1:], ply=1)
+
+
+def test_an_idle_match_continues_after_an_offer() -> None:
+    harness = host()
+    ann, match = idle(harness, 2)
+    ann.say(Offer(match=match, offer="takeback", ply=2))
+    bot = come(harness, the_bot(harness))
+    assert [each.offer for each in only(bot.inbox, Started).offers] == ["takeback"]
+
+
+def test_an_idle_match_without_a_move_ends_when_its_player_leaves() -> None:
+    harness = host()
+    ann, match = idle(harness)
+    ann.hang_up()
+    again = harness.client("Ann", session=ann.token)
+    harness.wait(RELOAD_S)
+    assert not harness.bots
+    assert again.ask(List(), Listing)
+    assert not [each for each in harness.stored if isinstance(each, MatchEnded)]
+    again.hang_up()
+    harness.wait(RELOAD_S)
+    assert only(harness.stored, MatchEnded).match == match
+
+
+def test_a_match_in_which_moves_are_made_keeps_its_process() -> None:
+    harness = host()
+    ann = harness.client("Ann")
+    ann.say(structs.replace(SUMMON, clock="none"))
+    order = the_bot(harness)
+    bot = come(harness, order)
+    match = only(ann.inbox, Started).match
+    for ply, action in enumerate(WON[:4]):
+        harness.wait(IDLE_S * 0.9)
+        (ann, bot)[ply % 2].say(Move(match=match, ply=ply, action=action))
+    assert the_bot(harness) is order
+
+
+def test_a_match_with_a_clock_keeps_its_process() -> None:
+    harness = host()
+    ann = harness.client("Ann")
+    ann.say(structs.replace(SUMMON, clock="3000+1"))
+    come(harness, the_bot(harness))
+    harness.wait(3 * IDLE_S)
+    assert the_bot(harness)
+
+
+def client_at(harness: HubHarness, name: str, address: str) -> MemoryClient:
+    """A guest that connects from this address."""
+    client = harness.connect(address)
+    client.welcome = client.ask(hello_of(name), Welcome)
+    return client
+
+
+def idle(harness: HubHarness, moves: int = 0) -> tuple[MemoryClient, str]:
+    """A match after some moves whose bot has given its process up."""
+    ann = harness.client("Ann")
+    ann.say(structs.replace(SUMMON, clock="none"))
+    bot = come(harness, the_bot(harness))
+    match = only(ann.inbox, Started).match
+    play(match, (ann, bot), WON[:moves])
+    harness.wait(3 * IDLE_S)
+    assert not harness.bots
+    return ann, match
+
+
+def test_an_address_leaves_bots_to_others() -> None:
+    harness = host(bots=4)
+    for name in ("Ann", "Bob", "Cid"):
+        assert harness.client(name).ask(SUMMON, Seeking)
+    error = harness.client("Dan").ask(SUMMON, Error)
+    assert (error.code, "your address have 3 bots" in error.text) == (Code.TOO_MANY, True)
+    assert client_at(harness, "Eve", "203.0.113.5").ask(SUMMON, Seeking)
 
 
 def test_the_clock_of_a_player_who_is_away_runs() -> None:

@@ -314,6 +314,27 @@ def uploading(cup: Cup, name: str) -> socket.socket:
     return connection
 
 
+def test_half_requests_of_an_address_keep_nobody_else_out(cup: Cup) -> None:
+    """Addresses of loopback stand for those of two peers."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(410):
+            line = stack.enter_context(socket.create_connection(("127.0.0.1", cup.port)))
+            line.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
+        assert [status_of(cup, "127.0.0.1") for _ in range(30)] == [200] * 30
+
+
+def test_a_request_for_another_host_is_refused(cup: Cup) -> None:
+    assert status_of(cup, "evil.example") == 421
+
+
+def status_of(cup: Cup, host: str) -> int:
+    """The status of the first page, asked for from 127.0.0.2."""
+    asked = http.client.HTTPConnection("127.0.0.1", cup.port, 5, source_address=("127.0.0.2", 0))
+    with contextlib.closing(asked):
+        asked.request("GET", "/", headers={"Host": host})
+        return asked.getresponse().status
+
+
 def test_an_upload_that_breaks_off_leaves_nothing(cup: Cup) -> None:
     incoming = cup.folder / "cup" / "incoming"
     before = len(cup.ask("GET", "submissions", "Ada")[1])

@@ -81,6 +81,13 @@ def _escapes() -> Iterator[Escape]:
     yield Escape("fills memory", "x = bytearray(100 << 20)")
     yield Escape("fills memory with several processes", _MEMORY_OF_MANY)
     yield Escape("makes memory that belongs to no process (`memfd`)", "os.memfd_create('x')")
+    yield Escape("makes System V shared memory", _CALL % "29, 0, 4096, 0o1600")
+    yield Escape("makes shared memory without a file", _SHARED % "-1")
+    yield Escape("makes shared memory of `/dev/zero`", _SHARED % _ZERO)
+    yield Escape("makes a pipe larger", "import fcntl; fcntl.fcntl(os.pipe()[0], 1031, 1 << 18)")
+    yield Escape("watches files (`inotify`)", _CALL % "294, 0")
+    yield Escape("makes a context of asynchronous I/O", _CALL % "206, 8, ctypes.byref(number)")
+    yield Escape("makes a timer of the kernel", _CALL % "222, 1, 0, ctypes.byref(number)")
     yield Escape("fills the disk", _DISK % "s['temporary']")
     yield Escape("fills `/dev/shm`", _DISK % "'/dev/shm'")
     yield Escape("writes ten thousand files", _FILES)
@@ -88,6 +95,9 @@ def _escapes() -> Iterator[Escape]:
 
 
 _LINK = "with tempfile.TemporaryDirectory() as f: os.symlink(s['other'], f + '/l'); open(f + '/l')"
+_CALL = "number = ctypes.c_ulong(0); assert ctypes.CDLL(None).syscall(%s) >= 0"  # of x86-64
+_SHARED = "import mmap; mmap.mmap(%s, 4096)"
+_ZERO = "os.open('/dev/zero', os.O_RDWR)"
 _ENVIRONMENT = "assert 'SECRET' in open(f'/proc/{os.getppid()}/environ').read()"
 _KERNEL = "os.open('/proc/sys/kernel/core_pattern', os.O_WRONLY)"
 _HOSTNAME = "socket.sethostname(socket.gethostname())"

@@ -34,7 +34,7 @@ from playout.server.core.handlers.seeks import (
 )
 from playout.server.core.lobby import OpenSeek
 from playout.server.core.match import Refused
-from playout.server.core.match_room import FeatureContext, MatchOver, MatchRoom
+from playout.server.core.match_room import BotAwaited, FeatureContext, MatchOver, MatchRoom
 from playout.server.core.rate_limits import Quota, network
 from playout.server.core.session_manager import (
     SeatTaken,
@@ -53,6 +53,9 @@ CONNECT_S = 30.0
 #: for its match to continue, and one whose page was closed or loaded again. After its first move,
 #: the bot's process ends then if it can be started again in time, and the match waits.
 RETURN_S, RELOAD_S = 5.0, 10.0
+#: Seconds without a move after which a bot gives its process up, until its opponent acts. They are
+#: counted in whole periods, so that it may take twice as long.
+IDLE_S = 180.0
 #: Seconds for which a match without a clock waits for a player who is away.
 AWAY_S = 7 * 86400.0
 
@@ -149,7 +152,8 @@ class _Bot:
     """A process of a bot. Its `session` is made before it connects; only the process has the token.
 
     `rival` is the session that challenged it. `seek` is open until it connects; None if the match
-    began before the server was started. `left_timer` is set when the rival loses its connection.
+    began before. `left_timer` is set when the rival loses its connection. At each `idle_timer`, the
+    number of moves is compared to `plies`, the one at the timer before.
     """
 
     session: Session
@@ -158,17 +162,28 @@ class _Bot:
     seek: OpenSeek | None
     timer: Timer
     left_timer: Timer
+    idle_timer: Timer
+    plies: int = -1
     connected: bool = False
 
 
 @dataclass(eq=False)
 class _AwayBot:
-    """A bot without a process, whose opponent is away; `timer` ends the match."""
+    """A bot without a process, whose opponent is away or idle; `timer` ends the match."""
 
     room: MatchRoom
     seat: Seat
     player: str
     timer: Timer
+    idle: bool
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether the opponent is back; one that was idle must have moved or offered something."""
+        room = self.room
+        is_connected = room.seats[2 - self.seat].connection is not None
+        has_acted = room.match.to_move == self.seat or bool(room.offers.open)
+        return is_connected and (has_acted or not self.idle)
 
 
 class BotManager:
@@ -257,6 +272,7 @@ class BotManager:
         minutes = self._context.policy.bot_minutes
         bot.connected = True
         bot.timer.set(now + minutes * 60 if minutes else None)
+        bot.idle_timer.set(now + IDLE_S)
         if bot.seek:
             terms = Seek(game=bot.seek.request.game, opponent=bot.rival.name)
             answer = OpenSeek(self._context.new_id(), session, terms)
@@ -292,6 +308,14 @@ class BotManager:
         for bot in self._bots.values():
             if bot.rival is event.session:
                 bot.left_timer.set(now + (RELOAD_S if event.left else RETURN_S))
+        for away in self._away.values():
+            rival: Seat = 2 if away.seat == 1 else 1
+            if away.room.seats[rival - 1] is event.session and not away.room.match.has_moved(rival):
+                away.timer.set(now + RELOAD_S)
+
+    def bot_awaited(self, event: BotAwaited, now: float) -> None:
+        """Start the bot of a match in which its opponent has acted."""
+        self._start_waiting(now)
 
     def match_over(self, event: MatchOver, now: float) -> None:
         """End the bots of a match."""
@@ -345,7 +369,24 @@ class BotManager:
                 "taken: try again when one of their matches is over"
             )
             raise Refused(Code.TOO_MANY, text)
+        if not self._has_share(session):
+            text = (
+                f"the players at your address have {counted(self._share, 'bot')} of this server, "
+                "the most for one address: try again when one of their matches is over"
+            )
+            raise Refused(Code.TOO_MANY, text)
         self._quota.require(network(origin.connection.address), origin.now)
+
+    @property
+    def _share(self) -> int:
+        """The bots that one address may have: a quarter of all is left to others."""
+        most = self._context.policy.bots
+        return most - most // 4
+
+    def _has_share(self, session: Session) -> bool:
+        """Whether one more bot can be started for the address of a session."""
+        near = (bot.rival.network == session.network for bot in self._bots.values())
+        return self._share > sum(near)
 
     def _new_session(self, name: str, account: Account | None, player: str) -> tuple[Session, str]:
         """A session that a bot will resume, and its token."""
@@ -369,7 +410,8 @@ class BotManager:
         timer = self._context.timers.new(partial(self._time_is_up, key))
         timer.set(now + CONNECT_S)
         left_timer = self._context.timers.new(partial(self._end_left, key))
-        self._bots[key] = _Bot(session, player, rival, seek, timer, left_timer)
+        idle_timer = self._context.timers.new(partial(self._end_idle, key))
+        self._bots[key] = _Bot(session, player, rival, seek, timer, left_timer, idle_timer)
         fields = {"bot": name, "player": player, "name": rival.name, "session": rival.label}
         self._context.log("{bot} ({player}) is started for {name}", fields)
         self._unstarted[key] = StartBot(key, name, player, game, token)
@@ -383,19 +425,22 @@ class BotManager:
         self._sessions.reseat(room, seat, session, now)
         self._start(session, player, room.seats[2 - seat], None, str(match.game), token, now)
 
-    def _wait_for_opponent(self, room: MatchRoom, seat: Seat, player: str, now: float) -> None:
-        """Have a match wait without its bot's process until the opponent is back."""
+    def _wait_for_opponent(
+        self, room: MatchRoom, seat: Seat, player: str, now: float, *, idle: bool = False
+    ) -> None:
+        """Have a match wait without its bot's process until the opponent is back, or acts."""
         match_id = room.match.id
         room.bot_is_away = True
         timer = self._context.timers.new(partial(self._end_waiting, match_id))
         timer.set(now + AWAY_S)
-        self._away[match_id] = _AwayBot(room, seat, player, timer)
+        self._away[match_id] = _AwayBot(room, seat, player, timer, idle)
 
     def _start_waiting(self, now: float) -> None:
-        """Start the bots whose opponents are back, up to the limit of bots."""
+        """Start the bots whose opponents are back, up to the limits of bots."""
         for match_id, away in list(self._away.items()):
-            is_back = away.room.seats[2 - away.seat].connection is not None
-            if is_back and len(self._bots) < self._context.policy.bots:
+            if len(self._bots) >= self._context.policy.bots:
+                break
+            if away.is_awaited and self._has_share(away.room.seats[2 - away.seat]):
                 del self._away[match_id]
                 away.timer.stop()
                 away.room.bot_is_away = False
@@ -404,13 +449,18 @@ class BotManager:
     def _end_waiting(self, match_id: str, now: float) -> None:
         """End a match whose player was away for too long."""
         away = self._away[match_id]
-        away.room.abandon(3 - away.seat, now)  # type: ignore[arg-type]
+        rival: Seat = 2 if away.seat == 1 else 1
+        if away.room.seats[rival - 1].connection is not None:
+            away.timer.set(now + AWAY_S)
+        else:
+            away.room.abandon(rival, now)
 
     def _end_process(self, bot: _Bot) -> None:
         """Stop the timers of a bot, and end its process."""
         key = bot.session.key
         bot.timer.stop()
         bot.left_timer.stop()
+        bot.idle_timer.stop()
         self._unstarted.pop(key, None)
         if key in self._processes:
             self._context.do(EndBot(key))
@@ -442,12 +492,34 @@ class BotManager:
             elif seat and room.match.to_move != seat:
                 bot.left_timer.set(now + RELOAD_S)
             elif seat and room.can_start_again(2 if seat == 1 else 1, now):
-                del self._bots[key]
-                self._end_process(bot)
-                self._wait_for_opponent(room, 2 if seat == 1 else 1, bot.player, now)
-                if bot.session.connection is not None:
-                    self._sessions.close(bot.session.connection, now)
-                self._start_waiting(now)
+                self._free(bot, room, now, idle=False)
+
+    def _end_idle(self, key: str, now: float) -> None:
+        """Free the bot of a match without a clock in which its opponent has not moved."""
+        bot = self._bots[key]
+        bot.idle_timer.set(now + IDLE_S)
+        for match_id in list(bot.session.matches):
+            room = self._rooms.running[match_id]
+            plies, bot.plies = bot.plies, room.match.ply
+            is_idle = plies == room.match.ply and room.match.to_move == room.seat_of(bot.rival)
+            if (
+                bot.rival.connection
+                and is_idle
+                and room.match.clock_states(now) is None
+                and not room.offers.open
+            ):
+                self._free(bot, room, now, idle=True)
+
+    def _free(self, bot: _Bot, room: MatchRoom, now: float, *, idle: bool) -> None:
+        """End the process of a bot, whose match goes on without it."""
+        seat = room.seat_of(bot.session)
+        assert seat
+        del self._bots[bot.session.key]
+        self._end_process(bot)
+        self._wait_for_opponent(room, seat, bot.player, now, idle=idle)
+        if bot.session.connection is not None:
+            self._sessions.close(bot.session.connection, now)
+        self._start_waiting(now)
 
     def _time_is_up(self, key: str, now: float) -> None:
         """End a bot that did not connect in time, or the matches of one whose time is over."""

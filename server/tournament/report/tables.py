@@ -138,6 +138,8 @@ def _crosstable(report: Report) -> TextTable:
 
 
 def _superiority(report: Report) -> TextTable:
+    if len(report.head_to_head) > 1:  # the opponents of one, who have not met
+        return TextTable("", (), [], 0)
     cells = [[percent(each, 2) for each in row] for row in report.los]
     return _square("Likelihood of superiority", report, cells)
 

@@ -194,11 +194,11 @@ class Report:
     pairs were or will be played again.
 
     `crosstable[i][j]` has the points of entrant i against j, and `los[i][j]` is the probability
-    that i is stronger than j. `ratings` are relative to `anchor`, or to the average; `first_move`
-    is the value of the first move in Elo. All of these are empty if no entrant is rated. `endings`
-    has for each entrant the results of its matches, by the reason of their end. `rounds` are the
-    known rounds of a knockout or a Swiss; `bracket` has all rounds of a knockout. `setting` may be
-    unknown, None. `winner` is the winner of a knockout, None otherwise.
+    that i is stronger than j, None if they have not met. `ratings` are relative to `anchor`, or to
+    the average; `first_move` is the value of the first move in Elo. All of these are empty if no
+    entrant is rated. `endings` has for each entrant the results of its matches, by the reason of
+    their end. `rounds` are the known rounds of a knockout or a Swiss; `bracket` has all rounds of a
+    knockout. `setting` may be unknown, None. `winner` is the winner of a knockout, None otherwise.
     """
 
     name: str

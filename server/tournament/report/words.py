@@ -18,10 +18,20 @@ from playout.server.tournament.report.values import (
     SequentialTest,
 )
 
+#: An interval whose longer side is longer than the other by this factor is shown by its ends.
+_ONE_SIDED = 1.5
+
 
 def elo(estimate: Estimate) -> str:
-    """Return an estimate of Elo: `+12.3 ± 4.5`, or `> 800` for an entrant that won everything."""
+    """Return an estimate of Elo: `+12.3 ± 4.5`, or `> 800` for an entrant that won everything.
+
+    An interval with one side much longer than the other has its two ends: `+417 (+82 to +1070)`.
+    """
     if estimate.value is not None:
+        if estimate.low is not None and estimate.high is not None:
+            below, above = estimate.value - estimate.low, estimate.high - estimate.value
+            if max(below, above) > _ONE_SIDED * min(below, above):
+                return f"{estimate.value:+.0f} ({estimate.low:+.0f} to {estimate.high:+.0f})"
         error = "" if estimate.error is None else f" ± {estimate.error:.1f}"
         return f"{estimate.value:+.1f}{error}"
     if estimate.low is not None:
@@ -40,9 +50,15 @@ def won_tied_lost(counts: MatchCounts) -> str:
 
 
 def headline(report: Report) -> str:
-    """Return the stronger of two entrants, or the winner or leader; empty without results."""
-    if len(report.entrants) == 2 and report.head_to_head:
-        return _of_two(report, report.head_to_head[0])
+    """Return the stronger of two entrants, or the winner or leader; empty without results.
+
+    A gauntlet is about its first entrant: the answer compares it with each opponent.
+    """
+    both = report.head_to_head
+    if len(report.entrants) == 2 and both:
+        return _of_two(report, both[0])
+    if len(both) > 1 and both[0].first == both[1].first:
+        return "; ".join(filter(None, (_of_two(report, each) for each in both)))
     return _of_many(report)
 
 
@@ -57,7 +73,7 @@ def _of_two(report: Report, both: HeadToHead) -> str:
         text = f"{first} is stronger than {second}"
     else:
         text = f"{first} and {second} cannot be told apart"
-    difference = f"{elo(_turned(both.elo) if sign < 0 else both.elo)} Elo"
+    difference = f"{elo(turned(both.elo) if sign < 0 else both.elo)} Elo"
     verdict = f"; {_of_test(both.test)}" if both.test else ""
     if both.betting:
         verdict = f"; {_OF_BETTING[both.betting.state]}"
@@ -112,14 +128,14 @@ def _of_many(report: Report) -> str:
 
 def _sign(lead: Estimate) -> int:
     """Return which of two is stronger, 1 or -1 for the second; 0 if zero is within the error."""
-    if lead.value is not None and lead.error is not None:
-        return (lead.value > lead.error) - (lead.value < -lead.error)
     is_above = lead.low is not None and lead.low > 0
     is_below = lead.high is not None and lead.high < 0
+    if (lead.low, lead.high) == (None, None) and lead.value is not None and lead.error is not None:
+        return (lead.value > lead.error) - (lead.value < -lead.error)
     return int(is_above) - int(is_below)
 
 
-def _turned(lead: Estimate) -> Estimate:
+def turned(lead: Estimate) -> Estimate:
     """Return the estimate from the side of the other entrant."""
     numbers = (lead.value, lead.low, lead.high)
     value, low, high = (None if each is None else -each for each in numbers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from typing import Any
 
 import msgspec
@@ -11,10 +12,13 @@ from rich.cells import cell_len
 from playout.commands.text import csv_text, plain
 from playout.server.tournament.report.tables import TextTable, in_order, summary, tables
 from playout.server.tournament.report.values import CrosstableCell, Estimate, Report
-from playout.server.tournament.report.words import headline
+from playout.server.tournament.report.words import headline, turned
 
 #: The version of the report as JSON, which grows when fields change.
 JSON_VERSION = 1
+#: The columns of a report as text.
+WIDTH = 80
+_GAP = "  "
 _MARKS = re.compile(r"[\\`*_{}\[\]<>#|~&]")
 _Field = str | int | float | None
 
@@ -23,24 +27,71 @@ _Field = str | int | float | None
 
 
 def as_text(report: Report) -> str:
-    """Return the whole report; lines are as long as the widest table."""
+    """Return the whole report in lines of at most WIDTH columns, as long as names allow it.
+
+    A table that is wider continues below with its other columns, beside the same names.
+    """
     lines = [report.name, *filter(None, [headline(report)]), *summary(report)]
-    parts = ["\n".join(map(plain, lines))]
+    parts = ["\n".join(line for each in lines for line in _wrapped(plain(each)))]
     parts += ["\n".join([plain(table.title), *_aligned(table)]) for table in tables(report)]
     return "\n\n".join(parts) + "\n"
 
 
+def _wrapped(line: str) -> list[str]:
+    """Return the text in lines of WIDTH columns; words are not broken."""
+    return textwrap.wrap(
+        line, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
+
+
 def _aligned(table: TextTable) -> list[str]:
     head = [table.head] if any(table.head) else []
+    if not head and table.names == len(table.head) == 2:
+        return _described(table.rows)
     rows = [[plain(cell) for cell in row] for row in (*head, *table.rows)]
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    lines: list[str] = []
+    for columns in _blocks(table, widths):
+        lines += [""] if lines else []
+        lines += [
+            _GAP.join(
+                _filled(row[place], widths[place], to_the_left=place < table.names)
+                for place in columns
+            ).rstrip()
+            for row in rows
+        ]
+    return lines
+
+
+def _described(rows: list[tuple[str, ...]]) -> list[str]:
+    """Return the lines of terms and their values; a long value continues below."""
+    indent = max(cell_len(row[0]) for row in rows) + len(_GAP)
     return [
-        "  ".join(
-            _filled(cell, width, to_the_left=place < table.names)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
+        line
+        for term, value in rows
+        for line in textwrap.wrap(
+            plain(value),
+            WIDTH,
+            initial_indent=_filled(term, indent, to_the_left=True),
+            subsequent_indent=" " * indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
     ]
+
+
+def _blocks(table: TextTable, widths: list[int]) -> list[list[int]]:
+    """Return the columns of a table in blocks that fit WIDTH; each begins with the name."""
+    first = table.head.index("name") + 1 if "name" in table.head else 1
+    blocks = [list(range(first))]
+    for place in range(first, len(widths)):
+        block = [*blocks[-1], place]
+        wide = sum(widths[each] + len(_GAP) for each in block) - len(_GAP)
+        if wide > WIDTH and len(blocks[-1]) > first:
+            blocks.append([*range(first), place])
+        else:
+            blocks[-1] = block
+    return blocks
 
 
 def _filled(cell: str, width: int, *, to_the_left: bool) -> str:
@@ -78,21 +129,35 @@ def _escaped(text: str) -> str:
 
 
 def as_csv(report: Report) -> str:
-    """Return the standings, with empty fields for unknown numbers; texts are made safe."""
+    """Return the standings, with empty fields for unknown numbers; texts are made safe.
+
+    The Elo of two entrants is their difference: one has that of the other with the sign changed.
+    """
     head = ["place", "name", "version", "points", *report.tiebreaks, "matches"]
-    head += ["won", "tied", "lost", "elo", "elo_error"]
+    head += ["won", "tied", "lost", "elo", "elo_error", "elo_low", "elo_high"]
+    ratings = report.ratings
+    if not ratings and len(report.entrants) == 2 and report.head_to_head:
+        difference = report.head_to_head[0].elo
+        ratings = (difference, turned(difference))
     rows: list[list[_Field]] = []
     for each in report.standings:
         entrant, counts = report.entrants[each.entrant], each.counts
-        rating = report.ratings[each.entrant] if report.ratings else Estimate()
+        rating = ratings[each.entrant] if ratings else Estimate()
         rows.append(
             [
                 *(each.place, entrant.name, entrant.version),
                 *(each.points, *each.tiebreaks),
                 *(counts.matches, counts.won, counts.tied, counts.lost, rating.value, rating.error),
+                *_ends(rating),
             ]
         )
     return csv_text([head, *rows])
+
+
+def _ends(rating: Estimate) -> tuple[float | None, float | None]:
+    if rating.value is None or rating.error is None or rating.low is not None:
+        return rating.low, rating.high
+    return rating.value - rating.error, rating.value + rating.error
 
 
 def crosstable_as_csv(report: Report) -> str:

@@ -8,7 +8,8 @@ from datetime import datetime
 
 import pytest
 
-from playout.commands.text import csv_text, utc, without_folders
+from playout.commands.text import csv_text, utc
+from playout.protocol.tournament_spec import without_folders
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", " =", "\t@", "\u3000-", "\uff1d", "'"])

@@ -36,7 +36,15 @@ from playout.protocol.messages import (
     WatchTournament,
     Withdraw,
 )
-from playout.protocol.tournament_spec import Adjudication, Entrant, Openings, Sprt, loads
+from playout.protocol.tournament_spec import (
+    Adjudication,
+    Entrant,
+    Openings,
+    SandboxSettings,
+    Sprt,
+    TournamentSpec,
+    loads,
+)
 from playout.server.model.records import (
     MatchEnded,
     MatchStarted,
@@ -297,6 +305,42 @@ def test_a_book_of_openings_is_played_and_not_sent_to_watchers() -> None:
     assert zoe.heard(Tournament)[-1].spec == spec_of()
     (stored,) = (each for each in harness.stored if isinstance(each, TournamentCreated))
     assert loads(stored.spec).openings == book
+
+
+def test_a_message_has_no_private_field_of_a_specification() -> None:
+    """Each text of a specification that is not listed here is private."""
+    mark = "/home/ada/secret"
+    entrants = (
+        Entrant("Ann", "1", player=f"uct(net={mark}/a.npz)"),
+        Entrant("Bob", "1", command=mark, folder=mark, protocol="uci", sandbox=True),
+    )
+    limits = SandboxSettings(reads=(mark,), command=mark, uses=mark)
+    harness = HubHarness()
+    zoe, told = new_tournament(
+        harness, dataclasses.replace(spec_of(sandbox=limits), entrants=entrants)
+    )
+    eve = harness.client("Eve")
+    eve.say(WatchTournament(tournament=told.tournament))
+    zoe.say(Withdraw(tournament=told.tournament, entrant="Ann"))
+    zoe.say(EndTournament(tournament=told.tournament))
+    for event in (told, *zoe.heard(Tournament), *eve.heard(Tournament)):
+        assert "secret" not in repr(event)
+        assert event.spec.entrants[0].player == "uct(net=a.npz)"
+        assert event.spec.entrants[1].sandbox
+    (stored,) = (each for each in harness.stored if isinstance(each, TournamentCreated))
+    assert loads(stored.spec).entrants == entrants
+
+
+def test_every_text_of_an_entrant_is_public_or_private() -> None:
+    open_to_all = {
+        Entrant: {"name", "version", "clock", "protocol"},
+        SandboxSettings: {"without"},
+        TournamentSpec: {"name", "games", "format", "clock", "anchor", "machine"},
+    }
+    for kind, names in open_to_all.items():
+        texts = {each.name for each in dataclasses.fields(kind)  # type: ignore[arg-type]
+                 if "str" in str(each.type) and not each.metadata}  # fmt: skip
+        assert texts == names
 
 
 def test_a_later_watcher_is_sent_all_fixtures() -> None:

@@ -30,7 +30,7 @@ from playout.protocol.messages import (
     Welcome,
     Withdraw,
 )
-from playout.protocol.tournament_spec import Entrant, TournamentSpec
+from playout.protocol.tournament_spec import Entrant, SandboxSettings, TournamentSpec, public
 from playout.server.organizer.console import LineDisplay
 from playout.server.organizer.entrants import LocalEntrants, RunnerCalls
 from playout.server.organizer.runner import Runner, RunRequest
@@ -242,6 +242,23 @@ def test_a_tournament_with_other_code_is_not_resumed_unless_the_user_wants_it(
         assert (harness.runner.progress is not None) == anyway
         harness.runner._entrants = None
     assert "Ann, Bob, Cem, Dee: not the version" in capsys.readouterr().out
+
+
+def test_programs_are_started_as_the_file_says_and_with_the_versions_of_the_server(
+    logs: LogFolder,
+) -> None:
+    """The server's answer has no commands, folders and sandbox paths: they are private."""
+    entrants = tuple(replace(each, folder="/home/ada") for each in SPEC.entrants)
+    sandbox = SandboxSettings(reads=("/home/ada/nets",))
+    own = replace(SPEC, entrants=entrants, sandbox=sandbox)
+    harness = RunnerHarness(logs, RunRequest(own, "t"))
+    harness.connect()
+    harness.receive(Tournament(re="watch_tournament", tournament="t", spec=public(own)))
+    assert harness.runner.progress
+    spec = harness.runner.progress.ledger.spec
+    harness.runner._entrants = None
+    assert spec == own
+    assert public(own).entrants[0].command is None
 
 
 def test_on_a_remote_server_it_is_unknown_whether_the_tournament_was_created(

@@ -519,6 +519,33 @@ def test_no_depth_is_too_deep(head: bytes, depth: int) -> None:
     assert unreadable(head + nested(depth)).code in BECAUSE_UNREADABLE
 
 
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        (
+            {"type": "hello", "name": "a" * 33},
+            "hello: name must be a text of at most 32 characters",
+        ),
+        (
+            {"type": "hello", "name": 5},
+            "hello: name must be a text, not a whole number",
+        ),
+        (
+            {"type": "hello", "name": "a", "token": 3},
+            "hello: token must be a text or null, not a whole number",
+        ),
+        (
+            {"type": "move", "match": "a", "ply": -3, "action": 1},
+            "move: ply must be a whole number of at least 0",
+        ),
+    ],
+)
+def test_a_wrong_value_is_refused_in_a_sentence(message: dict[str, Any], text: str) -> None:
+    with pytest.raises(Unreadable) as refused:
+        decode_request(msgpack.packb(message))
+    assert str(refused.value) == text
+
+
 BECAUSE_UNREADABLE = {Code.MALFORMED, Code.UNKNOWN_TYPE, Code.INVALID}
 
 values = st.recursive(

@@ -66,11 +66,40 @@ def test_a_player_that_won_everything_has_a_lower_bound_that_rises_with_the_game
         assert each.score == 1
         assert each.elo is each.elo_error is each.elo_high is None
         assert each.nelo is each.nelo_error is None
-    # A player that wins 29.24 % of the pairs and loses the others wins three of three 1 time in 40.
-    assert few.elo_low == pytest.approx(elo(0.025 ** (1 / 3)))
-    assert few.elo_low == pytest.approx(-153.5, abs=0.1)
-    assert many.elo_low == pytest.approx(763.0, abs=0.1)
-    assert few.los == 1 - 1 / 16
+    # A player that wins 54.07 % of the matches wins six of six 1 time in 40.
+    assert few.elo_low == pytest.approx(elo(0.025 ** (1 / 6)))
+    assert few.elo_low == pytest.approx(28.4, abs=0.1)
+    assert many.elo_low == pytest.approx(883.7, abs=0.3)
+    assert few.los == pytest.approx(1 - 1 / 2**7)
+
+
+@pytest.mark.parametrize("pairs", range(1, 7))
+def test_winning_everything_is_certain_where_the_sign_test_says_so(pairs: int) -> None:
+    low = evidence(Pentanomial(ww=pairs)).elo_low
+    assert low is not None
+    assert (low > 0) == (2 / 2 ** (2 * pairs) < 0.05)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        Pentanomial(ww=5, wd=1),
+        Pentanomial(ww=5, wl=1),
+        Pentanomial(ww=20, ll=1),
+        Pentanomial(ww=1, ll=1),
+    ],
+)
+def test_few_or_one_sided_results_have_a_whole_interval(counts: Pentanomial) -> None:
+    found = evidence(counts)
+    assert found.elo is not None
+    assert found.elo_low is not None
+    assert found.elo_high is not None
+    assert found.elo_low < found.elo < found.elo_high < 3000
+    assert found.los is not None
+    assert 0.5 <= found.los < 1
+    all_won = evidence(Pentanomial(ww=counts.count)).elo_low
+    assert all_won is not None
+    assert found.elo_low < all_won
 
 
 def test_losing_everything_mirrors_winning_everything() -> None:
@@ -79,7 +108,7 @@ def test_losing_everything_mirrors_winning_everything() -> None:
     assert lost.elo_high is not None
     assert won.elo_low is not None
     assert lost.elo_high == pytest.approx(-won.elo_low)
-    assert lost.los == pytest.approx(1 / 256)
+    assert lost.los == pytest.approx(1 / 2**15)
 
 
 def test_ties_only_mean_no_difference_within_bounds_that_narrow() -> None:

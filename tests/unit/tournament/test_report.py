@@ -26,6 +26,7 @@ from playout.server.tournament.report.values import (
     MatchCounts,
     Report,
     ReportEntrant,
+    ReportSetting,
     SequentialTest,
     Standing,
 )
@@ -101,10 +102,15 @@ Elo relative to flat, with 95% error bars; the first move is worth +12.0 ± 3.0
 uct's thinking takes 4 threads of 2 cores
 
 Standings
-#  name  version           Elo  points  Sonneborn-Berger  matches  won  tied  lost  score
-1  uct   2.1      +84.2 ± 31.4    32.5            101.25       40   30     5     5  81.2%
-2  flat  1          +0.0 ± 0.0    10.5                99       38    8     5    25  27.6%
-3  日本                  > 800       0                 0        0    0     0     0      {UNKNOWN}
+#  name  version           Elo  points  Sonneborn-Berger  matches  won  tied
+1  uct   2.1      +84.2 ± 31.4    32.5            101.25       40   30     5
+2  flat  1          +0.0 ± 0.0    10.5                99       38    8     5
+3  日本                  > 800       0                 0        0    0     0
+
+#  name  lost  score
+1  uct      5  81.2%
+2  flat    25  27.6%
+3  日本     0      {UNKNOWN}
 
 Crosstable
    name       1        2      3
@@ -139,10 +145,32 @@ flat  +8 =5 -20  +0 =0 -5
     )
 
 
+def test_two_entrants_have_their_difference_as_csv() -> None:
+    both = replace(DUEL, elo=Estimate(120.0, 100.0, 40.0, 240.0))
+    standings = (Standing(1, 0, MatchCounts(3), 3.0), Standing(2, 1, MatchCounts(0, 0, 3), 0.0))
+    report = replace(BEGUN, standings=standings, head_to_head=(both,))
+    first, second = list(csv.reader(writer("csv")(report).splitlines()))[1:]
+    assert first[-4:] == ["120.0", "100.0", "40.0", "240.0"]
+    assert second[-4:] == ["-120.0", "100.0", "-240.0", "-40.0"]
+
+
+def test_as_text_long_lines_continue_below() -> None:
+    setting = ReportSetting("1/move", "none", 1, "none", 2, "a machine with a long name " * 6)
+    noted = replace(REPORT, notes=("the machine was busy with other programs " * 5,))
+    gauntlet = replace(DUEL, second=2)
+    report = replace(noted, setting=setting, head_to_head=(DUEL, gauntlet))
+    lines = writer("text")(report).splitlines()
+    assert max(map(cell_len, lines)) <= 80
+    assert sum(each.count("long name") for each in lines) == 6
+
+
 def test_before_the_first_match_there_is_little_to_say() -> None:
     assert writer("text")(BEGUN) == "begun\nsprt of nim\n0 pairs so far\n"
     assert "<svg" not in writer("html")(BEGUN)
-    assert writer("csv")(BEGUN) == "place,name,version,points,matches,won,tied,lost,elo,elo_error\n"
+    assert (
+        writer("csv")(BEGUN)
+        == "place,name,version,points,matches,won,tied,lost,elo,elo_error,elo_low,elo_high\n"
+    )
     assert writer("crosstable")(BEGUN) == "name\n"
 
 
@@ -175,11 +203,25 @@ def test_as_csv_the_numbers_are_numbers() -> None:
     assert list(csv.reader(writer("csv")(REPORT).splitlines())) == [
         [
             *("place", "name", "version", "points", "Sonneborn-Berger", "matches"),
-            *("won", "tied", "lost", "elo", "elo_error"),
+            *("won", "tied", "lost", "elo", "elo_error", "elo_low", "elo_high"),
         ],
-        ["1", "uct", "2.1", "32.5", "101.25", "40", "30", "5", "5", "84.2", "31.45"],
-        ["2", "flat", "1", "10.5", "99.0", "38", "8", "5", "25", "0.0", "0.0"],
-        ["3", "日本", "", "0.0", "0.0", "0", "0", "0", "0", "", ""],
+        [
+            "1",
+            "uct",
+            "2.1",
+            "32.5",
+            "101.25",
+            "40",
+            "30",
+            "5",
+            "5",
+            "84.2",
+            "31.45",
+            "52.75",
+            "115.65",
+        ],
+        ["2", "flat", "1", "10.5", "99.0", "38", "8", "5", "25", "0.0", "0.0", "0.0", "0.0"],
+        ["3", "日本", "", "0.0", "0.0", "0", "0", "0", "0", "", "", "800.4", ""],
     ]
     assert list(csv.reader(writer("crosstable")(REPORT).splitlines())) == [
         ["name", "uct", "flat", "日本"],

@@ -175,6 +175,9 @@ def test_a_whole_tournament_in_each_format(format_: str) -> None:
     assert report.ratings[0].value is not None
     assert report.ratings[0].value > 0
     assert report.los[0][0] is None
+    for one, row in enumerate(report.los):
+        for other, likelihood in enumerate(row):
+            assert (likelihood is not None) == bool(report.crosstable[one][other].matches)
     assert len(report.head_to_head) == (3 if format_ == "gauntlet" else 0)
     if format_ == "knockout":
         assert "Ann is the winner" in report.notes
@@ -279,6 +282,16 @@ def test_a_gauntlet_has_one_table_of_all_opponents() -> None:
     assert {row[-1] for row in table.rows} == {"2"}
     assert {row[5] for row in table.rows} == {"4/4"}
     assert table.entrants[0, 5] == (0, 1)
+
+
+def test_the_answer_of_a_gauntlet_is_about_its_first_entrant() -> None:
+    whole = spec("gauntlet", 4, rounds=3)
+    report = report_of(whole, (), played_through(whole))
+    said = headline(report).split("; ")
+    assert [each.split(":")[0] for each in said] == [
+        f"Ann is stronger than {other}" for other in ("Bob", "Cem", "Dee")
+    ]
+    assert "Likelihood of superiority" not in {each.title for each in tables(report)}
 
 
 def test_a_swiss_lists_its_rounds_with_byes() -> None:

@@ -53,6 +53,8 @@ def of_three(*places: int, done: int = 3, los: float | None = None) -> Report:
         (Estimate(35.0, 14.0), "old is stronger than new: +35.0 ± 14.0 Elo"),
         (Estimate(-35.0, 14.0), "new is stronger than old: +35.0 ± 14.0 Elo"),
         (Estimate(5.0, 14.0), "old and new cannot be told apart: +5.0 ± 14.0 Elo"),
+        (Estimate(60.0, 80.0, 5.0, 165.0), "old is stronger than new: +60 (+5 to +165) Elo"),
+        (Estimate(-60.0, 80.0, -165.0, -5.0), "new is stronger than old: +60 (+5 to +165) Elo"),
         (Estimate(low=120.0), "old is stronger than new: > 120 Elo"),
         (Estimate(high=-120.0), "new is stronger than old: > 120 Elo"),
         (Estimate(low=-40.0), "old and new cannot be told apart: > -40 Elo"),

@@ -6,6 +6,7 @@ import pytest
 
 from playout import games
 from playout.games.core import spec
+from playout.players import find
 from playout.players.core.player import ActionStats, Info, PlayResult
 from playout.players.engines.uci_games import uci_game
 from playout.players.engines.uci_info import (
@@ -119,7 +120,17 @@ def test_parameters_of_a_player_are_announced() -> None:
     ):
         assert line in announced
     assert not any("name ponder " in line for line in announced)
-    assert not any("Threads" in line for line in settings("random").lines())
+
+
+@pytest.mark.parametrize("player", ["random", "minimax", "uct"])
+def test_every_player_offers_threads_and_hash(player: str) -> None:
+    chosen = settings(player)
+    for name in ("Threads", "Hash"):
+        assert any(line.startswith(f"option name {name} type spin") for line in chosen.lines())
+        chosen.set(name, "2")
+    known = spec.parameters_of(find(player), skip=1)
+    set_ = {key: "2" for key in ("threads", "memory_mb") if key in known}
+    assert chosen.player() == spec.Spec(player, set_)
 
 
 def test_options_change_the_player() -> None:
