@@ -27,7 +27,7 @@ LOST, EVEN, WON = PairScore(0.0, 0.0), PairScore(1.0, 0.0), PairScore(1.0, 1.0)
 
 
 def test_an_interval_has_a_width_where_all_pairs_ended_alike() -> None:
-    few, many = score([WON] * 4), score([WON] * 50)
+    few, many = score([WON] * 2), score([WON] * 50)
     assert few.share == many.share == 1
     assert few.low < 0.5 < 0.9 < many.low
     even = score([EVEN] * 50)

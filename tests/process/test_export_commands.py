@@ -121,6 +121,13 @@ def test_selections_of_matches(tmp_path: Path) -> None:
     assert "there is no match 'none'" in result.stderr
 
 
+def test_matches_left_out_for_one_reason_are_one_line(tmp_path: Path) -> None:
+    more = [called(f"heap {number}", HEAP) for number in range(5)]
+    result = MatchDatabase(tmp_path, HEAP, *more, STONES).export("--format", "sgf")
+    assert result.stderr.count("left out: ") == 1
+    assert "6 matches are left out: nim(chips=3) is not played on one grid (first " in result.stderr
+
+
 def test_a_match_that_a_format_cannot_say_is_named_and_left_out(tmp_path: Path) -> None:
     result = MatchDatabase(tmp_path, HEAP, STONES).export("--format", "sgf", str(tmp_path / "out"))
     assert result.exit_code == 1
