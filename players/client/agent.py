@@ -533,7 +533,7 @@ class Agent:
             self._driver.advance(match)
         else:
             self.counts.faults += 1
-            self._driver.resign(match, short_error(f"its move was refused: {error.text}"))
+            self._driver.resign(match, short_error(error.text))
 
     def _finish(self, code: int) -> None:
         finished, self._finished = self._finished, lambda code: None
