@@ -35,7 +35,7 @@ def test_lines_now_and_then_have_the_standings(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out == "1 of 2  nim: Ann beat Bob (rules), 7 plies\n"
     lines.refresh(progress, 161.0)
     assert capsys.readouterr().out.splitlines() == [
-        "2 of 2 matches · 0:01:01 so far · Ann Elo > -636",
+        "2 of 2 matches · 0:01:01 so far · Ann Elo > -291",
         "  1  Ann  2  2  2  0  0  100.0%",
         "  2  Bob  0  2  0  0  2  0.0%",
     ]

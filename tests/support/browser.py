@@ -63,7 +63,7 @@ def running_site(folder: Path, *options: str, **more: Any) -> Iterator[BrowserSi
     Fails if its log has a traceback, unless it was killed.
     """
     database = f"sqlite:///{folder}/playout.db"
-    usual = ("--http", "127.0.0.1:0", "--bot", "random", "--bots", "8")
+    usual = ("--http", "127.0.0.1:0", "--bot", "random", "--bots", "12")
     with running_server(*usual, "--database", database, *options, **more) as server:
         yield BrowserSite(server, database)
         if server.process.poll() is None:
