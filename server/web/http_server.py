@@ -356,10 +356,11 @@ class LimitedSite(Site):
         connections: int = MAX_CONNECTIONS,
         reserved_for: tuple[bytes, ...] = (),
         requests: type[ServerRequest] = ServerRequest,
-        request_s: float = REQUEST_S,
+        request_s: float | None = None,
     ) -> None:
-        """`requests` is the class of requests, `request_s` the time for one in seconds."""
-        super().__init__(resource, requests, timeout=request_s)  # type: ignore[no-untyped-call]
+        """`requests`: the class of requests. `request_s`: the time for one; None: `REQUEST_S`."""
+        longest_s = REQUEST_S if request_s is None else request_s
+        super().__init__(resource, requests, timeout=longest_s)  # type: ignore[no-untyped-call]
         self.access = access
         self.reserved_for = reserved_for
         reserve = min(RESERVE, connections // 4) if reserved_for else 0

@@ -79,7 +79,10 @@ def test_a_server_with_too_few_open_files_does_not_start(tmp_path: Path) -> None
 # Files of connections that the server closes, whatever their peers do.
 
 #: Peers have less time than usual to read what is left, so that tests end soon.
-QUICK = {"playout.server.net.connection.CLOSE_S": 0.3, "playout.server.web.site.REQUEST_S": 0.3}
+QUICK = {
+    "playout.server.net.connection.CLOSE_S": 0.3,
+    "playout.server.web.http_server.REQUEST_S": 0.3,
+}
 HALF_REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
 
 

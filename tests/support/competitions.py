@@ -151,6 +151,7 @@ class Cup:
             "playout.server.net.competition_process.BACK_OFF": BackOff(0.1, 0.1),
             "playout.competition.site.STANDINGS_S": 0.1,
             "playout.competition.contestants._BACK_OFF": BackOff(0.1, 1.0),
+            "playout.competition.stages._TRY_AGAIN_S": (0.1, 0.1, 0.1),
         }
         changed |= self.changed
         with running_server(*options, changed=changed, env=self.environment) as server:

@@ -254,7 +254,9 @@ def _run(
     sys.argv = words
     for constant, value in changed.items():
         owner, _, name = constant.rpartition(".")
-        setattr(importlib.import_module(owner), name, value)
+        its_module = importlib.import_module(owner)
+        assert hasattr(its_module, name), f"there is no {constant}"
+        setattr(its_module, name, value)
     subprocess.Popen = CopyingPopen  # type: ignore[misc]
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
