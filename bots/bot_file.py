@@ -72,7 +72,7 @@ def read(folder: Path) -> BotFile:
     path = folder / FILE
     if path.is_file():
         return _described(path)
-    programs = sorted(each.name for each in folder.glob("*.py"))
+    programs = sorted(each.name for each in folder.glob("*.py") if each.is_file())
     if len(programs) == 1:
         return BotFile("python", programs[0])
     raise BotFileError(
