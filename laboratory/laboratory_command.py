@@ -15,6 +15,7 @@ from platformdirs import user_data_path
 from playout.bots.bot_file import FILE as BOT_FILE
 from playout.bots.bot_file import BotFileError
 from playout.bots.bot_file import read as read_bot
+from playout.commands.new_files import write_new
 from playout.commands.options import FiniteRange, OptionGroup, combined
 from playout.commands.toml_table import notation
 from playout.games import SpecError, load
@@ -448,15 +449,20 @@ def new(
         named = ", ".join(f'"{load(each)}"' for each in chosen)
     except SpecError as error:
         raise click.UsageError(str(error)) from error
+    files: dict[Path, str] = {}
     if protocol or command or build or not _describes(folder):
         protocol = protocol or click.prompt(
             "The protocol of the bot", type=click.Choice(BOT_PROTOCOLS), default="lines"
         )
         command = command or click.prompt("The command that starts it", default="python3 bot.py")
         keys = {"protocol": protocol, "command": command, "build": build}
-        text = "".join(f"{key} = {_quoted(value)}\n" for key, value in keys.items() if value)
-        _write(folder / BOT_FILE, text)
-    _write(folder / lab_file.FILE, _TEMPLATE.format(games=named))
+        files[folder / BOT_FILE] = "".join(
+            f"{key} = {notation(value)}\n" for key, value in keys.items() if value
+        )
+    files[folder / lab_file.FILE] = _TEMPLATE.format(games=named)
+    write_new(files, "edit it, or remove it first")
+    for path in files:
+        click.echo(f"Wrote {path}")
     click.echo("Next: git add and commit both, change the bot, and run: playout-lab test")
 
 
@@ -469,22 +475,6 @@ def _describes(folder: Path) -> bool:
     except BotFileError:
         return False
     return "Player" in (folder / found.command).read_text(encoding="utf-8", errors="replace")
-
-
-def _quoted(text: str) -> str:
-    return notation(text)
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a new file. Raises UsageError if it exists."""
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise click.UsageError(f"{path} exists: edit it, or remove it first") from None
-    except OSError as error:
-        raise click.ClickException(f"{path}: {error.strerror}") from error
-    click.echo(f"Wrote {path}")
 
 
 _TEMPLATE = """\

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from playout import games
+from playout.commands.new_files import write_new
 from playout.commands.options import registered
 from playout.games.core import plugins
 
@@ -157,15 +158,11 @@ def game_files() -> Mapping[str, str]:
 
 def write(folder: Path, files: Mapping[str, str]) -> None:
     """Write new files into a folder. Raises UsageError if one exists, ClickException."""
-    there = [name for name in files if (folder / name).exists()]
-    if there:
-        raise click.UsageError(f"{folder / there[0]} exists: choose another folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in files.items():
-            (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         raise click.ClickException(f"{folder}: {error.strerror}") from error
+    write_new({folder / name: text for name, text in files.items()}, "choose another folder")
 
 
 _folder = click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
