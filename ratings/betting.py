@@ -21,7 +21,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from playout.protocol.tournament_spec import Betting
-from playout.ratings.evidence import GAMES, NELO_PER_DEVIATION
+from playout.ratings.evidence import GAMES, NELO_PER_DEVIATION, scores_of
+from playout.ratings.pairs import Pair, PairScore
 
 #: The last pairs that decide whether the next one is bet on, and how many of them may have had the
 #: moves of earlier pairs: of deterministic players, pairs from a used opening are no evidence.
@@ -109,6 +110,12 @@ class Race:
             process.add(score, repeated=repeated)
             if process.state == "stronger":
                 self.winner = candidate
+
+    def add_pair(self, pair: Pair, score: PairScore, *, repeated: bool) -> None:
+        """Note a pair of entrant 0 and a candidate, which has its entrant's number."""
+        candidate = max(pair.entrants)
+        points = scores_of(candidate, [(pair, score)])[0].total
+        self.add(candidate, points / GAMES, repeated=repeated)
 
     @property
     def is_over(self) -> bool:

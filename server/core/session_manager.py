@@ -316,9 +316,13 @@ class SessionManager:
     ) -> bool:
         """Whether a connection may say hello: above the limit only an administrator's.
 
-        Another one is closed, after an error in reply to its request `re`.
+        A connection that was above the limit has the room of one that has left since. Otherwise it
+        is closed, after an error in reply to its request `re`.
         """
         if number not in self._reserved or (account and account.administrator):
+            return True
+        within = self._registry.counted_connections - len(self._reserved)
+        if within < self._context.policy.connections:
             return True
         self._turn_away_reserved(number, now, re)
         return False

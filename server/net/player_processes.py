@@ -231,6 +231,8 @@ class PuzzleSearches:
         self._database = database
         self._rooms = rooms
         self._child: Child | None = None
+        #: Kills the search that somebody's match has interrupted; None while it may go on.
+        self._kill_timer: Any = None
         self._due_at = self._started_at = 0.0
         #: The earliest start of matches that the next search includes, None for all.
         self._since: float | None = None
@@ -241,8 +243,7 @@ class PuzzleSearches:
 
     def _poll(self) -> None:
         if self._child and not self._is_idle():
-            stop([self._child], _END_S)
-            self._child = None
+            self._interrupt(self._child)
         elif self._child is None and self._is_idle() and self._reactor.seconds() >= self._due_at:
             self._start()
         self._next_poll = self._reactor.callLater(_LOOK_S, self._poll)
@@ -255,11 +256,26 @@ class PuzzleSearches:
         program = Program.own(
             _COMMAND, "puzzles", *since, environment=environment, niceness=LOWEST_NICENESS
         )
-        self._child = child = program.start()
+        try:
+            self._child = child = program.start()
+        except OSError as error:
+            self._due_at = self._reactor.seconds() + _PAUSE_S
+            _log.warn("the search for puzzles cannot be started: {error}", error=error)
+            return
         child.when_exited(self._reactor, partial(self._ended, child))
 
+    def _interrupt(self, child: Child) -> None:
+        """End a search early, without a wait; the next one begins when nobody plays."""
+        if self._kill_timer is None:
+            child.send(signal.SIGTERM)
+            self._kill_timer = self._reactor.callLater(_END_S, child.send, signal.SIGKILL)
+
     def _ended(self, child: Child) -> None:
-        self._child, self._due_at = None, self._reactor.seconds() + _PAUSE_S
+        self._child = None
+        if self._kill_timer:
+            self._forget_kill_timer()
+            return
+        self._due_at = self._reactor.seconds() + _PAUSE_S
         if child.code == 0:
             self._since = self._started_at - _OVERLAP_S
         else:
@@ -269,5 +285,11 @@ class PuzzleSearches:
     def close(self) -> None:
         """End the search, and start no other."""
         self._next_poll.cancel()
+        self._forget_kill_timer()
         if self._child:
             stop([self._child], _END_S)
+
+    def _forget_kill_timer(self) -> None:
+        if self._kill_timer and self._kill_timer.active():
+            self._kill_timer.cancel()
+        self._kill_timer = None

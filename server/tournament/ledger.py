@@ -349,10 +349,8 @@ class Ledger:
         race = self._race or Race(self.spec.betting, len(self.spec.entrants) - 1)
         since, self._tested, self._race = self._tested, self.complete_pairs, race
         for pair in itertools.islice(self.pairs, since, self._tested):
-            candidate = max(pair.entrants)
-            score = evidence.scores_of(candidate, [(pair, self.results[pair.key])])[0]
-            repeated = self.attempts[pair.key].repeated
-            race.add(candidate, score.total / evidence.GAMES, repeated=repeated)
+            repeated = pair.key in self.format.repeated
+            race.add_pair(pair, self.results[pair.key], repeated=repeated)
         return race
 
     def _continue_test(self) -> None:
@@ -391,6 +389,8 @@ class Ledger:
         if (score := attempt.score) is None:
             return
         self.results[key] = score
+        if attempt.repeated:
+            self.format.repeated.add(key)
         if self._known is None:
             self._forget_pairs()
         elif self.format.knows_more(len(self._known), self.results):

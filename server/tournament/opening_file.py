@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 from playout import games
 from playout.games import BoardView, Game, IllegalAction, State, square_name
-from playout.games.chessboard.notation import position
-from playout.games.chessboard.position import STATE_QUIET
 from playout.games.core import spec
 from playout.games.core.spec import SpecError
 from playout.protocol import sgf as sgf_text
@@ -262,14 +260,14 @@ class _Game:
         """Return whether a position is the first one of the game."""
         if self._kind != "chess":
             return False
-        try:
-            return position(fen)[:_COMPARED] == self._game.initial_state()[:_COMPARED]
+        # Imported here, because the rules of chess are compiled when they are imported.
+        from playout.games.chessboard.notation import position
+        from playout.games.chessboard.position import STATE_QUIET
+
+        try:  # the count of quiet plies may differ
+            return position(fen)[:STATE_QUIET] == self._game.initial_state()[:STATE_QUIET]
         except SpecError:
             return False
-
-
-#: The numbers of a state of chess that a position has: all but the count of quiet plies.
-_COMPARED = STATE_QUIET
 
 
 def _names_another(variant: str, game: Game) -> bool:

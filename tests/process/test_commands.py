@@ -26,19 +26,36 @@ from cryptography.hazmat.primitives.serialization import (
 
 from playout import games, players
 from support.commands import finish, finish_all, invoke, run, running_server, start
-from support.forked import BIN
+from support.forked import BIN, MODULES
 from support.raw_client import RawClient
 from testbed.machine import reserve_port
 
 
-@pytest.mark.parametrize("command", ["playout-server", "playout-player"])
+@pytest.mark.parametrize("command", MODULES)
 def test_help_has_examples_and_the_version_is_known(command: str) -> None:
     code, output = run(command, "--help")
     assert code == 0
-    assert "Examples:" in output
+    assert re.search(r"Examples\b.*:$", output, re.MULTILINE)
     code, output = run(command, "--version")
     assert code == 0
     assert re.search(r"\d+\.\d+\.\d+", output)
+
+
+def test_commands_import_no_rules_which_would_be_compiled_for_their_help() -> None:
+    commands = MODULES.keys() - {"playout-engine"}  # has the notations of chess, Go and Amazons
+    code = (
+        "import importlib, sys\n"
+        "for each in sys.argv[1:]: importlib.import_module(each)\n"
+        "for each in sys.modules: print(each)\n"
+    )
+    words = [sys.executable, "-c", code, *(MODULES[each] for each in sorted(commands))]
+    imported = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()
+    rules = {
+        each
+        for each in imported
+        if each.startswith("playout.games.") and not each.startswith("playout.games.core")
+    }
+    assert not rules
 
 
 @pytest.mark.parametrize("name", ["demo", "docs", "release", "test"])

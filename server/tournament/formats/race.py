@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from playout.protocol.tournament_spec import Betting, TournamentSpec
 from playout.ratings.betting import Race
-from playout.ratings.evidence import GAMES, scores_of
 from playout.ratings.pairs import CountRange, Pair, PairScores
 from playout.server.tournament.formats.core.format import Format, swapped
 
@@ -106,8 +105,7 @@ class RaceFormat(Format):
             if score is None and block.candidate not in withdrawn:
                 return False
             if score is not None:
-                points = scores_of(block.candidate, [(pair, score)])[0]
-                race.add(block.candidate, points.total / GAMES)
+                race.add_pair(pair, score, repeated=pair.key in self.repeated)
         return True
 
     def _pairs(self, number: int, candidate: int, first: int) -> list[Pair]:

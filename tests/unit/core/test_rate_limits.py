@@ -157,6 +157,16 @@ def test_a_server_limits_its_connections() -> None:
     assert harness.connect().open
 
 
+def test_a_connection_above_the_limit_has_the_room_of_one_that_has_left() -> None:
+    harness = HubHarness(connections=2)
+    first, second, third, fourth = (harness.connect(f"192.0.2.{number}") for number in range(4))
+    first.hang_up()
+    third.ask(hello_of("Ann"), Welcome)
+    fourth.say(hello_of("Bob"))
+    assert [client.open for client in (second, third, fourth)] == [True, True, False]
+    assert error(fourth).code is Code.TOO_MANY
+
+
 def test_an_administrator_connects_to_a_server_that_strangers_have_filled() -> None:
     harness = HubHarness(connections=3)
     token = "0" * 32

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from twisted.internet.task import Clock
+from twisted.logger import LogEvent, formatEvent, globalLogPublisher
 
 from playout.commands.child import Program
 from playout.commands.subprocesses import is_ready
@@ -29,7 +32,7 @@ class Searches:
     """Searches whose command is another, and the arguments of each."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.script = "sleep 60"
+        self.shell, self.script = "sh", "sleep 60"
         self.arguments: list[tuple[str, ...]] = []
         monkeypatch.setattr(Program, "own", self._program)
         harness = HubHarness()
@@ -40,7 +43,7 @@ class Searches:
 
     def _program(self, _: str, *arguments: str, **__: Any) -> Program:
         self.arguments.append(arguments)
-        return Program(("sh", "-c", self.script), {})
+        return Program((self.shell, "-c", self.script), {})
 
     @property
     def running(self) -> bool:
@@ -76,6 +79,7 @@ def test_a_search_ends_when_somebody_plays_and_begins_again(each: Searches) -> N
     assert each.arguments == [("puzzles",)]
     match = each.begin("300+3")
     each.second()
+    each.wait_for_end()
     assert not each.running
     each.second()
     assert not each.running
@@ -91,6 +95,7 @@ def test_a_search_goes_on_beside_matches_by_correspondence(each: Searches) -> No
     assert each.running
     other = each.begin("300+3")
     each.second()
+    each.wait_for_end()
     assert not each.running
     each.end(other)
     each.second()
@@ -100,6 +105,7 @@ def test_a_search_goes_on_beside_matches_by_correspondence(each: Searches) -> No
 def test_after_a_search_the_next_has_the_new_matches(each: Searches) -> None:
     match = each.begin("300+3")
     each.second()
+    each.wait_for_end()
     each.end(match)
     each.script = "exit 0"
     each.second()
@@ -114,3 +120,42 @@ def test_after_a_search_the_next_has_the_new_matches(each: Searches) -> None:
     assert each.running
     each.wait_for_end()
     assert each.arguments[3] == each.arguments[2]  # the one before has failed
+
+
+def test_a_search_that_does_not_end_is_killed_and_keeps_nobody_waiting(each: Searches) -> None:
+    match = each.begin("300+3")
+    each.second()
+    each.wait_for_end()
+    each.end(match)
+    with tempfile.NamedTemporaryFile() as ready:
+        each.script = f"trap '' TERM; echo >{ready.name}; sleep 60"
+        each.second()
+        wait_until(lambda: os.stat(ready.name).st_size)
+        each.begin("300+3")
+        each.second()
+        assert each.running, "it ignores SIGTERM"
+        each.second()
+        each.second()
+        each.wait_for_end()
+    assert not each.running
+
+
+def test_a_search_that_cannot_be_started_is_tried_again_after_the_pause(each: Searches) -> None:
+    match = each.begin("300+3")
+    each.second()
+    each.wait_for_end()
+    each.end(match)
+    each.shell = "/no/such/shell"
+    events: list[LogEvent] = []
+    observe = events.append
+    globalLogPublisher.addObserver(observe)
+    try:
+        each.second()
+    finally:
+        globalLogPublisher.removeObserver(observe)
+    assert "the search for puzzles cannot be started" in formatEvent(events[-1])
+    each.shell = "sh"
+    each.clock.advance(3599)
+    assert not each.running
+    each.second()
+    assert each.running

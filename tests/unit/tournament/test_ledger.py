@@ -176,3 +176,23 @@ def test_a_race_is_decided_by_the_pairs_before_the_first_open_one() -> None:
     assert [each.betting.state for each in report.head_to_head if each.betting] == [
         "futile", "stronger"
     ]  # fmt: skip
+
+
+def test_a_race_with_repeated_pairs_goes_on_until_it_is_decided() -> None:
+    """Candidate 1 wins with the moves of its first pair; candidate 2 loses."""
+    race = spec("race", 3, rounds=0, betting=Betting(elo1=200))
+    ledger = ledger_of(race, [])
+    while open_pairs := [each for each in ledger.pairs if each.key not in ledger.results]:
+        for each in open_pairs:
+            first = each.entrants[0]
+            winners = (1, 2) if first == 1 or each.entrants == (0, 2) else (2, 1)
+            for match in pair(each.key, *winners, repeated=1 in each.entrants):
+                ledger.put(match)
+        if ledger.is_decided:
+            break
+    assert ledger.race
+    states = [ledger.race.processes[one].state for one in (1, 2)]
+    assert states == ["exhausted", "futile"]
+    assert ledger.is_decided
+    again = ledger_of(race, ledger.fixtures.values())
+    assert again.pairs == ledger.pairs

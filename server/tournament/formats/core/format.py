@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple, TypeVar
 
 from playout.games.core.spec import SpecError
 from playout.protocol.tournament_spec import TournamentSpec
-from playout.ratings.pairs import CountRange, Pair, PairScores
+from playout.ratings.pairs import CountRange, Key, Pair, PairScores
 
 
 class Bye(NamedTuple):
@@ -23,9 +23,9 @@ class Bye(NamedTuple):
 class Format(ABC):
     """The rules by which a tournament's pairs follow from its specification and its results.
 
-    A format has no state: the same results give the same pairs, in any order of the results, so
-    that a resumed tournament has the same schedule. A known pair does not change when results are
-    added. When all pairs are complete, the tournament is over.
+    The same results give the same pairs, in any order of the results, so that a resumed tournament
+    has the same schedule. A known pair does not change when results are added. When all pairs are
+    complete, the tournament is over.
 
     `withdrawn` are the entrants that were withdrawn, in the order of their withdrawal. Their
     complete pairs stay; their other pairs are left out. In a Swiss and a knockout their opponents
@@ -57,6 +57,8 @@ class Format(ABC):
         self.entrants = len(spec.entrants)
         self.rounds = spec.rounds
         self.concurrency = spec.concurrency
+        #: The complete pairs that had the moves of earlier ones: they are points, but no evidence.
+        self.repeated: set[Key] = set()
 
     @classmethod
     def check_entrants(cls, name: str, count: int) -> None:
