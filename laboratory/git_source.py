@@ -125,10 +125,6 @@ class GitRepository:
         self._refuse_submodules(tree)
         self._git("archive", "--format=tar", tree, output=file)
 
-    def describe(self, commit: str) -> str:
-        """Return the subject of a commit."""
-        return self._git("log", "-1", "--format=%s", commit).decode(errors="replace").strip()
-
     def _written(self, index: Mapping[str, str], place: str) -> str:
         """Return the tree of an index at a place, without the file of the laboratory."""
         within = Path(index["GIT_WORK_TREE"])

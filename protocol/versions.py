@@ -84,12 +84,6 @@ def of_command(command: str, files: Files, folder: str | None = None, code: str 
     return _digest([word.encode() for word in words], sources.found)
 
 
-def of_folder(folder: Path) -> str:
-    """Return the version of the bot in a folder: a digest of all its files."""
-    files = FolderFiles(folder)
-    return _digest([], {path: files(path) or b"" for path in files.below("")})
-
-
 class Sources:
     """The files of a bot that were found so far, by path."""
 
