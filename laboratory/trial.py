@@ -27,6 +27,8 @@ from playout.server.storage import Database
 from playout.server.tournament.ledger import Ledger
 from playout.server.tournament.results import Results
 
+#: A version as an entrant, with its build unless it is a player.
+Built = tuple[Entrant, Build | None]
 #: The exit codes of verdicts, as `git bisect run` expects them.
 STRONGER, NOT_STRONGER, UNDECIDED = 0, 1, 125
 
@@ -60,7 +62,7 @@ class Laboratory:
             ),
         )
 
-    def built(self, version: Version) -> tuple[Entrant, Build | None]:
+    def built(self, version: Version) -> Built:
         """Return a version as an entrant, built if it has to be. Raises SourceError."""
         if version.player:
             return Entrant(version.name, version.id[:12], player=version.player), None
@@ -79,7 +81,7 @@ class Laboratory:
     def specification(
         self,
         trial: VersionTest,
-        entrants: Sequence[tuple[Entrant, Build | None]],
+        entrants: Sequence[Built],
         *,
         rounds: int = 0,
     ) -> TournamentSpec:
@@ -113,9 +115,8 @@ class Laboratory:
         if sandbox and any(each.sandbox for each, _ in entrants):
             values["sandbox"] = _settings(sandbox)
         spec = spec_file.valid(values, self._folder)
-        if any(each.player for each, _ in entrants):
-            spec_file.check(replace(spec, entrants=tuple(e for e in spec.entrants if e.player)),
-                            self._folder)  # fmt: skip
+        if players := tuple(each for each in spec.entrants if each.player):
+            spec_file.check(replace(spec, entrants=players), self._folder)
         return spec
 
     def play(self, trial: VersionTest, spec: TournamentSpec, budget: int) -> Ledger:
