@@ -28,8 +28,10 @@ Files = Callable[[str], bytes | None]
 
 _DIGITS = 12
 #: The suffixes of files that programs write while they play.
-_OUTPUT = (".db", ".db-shm", ".db-wal", ".err", ".jsonl", ".log", ".out", ".pgn", ".pid", ".pyc",
-           ".sqlite", ".tmp")  # fmt: skip
+_OUTPUT = (
+    *(".db", ".db-shm", ".db-wal", ".err", ".jsonl", ".log", ".out", ".pgn", ".pid", ".pyc"),
+    *(".sqlite", ".tmp"),
+)
 #: The folders of a bot that have nothing of its own.
 _OTHERS = ("__pycache__", "node_modules", "venv")
 #: The name of a file in the text of a program.
