@@ -87,6 +87,10 @@ class Quota:
             self._buckets[address] = bucket
         return bucket.take(now)
 
+    def give_back(self, address: str) -> None:
+        """Put back the token of an address that was taken last."""
+        self._buckets[address].give_back()
+
 
 class ByteBudget:
     """Allows `most` bytes at once, and `rate` more each second; it may be overdrawn."""
