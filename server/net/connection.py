@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from twisted.internet import tcp
 
 from playout.protocol.codec import MessageFormat
-from playout.server.runtime.reactor import has_queued_output, queued_bytes
+from playout.server.runtime.reactor import queued_bytes
 from playout.server.runtime.scheduler import DelayedCall, LoopScheduler
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ class StreamConnection(ABC):
         self._closing = True
         self._flush()
         self.transport.unregisterProducer()
-        if at_once and not (self._direct and not has_queued_output(self.transport)):
+        if at_once and not (self._direct and not queued_bytes(self.transport)):
             self.transport.abortConnection()
             return
         self.transport.loseConnection()
@@ -273,7 +273,11 @@ class StreamConnection(ABC):
             self._output.update(self, before + len(data))
 
     def _sent_at_once(self, data: bytes) -> bytes:
-        """Send as much as the system accepts now, and return the rest."""
+        """Send as much as the system accepts now, and return the rest.
+
+        Through `transport.write` each message costs another iteration of the loop and two calls of
+        epoll_ctl: 12 % of the processor time of a move with 64 matches at once, and more with one.
+        """
         try:
             return data[self.transport.socket.send(data) :]
         except OSError:  # the transport meets the same error, and handles it
