@@ -16,6 +16,7 @@ import playout
 from playout.commands import toml_table
 from playout.commands.subprocesses import python_path
 from playout.commands.toml_table import TomlTable
+from playout.games.core import plugins
 from playout.games.core.compilation_cache import OTHER_CACHES, caches
 from playout.protocol.tournament_spec import Entrant, SandboxSettings
 from playout.server.tournament.competition_file import BOT_PROTOCOLS
@@ -42,7 +43,7 @@ class BotFile(msgspec.Struct, frozen=True):
         """Return the bot in a folder as an entrant, which runs in a sandbox unless told not to."""
         command, protocol = self.command, self.protocol
         if protocol == "python":
-            command, protocol = shlex.join([*_PYTHON, self.command]), "lines"
+            command, protocol = shlex.join([*_python(), self.command]), "lines"
         return Entrant(
             name, version, command=command, protocol=protocol, folder=str(folder), sandbox=sandbox
         )
@@ -56,14 +57,6 @@ class BotFile(msgspec.Struct, frozen=True):
         return replace(given, reads=tuple(folders))
 
 
-#: The command that plays a class of a Python file. It copies the compiled rules from the cache of
-#: this user: the sandbox shows it, and lets nobody write to it.
-_PYTHON = (
-    *("env", f"{OTHER_CACHES}={caches()}", "OPENBLAS_NUM_THREADS=1"),
-    *(f"PYTHONPATH={python_path()}", sys.executable, "-P", "-m", "playout.bots.python_bot"),
-)
-
-
 def read(folder: Path) -> BotFile:
     """Return what the file in a folder says, or follows from its Python file.
 
@@ -72,7 +65,7 @@ def read(folder: Path) -> BotFile:
     path = folder / FILE
     if path.is_file():
         return _described(path)
-    programs = sorted(each.name for each in folder.glob("*.py"))
+    programs = sorted(each.name for each in folder.glob("*.py") if each.is_file())
     if len(programs) == 1:
         return BotFile("python", programs[0])
     raise BotFileError(
@@ -99,6 +92,23 @@ def _described(path: Path) -> BotFile:
     if faults.found:
         raise BotFileError(faults.text())
     return found
+
+
+def _python() -> list[str]:
+    """Return the command that plays a class of a Python file.
+
+    It copies the compiled rules from the cache of this user: the sandbox shows it, and lets nobody
+    write to it. The module of a registered game must be in the folder of the bot, as the sandbox
+    shows no other folder of its author.
+    """
+    variables = {
+        **plugins.environment(),
+        OTHER_CACHES: str(caches()),
+        "OPENBLAS_NUM_THREADS": "1",
+        "PYTHONPATH": python_path(),
+    }
+    words = [f"{key}={value}" for key, value in variables.items()]
+    return ["env", *words, sys.executable, "-P", "-m", "playout.bots.python_bot"]
 
 
 def _playout_folders() -> tuple[str, ...]:

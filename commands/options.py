@@ -149,18 +149,17 @@ def game_option(text: str) -> Callable[[F], F]:
     )
 
 
-def registered(text: str) -> str:
+def registered(text: str, folder: Path | None = None) -> str:
     """Return the specification of a game that was typed, after `games.register`.
 
-    Raises UsageError.
+    The module of a game is in `folder`, by default the current one. Raises UsageError.
     """
+    folder = folder or Path.cwd()
     name = text.partition("(")[0].strip()
     try:
-        if name not in games.names() and (
-            hint := plugins.file_hint("game", "Game", name, Path.cwd())
-        ):
+        if name not in games.names() and (hint := plugins.file_hint("game", "Game", name, folder)):
             raise hint
-        return games.register(text)
+        return games.register(text, str(folder))
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
 

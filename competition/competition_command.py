@@ -25,6 +25,7 @@ from rich.text import Text
 
 from playout import games, players
 from playout.cluster import require_dask
+from playout.commands.new_files import write_new
 from playout.commands.options import OptionGroup
 from playout.commands.progress import doing
 from playout.commands.subprocesses import begin, own, own_environment
@@ -146,13 +147,7 @@ def new(file: Path, named: tuple[str, ...], days: int) -> None:
         if "cgroup" in lacking
         else "",
     )
-    try:
-        with file.open("x", encoding="utf-8") as made:
-            made.write(text)
-    except FileExistsError:
-        raise click.UsageError(f"{file} exists: choose another name") from None
-    except OSError as error:
-        raise click.ClickException(f"{file}: {error.strerror}") from error
+    write_new({file: text}, "choose another name")
     click.echo(f"Wrote {file}. Next: playout-competition check {file}")
 
 

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from playout.bots.bot_file import BotFile
-from playout.bots.builder import Builder, BuildTerms, StageFault
+from playout.bots.builder import Builder, BuildTerms, MachineFault, StageFault
 from playout.commands.child import Child
 from playout.commands.text import plain
 from playout.laboratory.git_source import SourceError
@@ -59,7 +59,7 @@ class Builds:
         """Return the folder of a version and its build, which is made if there is none.
 
         `pack` writes the files of the version to a tar archive. Raises SourceError; the log is in
-        the folder then.
+        the folder then, and the next call builds again.
         """
         place = self.folder_of(version)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -69,7 +69,10 @@ class Builds:
             if not done.exists():
                 shutil.rmtree(place, ignore_errors=True)
                 place.mkdir(mode=0o700)
-                made = self._made(place, pack)
+                try:
+                    made = self._made(place, pack)
+                except (MachineFault, OSError) as fault:
+                    raise SourceError(f"this machine has a fault: {fault}") from fault
                 with (place / "build.new").open("wb") as file:
                     file.write(msgspec.json.encode(made))
                     file.flush()
@@ -95,6 +98,10 @@ class Builds:
                 with contextlib.suppress(OSError):
                     builder.remove_code()
                 raise SourceError(str(fault)) from fault
+            except MachineFault as fault:
+                with contextlib.suppress(OSError):
+                    write(f"== stopped: {fault}")
+                raise
             finally:
                 upload.unlink(missing_ok=True)
 

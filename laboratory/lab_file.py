@@ -17,7 +17,7 @@ from playout.commands.toml_table import TomlError, TomlTable
 from playout.protocol.tournament_spec import SandboxSettings
 from playout.ratings.spsa import TunedParameter
 from playout.sandbox import machine, settings
-from playout.server.organizer.spec_file import SpecFileError
+from playout.server.organizer.spec_file import SpecFileError, games_in
 
 FILE = "lab.toml"
 #: Whether programs of versions run in a sandbox: where the machine has one, always, or never.
@@ -60,10 +60,10 @@ class Conditions:
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def read(path: Path | None, given: Mapping[str, Any]) -> Conditions:
+def read(path: Path | None, given: Mapping[str, Any], folder: Path) -> Conditions:
     """Return the conditions of a file, None for no file, with the `given` values in their place.
 
-    Raises SpecFileError with all faults.
+    A game may be a module:Class in the `folder` of the bot. Raises SpecFileError with all faults.
     """
     try:
         text = toml_table.text_of(path) if path else ""
@@ -71,7 +71,7 @@ def read(path: Path | None, given: Mapping[str, Any]) -> Conditions:
     except TomlError as error:
         raise SpecFileError(str(error)) from error
     top = TomlTable({**values, **given}, (), "a laboratory", faults)
-    names = top.elements("games", toml_table.game, None) if "games" in top else []
+    names = top.elements("games", games_in(folder), None) if "games" in top else []
     nothing: dict[str, Any] = {}
     default = Conditions(())
     isolate = top.take("isolate", toml_table.one_of("isolate", ISOLATION), "auto")

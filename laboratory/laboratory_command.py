@@ -15,9 +15,11 @@ from platformdirs import user_data_path
 from playout.bots.bot_file import FILE as BOT_FILE
 from playout.bots.bot_file import BotFileError
 from playout.bots.bot_file import read as read_bot
-from playout.commands.options import FiniteRange, OptionGroup, combined
+from playout.commands.new_files import write_new
+from playout.commands.options import FiniteRange, OptionGroup, combined, registered
 from playout.commands.toml_table import notation
 from playout.games import SpecError, load
+from playout.games.core import plugins
 from playout.laboratory import lab_file
 from playout.laboratory.git_source import SourceError
 from playout.laboratory.journal import Journal, VersionTest
@@ -32,6 +34,7 @@ from playout.laboratory.trial import (
 )
 from playout.laboratory.tuning import Tuning, TuningTerms
 from playout.players import Limit
+from playout.players.client.templates import lab_toml
 from playout.server.cli.server_options import http_address
 from playout.server.organizer.local_server import USUAL_HTTP
 from playout.server.tournament.competition_file import BOT_PROTOCOLS
@@ -202,7 +205,7 @@ def _opened(
     if plies is not None:
         given["openings"] = {"plies": plies}
     usual = folder / lab_file.FILE
-    conditions = lab_file.read(file or (usual if usual.exists() else None), given)
+    conditions = lab_file.read(file or (usual if usual.exists() else None), given, folder)
     homes = homes or user_data_path("playout") / "laboratory"
     try:
         sources = VersionSources(folder, homes.absolute())
@@ -381,7 +384,7 @@ def tune(
     better side (SPSA). The result is the mean over the last half of the pairs.
     """
     path = file or folder / lab_file.FILE
-    conditions = lab_file.read(path if path.exists() else None, {})
+    conditions = lab_file.read(path if path.exists() else None, {}, folder)
     limit = Limit(0.05 if time is None and simulations is None else time, simulations)
     homes = homes or user_data_path("playout") / "laboratory"
     try:
@@ -445,18 +448,24 @@ def new(
     """
     chosen = games or (click.prompt("The game", default="connect_four"),)
     try:
-        named = ", ".join(f'"{load(each)}"' for each in chosen)
+        loaded = [load(registered(each, folder)) for each in chosen]
     except SpecError as error:
         raise click.UsageError(str(error)) from error
+    named = [plugins.as_argument(str(each)) for each in loaded]
+    files: dict[Path, str] = {}
     if protocol or command or build or not _describes(folder):
         protocol = protocol or click.prompt(
             "The protocol of the bot", type=click.Choice(BOT_PROTOCOLS), default="lines"
         )
         command = command or click.prompt("The command that starts it", default="python3 bot.py")
         keys = {"protocol": protocol, "command": command, "build": build}
-        text = "".join(f"{key} = {_quoted(value)}\n" for key, value in keys.items() if value)
-        _write(folder / BOT_FILE, text)
-    _write(folder / lab_file.FILE, _TEMPLATE.format(games=named))
+        files[folder / BOT_FILE] = "".join(
+            f"{key} = {notation(value)}\n" for key, value in keys.items() if value
+        )
+    files[folder / lab_file.FILE] = lab_toml(named)
+    write_new(files, "edit it, or remove it first")
+    for path in files:
+        click.echo(f"Wrote {path}")
     click.echo("Next: git add and commit both, change the bot, and run: playout-lab test")
 
 
@@ -469,32 +478,3 @@ def _describes(folder: Path) -> bool:
     except BotFileError:
         return False
     return "Player" in (folder / found.command).read_text(encoding="utf-8", errors="replace")
-
-
-def _quoted(text: str) -> str:
-    return notation(text)
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a new file. Raises UsageError if it exists."""
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise click.UsageError(f"{path} exists: edit it, or remove it first") from None
-    except OSError as error:
-        raise click.ClickException(f"{path}: {error.strerror}") from error
-    click.echo(f"Wrote {path}")
-
-
-_TEMPLATE = """\
-# The conditions of playout-lab: see docs/laboratory.md.
-games = [{games}]
-clock = "10+0.1"          # of each player: seconds for a match, and for each move
-elo1 = 20                 # the gain to look for, in normalized Elo; a larger one is found sooner
-pairs = 5000              # at most, in a test
-openings = {{ plies = 4 }}  # random moves; or {{ file = "openings.txt" }}
-# alpha = 0.05            # the chance to promote something that is not stronger, of all tries
-# isolate = "auto"        # "always" in the sandbox, "never", or where this machine has one
-# build_hosts = ["pypi.org", "files.pythonhosted.org"]    # that builds in the sandbox may reach
-"""

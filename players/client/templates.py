@@ -5,13 +5,15 @@ This is the home of these templates; `playout-lab new` adds its files to a bot o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from playout import games
+from playout.commands.new_files import write_new
 from playout.commands.options import registered
+from playout.commands.toml_table import notation
 from playout.games.core import plugins
 
 _BOT = '''"""A bot, which you can make stronger: see README.md."""
@@ -55,13 +57,20 @@ _BOT_TOML = """# How competitions and playout-lab start the bot.
 protocol = "python"
 command = "my_bot.py"
 """
-_LAB_TOML = """# What a test of two versions plays.
-games = ["{game}"]
-clock = "0.1/move"
+_LAB_TOML = """\
+# The conditions of playout-lab: see docs/laboratory.md.
+games = {games}
+clock = "10+0.1"          # of each player: seconds for a match, and for each move
+elo1 = 20                 # the gain to look for, in normalized Elo; a larger one is found sooner
+pairs = 5000              # at most, in a test
+openings = {{ plies = 4 }}  # random moves; or {{ file = "openings.txt" }}
+# alpha = 0.05            # the chance to promote something that is not stronger, of all tries
+# isolate = "auto"        # "always" in the sandbox, "never", or where this machine has one
+# build_hosts = ["pypi.org", "files.pythonhosted.org"]    # that builds in the sandbox may reach
 """
 _BOT_README = """# A bot for {game}
 
-Change `choose` in `my_bot.py`. In this folder:
+{first}Change `choose` in `my_bot.py`. In this folder:
 
     python -m unittest                                  # does it keep to the rules?
     playout-tournament compare --game "{argument}" my_bot:MyBot random
@@ -70,6 +79,11 @@ Change `choose` in `my_bot.py`. In this folder:
 
 The third command needs `cp my_bot.py old_bot.py` before a change: it says which version is
 stronger. The last one needs a running server: `playout-server --open{server}`.
+"""
+_OWN_GAME = """\
+First copy the module `{module}` of the game into this folder: the commands below and `playout-lab`
+import it from here.
+
 """
 _GAME = '''"""A game, which you can change into yours: see README.md."""
 
@@ -136,7 +150,8 @@ Then: playout-player my_game:MyGame human --challenge-bot "Playout Easy"
 def bot_files(game: str, argument: str) -> Mapping[str, str]:
     """Return the files of a new bot for a game; `argument` names it in commands."""
     server = f" --game {argument.partition('(')[0]}" if ":" in argument else ""
-    values = {"game": game, "argument": argument, "server": server}
+    first = _OWN_GAME.format(module=argument.partition(":")[0]) if server else ""
+    values = {"game": game, "argument": argument, "server": server, "first": first}
     test = _BOT_TEST
     if server:
         test = test.replace('playout.load("{game}")', 'playout.load(games.register("{argument}"))')
@@ -145,9 +160,15 @@ def bot_files(game: str, argument: str) -> Mapping[str, str]:
         "my_bot.py": _BOT,
         "test_my_bot.py": test.format(**values),
         "bot.toml": _BOT_TOML,
-        "lab.toml": _LAB_TOML.format(game=argument),
+        "lab.toml": lab_toml([argument]),
         "README.md": _BOT_README.format(**values),
     }
+
+
+def lab_toml(games: Sequence[str]) -> str:
+    """Return the file of playout-lab with the conditions of tests; games are as in commands."""
+    named = ", ".join(map(notation, games))
+    return _LAB_TOML.format(games=f"[{named}]")
 
 
 def game_files() -> Mapping[str, str]:
@@ -157,15 +178,11 @@ def game_files() -> Mapping[str, str]:
 
 def write(folder: Path, files: Mapping[str, str]) -> None:
     """Write new files into a folder. Raises UsageError if one exists, ClickException."""
-    there = [name for name in files if (folder / name).exists()]
-    if there:
-        raise click.UsageError(f"{folder / there[0]} exists: choose another folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in files.items():
-            (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         raise click.ClickException(f"{folder}: {error.strerror}") from error
+    write_new({folder / name: text for name, text in files.items()}, "choose another folder")
 
 
 _folder = click.argument("folder", type=click.Path(path_type=Path, file_okay=False))

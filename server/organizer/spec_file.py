@@ -166,7 +166,7 @@ def checked(values: Mapping[str, object], folder: Path, cores: int | None = None
 def valid(values: Mapping[str, object], folder: Path, cores: int | None = None) -> TournamentSpec:
     """Return the same as `checked` without the check that the entrants can be started."""
     found = spec_parser.of_values(
-        values, files=files_in(folder), code=installed(), game=_games_in(folder)
+        values, files=files_in(folder), code=installed(), game=games_in(folder)
     )
     return _sized(_without_faults(*found), "", cores)
 
@@ -182,7 +182,7 @@ def _with_versions(spec: TournamentSpec, said: Mapping[int, str]) -> TournamentS
 
 def _parsed(path: Path) -> tuple[TournamentSpec, Faults]:
     """Return the tournament of a file, and its faults. Raises SpecFileError if it is no TOML."""
-    files, game = files_in(path.parent), _games_in(path.parent)
+    files, game = files_in(path.parent), games_in(path.parent)
     try:
         text = toml_table.text_of(path)
         found = spec_parser.read(text, where=str(path), files=files, code=installed(), game=game)
@@ -193,7 +193,7 @@ def _parsed(path: Path) -> tuple[TournamentSpec, Faults]:
     return found
 
 
-def _games_in(folder: Path) -> Check[games.Game]:
+def games_in(folder: Path) -> Check[games.Game]:
     """Return the check of a game, which may be a module:Class in the folder."""
 
     def check(value: object) -> games.Game:

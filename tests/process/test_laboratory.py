@@ -201,6 +201,11 @@ def test_a_new_laboratory_is_written_from_options(made: BotRepository, lab: Lab)
     code, output = lab("new", "--game", "nim", how=invoke)
     assert code == 2
     assert "exists" in output
+    (made.top / "bot.toml").unlink()
+    code, output = lab("new", "--game", "nim", "--protocol", "lines", "--command", "./bot",
+                       how=invoke)  # fmt: skip
+    assert (code, "lab.toml exists: edit it" in output) == (2, True)
+    assert not (made.top / "bot.toml").exists()
 
 
 @pytest.mark.parametrize(

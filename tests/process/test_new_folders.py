@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 
 from playout import games
 from playout.bots import bot_file
-from support.commands import invoke
+from support import scale
+from support.commands import invoke, run
 
 
 @pytest.mark.parametrize("game", ["connect_four", "othello(size=6)"])
@@ -19,6 +21,42 @@ def test_a_new_bot_is_one_of_a_competition_and_of_the_laboratory(game: str, tmp_
     assert bot_file.read(tmp_path / "bot").command == "my_bot.py"
     conditions = tomllib.loads((tmp_path / "bot" / "lab.toml").read_text())
     assert conditions["games"] == [str(games.load(game))]
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """The folder of a new bot for a game of a file, with this file, as its README says."""
+    assert run("playout-player", "new-game", "game", cwd=tmp_path)[0] == 0
+    words = ("playout-player", "new-bot", "../bot", "--game", "my_game:MyGame")
+    code, output = run(*words, cwd=tmp_path / "game")
+    assert code == 0, output
+    assert "copy the module `my_game`" in (tmp_path / "bot" / "README.md").read_text()
+    shutil.copy(tmp_path / "game" / "my_game.py", tmp_path / "bot")
+    return tmp_path / "bot"
+
+
+def lab_test(bot: Path, *versions: str) -> tuple[int, str]:
+    words = ("--laboratories", str(bot.parent / "laboratories"), "--http", "none", "--pairs", "1")
+    return run("playout-lab", "test", *versions, *words, cwd=bot)
+
+
+def test_the_laboratory_knows_the_game_of_a_file(own: Path) -> None:
+    conditions = (own / "lab.toml").read_text()
+    assert 'games = ["my_game:MyGame"]' in conditions
+    code, output = lab_test(own, ".", ".")
+    assert (code, "has the same files" in output) == (1, True), output
+    (own / "lab.toml").unlink()
+    code, output = run("playout-lab", "new", "--game", "my_game:MyGame", cwd=own)
+    assert code == 0, output
+    assert (own / "lab.toml").read_text() == conditions
+
+
+@pytest.mark.skipif(not scale.slow, reason="it plays a test for seconds: --slow")
+def test_the_laboratory_plays_the_game_of_a_file(own: Path) -> None:
+    shutil.copytree(own, own.parent / "old")
+    (own / "my_bot.py").write_text("# new\n" + (own / "my_bot.py").read_text())
+    code, output = lab_test(own, "../old", ".")
+    assert (code, "a larger --pairs continues it" in output) == (125, True), output
 
 
 @pytest.mark.parametrize("command", ["new-bot", "new-game"])
