@@ -27,7 +27,7 @@ from typing import Literal
 from playout.games import TIE
 from playout.protocol.messages import Analysis, Code, OfferKind, OpenOffer, Seat
 from playout.protocol.tournament_spec import Adjudication
-from playout.server.core.match import Match, Refused
+from playout.server.core.match import Match, Refused, opponent_of
 
 How = Literal["declined", "withdrawn"]
 
@@ -51,7 +51,7 @@ class MatchOffers:
 
     def of_opponent(self, seat: Seat, kind: OfferKind) -> OpenOffer | None:
         """The open offer of this kind that a player may answer; None if there is none."""
-        offer = self._open.get(_other(seat))
+        offer = self._open.get(opponent_of(seat))
         return offer if offer and offer.offer == kind else None
 
     def require_allowed(self, seat: Seat, kind: OfferKind, ply: int) -> None:
@@ -93,7 +93,7 @@ class MatchOffers:
         if offer is None or offer.ply != ply:
             text = f"your opponent has no open offer of a {kind} from ply {ply}"
             raise Refused(Code.NO_OFFER, text)
-        return self._open.pop(_other(seat))
+        return self._open.pop(opponent_of(seat))
 
     def withdrawn(self, seat: Seat) -> OpenOffer:
         """Close a player's own offer, and return it. Raises Refused."""
@@ -107,8 +107,8 @@ class MatchOffers:
         own = self._open.get(seat)
         if own and own.offer != "draw":
             yield self._open.pop(seat), "withdrawn"
-        if _other(seat) in self._open:
-            yield self._open.pop(_other(seat)), "declined"
+        if opponent_of(seat) in self._open:
+            yield self._open.pop(opponent_of(seat)), "declined"
 
     def taken_back(self, seat: Seat) -> None:
         """Close all offers: `seat` has taken moves back, and may offer to take back more."""
@@ -120,10 +120,6 @@ class MatchOffers:
         match = self._match
         plies = range(match.ply - 1, match.opening_plies - 1, -1)
         return next((ply for ply in plies if match.mover(ply) == seat), None)
-
-
-def _other(seat: Seat) -> Seat:
-    return 2 if seat == 1 else 1
 
 
 #: The win rate of what is proven: a win, a tie, a loss.

@@ -13,6 +13,7 @@ from msgspec import structs
 from playout.protocol.messages import RequestId, Seat, Seek, Seeking
 from playout.protocol.names import skeleton
 from playout.protocol.time_control import is_correspondence, parse_time_control
+from playout.server.core.match import opponent_of
 from playout.server.core.sessions import Session
 from playout.server.model.records import Account
 
@@ -191,7 +192,7 @@ def _fitting_buckets(seek: OpenSeek) -> Iterator[_Bucket]:
     clocks: list[str | None] = [clock] if is_by_correspondence(clock) else [clock, None]
     if clock is None:
         clocks = [_ANY_CLOCK]
-    seats: tuple[Seat | None, ...] = (None, 1, 2) if seat is None else (None, 2 if seat == 1 else 1)
+    seats: tuple[Seat | None, ...] = (None, 1, 2) if seat is None else (None, opponent_of(seat))
     for opponent in (None, seek.session.skeleton):
         for other_seat in seats:
             for other_clock in clocks:

@@ -33,6 +33,11 @@ class Status(enum.Enum):
     ENDED = "ended"
 
 
+def opponent_of(seat: Seat) -> Seat:
+    """The seat of the other player."""
+    return 2 if seat == 1 else 1
+
+
 @dataclass(frozen=True)
 class Result:
     """How a match ended: winner 1 or 2, -1 for a tie, 0 for no result.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv6Address, ip_address
 
@@ -87,6 +88,10 @@ class Quota:
             self._buckets[address] = bucket
         return bucket.take(now)
 
+    def give_back(self, address: str) -> None:
+        """Put back the token of an address that was taken last."""
+        self._buckets[address].give_back()
+
 
 class ByteBudget:
     """Allows `most` bytes at once, and `rate` more each second; it may be overdrawn."""
@@ -154,6 +159,7 @@ def is_address(text: str) -> bool:
     return True
 
 
+@functools.lru_cache(4096)
 def network(address: str) -> str:
     """The part of an address that limits count: of IPv6 the first 64 bits, those of a household."""
     try:

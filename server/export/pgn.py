@@ -145,7 +145,7 @@ def _turns(stored: StoredMatch, replayed: Replay) -> Iterator[tuple[int, int]]:
         while end < len(moves) and moves[end].seat == moves[first].seat:
             end += 1
         state, played = replayed.position.states[first], replayed.position.moves
-        if not replayed.game.turn_name(state, played[first:end]):
+        if end > first + 1 and not replayed.game.turn_name(state, played[first:end]):
             end = first + 1
         yield first, end
         first = end

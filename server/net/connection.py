@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from twisted.internet import tcp
 
 from playout.protocol.codec import MessageFormat
-from playout.server.runtime.reactor import has_queued_output, queued_bytes
+from playout.server.runtime.reactor import queued_bytes
 from playout.server.runtime.scheduler import DelayedCall, LoopScheduler
 
 if TYPE_CHECKING:
@@ -37,8 +37,14 @@ COLLECTED_BYTES = 64 * 1024
 #: peer that does not read, which no limit of this process counts.
 KERNEL_BYTES = 128 * 1024
 
-# A peer whose machine is gone is noticed after 30 s of silence and 3 probes, 10 s apart.
-_KEEPALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
+#: Options of a socket, where the system has them. A peer whose machine is gone is noticed after 30
+#: seconds of silence and 3 probes, 10 seconds apart.
+_OPTIONS = (
+    ("TCP_KEEPIDLE", 30),
+    ("TCP_KEEPINTVL", 10),
+    ("TCP_KEEPCNT", 3),
+    ("TCP_NOTSENT_LOWAT", KERNEL_BYTES),
+)
 
 
 class OutputLimits:
@@ -117,11 +123,10 @@ class StreamConnection(ABC):
         self._direct = isinstance(self.transport, tcp.Connection)
         self.transport.setTcpNoDelay(True)
         self.transport.setTcpKeepAlive(True)
-        for option, value in _KEEPALIVE:
+        for option, value in _OPTIONS:
             if hasattr(socket, option):
                 raw = self.transport.socket
                 raw.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
-        _limit_kernel_output(self.transport)
         # Pauses reading from a client that does not read the answers.
         self.transport.registerProducer(self, streaming=True)
         self._driver.connected(self)
@@ -198,7 +203,7 @@ class StreamConnection(ABC):
         self._closing = True
         self._flush()
         self.transport.unregisterProducer()
-        if at_once and not (self._direct and not has_queued_output(self.transport)):
+        if at_once and not (self._direct and not queued_bytes(self.transport)):
             self.transport.abortConnection()
             return
         self.transport.loseConnection()
@@ -273,7 +278,11 @@ class StreamConnection(ABC):
             self._output.update(self, before + len(data))
 
     def _sent_at_once(self, data: bytes) -> bytes:
-        """Send as much as the system accepts now, and return the rest."""
+        """Send as much as the system accepts now, and return the rest.
+
+        Through `transport.write` each message costs another iteration of the loop and two calls of
+        epoll_ctl: 12 % of the processor time of a move with 64 matches at once, and more with one.
+        """
         try:
             return data[self.transport.socket.send(data) :]
         except OSError:  # the transport meets the same error, and handles it
@@ -289,10 +298,3 @@ class StreamConnection(ABC):
             self._paused_by.remove(reason)
             if not self._paused_by and not self._closing:
                 self.start_reading()
-
-
-def _limit_kernel_output(transport: Any) -> None:
-    """Limit the bytes that the system holds unsent for a peer, where it can."""
-    option = getattr(socket, "TCP_NOTSENT_LOWAT", None)
-    if option is not None and isinstance(transport.socket, socket.socket):
-        transport.socket.setsockopt(socket.IPPROTO_TCP, option, KERNEL_BYTES)

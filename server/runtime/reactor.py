@@ -99,7 +99,6 @@ class LoopTime:
 
 # All uses of private attributes of Twisted's reactor and transports.
 #
-# Each use saves more than 5 % of the server's processor time a move.
 # tests/unit/runtime/test_reactor_twisted_internals.py runs these functions with the classes of
 # Twisted, and fails when a new version changes them.
 
@@ -134,16 +133,6 @@ def poll_without_log_context(
             if loop_time.since_wake() > EVENTS_S:
                 return events[number + 1 :]
     return []
-
-
-def has_queued_output(transport: Any) -> bool:
-    """Whether a TCP transport holds bytes of earlier writes that the system did not accept yet.
-
-    If not, bytes may be written to the socket directly. Through `transport.write` each message
-    costs another iteration of the loop and two calls of epoll_ctl: 12 % of the processor time of a
-    move with 64 matches at once, and more with one.
-    """
-    return bool(transport.dataBuffer or transport._tempDataBuffer)
 
 
 def queued_bytes(transport: Any) -> int:

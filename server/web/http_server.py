@@ -23,7 +23,7 @@ from twisted.web.resource import Resource
 from twisted.web.server import Request, Site
 
 from playout.server.core.rate_limits import is_address, network
-from playout.server.runtime.reactor import has_queued_output, queued_bytes
+from playout.server.runtime.reactor import queued_bytes
 from playout.server.web.http import HttpError, error_as_text, send_response
 
 #: Seconds in which a request must arrive completely, and the next one on the same connection; and
@@ -321,7 +321,7 @@ class HttpChannel(http.HTTPChannel):
     def close_now(self) -> None:
         """Close the connection; output that the peer has not read is dropped."""
         transport: Any = self.transport
-        if isinstance(transport, tcp.Connection) and has_queued_output(transport):
+        if isinstance(transport, tcp.Connection) and queued_bytes(transport):
             transport.abortConnection()
         else:
             transport.loseConnection()

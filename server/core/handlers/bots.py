@@ -33,7 +33,7 @@ from playout.server.core.handlers.seeks import (
     require_account,
 )
 from playout.server.core.lobby import OpenSeek
-from playout.server.core.match import Refused
+from playout.server.core.match import Refused, opponent_of
 from playout.server.core.match_room import BotAwaited, FeatureContext, MatchOver, MatchRoom
 from playout.server.core.rate_limits import Quota, network
 from playout.server.core.session_manager import (
@@ -309,7 +309,7 @@ class BotManager:
             if bot.rival is event.session:
                 bot.left_timer.set(now + (RELOAD_S if event.left else RETURN_S))
         for away in self._away.values():
-            rival: Seat = 2 if away.seat == 1 else 1
+            rival = opponent_of(away.seat)
             if away.room.seats[rival - 1] is event.session and not away.room.match.has_moved(rival):
                 away.timer.set(now + RELOAD_S)
 
@@ -449,7 +449,7 @@ class BotManager:
     def _end_waiting(self, match_id: str, now: float) -> None:
         """End a match whose player was away for too long."""
         away = self._away[match_id]
-        rival: Seat = 2 if away.seat == 1 else 1
+        rival = opponent_of(away.seat)
         if away.room.seats[rival - 1].connection is not None:
             away.timer.set(now + AWAY_S)
         else:
@@ -491,7 +491,7 @@ class BotManager:
                 room.abandon(seat, now)
             elif seat and room.match.to_move != seat:
                 bot.left_timer.set(now + RELOAD_S)
-            elif seat and room.can_start_again(2 if seat == 1 else 1, now):
+            elif seat and room.can_start_again(opponent_of(seat), now):
                 self._free(bot, room, now, idle=False)
 
     def _end_idle(self, key: str, now: float) -> None:

@@ -127,11 +127,14 @@ class Ladders:
     def _count_version(self, session: Session, now: float) -> None:
         """Count a new version. Raises Refused if there were too many."""
         assert session.account
-        for owner, quota, whose in (
+        limits = (
             (session.account.id, self._versions, "an account"),
             (session.network, self._versions_of_address, "an address"),
-        ):
+        )
+        for number, (owner, quota, whose) in enumerate(limits):
             if wait_s := quota.take(owner, now):
+                for earlier, before, _ in limits[:number]:
+                    before.give_back(earlier)
                 text = (
                     f"{whose} may enter {quota.per_hour:g} new versions on ladders in an hour; "
                     f"try again in {wait_s:.0f} s, or enter with an earlier version"
