@@ -22,6 +22,7 @@ from twisted.web.http_headers import Headers
 from twisted.web.resource import Resource
 from twisted.web.server import Request, Site
 
+from playout.protocol.endpoints import is_loopback
 from playout.server.core.rate_limits import is_address, network
 from playout.server.runtime.reactor import queued_bytes
 from playout.server.web.http import HttpError, error_as_text, send_response
@@ -87,6 +88,18 @@ class Access:
     proxied: bool = False
     names: tuple[str, ...] = ()
     metrics_password: str | None = None
+
+    @classmethod
+    def at(
+        cls,
+        host: str,
+        *,
+        proxied: bool,
+        names: tuple[str, ...],
+        metrics_password: str | None = None,
+    ) -> Access:
+        """Return the access to a server that listens at `host`."""
+        return cls(is_loopback(host) and not proxied, proxied, names, metrics_password)
 
     def require_own_name(self, header: str) -> None:
         """Check the Host header of a request. Raises HttpError.
