@@ -34,7 +34,7 @@ class OptionGroup(click.Group):
     """A group in which an option before a subcommand is one of the subcommand, or an error.
 
     Options without a value for the group's function, such as `--game`, have had their effect. The
-    defaults that a configuration file sets are those of the subcommand, too.
+    defaults that a configuration file sets apply to the subcommand, too.
     """
 
     #: The key of the words of the options before the subcommand, in the metadata of a context.

@@ -200,7 +200,7 @@ class Faults:
 
     def __init__(self, where: str, lines: Mapping[toml_lines.Path, int]) -> None:
         self.found: list[tuple[int, str]] = []
-        #: What people should know, although it is no fault.
+        #: Warnings, which do not make the file invalid.
         self.notes: list[str] = []
         self._where = where
         self._lines = lines
@@ -252,7 +252,7 @@ class TomlTable:
         self._faults.add((*self.path, *keys), text)
 
     def note(self, text: str) -> None:
-        """Add what people should know, although it is no fault."""
+        """Add a warning, which does not make the file invalid."""
         self._faults.notes.append(text)
 
     def fault_elsewhere(self, key: str, place: str, text: str) -> None:

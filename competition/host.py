@@ -50,7 +50,7 @@ from playout.competition.uploads import Accounts, UploadSite
 from playout.games.core import spec
 from playout.players.client.player_cache import PlayerCache
 from playout.players.engines.process import MatchUse
-from playout.protocol.endpoints import is_loopback, page_address
+from playout.protocol.endpoints import page_address
 from playout.protocol.messages import EnterLadder, Seek
 from playout.sandbox import machine
 from playout.server.net.competition_process import CompetitionOrders
@@ -119,11 +119,7 @@ class CompetitionHost:
             refusals,
             {name: each.workers for name, each in self._runs.items()},
         )
-        access = Access(
-            local=is_loopback(orders.http[0]) and not orders.proxied,
-            proxied=orders.proxied,
-            names=orders.names,
-        )
+        access = Access.at(orders.http[0], proxied=orders.proxied, names=orders.names)
         self._site = UploadSite(pages, pages.room, accounts, access)
 
     def start(self) -> None:

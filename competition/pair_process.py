@@ -99,7 +99,7 @@ class _Console(ContestantConsole):
 @click.command()
 @server_options
 def main(server: ServerAddress) -> None:
-    """Play as the parent process says; the server is that of the environment."""
+    """Play the matches that the parent process orders; the environment names the server."""
     reactor: Any = importlib.import_module("twisted.internet.reactor")
     signal.signal(signal.SIGINT, lambda *_: sys.exit(1))
     parent = Parent()

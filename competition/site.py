@@ -74,7 +74,7 @@ class Recent(Generic[T]):
     def answer(
         self, compute: Callable[[], T], shown: Callable[[T], HttpResponse]
     ) -> HttpResponse | Deferred[HttpResponse]:
-        """Return the response that shows the value, at once or when it was computed."""
+        """Return the response with the value, as a Deferred if the value is computed first."""
         if time.monotonic() - self._computed_at < STANDINGS_S:
             return shown(self._value)
         self._computed_at = math.inf  # for requests until it is computed

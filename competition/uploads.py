@@ -66,9 +66,8 @@ class Accounts:
 class UploadRequest(HttpRequest):
     """A request; `upload` is the file with its body, None without one.
 
-    `account` is that of its token, None without a token or with a wrong one. `begun_at` is when its
-    headers had arrived, in seconds since 1970. `too_large` and `too_many` say why its body was
-    discarded.
+    `account`: the account of the token; None without a valid token. `begun_at` is when its headers
+    had arrived, in seconds since 1970. `too_large` and `too_many` say why its body was discarded.
     """
 
     account: Account | None = None

@@ -373,8 +373,8 @@ class _Server:
             api=HandlerResource(Api(self._hub, archive, lookup), error_as_json),
             render_error=error_as_page,
             connections=self._most_http,
-            access=Access(
-                local=is_loopback(host) and not settings.http_proxied,
+            access=Access.at(
+                host,
                 proxied=settings.http_proxied,
                 names=settings.http_name,
                 metrics_password=settings.metrics_password,

@@ -150,8 +150,8 @@ class Hub:
     ) -> list[Effect]:
         """Note a new connection, by a number that is not used again.
 
-        `address` is None until a proxy has announced it: see `locate`. One that `is_own` is of a
-        process that the server has started, such as a bot: no limit counts it.
+        `address` is None until a proxy has announced it: see `locate`. `is_own`: the connection of
+        a process of the server, such as a bot, which counts towards no limit.
         """
         self._sessions.connect(connection, address, now, is_own=is_own)
         return self._finish_call(now)

@@ -105,8 +105,8 @@ class StreamConnection(ABC):
         #: Whether `_unsent` is sent at the end of this iteration of the loop.
         self._flush_is_due = False
         self._output = output
-        #: The most bytes that were written at once since the peer had read everything. They are
-        #: beside the limit: the answer to a request may be large.
+        #: The most bytes that were written at once since the peer had read everything. These bytes
+        #: do not count towards the limit: the answer to a request may be large.
         self._largest = 0
         self._closing = False
         #: Aborts the connection if the peer keeps it from being closed.
@@ -177,7 +177,7 @@ class StreamConnection(ABC):
     def send(self, data: bytes, *, when_idle: bool = False) -> None:
         """Send bytes at the end of this iteration of the loop, or later, with `when_idle`.
 
-        A peer is disconnected that leaves more output unread than the limits allow. After `close`
+        A peer that leaves more output unread than the limits allow is disconnected. After `close`
         nothing is sent: the end of a WebSocket connection must be its last frame.
         """
         if self._closing:

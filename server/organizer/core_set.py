@@ -24,7 +24,7 @@ from typing import Any
 
 from playout.cluster.workers import RunningTask, kept_to_cores, unpack
 from playout.commands.child import LogFolder
-from playout.commands.cores import move
+from playout.commands.cores import Cores, move
 from playout.games.core import spec as notation
 from playout.protocol.tls import TlsSettings
 from playout.protocol.tournament_spec import Entrant, Openings, SandboxSettings, TournamentSpec
@@ -255,6 +255,5 @@ def unreachable(address: tuple[str, int], patience_s: float = _REACH_S) -> str:
 
 def keep_to_one(dask_worker: Any) -> None:
     """Restrict a worker of a cluster on this machine to one core, by its number."""
-    if hasattr(os, "sched_setaffinity"):
-        cores = sorted(os.sched_getaffinity(os.getpid()))
+    if cores := sorted(Cores().usable):
         move(os.getpid(), {cores[int(dask_worker.name) % len(cores)]})

@@ -225,7 +225,6 @@ class _Worker:
             try:
                 answer = self._process.reply(str)
             except EOFError:
-                self._process.send(signal.SIGKILL)
                 fault, self._process = self._process.why(), None
             else:
                 if not answer:

@@ -424,14 +424,14 @@ def read_positions(text: str, game: Game) -> Iterator[WrittenOpening | BadOpenin
     )
 
 
-#: Readers by the end of a file's name. Of files of games, those that can be read are used.
+#: Readers by what `kind_of` returns; a list has `read_list`.
 _READERS: Mapping[str, OpeningReader] = {
     "pgn": read_pgn,
     "pdn": read_pgn,
     "sgf": read_sgf,
     "epd": read_positions,
-    "fen": read_positions,
 }
+#: The kinds of files of games; those games that can be read are used.
 OF_GAMES = ("pgn", "pdn", "sgf")
 
 

@@ -22,6 +22,7 @@ from twisted.web.http_headers import Headers
 from twisted.web.resource import Resource
 from twisted.web.server import Request, Site
 
+from playout.protocol.endpoints import is_loopback
 from playout.server.core.rate_limits import is_address, network
 from playout.server.runtime.reactor import queued_bytes
 from playout.server.web.http import HttpError, error_as_text, send_response
@@ -87,6 +88,18 @@ class Access:
     proxied: bool = False
     names: tuple[str, ...] = ()
     metrics_password: str | None = None
+
+    @classmethod
+    def at(
+        cls,
+        host: str,
+        *,
+        proxied: bool,
+        names: tuple[str, ...],
+        metrics_password: str | None = None,
+    ) -> Access:
+        """Return the access to a server that listens at `host`."""
+        return cls(is_loopback(host) and not proxied, proxied, names, metrics_password)
 
     def require_own_name(self, header: str) -> None:
         """Check the Host header of a request. Raises HttpError.
@@ -236,8 +249,8 @@ class HttpChannel(http.HTTPChannel):
     def requestDone(self, request: Request) -> None:
         """Called by Twisted: the response is written; wait for the next request.
 
-        One that has come already is answered later, when the peer has read the response: in one
-        read may be hundreds.
+        A request that has already arrived is answered later, when the peer has read the response:
+        one read may contain hundreds.
         """
         self._unread = float("inf")
         self.pool.wait(self)
@@ -340,9 +353,9 @@ class HttpChannel(http.HTTPChannel):
 class LimitedSite(Site):
     """Accepts connections within the limits of its pools.
 
-    There are at most `connections`; an address has a share of them, unless all are `proxied`. For
-    another one, the connection is closed that has waited for a request for longest. If there is
-    none, a few connections are left on which only the paths `reserved_for` are served.
+    There are at most `connections`; an address has a share of them, unless all are `proxied`. To
+    make room for another one, the connection that has waited longest for a request is closed. If
+    none waits, a few connections remain that serve only the paths `reserved_for`.
     """
 
     protocol = HttpChannel  # type: ignore[assignment]
