@@ -86,8 +86,7 @@ class TuningTerms:
         """Return the player with these values of its options. Raises SpecError."""
         wanted = spec.parse(self.player)
         shown = {each.name: each.shown(values[each.name]) for each in self.parameters}
-        options = {**wanted.options, **shown}
-        return f"{wanted.name}({','.join(f'{key}={value}' for key, value in options.items())})"
+        return str(spec.Spec(wanted.name, {**wanted.options, **shown}))
 
     @property
     def digest(self) -> str:

@@ -40,6 +40,11 @@ class Spec:
     name: str
     options: Mapping[str, str] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        """Return the notation, which `parse` reads."""
+        options = ",".join(f"{key}={value}" for key, value in self.options.items())
+        return f"{self.name}({options})" if options else self.name
+
 
 def parse(text: str) -> Spec:
     """Split `mnk(m=8,n=8,k=5)` into name and options. Raises SpecError."""
@@ -269,11 +274,11 @@ def bind(make: type, spec: Spec, *, skip: int = 0) -> dict[str, Value]:
 
 def canonical(name: str, make: type, arguments: Mapping[str, object]) -> str:
     """Return the canonical spelling: parameters in the order of declaration, without defaults."""
-    parts = []
+    options = {}
     for key, parameter in parameters_of(make).items():
         if key in arguments and arguments[key] != parameter.default:
-            parts.append(f"{key}={spelled(arguments[key])}")
-    return f"{name}({','.join(parts)})" if parts else name
+            options[key] = spelled(arguments[key])
+    return str(Spec(name, options))
 
 
 def spelled(value: object) -> str:

@@ -190,5 +190,5 @@ def with_komi(game: Game, komi: str) -> Game:
 def _changed(game: Game, **changes: object) -> Game:
     """Return the game with other values of some parameters. Raises SpecError."""
     given = spec.parse(str(game))
-    options = ",".join(f"{key}={value}" for key, value in {**given.options, **changes}.items())
-    return games.load(f"{given.name}({options})")
+    options = {key: str(value) for key, value in changes.items()}
+    return games.load(str(spec.Spec(given.name, {**given.options, **options})))

@@ -218,7 +218,7 @@ def _player(table: TomlTable, defaults: _Defaults) -> str | None:
     options |= {key: value for key, value in defaults.options.items() if key not in options}
     if len(options) == len(wanted.options):
         return player
-    text = f"{wanted.name}({','.join(f'{key}={value}' for key, value in options.items())})"
+    text = str(notation.Spec(wanted.name, options))
     if len(text) > notation.MAX_LENGTH:
         table.fault(f"player: with its options, it has more than {notation.MAX_LENGTH} characters")
         return player
