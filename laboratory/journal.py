@@ -27,10 +27,10 @@ class VersionTest(msgspec.Struct, frozen=True):
     """A test: `base` and `candidates` are versions, with `names` for people, the base first.
 
     `conditions` is a digest, `tried` the number of candidates against the base in earlier tests.
-    `kind`: a test, or the confirmation of one. `state` is "open" until a verdict: "stronger" with
-    the name of the `winner`, "not stronger", or "undecided" if it can go on. A confirmation is
-    "confirmed". `players` has the player with its options of each version, or an empty text.
-    `elo` is that of the winner, or of the candidate with the most evidence.
+    `of` is the number of the test that a confirmation belongs to, otherwise 0. `state` is "open"
+    until a verdict: "stronger" with the name of the `winner`, "not stronger", or "undecided" if it
+    can go on. A confirmation is "confirmed". `players` has the player with its options of each
+    version, or an empty text. `elo` is that of the winner, or of the candidate with the most evidence.
     """
 
     number: int
@@ -41,13 +41,17 @@ class VersionTest(msgspec.Struct, frozen=True):
     conditions: str
     tried: int
     at: float
-    kind: str = "test"
     of: int = 0
     state: str = "open"
     winner: str = ""
     pairs: int = 0
     elo: float | None = None
     elo_error: float | None = None
+
+    @property
+    def kind(self) -> str:
+        """Whether it is a test, or the confirmation of one."""
+        return "confirmation" if self.of else "test"
 
     @property
     def claimed(self) -> str:
@@ -90,12 +94,11 @@ class Journal:
 
         `confirms`: the number of the test that a confirmation belongs to.
         """
-        kind = "confirmation" if confirms else "test"
         with self._locked():
             known = self._trials()
             for each in known.values():
-                same = (each.base, each.candidates, each.conditions, each.kind, each.of)
-                if same == (base, candidates, conditions, kind, confirms):
+                same = (each.base, each.candidates, each.conditions, each.of)
+                if same == (base, candidates, conditions, confirms):
                     return each
             before = [each for each in known.values() if each.base == base and each.kind == "test"]
             trial = VersionTest(
@@ -107,7 +110,6 @@ class Journal:
                 conditions,
                 sum(len(each.candidates) for each in before),
                 time.time(),
-                kind,
                 confirms,
             )
             self.place(trial).mkdir(mode=0o700, parents=True, exist_ok=True)

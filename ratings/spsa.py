@@ -52,10 +52,9 @@ class Spsa:
     parameters: Sequence[TunedParameter]
     steps: int
     seed: int = 0
-    done: int = 0
-    values: dict[str, float] = field(default_factory=dict)
-    _sums: dict[str, float] = field(default_factory=dict)
-    _summed: int = 0
+    done: int = field(default=0, init=False)
+    values: dict[str, float] = field(init=False)
+    _sums: dict[str, float] = field(init=False)
 
     def __post_init__(self) -> None:
         self.values = {each.name: each.start for each in self.parameters}
@@ -81,16 +80,16 @@ class Spsa:
             self.values[each.name] = each.clipped(self.values[each.name] + change)
         self.done += 1
         if 2 * self.done > self.steps:
-            self._summed += 1
             for name, value in self.values.items():
                 self._sums[name] += value
 
     @property
     def result(self) -> Values:
         """The mean of the values over the last half of the steps; before it, the values."""
-        if not self._summed:
+        summed = self.done - self.steps // 2
+        if summed <= 0:
             return dict(self.values)
-        return {name: total / self._summed for name, total in self._sums.items()}
+        return {name: total / summed for name, total in self._sums.items()}
 
     def _moves(self, step: int) -> dict[str, float]:
         """Return the perturbation of a step, which depends on nothing but the seed and the step."""

@@ -61,7 +61,7 @@ class EngineConfig:
     margin_s: float = MARGIN_S
     variant: str = ""
     first_row: str = ""
-    column_i: str = ""
+    column_i: bool | None = None
     sandbox: Sandbox | None = None
 
     @property
@@ -190,20 +190,13 @@ def _engine(name: str, root: TomlTable, path: Path, faults: Faults) -> EngineCon
         margin_s=table.take("margin_s", toml_table.number(0, 3600), MARGIN_S),
         variant=table.take("variant", toml_table.visible(100), ""),
         first_row=table.take("first_row", toml_table.one_of("first_row", ("top", "bottom")), ""),
-        column_i=_column_i(table),
+        column_i=table.take("column_i", toml_table.truth, None),
         sandbox=_sandbox(table, base, folder),
     )
     table.close()
     for key, text in (*_misplaced(config), *_unusable(config)):
         table.fault(text, key)
     return config
-
-
-def _column_i(table: TomlTable) -> str:
-    """Return whether the engine has a column I: yes, no, or "" without the key."""
-    if "column_i" not in table:
-        return ""
-    return "yes" if table.take("column_i", toml_table.truth, False) else "no"
 
 
 def _sandbox(table: TomlTable, base: Path, folder: str | None) -> Sandbox | None:
@@ -235,7 +228,7 @@ def _misplaced(config: EngineConfig) -> Iterator[tuple[str, str]]:
         ("first_row", config.first_row, "gtp"),
         ("column_i", config.column_i, "gtp"),
     ):
-        if value and config.protocol != protocol:
+        if value not in ("", None) and config.protocol != protocol:
             yield key, f"{key} is for protocol = {protocol!r}, not for {config.protocol!r}"
 
 

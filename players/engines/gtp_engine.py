@@ -213,10 +213,7 @@ class GtpServer(EngineServer):
         if not self._is_gogui:
             return ClickedBoard(game)
         is_top = spec.parse(str(game)).name in FROM_TOP
-        board = ClickedBoard(game, "top" if is_top else "bottom", "no")
-        board.other_move = PASS
-        board.other_names = (PASS, *board.other_names)
-        return board
+        return ClickedBoard(game, "top" if is_top else "bottom", column_i=False, other=(PASS,))
 
     @_command("play", "COLOUR VERTEX")
     def _play(self, colour: str, vertex: str) -> str:

@@ -68,11 +68,19 @@ class GtpBoard(ABC):
 class ClickedBoard(GtpBoard):
     """The board of a game in which a move is a click on one cell, or a pass."""
 
-    def __init__(self, game: Game, first_row: str = "", column_i: str = "") -> None:
-        """`first_row` is where row 1 is: top or bottom. `column_i` is yes or no.
+    def __init__(
+        self,
+        game: Game,
+        first_row: str = "",
+        column_i: bool | None = None,
+        other: tuple[str, ...] = (),
+    ) -> None:
+        """`first_row` is where row 1 is: top or bottom. `column_i`: whether there is a column I.
 
-        "" is what is usual at the game: on hexagons, the names of cells are those of Playout, with
-        a column I, as in HexGui and MoHex. Raises SpecError for a game that GTP cannot express.
+        "" and None are what is usual at the game: on hexagons, the names of cells are those of
+        Playout, with a column I, as in HexGui and MoHex. `other` are names of a move without a cell
+        in addition to those of the game; the first one is written. Raises SpecError for a game that
+        GTP cannot express.
         """
         view = game.view(game.initial_state())
         if not view.rows or not has_single_clicks(view):
@@ -81,13 +89,15 @@ class ClickedBoard(GtpBoard):
         is_usual_top = spec.parse(str(game)).name in FROM_TOP
         if is_hex:  # as the cells are named here: turned over, the board would be another one
             is_usual_top = not getattr(game, "upward", False)
-        has_i = column_i == "yes" if column_i else is_hex
+        has_i = is_hex if column_i is None else column_i
         is_top = first_row == "top" if first_row else is_usual_top
         if spec.parse(str(game)).options.get("swap") == "true":
             has_own_action = getattr(game, "pass_name", "") == "swap"
             self.other_move = SWAP_PIECES if has_own_action else SWAP
             self.other_names = (SWAP_PIECES, SWAP)
         self._takes_over = self.other_move == SWAP
+        if other:
+            self.other_move, self.other_names = other[0], (*other, *self.other_names)
         try:
             self.vertices = GtpVertices(view.rows, view.columns, is_top, has_i)
         except VertexError as error:
@@ -129,7 +139,7 @@ class _OpenSpielGo(GtpBoard):
         return None if action == self._pass else action
 
 
-def board_of(game: Game, first_row: str = "", column_i: str = "") -> GtpBoard:
+def board_of(game: Game, first_row: str = "", column_i: bool | None = None) -> GtpBoard:
     """Return the board of a game that engines play, with its coordinates as in `ClickedBoard`.
 
     Raises SpecError for a game that GTP cannot express, or that is not on a square board.
