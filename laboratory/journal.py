@@ -30,7 +30,8 @@ class VersionTest(msgspec.Struct, frozen=True):
     `of` is the number of the test that a confirmation belongs to, otherwise 0. `state` is "open"
     until a verdict: "stronger" with the name of the `winner`, "not stronger", or "undecided" if it
     can go on. A confirmation is "confirmed". `players` has the player with its options of each
-    version, or an empty text. `elo` is that of the winner, or of the candidate with the most evidence.
+    version, or an empty text. `elo` is that of the winner, or of the candidate with the most
+    evidence.
     """
 
     number: int
