@@ -223,14 +223,17 @@ class Game(spec.HasOptions, ABC):
         """Return the position as text, with coordinates."""
         return draw(self.view(state))
 
-    def legal_text(self, state: State, *, numbers: bool) -> str:
+    def legal_text(
+        self, state: State, *, numbers: bool, name_of: Callable[[int], str] | None = None
+    ) -> str:
         """Return `legal are` and the first 20 legal actions, for the message of an error.
 
-        They are named as people write them; with `numbers`, for programs, each has its number and
-        its name.
+        They are named by `name_of`, or as people write them; with `numbers`, for programs, each has
+        its number and its name.
         """
         actions = self.legal_actions(state)
-        pairs = [(action, self.action_name(state, action)) for action in actions[:20]]
+        name_of = name_of or functools.partial(self.action_name, state)
+        pairs = [(action, name_of(action)) for action in actions[:20]]
         listed = ", ".join(f"{action} ({name})" if numbers else name for action, name in pairs)
         more = f" and {len(actions) - 20} more" if len(actions) > 20 else ""
         label = "legal are, as number (name)" if numbers else "legal are"

@@ -6,6 +6,7 @@ square, as in `30x10`; all squares, as in `30x19x10`, only where that names two 
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -32,12 +33,7 @@ class JumpingGame(GridGame):
 
     def turns(self, state: State) -> list[Jump]:
         """Return the complete moves from a state, in which a capture may have begun."""
-        found: list[Jump] = []
-        for each in self._jumps(state):
-            found.append(each)
-            if len(found) >= _MOST:
-                break
-        return found
+        return list(itertools.islice(self._jumps(state), _MOST))
 
     def _jumps(self, state: State, before: tuple[int, ...] = ()) -> Iterator[Jump]:
         for action in self.legal_actions(state):
@@ -59,8 +55,9 @@ class JumpingGame(GridGame):
         wanted = [each.strip().lstrip("0") for each in _BETWEEN.split(text.strip(_SIGNS))]
         same = [each for each in self.turns(state) if _is_named(each, wanted)]
         exact = [each for each in same if [*each.squares] == wanted and len(wanted) > 2]
-        if {each.state for each in exact or same} and len({e.state for e in exact or same}) == 1:
-            return (exact or same)[0].actions
+        found = exact or same
+        if len({each.state for each in found}) == 1:
+            return found[0].actions
         if not same:
             return (self.parse_action(state, text),)  # one of several jumps
         names = ", ".join("x".join(each.squares) for each in same[:4])
@@ -71,9 +68,9 @@ class JumpingGame(GridGame):
         name = self.action_name(state, actions[0])
         if "x" not in name:
             return name
-        ends = {each.state for each in self.turns(state)
-                if (each.squares[0], each.squares[-1]) == (squares[0], squares[-1])}  # fmt: skip
-        return "x".join(squares if len(ends) > 1 else (squares[0], squares[-1]))
+        ends = squares[0], squares[-1]
+        alike = [each for each in self.turns(state) if (each.squares[0], each.squares[-1]) == ends]
+        return "x".join(squares if len({each.state for each in alike}) > 1 else ends)
 
 
 def _is_named(jump: Jump, wanted: list[str]) -> bool:

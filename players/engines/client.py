@@ -6,6 +6,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from playout.games import Game, Position, State
 from playout.games.core import spec
@@ -20,8 +21,6 @@ MARGIN_S = 10.0
 UNLIMITED_S = 600.0
 #: Seconds without output after an illegal move that is also the last one.
 REPEATED_S = 1.0
-#: The most legal actions in an error.
-MOST_LISTED = 20
 #: Larger counts and depths of an analysis are not believed.
 MOST_COUNTED = 2**31 - 1
 
@@ -154,7 +153,9 @@ class EngineClient(ABC):
         if self.answers_numbers:
             legal = self.game.legal_text(position.state, numbers=True)
         else:
-            legal = legal_text(position, lambda action: self.move_name(position, action))
+            legal = self.game.legal_text(
+                position.state, numbers=False, name_of=partial(self.move_name, position)
+            )
         return self.process.fault(f"has answered {shown(answer)}: not legal; {legal}")
 
 
@@ -209,14 +210,6 @@ def legal_line(
             break
         after = after.play(action)
     return after.moves[position.ply :]
-
-
-def legal_text(position: Position, name: Callable[[int], str]) -> str:
-    """Return `legal are` and the first legal actions, named by `name`."""
-    legal = position.legal_actions
-    listed = ", ".join(name(action) for action in legal[:MOST_LISTED])
-    more = f" and {len(legal) - MOST_LISTED} more" if len(legal) > MOST_LISTED else ""
-    return f"legal are: {listed}{more}"
 
 
 def shown(answer: str) -> str:
