@@ -33,6 +33,7 @@ import msgspec
 
 from playout.bots import bot_file
 from playout.bots.bot_file import BotFile, BotFileError
+from playout.commands.text import beginning
 
 #: The kinds of files that can be handed in, by the ends of their names.
 SUFFIXES = (".py", ".zip", ".tar", ".tar.gz", ".tgz")
@@ -242,7 +243,7 @@ def _root(folder: Path) -> Path:
 
 def _shown(path: str) -> str:
     """Return a path of an archive in quotes, with its printable characters."""
-    return repr("".join(each if each.isprintable() else "\ufffd" for each in path[:80]))
+    return repr(beginning(path, 80))
 
 
 if __name__ == "__main__":

@@ -35,6 +35,11 @@ def printable(text: str) -> str:
     return "\n".join(map(plain, text.split("\n")))
 
 
+def beginning(text: str, most: int) -> str:
+    """Return the first characters of a text of a stranger, with U+FFFD for unprintable ones."""
+    return "".join(each if each.isprintable() else "\ufffd" for each in text[:most])
+
+
 def csv_text(rows: Iterable[Iterable[str | float | None]]) -> str:
     """Return rows as CSV after RFC 4180, except that lines end with a line feed.
 

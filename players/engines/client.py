@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from functools import partial
 
+from playout.commands.text import beginning
 from playout.games import Game, Position, State
 from playout.games.core import spec
 from playout.players.core.player import Info, Limit, MatchClock, PlayResult, Reporter, TimeLeft
@@ -214,5 +215,4 @@ def legal_line(
 
 def shown(answer: str) -> str:
     """Return the beginning of an answer in quotes, with its printable characters."""
-    printable = "".join(each if each.isprintable() else "\ufffd" for each in answer[:80])
-    return f"'{printable}'"
+    return f"'{beginning(answer, 80)}'"

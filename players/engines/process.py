@@ -23,6 +23,7 @@ from msgspec import Struct
 from platformdirs import user_log_path
 
 from playout.commands.subprocesses import others_environment
+from playout.commands.text import beginning
 from playout.players.core.player import Cancelled, PlayerError
 from playout.players.engines import guard
 from playout.players.engines.config import EngineConfig, search_path
@@ -360,7 +361,7 @@ def _filled(word: str, known: Mapping[str, str]) -> str:
 
 def _printable(line: str) -> str:
     """Return the beginning of a line, with its printable characters."""
-    return "".join(each if each.isprintable() else "\ufffd" for each in line[:_MOST_QUOTED])
+    return beginning(line, _MOST_QUOTED)
 
 
 def _ready(descriptor: int, event: int, seconds: float) -> bool:
