@@ -1,4 +1,4 @@
-"""Unpacks what was handed in; a program of its own, as it reads what a stranger has made.
+"""Unpacks an upload, in a process of its own because uploads are not trusted.
 
     python -m playout.bots.archive UPLOAD NAME FOLDER MOST_BYTES
 
@@ -35,12 +35,11 @@ from playout.bots import bot_file
 from playout.bots.bot_file import BotFile, BotFileError
 from playout.commands.text import beginning
 
-#: The kinds of files that can be handed in, by the ends of their names.
+#: The suffixes of accepted uploads.
 SUFFIXES = (".py", ".zip", ".tar", ".tar.gz", ".tgz")
 #: The most files and folders, levels of folders, and bytes of a name.
 MOST_FILES, MOST_LEVELS, LONGEST_NAME = 2000, 8, 100
-#: What systems and tools add to archives on their own, in lower case: macOS, Windows, Linux, and
-#: programs for versions, editors and tests.
+#: Files that operating systems and tools add to archives, in lower case.
 _IGNORED = (
     *("__macosx", "._*", ".ds_store", ".appledouble", ".localized", ".spotlight-v100", ".trashes"),
     *(".fseventsd", "icon\r", "desktop.ini", "thumbs.db", "ehthumbs.db", "$recycle.bin", "~$*"),

@@ -46,7 +46,7 @@ _BUILD = (
 )
 #: The place of a log on this machine, in an error of an engine.
 _LOG_PLACE = re.compile(r", in /\S+:")
-#: What a program was given, in an error of an engine; the log has it.
+#: The input of a program, in an error of an engine; the log has it.
 _GIVEN = re.compile(r", given '.*?'(?=; its last error|$)")
 
 
@@ -62,7 +62,7 @@ class MachineFault(Exception):
 class BuildTerms:
     """The conditions under which bots are built and checked.
 
-    `games` and `clock` are those of the check. Without a `sandbox`, programs run as this user.
+    `games` and `clock` are used for the check; without a `sandbox`, programs run as this user.
     Builds reach `hosts`. `most_mb` is the limit of an upload in MiB; its files may have `UNPACKED`
     times as much.
     """
@@ -84,7 +84,7 @@ class Builder:
         log: Callable[[str], None],
         exit_within: Callable[[Child, float], Awaitable[bool]],
     ) -> None:
-        """`log` gets what the author may read.
+        """`log` receives the lines for the author.
 
         `exit_within` waits for the exit of a process, and kills it after a number of seconds; it
         returns whether the process exited before.

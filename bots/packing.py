@@ -12,14 +12,14 @@ from typing import IO, Literal
 import click
 
 from playout.bots.archive import SUFFIXES
+from playout.protocol.versions import OTHER_FOLDERS
 
-#: The most bytes of a folder; what unpacks it has lower limits.
+#: The maximum size of a folder; `archive` has lower limits.
 _MOST_BYTES = 2**30
-_IGNORED = ("__pycache__", "node_modules")
 
 
 def packed(path: Path) -> tuple[str, bytes]:
-    """Return the name and the content of what is sent: a folder is packed. Raises UsageError."""
+    """Return the name and content of an upload; a folder is packed as .tar.gz. Raises UsageError."""
     if path.is_file():
         if not path.name.endswith(SUFFIXES):
             raise click.UsageError(f"{path} must be a folder, or one of {', '.join(SUFFIXES)}")
@@ -47,5 +47,7 @@ def files_of(path: Path) -> list[Path]:
 
 def _files_below(path: Path) -> Iterator[Path]:
     for folder, names, files in os.walk(path):
-        names[:] = [each for each in names if not each.startswith(".") and each not in _IGNORED]
+        names[:] = [
+            each for each in names if not each.startswith(".") and each not in OTHER_FOLDERS
+        ]
         yield from (Path(folder, each) for each in files if not each.startswith("."))

@@ -23,7 +23,7 @@ from typing import IO
 
 from playout.laboratory.lab_file import FILE
 
-#: Switches off what a configuration could run.
+#: Settings that keep a configuration from running programs.
 _SAFE = (
     *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat"),
     *("-c", "protocol.allow=never", "-c", "core.autocrlf=false", "-c", "core.symlinks=true"),
@@ -117,7 +117,7 @@ class GitRepository:
                 except SourceError:
                     known = ""  # the folder is new
                 if known:
-                    self._refuse_submodules(known)
+                    self._refuse_links_and_submodules(known)
                     options = (f"--prefix={place}",) if place else ()
                     self._git("read-tree", *options, known, more=index, folder=self.top)
             self._git("add", "--all", "--", place or ".", more=index, folder=self.top)
@@ -125,7 +125,7 @@ class GitRepository:
 
     def pack(self, tree: str, file: IO[bytes]) -> None:
         """Write the files of a tree as a tar archive. Raises SourceError."""
-        self._refuse_submodules(tree)
+        self._refuse_links_and_submodules(tree)
         self._git("archive", "--format=tar", tree, output=file)
 
     def _written(self, index: Mapping[str, str], place: str) -> str:
@@ -136,7 +136,7 @@ class GitRepository:
         options = (f"--prefix={place}",) if place else ()
         return self._git("write-tree", *options, more=index).decode().strip()
 
-    def _refuse_submodules(self, tree: str) -> None:
+    def _refuse_links_and_submodules(self, tree: str) -> None:
         for entry in self._git("ls-tree", "-r", "-z", tree).split(b"\0"):
             mode, _, path = entry.decode(errors="replace").partition(" ")
             name = path.rpartition("\t")[2]

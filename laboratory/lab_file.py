@@ -1,4 +1,4 @@
-"""The file `lab.toml`: the conditions of tests, which come from the person who asks.
+"""The file `lab.toml`: the conditions of tests, set by the person who runs them.
 
 The file of a candidate is never read: it could choose conditions in its favour.
 """

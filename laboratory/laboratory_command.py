@@ -456,7 +456,7 @@ def new(
 ) -> None:
     """Write lab.toml for a bot, and bot.toml if it needs one and has none.
 
-    What no option says is asked.
+    Missing options are asked for.
     """
     chosen = games or (click.prompt("The game", default="connect_four"),)
     try:

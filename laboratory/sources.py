@@ -18,7 +18,7 @@ from playout.protocol import versions
 from playout.protocol.names import LONGEST
 from playout.protocol.versions import files_in, installed
 
-#: How the working tree is called.
+#: The label of the working tree.
 WORKING_TREE = "working tree"
 _PLAYER = re.compile(r"[\w.]+(:\w+)?(\(.*\))?")
 
@@ -27,8 +27,8 @@ _PLAYER = re.compile(r"[\w.]+(:\w+)?(\(.*\))?")
 class Version:
     """A version of a bot: equal versions have equal `id`s.
 
-    `label` is what the user typed. It is a player with its options, or `pack` writes its files to
-    a tar archive.
+    `label` is the user's text. A player has `player`, with its options; a bot has `pack`, which
+    writes its files to a tar archive.
     """
 
     id: str

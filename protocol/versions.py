@@ -32,8 +32,8 @@ _OUTPUT = (
     *(".db", ".db-shm", ".db-wal", ".err", ".jsonl", ".log", ".out", ".pgn", ".pid", ".pyc"),
     *(".sqlite", ".tmp"),
 )
-#: The folders of a bot that have nothing of its own.
-_OTHERS = ("__pycache__", "node_modules", "venv")
+#: Folders without files of the bot itself.
+OTHER_FOLDERS = ("__pycache__", "node_modules", "venv")
 #: The name of a file in the text of a program.
 _NAME = re.compile(r"[\w~.-]*[./][\w./~-]*\w")
 _MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -224,7 +224,7 @@ class FolderFiles:
 
 
 def _is_own(name: str) -> bool:
-    return not (name.startswith(".") or name in _OTHERS or name.endswith(_OUTPUT))
+    return not (name.startswith(".") or name in OTHER_FOLDERS or name.endswith(_OUTPUT))
 
 
 def files_in(folder: Path) -> Files:
