@@ -79,9 +79,9 @@ class _Member:
 MACHINE_FAULT = 75
 #: Errors of the system that no file causes.
 _OF_MACHINE = (
-    errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ENFILE, errno.EMFILE, errno.ENOMEM,
-    errno.EACCES,
-)  # fmt: skip
+    *(errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ENFILE, errno.EMFILE),
+    *(errno.ENOMEM, errno.EACCES),
+)
 
 
 def main() -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
+import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, TypeVar
@@ -169,6 +171,12 @@ def registered(text: str, folder: Path | None = None) -> str:
         return games.register(text, str(folder))
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
+
+
+def add_current_folder(*players: str) -> None:
+    """Add the current folder to the path of imports if one of the players is a module:Class."""
+    if any(":" in each for each in players):
+        sys.path.append(os.getcwd())
 
 
 def _register(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -24,6 +24,7 @@ from playout.protocol.messages import Fixture, Reason
 from playout.protocol.names import skeleton
 from playout.protocol.tournament_spec import Entrant
 from playout.server.organizer.progress import stored_ledger, stored_tournament
+from playout.server.organizer.supervisor import entrant_table, sandbox_table
 from playout.server.storage import Database
 from playout.server.tournament.competition_file import Competition
 from playout.server.tournament.ledger import Ledger
@@ -78,16 +79,15 @@ def write_file(submissions: Submissions) -> Path:
     house = (Entrant(each.name, "", player=each.player) for each in competition.house)
     tables = [_entrant(each, submissions.folder) for each in (*spec.entrants, *house)]
     assert spec.sandbox
-    sandbox = asdict(replace(spec.sandbox, uses=USES))
-    shown = {key: value for key, value in sandbox.items() if value}
-    path.write_text(tomli_w.dumps({**top, "sandbox": shown, "entrants": tables}), encoding="utf-8")
+    sandbox = sandbox_table(replace(spec.sandbox, uses=USES))
+    values = {**top, "sandbox": sandbox, "entrants": tables}
+    path.write_text(tomli_w.dumps(values), encoding="utf-8")
     return path
 
 
 def _entrant(entrant: Entrant, folder: Path) -> dict[str, object]:
     """Return the keys of an entrant; folders are relative to that of the file."""
-    table = {key: value for key, value in asdict(entrant).items() if value not in (None, "", False)}
-    del table["threads"]
+    table = entrant_table(entrant)
     if entrant.folder:
         table["folder"] = str(Path(entrant.folder).relative_to(folder))
     return table

@@ -51,8 +51,8 @@ class Builds:
         """Return the folder of the build of a version."""
         terms = self._terms
         tools = Path("/usr/bin").stat().st_mtime_ns if Path("/usr/bin").exists() else 0
-        parts = (version, *terms.games, terms.sandbox is not None, terms.hosts, tools,
-                 platform.machine(), sys.version)  # fmt: skip
+        system = platform.machine(), sys.version
+        parts = (version, *terms.games, terms.sandbox is not None, terms.hosts, tools, *system)
         return self._folder / hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
     def get(self, version: str, pack: Callable[[Path], None]) -> tuple[Path, Build]:

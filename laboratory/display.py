@@ -19,7 +19,7 @@ _WIDTH = 20
 _INTERVAL_S, _LATER_INTERVAL_S, _FIRST_S = 2.0, 10.0, 60.0
 
 
-def display(budget: int, page: bool = True) -> TournamentDisplay:
+def display(budget: int) -> TournamentDisplay:
     """Return the display of a test of at most `budget` pairs: redrawn on a terminal, else lines."""
     console = Console()
     return _Redrawn(console, budget) if console.is_terminal else _Lines(budget)

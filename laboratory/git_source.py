@@ -67,9 +67,9 @@ class GitRepository:
         """
         if shutil.which("git") is None:
             return None
-        asked = ("rev-parse", "--show-toplevel", "--show-prefix", "--git-path", "objects",
-                 "--git-path", "info/exclude", "--show-object-format")  # fmt: skip
-        done = _run(("git", *_SAFE, "-C", str(folder), *asked), _environment())
+        paths = ("--git-path", "objects", "--git-path", "info/exclude")
+        asked = ("--show-toplevel", "--show-prefix", *paths, "--show-object-format")
+        done = _run(("git", *_SAFE, "-C", str(folder), "rev-parse", *asked), _environment())
         if done.returncode:
             if b"not a git repository" in done.stderr or b"work tree" in done.stderr:
                 return None
@@ -93,10 +93,13 @@ class GitRepository:
         try:
             found = self._git("rev-parse", "--verify", "--quiet", where).decode().strip()
         except SourceError:
-            text = f"commit {commit[:7]} has no folder {self.prefix}" if self.prefix else (
-                f"the files of commit {commit[:7]} are missing: fetch them, as by "
-                "git fetch --unshallow or --refetch"
-            )  # fmt: skip
+            if self.prefix:
+                text = f"commit {commit[:7]} has no folder {self.prefix}"
+            else:
+                text = (
+                    f"the files of commit {commit[:7]} are missing: fetch them, as by "
+                    "git fetch --unshallow or --refetch"
+                )
             raise SourceError(text) from None
         with tempfile.TemporaryDirectory(prefix="playout-lab-") as own:
             index = {"GIT_INDEX_FILE": f"{own}/index", "GIT_WORK_TREE": own}
@@ -124,10 +127,6 @@ class GitRepository:
         """Write the files of a tree as a tar archive. Raises SourceError."""
         self._refuse_submodules(tree)
         self._git("archive", "--format=tar", tree, output=file)
-
-    def describe(self, commit: str) -> str:
-        """Return the subject of a commit."""
-        return self._git("log", "-1", "--format=%s", commit).decode(errors="replace").strip()
 
     def _written(self, index: Mapping[str, str], place: str) -> str:
         """Return the tree of an index at a place, without the file of the laboratory."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,6 +30,7 @@ from playout.laboratory.trial import (
     NOT_STRONGER,
     STRONGER,
     UNDECIDED,
+    Built,
     Laboratory,
     NotPlayed,
 )
@@ -110,15 +112,17 @@ _homes_option = click.option(
     help="Where journals and builds are kept.  [default: in your data folder]",
 )
 
+_file_option = click.option(
+    "--file",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="The conditions.  [default: lab.toml in the folder of the bot]",
+)
+
 #: Add the options that replace values of lab.toml.
 _conditions_options = combined(
     _folder_option,
     _homes_option,
-    click.option(
-        "--file",
-        type=click.Path(path_type=Path, dir_okay=False, exists=True),
-        help="The conditions.  [default: lab.toml in the folder of the bot]",
-    ),
+    _file_option,
     click.option("--game", "games", multiple=True, help="A game, with its parameters; repeatable."),
     click.option("--clock", help="The clock of each match, such as 10+0.1 or 0.1/move."),
     click.option("--elo1", type=float, help="The gain to look for, in normalized Elo."),
@@ -165,11 +169,11 @@ def test(versions: tuple[str, ...], summary: Path | None, **options: Any) -> Non
         raise click.UsageError(str(error)) from error
     different = [each for each in candidates if each.id != base.id]
     if not different:
-        _say(f"{', '.join(each.label for each in candidates)} has the same files as {base.label}: "
-             "not stronger", summary)  # fmt: skip
+        labels = ", ".join(each.label for each in candidates)
+        _say(f"{labels} has the same files as {base.label}: not stronger", summary)
         sys.exit(NOT_STRONGER)
     trial, ledger = _tested(laboratory, base, different)
-    _finish(trial, ledger, laboratory, summary)
+    _finish(trial, ledger, summary)
 
 
 def _chosen(sources: VersionSources, typed: Sequence[str]) -> tuple[Version, list[Version]]:
@@ -204,19 +208,29 @@ def _opened(
         given["games"] = list(games)
     if plies is not None:
         given["openings"] = {"plies": plies}
+    conditions = _conditions(folder, file, given)
+    sources = _sources(folder, homes)
+    return sources, Laboratory(sources.home, folder, conditions, http)
+
+
+def _conditions(folder: Path, file: Path | None, given: Mapping[str, Any]) -> Conditions:
+    """Return the conditions of a file, or of that in the folder if there is one."""
     usual = folder / lab_file.FILE
-    conditions = lab_file.read(file or (usual if usual.exists() else None), given, folder)
+    return lab_file.read(file or (usual if usual.exists() else None), given, folder)
+
+
+def _sources(folder: Path, homes: Path | None) -> VersionSources:
+    """Return the versions of the bot in a folder. Raises ClickException."""
     homes = homes or user_data_path("playout") / "laboratory"
     try:
-        sources = VersionSources(folder, homes.absolute())
+        return VersionSources(folder, homes.absolute())
     except SourceError as error:
         raise click.ClickException(str(error)) from error
-    return sources, Laboratory(sources.home, folder, conditions, http)
 
 
 def _tested(
     laboratory: Laboratory, base: Version, candidates: Sequence[Version]
-) -> tuple[VersionTest, Ledger | None]:
+) -> tuple[VersionTest, Ledger]:
     """Build the versions and play the test; exits if that fails."""
     built, kept = [], []
     for each in (base, *candidates):
@@ -239,35 +253,38 @@ def _tested(
     )
     if trial.state not in ("open", "undecided"):
         click.echo(f"Test {trial.number} has its verdict already.")
+    with _played(laboratory, trial, built) as ledger:
+        return laboratory.decided(trial, ledger), ledger
+
+
+@contextlib.contextmanager
+def _played(
+    laboratory: Laboratory, trial: VersionTest, built: Sequence[Built], *, rounds: int = 0
+) -> Iterator[Ledger]:
+    """Play a test, or with `rounds` a confirmation; yield the ledger while no other process plays.
+
+    Exits if it is interrupted or fails. Raises ClickException if another process plays it.
+    """
     with laboratory.journal.in_use(trial) as is_free:
         if not is_free:
             raise click.ClickException(f"another playout-lab plays test {trial.number}")
-        return _played(laboratory, trial, built, conditions)
+        spec = laboratory.specification(trial, built, rounds=rounds)
+        try:
+            ledger = laboratory.play(trial, spec, rounds or laboratory.conditions.pairs)
+        except NotPlayed as stopped:
+            sys.exit(stopped.code)
+        yield ledger
 
 
-def _played(
-    laboratory: Laboratory, trial: VersionTest, built: Sequence[Any], conditions: Conditions
-) -> tuple[VersionTest, Ledger]:
-    spec = laboratory.specification(trial, built)
-    try:
-        ledger = laboratory.play(trial, spec, conditions.pairs)
-    except NotPlayed as stopped:
-        sys.exit(stopped.code)
-    return laboratory.decided(trial, ledger), ledger
-
-
-def _finish(
-    trial: VersionTest, ledger: Ledger | None, laboratory: Laboratory, summary: Path | None
-) -> None:
+def _finish(trial: VersionTest, ledger: Ledger, summary: Path | None) -> None:
     """Show the verdict, and exit with its code."""
-    assert ledger
     report = Results(ledger).report()
     base, *candidates = (each.name for each in report.entrants)
     for each in report.head_to_head:
         assert each.betting
-        name = report.entrants[each.first].name
-        click.echo(f"{name}: {words.elo(each.elo)} Elo in {each.pairs.count} pairs, evidence "
-                   f"{words.evidence(each.betting)}")  # fmt: skip
+        name, evidence = report.entrants[each.first].name, words.evidence(each.betting)
+        elo = f"{words.elo(each.elo)} Elo in {each.pairs.count} pairs"
+        click.echo(f"{name}: {elo}, evidence {evidence}")
     pairs = f"test {trial.number}, {len(ledger.results)} pairs"
     if trial.state == "stronger":
         text = f"{trial.winner} is stronger than {base} ({pairs})"
@@ -285,8 +302,10 @@ def _finish(
         text = f"undecided whether a candidate is stronger than {base} ({pairs}): {why}"
     _say(text, summary, writer("markdown")(report))
     if trial.state == "stronger":
-        click.echo("The Elo of a promotion is too high on average, as the test has stopped when it "
-                   f"was high: playout-lab confirm {trial.number} plays fresh pairs")  # fmt: skip
+        click.echo(
+            "The Elo of a promotion is too high on average, as the test has stopped when it was "
+            f"high: playout-lab confirm {trial.number} plays fresh pairs"
+        )
     codes = {"stronger": STRONGER, "not stronger": NOT_STRONGER}
     sys.exit(codes.get(trial.state, UNDECIDED))
 
@@ -332,21 +351,18 @@ def confirm(number: int | None, summary: Path | None, **options: Any) -> None:
         confirms=trial.number,
     )
     rounds = laboratory.conditions.confirm
-    with laboratory.journal.in_use(confirmation) as is_free:
-        if not is_free:
-            raise click.ClickException(f"another playout-lab plays test {confirmation.number}")
-        spec = laboratory.specification(confirmation, entrants, rounds=rounds)
-        try:
-            ledger = laboratory.play(confirmation, spec, rounds)
-        except NotPlayed as stopped:
-            sys.exit(stopped.code)
-    report = Results(ledger).report()
+    with _played(laboratory, confirmation, entrants, rounds=rounds) as ledger:
+        report = Results(ledger).report()
     both = report.head_to_head[0]
     repeated = f" and {report.repeated} with moves of these" if report.repeated else ""
     laboratory.journal.put(
-        confirmation, state="confirmed", pairs=len(ledger.results), elo=both.elo.value,
-        elo_error=both.elo.error, winner=trial.winner,
-    )  # fmt: skip
+        confirmation,
+        state="confirmed",
+        pairs=len(ledger.results),
+        elo=both.elo.value,
+        elo_error=both.elo.error,
+        winner=trial.winner,
+    )
     _say(
         f"{trial.winner} against {trial.names[0]}: {words.elo(both.elo)} Elo in {both.pairs.count} "
         f"fresh pairs{repeated}; test {trial.number}, which promoted it, said {trial.claimed}",
@@ -359,15 +375,19 @@ def confirm(number: int | None, summary: Path | None, **options: Any) -> None:
 @click.argument("player")
 @_folder_option
 @_homes_option
+@_file_option
 @click.option(
-    "--file",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="The conditions.  [default: lab.toml in the folder]",
+    "--pairs",
+    type=click.IntRange(2, 1_000_000),
+    default=2000,
+    show_default=True,
+    help="The number of pairs.",
 )
-@click.option("--pairs", type=click.IntRange(2, 1_000_000), default=2000, show_default=True,
-              help="The number of pairs.")  # fmt: skip
-@click.option("--time", type=FiniteRange(0, min_open=True),
-              help="Seconds for each move.  [default: 0.05, without --simulations]")  # fmt: skip
+@click.option(
+    "--time",
+    type=FiniteRange(0, min_open=True),
+    help="Seconds for each move.  [default: 0.05, without --simulations]",
+)
 @click.option("--simulations", type=click.IntRange(1), help="Simulations for each move.")
 def tune(
     player: str,
@@ -383,14 +403,9 @@ def tune(
     Each pair compares two sets of values around the present ones, and moves these towards the
     better side (SPSA). The result is the mean over the last half of the pairs.
     """
-    path = file or folder / lab_file.FILE
-    conditions = lab_file.read(path if path.exists() else None, {}, folder)
+    conditions = _conditions(folder, file, {})
     limit = Limit(0.05 if time is None and simulations is None else time, simulations)
-    homes = homes or user_data_path("playout") / "laboratory"
-    try:
-        home = VersionSources(folder, homes.absolute()).home
-    except SourceError as error:
-        raise click.ClickException(str(error)) from error
+    home = _sources(folder, homes).home
     terms = TuningTerms.of(player, conditions, limit, pairs)
     start, tuned = Tuning(home, terms).play()
     click.echo(f"Start: {start}\nTuned: {tuned}")
@@ -398,11 +413,12 @@ def tune(
         click.echo("The values are those of the start.")
         return
     if simulations is None:
-        command = (f'playout-lab test "{start}" "{tuned}" --game "{terms.game}" '
-                   f"--clock {limit.seconds:g}/move")  # fmt: skip
+        versions = f'"{start}" "{tuned}" --game "{terms.game}"'
+        command = f"playout-lab test {versions} --clock {limit.seconds:g}/move"
     else:
-        command = (f'playout-tournament compare "{tuned}" "{start}" --game "{terms.game}" '
-                   f"--simulations {simulations} --pairs 1000 --seed 2")  # fmt: skip
+        players = f'"{tuned}" "{start}" --game "{terms.game}"'
+        terms_of_pairs = f"--simulations {simulations} --pairs 1000 --seed 2"
+        command = f"playout-tournament compare {players} {terms_of_pairs}"
     click.echo(f"Whether it is stronger than the start is not known before a test:\n  {command}")
 
 
@@ -411,16 +427,12 @@ def tune(
 @_homes_option
 def list_(folder: Path, homes: Path | None) -> None:
     """List the tests of this bot, the last one at the end."""
-    homes = homes or user_data_path("playout") / "laboratory"
-    try:
-        home = VersionSources(folder, homes.absolute()).home
-    except SourceError as error:
-        raise click.ClickException(str(error)) from error
     rows = [("test", "when", "base", "candidates", "pairs", "state")]
-    for each in Journal(home):
+    for each in Journal(_sources(folder, homes).home):
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.at))
-        rows.append((str(each.number), when, each.names[0], ", ".join(each.names[1:]),
-                     str(each.pairs), each.summary))  # fmt: skip
+        base, *candidates = each.names
+        number, pairs = str(each.number), str(each.pairs)
+        rows.append((number, when, base, ", ".join(candidates), pairs, each.summary))
     if len(rows) == 1:
         click.echo("No test yet: playout-lab test")
         return

@@ -83,8 +83,8 @@ class VersionSources:
         if folder.is_dir():
             return self._of_folder(folder, typed)
         if _PLAYER.fullmatch(typed) and self._is_player(typed):
-            return Version(versions.of_player(typed, files_in(self._folder), installed()), typed,
-                           player=typed)  # fmt: skip
+            identity = versions.of_player(typed, files_in(self._folder), installed())
+            return Version(identity, typed, player=typed)
         kinds = "a revision of git, a folder" if self.repository else "a folder"
         known = "" if self.repository else "; this folder is in no git repository"
         raise SourceError(f"{typed!r} is not {kinds}, or a player such as 'uct(c=1.2)'{known}")

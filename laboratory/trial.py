@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,19 @@ from playout.laboratory.git_source import GitRepository, SourceError
 from playout.laboratory.journal import Journal, VersionTest
 from playout.laboratory.lab_file import Conditions
 from playout.laboratory.sources import Version
-from playout.protocol.tournament_spec import Entrant, SandboxSettings, TournamentSpec, loads
+from playout.protocol.tournament_spec import Entrant, TournamentSpec, loads
 from playout.server.organizer import spec_file
 from playout.server.organizer.launch import ServerChoice, notes, played, prepare_database
 from playout.server.organizer.local_server import HOST
 from playout.server.organizer.progress import stored_ledger, stored_tournament
 from playout.server.organizer.runner import RunRequest
+from playout.server.organizer.supervisor import entrant_table, sandbox_table
 from playout.server.storage import Database
 from playout.server.tournament.ledger import Ledger
 from playout.server.tournament.results import Results
 
+#: A version as an entrant, with its build unless it is a player.
+Built = tuple[Entrant, Build | None]
 #: The exit codes of verdicts, as `git bisect run` expects them.
 STRONGER, NOT_STRONGER, UNDECIDED = 0, 1, 125
 
@@ -60,7 +63,7 @@ class Laboratory:
             ),
         )
 
-    def built(self, version: Version) -> tuple[Entrant, Build | None]:
+    def built(self, version: Version) -> Built:
         """Return a version as an entrant, built if it has to be. Raises SourceError."""
         if version.player:
             return Entrant(version.name, version.id[:12], player=version.player), None
@@ -79,7 +82,7 @@ class Laboratory:
     def specification(
         self,
         trial: VersionTest,
-        entrants: Sequence[tuple[Entrant, Build | None]],
+        entrants: Sequence[Built],
         *,
         rounds: int = 0,
     ) -> TournamentSpec:
@@ -104,18 +107,17 @@ class Laboratory:
             "seed": conditions.seed + (trial.number if rounds else 0),
             "openings": dict(conditions.openings),
             "adjudication": dict(conditions.adjudication),
-            "entrants": [_keys(each) for each, _ in entrants],
+            "entrants": [entrant_table(each) for each, _ in entrants],
         }
         if not rounds:
             values["betting"] = {**terms, "tried": trial.tried}
         if conditions.concurrency:
             values["concurrency"] = conditions.concurrency
         if sandbox and any(each.sandbox for each, _ in entrants):
-            values["sandbox"] = _settings(sandbox)
+            values["sandbox"] = sandbox_table(sandbox)
         spec = spec_file.valid(values, self._folder)
-        if any(each.player for each, _ in entrants):
-            spec_file.check(replace(spec, entrants=tuple(e for e in spec.entrants if e.player)),
-                            self._folder)  # fmt: skip
+        if players := tuple(each for each in spec.entrants if each.player):
+            spec_file.check(replace(spec, entrants=players), self._folder)
         return spec
 
     def play(self, trial: VersionTest, spec: TournamentSpec, budget: int) -> Ledger:
@@ -193,16 +195,3 @@ class Laboratory:
         player = trial.players[place]
         label = trial.names[place].rpartition(" ")[0]
         return Version(identity, label, player or None, None if player else pack)
-
-
-def _keys(entrant: Entrant) -> dict[str, object]:
-    """Return the keys of an entrant in a tournament's file."""
-    found = {key: value for key, value in asdict(entrant).items() if value not in (None, "", False)}
-    del found["threads"]
-    return found
-
-
-def _settings(sandbox: SandboxSettings) -> dict[str, object]:
-    values = asdict(sandbox)
-    return {key: list(value) if isinstance(value, tuple) else value
-            for key, value in values.items() if value}  # fmt: skip

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, overload
+from typing import IO
 
 import click
 import msgspec
@@ -71,8 +71,8 @@ class TuningTerms:
         if len(conditions.games) > 1 or conditions.openings.keys() - {"plies"}:
             raise click.UsageError("a tuning has one game, and openings of random moves (plies)")
         plies = conditions.openings.get("plies", Openings().plies)
-        terms = cls(player, conditions.games[0], limit, pairs, plies, conditions.seed,
-                    conditions.parameters)  # fmt: skip
+        game, seed = conditions.games[0], conditions.seed
+        terms = cls(player, game, limit, pairs, plies, seed, conditions.parameters)
         try:
             Book(terms.game, Openings(plies=plies), terms.seed)[0]
             for end in ("low", "start", "high"):
@@ -122,8 +122,8 @@ class Tuning:
                 with interrupts.as_exception():
                     self._go_on(file, missing)
             except KeyboardInterrupt:
-                click.echo(f"Interrupted after {self._spsa.done} of {self._terms.pairs} pairs: "
-                           "the same command goes on", err=True)  # fmt: skip
+                done = f"{self._spsa.done} of {self._terms.pairs} pairs"
+                click.echo(f"Interrupted after {done}: the same command goes on", err=True)
                 raise SystemExit(130) from None
         return start, self._terms.named(self._spsa.result)
 
@@ -145,7 +145,7 @@ class Tuning:
     def _go_on(self, file: IO[bytes], missing: Sequence[int]) -> None:
         if not missing:
             return
-        found = run_on_cores(play_step, _Steps(missing, self._terms, self._spsa))
+        found = run_on_cores(play_step, self._steps(missing))
         with contextlib.closing(found):
             while self._spsa.done < self._terms.pairs:
                 now = self._terms.named(self._spsa.values)
@@ -157,31 +157,13 @@ class Tuning:
                 os.fsync(file.fileno())
                 self._spsa.learn(learned.step, learned.points)
 
-
-class _Steps(Sequence[TuningStep]):
-    """The steps to play; each is made when a worker is free, by the values of that moment."""
-
-    def __init__(self, missing: Sequence[int], terms: TuningTerms, spsa: Spsa) -> None:
-        self._missing, self._terms, self._spsa = missing, terms, spsa
-        self._book = Book(terms.game, Openings(plies=terms.plies), terms.seed)
-
-    def __len__(self) -> int:
-        return len(self._missing)
-
-    @overload
-    def __getitem__(self, place: int) -> TuningStep: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[TuningStep]: ...
-    def __getitem__(self, place: int | slice) -> TuningStep | Sequence[TuningStep]:
-        if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self)))]
-        number = self._missing[place]
-        plus, minus = map(self._terms.named, self._spsa.sides(number))
-        return TuningStep(number, PairTask(self._terms.game, (plus, minus), self._terms.limit,
-                                     self._book[number]))  # fmt: skip
-
-    def __iter__(self) -> Iterator[TuningStep]:
-        return (self[place] for place in range(len(self)))
+    def _steps(self, missing: Sequence[int]) -> Iterator[TuningStep]:
+        """Yield the steps to play, each with the values of the moment when it is taken."""
+        terms = self._terms
+        book = Book(terms.game, Openings(plies=terms.plies), terms.seed)
+        for number in missing:
+            plus, minus = map(terms.named, self._spsa.sides(number))
+            yield TuningStep(number, PairTask(terms.game, (plus, minus), terms.limit, book[number]))
 
 
 def play_step(step: TuningStep) -> PlayedPair:

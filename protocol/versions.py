@@ -28,8 +28,10 @@ Files = Callable[[str], bytes | None]
 
 _DIGITS = 12
 #: The suffixes of files that programs write while they play.
-_OUTPUT = (".db", ".db-shm", ".db-wal", ".err", ".jsonl", ".log", ".out", ".pgn", ".pid", ".pyc",
-           ".sqlite", ".tmp")  # fmt: skip
+_OUTPUT = (
+    *(".db", ".db-shm", ".db-wal", ".err", ".jsonl", ".log", ".out", ".pgn", ".pid", ".pyc"),
+    *(".sqlite", ".tmp"),
+)
 #: The folders of a bot that have nothing of its own.
 _OTHERS = ("__pycache__", "node_modules", "venv")
 #: The name of a file in the text of a program.
@@ -82,12 +84,6 @@ def of_command(command: str, files: Files, folder: str | None = None, code: str 
     if words and posixpath.basename(words[0]).startswith("playout-"):
         words.append(code)
     return _digest([word.encode() for word in words], sources.found)
-
-
-def of_folder(folder: Path) -> str:
-    """Return the version of the bot in a folder: a digest of all its files."""
-    files = FolderFiles(folder)
-    return _digest([], {path: files(path) or b"" for path in files.below("")})
 
 
 class Sources:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import signal
 import sys
@@ -21,7 +20,7 @@ from playout.bridges.comply.private_server import PrivateServer
 from playout.bridges.comply.situations import CLOCK, OWN_ERRORS, SITUATIONS, Situation
 from playout.bridges.comply.trial import ComplyTerms, Finding, SituationTrial
 from playout.commands import interrupts
-from playout.commands.options import FiniteRange, typed_option
+from playout.commands.options import FiniteRange, add_current_folder, typed_option
 from playout.commands.progress import doing
 from playout.games.core import spec
 
@@ -200,8 +199,7 @@ def command(
 
 def _passes_as_player(player: str, game: str) -> bool:
     """Print the rows of a player; return whether it passes. Raises UsageError."""
-    if ":" in player:
-        sys.path.append(os.getcwd())
+    add_current_folder(player)
     try:
         wanted = spec.parse(player)
         players.find(wanted.name)

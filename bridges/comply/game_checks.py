@@ -71,8 +71,8 @@ def _play(game: Game, count: int, seed: int, played: RandomMatches) -> Iterator[
             here = states[-1], tuple(moves)
             actions = game.legal_actions(states[-1])
             if not actions:
-                yield RulesFault("nobody has won, and no action is legal: a pass is an action, too",
-                                *here)  # fmt: skip
+                text = "nobody has won, and no action is legal: a pass is an action, too"
+                yield RulesFault(text, *here)
                 return
             if len(moves) >= game.max_plies:
                 yield RulesFault(
@@ -97,11 +97,11 @@ def _states(played: RandomMatches) -> Iterator[RulesFault]:
         if not isinstance(state, tuple) or not all(type(each) is int for each in state):
             yield RulesFault("a state is a tuple of int, not of other types: it is compared", *here)
         elif state[0] not in (1, 2) or game.current_player(state) != state[0]:
-            yield RulesFault(f"the first number of a state is the player to move, 1 or 2, not "
-                            f"{state[0]}", *here)  # fmt: skip
+            text = f"the first number of a state is the player to move, 1 or 2, not {state[0]}"
+            yield RulesFault(text, *here)
         elif state[1] not in (0, 1, 2, TIE) or game.winner(state) != state[1]:
-            yield RulesFault(f"the second number is the winner, 1 or 2, -1 for a tie, 0 before the "
-                            f"end; not {state[1]}", *here)  # fmt: skip
+            text = "the second number is the winner, 1 or 2, -1 for a tie, 0 before the end"
+            yield RulesFault(f"{text}; not {state[1]}", *here)
         elif sum(game.returns(state)) != (1 if state[1] else 0):
             yield RulesFault("the returns are (0, 0) before the end, and then 1 in all", *here)
 
@@ -119,9 +119,11 @@ def _actions(played: RandomMatches) -> Iterator[RulesFault]:
         elif list(actions) != sorted(set(actions)):
             yield RulesFault("legal_actions are in ascending order, each once", *here)
         elif actions[0] < 0 or actions[-1] >= game.num_actions:
-            yield RulesFault(f"actions are 0 to num_actions - 1 = {game.num_actions - 1}, and "
-                            f"{actions[-1] if actions[0] >= 0 else actions[0]} is legal",
-                            *here)  # fmt: skip
+            wrong = actions[-1] if actions[0] >= 0 else actions[0]
+            text = (
+                f"actions are 0 to num_actions - 1 = {game.num_actions - 1}, and {wrong} is legal"
+            )
+            yield RulesFault(text, *here)
         elif actions != game.legal_actions(here[0]):
             yield RulesFault("legal_actions returns something else at the second call", *here)
 
@@ -182,8 +184,8 @@ def _views(played: RandomMatches) -> Iterator[RulesFault]:
         view, legal = game.view(state), game.legal_actions(state)
         cells = view.rows * view.columns
         if len(view.cells) != cells:
-            yield RulesFault(f"the view has {len(view.cells)} cells in {view.rows} rows and "
-                            f"{view.columns} columns", *here)  # fmt: skip
+            size = f"{view.rows} rows and {view.columns} columns"
+            yield RulesFault(f"the view has {len(view.cells)} cells in {size}", *here)
         elif tuple(view.clicks) != legal:
             text = "clicks has the cells of each legal action, in the order of legal_actions"
             yield RulesFault(f"{text}: {len(view.clicks)} of {len(legal)} actions", *here)

@@ -31,7 +31,7 @@ from playout.commands.identity import (
     random_name,
     software,
 )
-from playout.commands.options import refuse, registered
+from playout.commands.options import add_current_folder, refuse, registered
 from playout.commands.progress import doing
 from playout.commands.text import printable
 from playout.games.core import spec
@@ -123,7 +123,7 @@ class _Names(click.Command):
 
 def _show_options(context: click.Context, _: click.Parameter, player: str | None) -> None:
     if player is not None:
-        _add_current_folder(player)
+        add_current_folder(player)
         try:
             click.echo(described(spec.parse(player).name))
         except games.SpecError as error:
@@ -446,7 +446,7 @@ def _require_order(game: str, player: str) -> None:
 
 def _player_cache(player: str, options: tuple[str, ...], known: tuple[str, ...]) -> PlayerCache:
     """Return the players, prepared for the known games. Raises UsageError."""
-    _add_current_folder(player)
+    add_current_folder(player)
     try:
         with doing("Preparing the player"):
             cache = PlayerCache(_with_options(player, options))
@@ -457,12 +457,6 @@ def _player_cache(player: str, options: tuple[str, ...], known: tuple[str, ...])
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
     return cache
-
-
-def _add_current_folder(player: str) -> None:
-    """Add the current folder to the path of imports, for a player given as `module:Class`."""
-    if ":" in player:
-        sys.path.append(os.getcwd())
 
 
 def _tree_file(

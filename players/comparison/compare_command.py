@@ -19,7 +19,7 @@ from rich.text import Text
 
 from playout import games, players
 from playout.commands import interrupts
-from playout.commands.options import FiniteRange, registered
+from playout.commands.options import FiniteRange, add_current_folder, registered
 from playout.commands.progress import doing
 from playout.games import Game
 from playout.players import Limit
@@ -143,8 +143,7 @@ def main(
 
 def _checked(game: str, names: Sequence[str]) -> Game:
     """Return the game. Raises UsageError if it or a player cannot be loaded."""
-    if any(":" in name for name in names):  # of a file in the current folder
-        sys.path.append(os.getcwd())
+    add_current_folder(*names)
     try:
         loaded = games.load(registered(game))
         for name in names:

@@ -8,7 +8,7 @@ import multiprocessing
 import os
 import signal
 import traceback
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple, TypeVar
@@ -26,20 +26,19 @@ class WorkerFailure(NamedTuple):
 
 
 def run_on_cores(
-    function: Callable[[T], R], things: Sequence[T], cores: int = 1
+    function: Callable[[T], R], things: Iterable[T], cores: int = 1
 ) -> Generator[tuple[T, R], None, None]:
     """Yield each thing with the result of `function(thing)`, in the order of completion.
 
-    Each worker process runs on its own `cores` cores. The workers end with this iterator, also
-    after Ctrl-C. Raises ClickException if one fails.
+    Each worker process runs on its own `cores` cores. A thing is taken when a worker is free for
+    it. The workers end with this iterator, also after Ctrl-C. Raises ClickException if one fails.
     """
     todo = iter(things)
     with contextlib.ExitStack() as stack:
-        groups = _groups(cores)[: len(things)]
         start = partial(piped_process, _work, function, method="forkserver")
-        pipes = [stack.enter_context(start(group)) for group in groups]
         busy: dict[Connection, T] = {}
-        for pipe, thing in zip(pipes, todo, strict=False):
+        for group, thing in zip(_groups(cores), todo, strict=False):
+            pipe = stack.enter_context(start(group))
             pipe.send(thing)
             busy[pipe] = thing
         while busy:

@@ -11,7 +11,7 @@ import click
 
 from playout import games
 from playout.commands import interrupts
-from playout.commands.options import OptionGroup
+from playout.commands.options import OptionGroup, add_current_folder
 from playout.games.core import spec
 from playout.players.engines.engine_server import LineInput
 from playout.players.engines.gomocup_engine import GomocupBrain
@@ -111,8 +111,7 @@ def uci(player: str, game: str) -> None:
 
 def _checked(player: str) -> spec.Spec:
     """Return the specification of a player. Raises SpecError."""
-    if ":" in player:
-        sys.path.append(os.getcwd())
+    add_current_folder(player)
     return checked_player(player)
 
 

@@ -100,9 +100,24 @@ def engine_table(entrant: Entrant, sandbox: SandboxSettings, folder: Path) -> st
     if entrant.sandbox:
         reads = [str(folder / each) for each in sandbox.reads]
         uses = sandbox.uses and str(folder / sandbox.uses)
-        limits = asdict(replace(sandbox, reads=tuple(reads), uses=uses))
-        keys["sandbox"] = {key: value for key, value in limits.items() if value}
+        keys["sandbox"] = sandbox_table(replace(sandbox, reads=tuple(reads), uses=uses))
     return tomli_w.dumps({"program": keys})
+
+
+def entrant_table(entrant: Entrant) -> dict[str, object]:
+    """Return the keys of an entrant in the file of a tournament, without its threads."""
+    values = asdict(entrant)
+    del values["threads"]
+    return {key: value for key, value in values.items() if value not in (None, "", False)}
+
+
+def sandbox_table(sandbox: SandboxSettings) -> dict[str, object]:
+    """Return the keys of a sandbox in a TOML file."""
+    return {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in asdict(sandbox).items()
+        if value
+    }
 
 
 def player_words(player: str, games: Iterable[str], *options: str) -> list[str]:

@@ -104,7 +104,6 @@ def test_all_files_in_the_folder_of_a_bot_count_but_its_output(tmp_path: Path) -
     for name in ("game.log", ".hidden", "__pycache__/x.pyc", "../other.py"):
         (tmp_path / "bot" / name).write_bytes(b"\0")
         assert version() in seen
-    assert versions.of_folder(tmp_path / "bot") == versions.of_folder(tmp_path / "bot")
 
 
 def test_the_version_of_a_player_has_the_modules_and_the_files_of_its_options() -> None:
