@@ -19,7 +19,10 @@ _MOST_BYTES = 2**30
 
 
 def packed(path: Path) -> tuple[str, bytes]:
-    """Return the name and content of an upload; a folder is packed as .tar.gz. Raises UsageError."""
+    """Return the name and content of an upload; a folder is packed as .tar.gz.
+
+    Raises UsageError.
+    """
     if path.is_file():
         if not path.name.endswith(SUFFIXES):
             raise click.UsageError(f"{path} must be a folder, or one of {', '.join(SUFFIXES)}")
@@ -47,7 +50,5 @@ def files_of(path: Path) -> list[Path]:
 
 def _files_below(path: Path) -> Iterator[Path]:
     for folder, names, files in os.walk(path):
-        names[:] = [
-            each for each in names if not each.startswith(".") and each not in OTHER_FOLDERS
-        ]
+        names[:] = [name for name in names if not (name.startswith(".") or name in OTHER_FOLDERS)]
         yield from (Path(folder, each) for each in files if not each.startswith("."))

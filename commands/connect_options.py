@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import click
-from click.core import ParameterSource
 from platformdirs import user_data_path
 
 from playout.commands.identity import SavedAccount, TokenError, TokenFile, given_token
-from playout.commands.options import FiniteRange, combined
+from playout.commands.options import FiniteRange, combined, typed_option
 from playout.protocol.connection import ServerConnection, ServerListener
 from playout.protocol.endpoints import host_and_port, spelled
 from playout.protocol.tls import TlsSettings
@@ -169,14 +168,13 @@ def _settings(host: str, options: dict[str, Any]) -> TlsSettings | None:
 
 def _forbid_tls(options: dict[str, Any]) -> None:
     """Take the options of TLS out of `options`. Raises UsageError if one was typed."""
-    context = click.get_current_context()
+    if typed := typed_option(click.get_current_context(), _TLS):
+        raise click.UsageError(
+            f"{typed} needs --server: a local server has a certificate of its own if other "
+            "machines reach it (--host)"
+        )
     for option in _TLS:
         del options[option]
-        if context.get_parameter_source(option) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(
-                f"--{option.replace('_', '-')} needs --server: a local server has a certificate of "
-                "its own if other machines reach it (--host)"
-            )
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import importlib
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -119,12 +119,19 @@ class ImportedCommand(click.Command):
         return self.imported().make_context(info_name, args, parent, **more)
 
 
-def refuse(context: click.Context, names: Iterable[str], why: str) -> None:
+def refuse(context: click.Context, names: Collection[str], why: str) -> None:
     """Raise UsageError if one of these parameters was typed: it has no effect, for this reason."""
+    if option := typed_option(context, names):
+        raise click.UsageError(f"{why}: leave out {option}")
+
+
+def typed_option(context: click.Context, names: Collection[str]) -> str | None:
+    """Return the option, as `--tls-name`, of the first of these parameters that was typed."""
     for parameter in context.command.params:
         given = context.get_parameter_source(parameter.name or "")
         if parameter.name in names and given is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{why}: leave out {max(parameter.opts, key=len)}")
+            return max(parameter.opts, key=len)
+    return None
 
 
 class FiniteRange(click.FloatRange):

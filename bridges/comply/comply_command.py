@@ -12,7 +12,6 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
 from playout import games, players
 from playout.bridges.comply import player_checks
@@ -21,7 +20,7 @@ from playout.bridges.comply.private_server import PrivateServer
 from playout.bridges.comply.situations import CLOCK, OWN_ERRORS, SITUATIONS, Situation
 from playout.bridges.comply.trial import ComplyTerms, Finding, SituationTrial
 from playout.commands import interrupts
-from playout.commands.options import FiniteRange, add_current_folder
+from playout.commands.options import FiniteRange, add_current_folder, typed_option
 from playout.commands.progress import doing
 from playout.games.core import spec
 
@@ -184,9 +183,9 @@ def command(
     A proxy between the bot and a private server cuts the connection, repeats a move, or delays it.
     The referee plays the other side, at random.
     """
-    for option in ("only", "tournament", "patience_s", "transcripts", "seed"):
-        if player and context.get_parameter_source(option) is not ParameterSource.DEFAULT:
-            raise click.UsageError(f"--{option.replace('_', '-')} has no use with --player")
+    of_situations = ("only", "tournament", "patience_s", "transcripts", "seed")
+    if player and (typed := typed_option(context, of_situations)):
+        raise click.UsageError(f"{typed} has no use with --player")
     situations = [each for each in SITUATIONS if not only or each.name in only]
     terms = ComplyTerms(command, game, patience_s, tournament, seed)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
