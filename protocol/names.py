@@ -40,10 +40,9 @@ _INVISIBLE = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 #: shown: control characters, which may command a terminal or end a line, marks that change the
 #: direction of text, and others without a shape.
 HIDDEN = (
-    r"\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
-    r"\u2028-\u202e\u2060-\u206f\u2800\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb"
-    r"\U000e0000-\U000e0fff"
-)
+    r"\x00-\x1f\x7f-\x9f\xad\u061c\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    r"\ud800-\udfff\ufeff\ufff0-\ufffb\U000e0000-\U000e0fff"
+) + "".join(rf"\u{ord(each):04x}" for each in _INVISIBLE)
 
 # For each lower-case Latin shape, the characters that look like it: Latin, Greek, Cyrillic,
 # Armenian, and Kana for Han. From confusables.txt of UTS #39 (Unicode 15), without the accents that
