@@ -478,7 +478,8 @@ def new(
     write_new(files, "edit it, or remove it first")
     for path in files:
         click.echo(f"Wrote {path}")
-    click.echo("Next: git add and commit both, change the bot, and run: playout-lab test")
+    written = " and ".join(path.name for path in files)
+    click.echo(f"Next: commit {written}, change the bot, and run: playout-lab test")
 
 
 def _describes(folder: Path) -> bool:

@@ -39,8 +39,14 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 Start = Callable[[Entrant, int, Path], Child]
 
 
-def starter(spec: TournamentSpec, folder: Path, address: tuple[str, int], tournament: str,
-            tokens: Mapping[str, str], more: Mapping[str, str] = NOTHING) -> Start:  # fmt: skip
+def starter(
+    spec: TournamentSpec,
+    folder: Path,
+    address: tuple[str, int],
+    tournament: str,
+    tokens: Mapping[str, str],
+    more: Mapping[str, str] = NOTHING,
+) -> Start:
     """Return the function that starts the entrants' processes, in that folder.
 
     `tokens` are those of their accounts, by name, which they read from their standard input; a
@@ -225,12 +231,13 @@ class Supervisor:
         self._logs.wanted = True
         if not crashed.restarts.exhausted:
             wait_s = crashed.restarts.wait_s
-            self._show(f"{crashed} {how}; it is started again in {wait_s:g} s. "
-                       f"{_output(crashed)}")  # fmt: skip
+            self._show(f"{crashed} {how}; it is started again in {wait_s:g} s. {_output(crashed)}")
             return
         name = crashed.entrant.name
-        self._show(f"{crashed} {how}, {CRASHES} times without playing a match: "
-                   f"{name} is withdrawn. {_output(crashed)}")  # fmt: skip
+        self._show(
+            f"{crashed} {how}, {CRASHES} times without playing a match: "
+            f"{name} is withdrawn. {_output(crashed)}"
+        )
         self.remove(name)
         self._withdraw(name)
 

@@ -140,8 +140,9 @@ class Results:
         if race is None or terms is None:
             return None
         process = race.processes[candidate]
-        return BettingTest(terms.elo1, math.exp(-process.bound), process.bound,
-                           tuple(process.curve), process.state)  # fmt: skip
+        return BettingTest(
+            terms.elo1, math.exp(-process.bound), process.bound, tuple(process.curve), process.state
+        )
 
     def report(self, notes: Sequence[str] = (), *, public: bool = False) -> Report:
         """Return the whole report; `notes` come before those about the matches.

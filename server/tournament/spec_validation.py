@@ -321,8 +321,10 @@ def _test(spec: TournamentSpec, key: str, is_needed: bool) -> Iterator[Fault]:
         yield from _values((key,), terms)
     elif terms is not None:
         kinds = {each: formats.find(each) for each in formats.names()}
-        tests = {"sprt": [name for name, each in kinds.items() if each.has_test],
-                 "betting": [name for name, each in kinds.items() if each.has_race]}  # fmt: skip
+        tests = {
+            "sprt": [name for name, each in kinds.items() if each.has_test],
+            "betting": [name for name, each in kinds.items() if each.has_race],
+        }
         known = " or ".join(map(repr, tests[key]))
         yield Fault((key,), f"only for the format {known}, not for {spec.format!r}")
 
