@@ -28,11 +28,18 @@ def main(signals: int, pid: int, seconds: float) -> None:
     while read := os.read(signals, 4096):
         pending = read.rpartition(b"\0")[2]
         if pending:
-            os.write(1, pending)
+            _repeat(pending)
         if set(pending) & {signal.SIGINT, signal.SIGTERM} and not poll.poll(1000 * seconds):
             os.write(2, _TEXT)
             os.kill(pid, signal.SIGKILL)
             return
+
+
+def _repeat(numbers: bytes) -> None:
+    try:
+        os.write(1, numbers)
+    except BrokenPipeError:
+        return  # the event loop of the player has ended: it is about to exit
 
 
 if __name__ == "__main__":
