@@ -17,7 +17,8 @@ from playout.laboratory.git_source import GitRepository, SourceError
 from playout.laboratory.journal import Journal, VersionTest
 from playout.laboratory.lab_file import Conditions
 from playout.laboratory.sources import Version
-from playout.protocol.tournament_spec import Entrant, TournamentSpec, loads
+from playout.protocol.tournament_spec import Entrant, Openings, TournamentSpec, loads
+from playout.ratings.opening_generator import shuffled
 from playout.server.organizer import spec_file
 from playout.server.organizer.launch import ServerChoice, notes, played, prepare_database
 from playout.server.organizer.local_server import HOST
@@ -32,6 +33,20 @@ from playout.server.tournament.results import Results
 Built = tuple[Entrant, Build | None]
 #: The exit codes of verdicts, as `git bisect run` expects them.
 STRONGER, NOT_STRONGER, UNDECIDED = 0, 1, 125
+
+
+#: A confirmation uses no opening of its test, if this many others are left.
+FEWEST_OPENINGS = 64
+
+
+def unused(openings: Openings, seed: int, played: int) -> Openings:
+    """Return given openings without those of the first `played` pairs of a test with this seed."""
+    lines = {}
+    for game, given in openings.lines.items():
+        is_shuffled = openings.order == "shuffled"
+        left = tuple(shuffled(given, seed) if is_shuffled else given)[played:]
+        lines[game] = left if len(left) >= FEWEST_OPENINGS else given
+    return replace(openings, lines=lines)
 
 
 class NotPlayed(Exception):
@@ -116,6 +131,10 @@ class Laboratory:
         if sandbox and any(each.sandbox for each, _ in entrants):
             values["sandbox"] = sandbox_table(sandbox)
         spec = spec_file.valid(values, self._folder)
+        if rounds:
+            played = next(each.pairs for each in self.journal if each.number == trial.of)
+            openings = unused(spec.openings, conditions.seed, played)
+            spec = replace(spec, openings=openings)
         if players := tuple(each for each in spec.entrants if each.player):
             spec_file.check(replace(spec, entrants=players), self._folder)
         return spec

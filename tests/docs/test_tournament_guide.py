@@ -104,6 +104,7 @@ KEYS = {row[0].strip("`"): row for row in rows("The file")}
 
 #: Keys of a file that others take up in the specification.
 IN_FILES_ONLY = {
+    "openings.shipped": False,
     "entrants.options": None,
     "entrants.defaults": True,
     "defaults": None,
