@@ -26,6 +26,8 @@ from playout.server.organizer.spec_file import SpecFileError, games_in
 FILE = "lab.toml"
 #: Whether programs of versions run in a sandbox: where the machine has one, always, or never.
 ISOLATION = ("auto", "always", "never")
+#: How a parameter is passed to a program.
+PASSED = ("argument", "environment", "setoption")
 
 
 @dataclass(frozen=True)
@@ -132,14 +134,32 @@ def _parameters(value: object) -> tuple[TunedParameter, ...]:
 
 def _parameter(name: str, value: object) -> TunedParameter:
     match value:
-        case {"range": [low, high], "start": start, **other} if not other:
+        case {"range": [low, high], "start": start, **other}:
             numbers = (low, high, start)
-            if all(type(each) in (int, float) for each in numbers) and low <= start <= high != low:
+            if (
+                all(type(each) in (int, float) for each in numbers)
+                and low <= start <= high != low
+                and len(other) <= 1
+                and all(key in PASSED and _is_target(key, other[key]) for key in other)
+            ):
                 whole = all(type(each) is int for each in numbers)
-                return TunedParameter(name, float(low), float(high), float(start), whole)
+                passed = str(next(iter(other), "option"))
+                target = str(other.get(passed, ""))
+                ends = float(low), float(high)
+                return TunedParameter(name, *ends, float(start), whole, passed, target)
     raise ValueError(
-        f"{name} must be {{ range = [LOW, HIGH], start = VALUE }}, with a start within the range"
+        f"{name} must be {{ range = [LOW, HIGH], start = VALUE }}, with a start within the range; "
+        'for a program also argument = "--name={}", environment = "NAME" or setoption = "NAME"'
     )
+
+
+def _is_target(key: str, value: object) -> bool:
+    """Return whether a text says where a program gets a value: an argument needs {} for it."""
+    if not isinstance(value, str) or not value.isprintable():
+        return False
+    if key == "environment":
+        return value.isidentifier() and value.isascii()
+    return value.count("{}") == 1 if key == "argument" else bool(value)
 
 
 def _enforced(isolate: str, limits: SandboxSettings, top: TomlTable) -> SandboxSettings | None:
