@@ -374,10 +374,9 @@ def confirm(number: int | None, summary: Path | None, **options: Any) -> None:
     repeated = f" and {report.repeated} with moves of these" if report.repeated else ""
     laboratory.journal.put(
         confirmation,
+        both.elo,
         state="confirmed",
         pairs=len(ledger.results),
-        elo=both.elo.value,
-        elo_error=both.elo.error,
         winner=trial.winner,
     )
     _say(

@@ -193,12 +193,7 @@ class Laboratory:
             key=lambda each: (names[each.first] == winner, each.betting and each.betting.log_e),
         )
         return self.journal.put(
-            trial,
-            state=state,
-            winner=winner,
-            pairs=len(ledger.results),
-            elo=best.elo.value,
-            elo_error=best.elo.error,
+            trial, best.elo, state=state, winner=winner, pairs=len(ledger.results)
         )
 
     def version(self, trial: VersionTest, place: int, repository: GitRepository | None) -> Version:
