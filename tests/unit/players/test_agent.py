@@ -1539,7 +1539,7 @@ def test_one_player_plays_from_all_first_positions_of_a_game() -> None:
         assert player is first
         assert str(player.game) == f"chess(fen={fen})"
     assert str(cache("chess").game) == "chess"
-    assert cache("go(size=9)") is not cache("go")
+    assert cache("go(size=13)") is not cache("go")
 
 
 def test_a_game_has_one_player_however_it_is_spelled() -> None:
