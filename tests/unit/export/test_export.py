@@ -580,7 +580,7 @@ MOVE = {"ply": 5, "seat": 2, "action": 8, "clocks": [[1, 0], [1, 0]], "at": AT}
         (
             line_with("moves", 2, "clocks", value=[[1, 2**31], [1, 0]]),
             "moves[2].clocks[0][1]",
-            "less than",
+            "at most",
         ),
         (line_with("game", value="ni\0m"), "game", "cannot read"),
         (line_with("moves", 2, "seat", value=3), "moves[2].seat", "one of 1, 2"),
