@@ -5,6 +5,7 @@ These are habits of real engines, as people have reported them about other progr
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -517,9 +518,8 @@ def test_a_program_in_c_that_keeps_its_output_gets_a_hint(
     (tmp_path / "engines.toml").write_text(
         f'[tiny]\ncommand = "{tmp_path}/tiny"\nprotocol = "{protocol}"\nstart_s = 0.1\n'
     )
-    engine = Engine(games.load(game), name="tiny", file=str(tmp_path / "engines.toml"))
-    try:
-        with pytest.raises(PlayerError, match=r"has not answered in time.*fflush\(stdout\)"):
+    hint = r"has not answered in time.*fflush\(stdout\)"
+    with pytest.raises((PlayerError, games.SpecError), match=hint):
+        engine = Engine(games.load(game), name="tiny", file=str(tmp_path / "engines.toml"))
+        with contextlib.closing(engine):
             engine.choose(Position(engine.game), Limit(seconds=0.05))
-    finally:
-        engine.close()
