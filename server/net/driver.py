@@ -43,12 +43,11 @@ from playout.server.core.hub import Hub
 from playout.server.core.match import Refused
 from playout.server.core.policy import Policy
 from playout.server.model.records import MatchEnded, MovePlayed, Record
-from playout.server.net.loop_delays import StallLog
-from playout.server.net.turns import Turns
+from playout.server.net.connection import Turns
 from playout.server.runtime.metrics import Metrics
 from playout.server.runtime.process import last_errors
 from playout.server.runtime.reactor import LoopTime
-from playout.server.runtime.scheduler import CallScheduler, DelayedCall, LoopScheduler
+from playout.server.runtime.scheduler import CallScheduler, DelayedCall, LoopScheduler, StallLog
 from playout.server.storage.client import (
     DatabaseMeasured,
     RejectedRecord,
