@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from playout.server.tournament.standings import (
+
+from playout.ratings.pairs import Pair, PairScore
+from playout.server.tournament.formats import Bye
+from playout.server.tournament.report.values import CrosstableCell
+from playout.server.tournament.results import (
     Played,
     StandingsRow,
     crosstable,
     table,
 )
-
-from playout.ratings.pairs import Pair, PairScore
-from playout.server.tournament.formats import Bye
-from playout.server.tournament.report.values import CrosstableCell
 
 
 def meeting(number: int, one: int, other: int, first: float, second: float) -> Played:
