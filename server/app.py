@@ -504,7 +504,10 @@ def _room(settings: Settings, policy: Policy) -> ConnectionRoom:
     """
     files = raise_limit()
     most_http = MAX_CONNECTIONS if settings.http else 0
-    room = connection_room(files, bots=policy.bots, most_http=most_http)
+    # The process that proves results for tournaments is one more.
+    processes = policy.bots + policy.analyses + 1
+    processes += bool(settings.competition) + settings.find_puzzles
+    room = connection_room(files, processes=processes, most_http=most_http)
     if 0 < policy.connections <= room.connections:
         return dataclasses.replace(room, connections=policy.connections)
     text = "the limit on open files, {files}, allows {connections} connections and {http} of HTTP"
