@@ -88,7 +88,7 @@ def test_results_replace_those_before() -> None:
     assert listed(once) == listed(TEXT)
     assert "\nBy commit abc.\n" in once
     assert example().as_markdown() in once
-    assert "| `games` | go | moves/s 20,000; ratio 9.0" in once
+    assert "| `rules` | go | moves/s 20,000; ratio 9.0" in once
     assert "| `startup` | no results | - | - |" in once
     assert once.partition(MARKER)[0] == TEXT.partition(MARKER)[0]
 
