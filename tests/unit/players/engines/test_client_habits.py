@@ -518,8 +518,12 @@ def test_a_program_in_c_that_keeps_its_output_gets_a_hint(
     (tmp_path / "engines.toml").write_text(
         f'[tiny]\ncommand = "{tmp_path}/tiny"\nprotocol = "{protocol}"\nstart_s = 0.1\n'
     )
+
+    def play() -> None:
+        made = Engine(games.load(game), name="tiny", file=str(tmp_path / "engines.toml"))
+        with contextlib.closing(made):
+            made.choose(Position(made.game), Limit(seconds=0.05))
+
     hint = r"has not answered in time.*fflush\(stdout\)"
     with pytest.raises((PlayerError, games.SpecError), match=hint):
-        engine = Engine(games.load(game), name="tiny", file=str(tmp_path / "engines.toml"))
-        with contextlib.closing(engine):
-            engine.choose(Position(engine.game), Limit(seconds=0.05))
+        play()
