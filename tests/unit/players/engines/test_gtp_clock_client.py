@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from playout.players import MatchClock, TimeLeft
-from playout.players.engines.gtp_clock import settings, time_left
+from playout.players.engines.gtp import settings, time_left
 
 PLAIN = ("time_settings", "time_left")
 KGS = (*PLAIN, "kgs-time_settings")
