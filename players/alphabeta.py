@@ -22,7 +22,7 @@ from playout.players.core.player import (
 )
 from playout.players.core.rules import rules_of
 from playout.players.depth_first import principal_variation as pv
-from playout.players.depth_first import quiescence as qs
+from playout.players.depth_first import principal_variation as qs
 from playout.players.depth_first.deepening import DeepeningSearch
 from playout.players.evaluations import files
 

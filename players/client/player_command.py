@@ -40,9 +40,8 @@ from playout.commands.text import printable
 from playout.games import Description
 from playout.games.core import spec
 from playout.games.core.description import DescribedParameter
-from playout.players.client.agent import PlayRequest
+from playout.players.client.agent import PlayerCache, PlayRequest
 from playout.players.client.client_process import play
-from playout.players.client.player_cache import PlayerCache
 from playout.players.client.player_console import PlayerConsole
 from playout.players.client.templates import COMMANDS
 from playout.players.client.trees import FORMATS, TreeFile

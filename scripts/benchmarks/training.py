@@ -16,8 +16,7 @@ from pathlib import Path
 import click
 
 from playout.commands.cores import usable_cores
-from playout.players.training.record import NetRound
-from playout.players.training.run_folder import RunFolder
+from playout.players.training.run_folder import NetRound, RunFolder
 from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.many_workers import local_cluster
 from testbed.measure import Sample
