@@ -18,7 +18,7 @@ from playout.games import Board, KernelGame, Position, State, Vector
 from playout.games.core.kernels import SIGNATURES, compiled
 from playout.players import Limit
 from playout.players.core.rules import rules_of
-from playout.players.depth_first import principal_variation
+from playout.players.depth_first import quiescence
 from playout.players.evaluations import files
 from testbed.bench import Bench, Column, ResultTable
 from testbed.measure import alternate, rate
@@ -37,16 +37,16 @@ COLUMNS = (
 )
 
 
-@compiled(types.int64(principal_variation.SEARCH, types.int64), allocates=False)
+@compiled(types.int64(quiescence.SEARCH, types.int64), allocates=False)
 def evaluate_again(
-    search: principal_variation.PrincipalSearch,
+    search: quiescence.PrincipalSearch,
     count: int,
 ) -> int:
     """Evaluate the position of ply 1 `count` times; return the sum of the values."""
     total = 0
     for _ in range(count):
         search.line.phases[1] = -1
-        total += principal_variation.evaluate(search, 1)
+        total += quiescence.evaluate(search, 1)
     return total
 
 
@@ -95,12 +95,10 @@ def _position(game: KernelGame) -> State:
 
 def _evaluations(game: KernelGame, state: State, seconds: float) -> Callable[[], float]:
     tables, rules = files.load(game, files.SHIPPED), rules_of(game)
-    search = principal_variation.new_search(
-        game, rules, tables, principal_variation.new_table(_ROWS)
-    )
+    search = quiescence.new_search(game, rules, tables, quiescence.new_table(_ROWS))
     search.boards[0] = game.board(state)
     search.line.phases[0] = -1
-    principal_variation.play_on(search, 0, game.legal_actions(state)[0])
+    quiescence.play_on(search, 0, game.legal_actions(state)[0])
     return lambda: rate(lambda n: evaluate_again(search, n), seconds)
 
 
