@@ -1,4 +1,4 @@
-"""players.engines.gtp_clock: clocks in whole seconds, for engines with different commands."""
+"""players.engines.gtp: clocks in whole seconds, for engines with different commands."""
 
 from __future__ import annotations
 
