@@ -24,7 +24,7 @@ from playout.ratings.pairs import Key, OpeningError, Pair, PairScore
 from playout.ratings.sequential_tests import Race
 from playout.server.model.records import MatchEnded, MatchStarted, StoredTournament
 from playout.server.tournament import formats, spec_validation
-from playout.server.tournament.formats.core.format import without_left_out
+from playout.server.tournament.format import without_left_out
 
 Leg = Literal[1, 2]
 LEGS: tuple[Leg, Leg] = (1, 2)

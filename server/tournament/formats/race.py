@@ -10,7 +10,7 @@ from typing import NamedTuple
 from playout.protocol.tournament_spec import Betting, TournamentSpec
 from playout.ratings.pairs import CountRange, Pair, PairScores
 from playout.ratings.sequential_tests import Race
-from playout.server.tournament.formats.core.format import Format, swapped
+from playout.server.tournament.format import Format, swapped
 
 #: The least number of pairs of a block.
 BLOCK = 16

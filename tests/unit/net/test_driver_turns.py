@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from playout.server.net.turns import NEW_INPUT_S, TURN_S, WAITING_INPUT_S, Turns
+from playout.server.net.driver import NEW_INPUT_S, TURN_S, WAITING_INPUT_S, Turns
 from playout.server.runtime.reactor import STEP_S, LoopTime
 
 FRAME_S = TURN_S / 2

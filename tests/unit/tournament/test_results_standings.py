@@ -7,7 +7,7 @@ import pytest
 from playout.ratings.pairs import Pair, PairScore
 from playout.server.tournament.formats import Bye
 from playout.server.tournament.report.values import CrosstableCell
-from playout.server.tournament.standings import (
+from playout.server.tournament.results import (
     Played,
     StandingsRow,
     crosstable,

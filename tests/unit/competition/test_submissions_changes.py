@@ -1,4 +1,4 @@
-"""playout.competition.changes: what an operator changes while a competition runs."""
+"""playout.competition.submissions: what an operator changes while a competition runs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from playout.competition.changes import ban, extend, retry, unban
-from playout.competition.submissions import Submissions
+from playout.competition.submissions import Submissions, ban, extend, retry, unban
 from playout.server.tournament.competition_file import read
 from support.competitions import Cup, handed_in
 
