@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -41,12 +42,15 @@ FEWEST_OPENINGS = 64
 
 def unused(openings: Openings, seed: int, played: int) -> Openings:
     """Return given openings without those of the first `played` pairs of a test with this seed."""
-    lines = {}
+    lines, fens = dict(openings.lines), dict(openings.fens)
     for game, given in openings.lines.items():
-        is_shuffled = openings.order == "shuffled"
-        left = tuple(shuffled(given, seed) if is_shuffled else given)[played:]
-        lines[game] = left if len(left) >= FEWEST_OPENINGS else given
-    return replace(openings, lines=lines)
+        both = list(zip(given, fens.get(game) or itertools.repeat(""), strict=False))
+        left = list(shuffled(both, seed) if openings.order == "shuffled" else both)[played:]
+        if len(left) >= FEWEST_OPENINGS:
+            lines[game] = tuple(opening for opening, _ in left)
+            if game in fens:
+                fens[game] = tuple(fen for _, fen in left)
+    return replace(openings, lines=lines, fens=fens)
 
 
 class NotPlayed(Exception):

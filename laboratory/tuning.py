@@ -36,12 +36,11 @@ from playout.players.comparison.pairs import PairTask, PlayedPair, Score, play_t
 from playout.players.comparison.workers import run_on_cores
 from playout.protocol.tournament_spec import Betting, Entrant, Openings, SandboxSettings
 from playout.ratings import plot, quadratic
-from playout.ratings.betting import EProcess
 from playout.ratings.book import Book, shipped
 from playout.ratings.evidence import GAMES
-from playout.ratings.openings import OpeningError
-from playout.ratings.pairs import PairScore
+from playout.ratings.pairs import OpeningError, PairScore
 from playout.ratings.quadratic import Quadratic
+from playout.ratings.sequential_tests import EProcess
 from playout.ratings.spsa import Spsa, TunedParameter, Values
 from playout.server.organizer.supervisor import engine_table
 

@@ -28,7 +28,7 @@ from playout.games.core.random import seeded
 from playout.players import Limit
 from playout.players.comparison.workers import run_on_cores
 from playout.ratings import opening_generator
-from playout.ratings.openings import Opening
+from playout.ratings.pairs import Opening
 
 EPILOG = """
 \b

@@ -21,8 +21,8 @@ from typing import Any, Generic, TypeVar
 
 import click
 
+from playout.commands.cores import processor
 from playout.players.comparison.workers import piped_process
-from playout.server.organizer.cores import processor
 
 _PACKAGES = ("playout", "numba", "numpy", "open_spiel", "twisted", "msgspec", "msgpack")
 #: Ports below those that Linux assigns to outgoing connections. A client that retries to connect to
@@ -153,11 +153,10 @@ def _resident_kib(pid: int) -> int:
 # Load on all cores, by processes that never wait.
 
 
-#: A program that runs until its parent process ends.
+#: A program that runs until its parent process, whose number it gets, ends.
 SPIN = """
-import os
-parent = os.getppid()
-while os.getppid() == parent:
+import os, sys
+while os.getppid() == int(sys.argv[1]):
     for _ in range(100_000):
         pass
 """
@@ -174,7 +173,7 @@ def busy_cores() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _spinning() -> Iterator[None]:
-    command = [sys.executable, "-P", "-S", "-c", SPIN]
+    command = [sys.executable, "-P", "-S", "-c", SPIN, str(os.getpid())]
     with subprocess.Popen(command, start_new_session=True) as process:
         try:
             yield
