@@ -119,7 +119,7 @@ def keys_of_the_specification() -> Iterator[tuple[str, Any]]:
     yield from IN_FILES_ONLY.items()
     for prefix, kind in TABLES.items():
         for field in fields(kind):
-            if field.name == "machine":  # which no file says
+            if field.name in ("machine", "fens"):  # which no file says
                 continue
             key = RENAMED.get(prefix + field.name, prefix + field.name)
             yield key, field.default if field.default_factory is MISSING else None

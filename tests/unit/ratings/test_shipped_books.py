@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 
 import pytest
@@ -23,7 +24,7 @@ LARGEST_BYTES = 16_000
 def test_a_game_has_a_book_of_different_positions(name: str) -> None:
     game = games.load(name)
     book = shipped(str(game))
-    assert len(book) >= FEWEST.get(name, 300), f"write one: playout-tournament openings {name}"
+    assert len(book) >= FEWEST.get(name, 200), f"write one: playout-tournament openings {name}"
     images = set()
     for opening in (checked := sample(book, short=15)):
         position = Position(game, opening)
@@ -32,7 +33,7 @@ def test_a_game_has_a_book_of_different_positions(name: str) -> None:
     assert len(images) == len(checked)
     text = (files("playout.ratings") / "books" / f"{game}.txt").read_text()
     assert len(text) < LARGEST_BYTES
-    assert name == "nim" or "at most 0.15 (best, 5000 simulations)" in text
+    assert name == "nim" or re.search(r"at most 0\.15 \(\w+, 5000 simulations\)", text)
 
 
 def test_every_book_is_of_a_game() -> None:
