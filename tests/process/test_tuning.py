@@ -106,14 +106,14 @@ def test_a_bot_gets_its_values_by_arguments_and_its_environment(tmp_path: Path) 
     assert "Start: bot(wise=0.1,half=0.5)\nTuned: bot(" in output
     assert "2 fresh pairs: 4 games" in output
     assert "6 of 6 pairs are known" in run(*words)[1]
-    assert "say how the bot gets its value" in _refused(folder, 'argument = "--wise={}"', "")
+    assert "say how the bot gets its value" in _refused(folder, ', argument = "--wise={}"', "")
     assert "wise must be {" in _refused(folder, "--wise={}", "--wise")
     assert "--simulations limits players" in run(*words, "--simulations", "3")[1]
 
 
 def _refused(folder: Path, old: str, new: str) -> str:
     other = folder.parent / "other.toml"
-    other.write_text(BOT_LAB.replace(old, new).replace(", }", " }"))
+    other.write_text(BOT_LAB.replace(old, new))
     code, output = run("playout-lab", "tune", "--folder", str(folder), "--file", str(other),
                        "--laboratories", str(folder.parent / "laboratories"))  # fmt: skip
     assert code != 0
