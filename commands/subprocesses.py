@@ -1,4 +1,4 @@
-"""What the processes of Playout need of each other: words, environments, the end of the parent.
+"""Common functions of Playout's processes: command lines, environments, the end of the parent.
 
 `child` starts and ends processes. This module imports little, as each of them imports it first.
 """

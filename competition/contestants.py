@@ -219,7 +219,7 @@ class Operator:
         self._connection.send(self._hello)
 
     def received(self, event: Event) -> None:
-        """Pass an answer to the one who has asked."""
+        """Pass an answer to the sender of its request."""
         match event:
             case Welcome():
                 if not self.ready.called:
@@ -230,7 +230,7 @@ class Operator:
                 self._asked.pop(re).errback(SessionRefused(event.text))
 
     def disconnected(self, reason: str) -> None:
-        """Refuse what was asked: the connection is made again."""
+        """Refuse the open requests: the connection is made again."""
         asked, self._asked = self._asked, {}
         for each in asked.values():
             each.errback(SessionRefused("the connection to the server was lost"))
@@ -360,7 +360,7 @@ class LadderBot(ABC):
 
     @abstractmethod
     def _interrupt(self) -> None:
-        """Play no match after the present one."""
+        """Play no match after the current one."""
 
 
 class LocalLadderBot(LadderBot):

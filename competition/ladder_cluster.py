@@ -91,7 +91,7 @@ class ClusterLadderBot(LadderBot):
 
 @dataclass(eq=False)
 class _Pair:
-    """A pair of matches of a bot, as a task; `session` is that of its process.
+    """A pair of matches of a bot, as a task; `session` is the session of its process.
 
     `done` gets the number of its `ended` matches.
     """
@@ -103,7 +103,7 @@ class _Pair:
 
 
 class LadderWorkers:
-    """The cluster of a competition's ladder, which is checked as that of a tournament."""
+    """The cluster of a competition's ladder, checked in the same way as a tournament's cluster."""
 
     def __init__(
         self, operator: Operator, competition: Competition, say: Callable[[str], None]

@@ -101,9 +101,7 @@ class Pages:
         refusals: Mapping[str, str],
         workers: Mapping[str, Callable[[], Sequence[LadderWorker]]],
     ) -> None:
-        """`refusals`: why nothing can be handed in, by the name of the competition.
-
-        `workers` return the machines that play, by the same name.
+        """`refusals` are errors, `workers` functions that return the machines, by competition.
         """
         self._all = all_
         self._orders = orders
@@ -161,7 +159,7 @@ class Pages:
         raise HttpError(http.NOT_FOUND, "there is no such page, or not for this method")
 
     def room(self, account: Account, path: bytes, at: float) -> tuple[Path, int]:
-        """Return the folder and the most bytes for what an account uploads at a time."""
+        """Return the folder and the maximum number of bytes for an upload of an account."""
         match [unquote(part) for part in path.decode("latin-1").partition("?")[0].split("/")]:
             case ["", name, "submissions", _] if name in self._all:
                 submissions = self._all[name]
@@ -390,7 +388,7 @@ def _require_open(submissions: Submissions, at: float) -> None:
 
 
 def _told(submission: Submission) -> dict[str, Any]:
-    """Return what an author may know of a submission."""
+    """Return the part of a submission that its author may read."""
     keys = ("id", "team", "file", "size", "at", "state", "stage", "reason", "ended_at", "matches")
     told = {key: getattr(submission, key) for key in keys}
     return told | {"version": submission.version}

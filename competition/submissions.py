@@ -1,4 +1,4 @@
-"""What was handed in to a competition, in its folder: each submission has a folder of its own.
+"""The submissions of a competition, in its folder: each submission has a folder of its own.
 
     NAME/submissions/000012/submission.json   its state, replaced as a whole
                             upload            the file as it was handed in
@@ -50,11 +50,13 @@ _MOST_MATCHES, _MOST_END = 2**22, 300
 
 
 class Submission(msgspec.Struct, frozen=True):
-    """A submission: its author, its file, and how far it has come.
+    """A submission: its author, its file and its state.
 
-    `at` is when its upload began, `ended_at` when it was accepted or refused, or met a fault of the
-    host (`failed`), in seconds since 1970. `stage` is the present one, or the one that failed, for
-    `reason`. `root` is the folder in which the bot starts, relative to that of the submission.
+    `at` is the start of its upload, `ended_at` the time at which it was accepted or refused, or
+    failed by a fault of the host, in seconds since 1970.
+
+    `stage` is the current stage, or the one that failed; `reason` says why. `root` is the folder in
+    which the bot starts, relative to the submission's folder.
     """
 
     id: int
@@ -79,10 +81,12 @@ class Submission(msgspec.Struct, frozen=True):
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """What the operator has changed: the deadline, if it is later than that of the file.
+    """The operator's changes: a deadline, which counts if it is later than that of the file.
 
-    `banned` are teams. `retried` is when failed submissions were put into the queue again, in
-    seconds since 1970, by their numbers.
+    `banned` are teams.
+
+    `retried` has the times at which failed submissions were put into the queue again, in seconds
+    since 1970, by their numbers.
     """
 
     deadline: float = 0.0
@@ -101,7 +105,7 @@ class Submissions:
     def __init__(
         self, competition: Competition, say: Callable[[str], None] = lambda text: None
     ) -> None:
-        """Read what is there, without changing it; `say` gets faults of the disk, once each."""
+        """Read the folder without changing it; `say` gets faults of the disk, once each."""
         self.competition = competition
         self.folder = competition.folder
         self.incoming = self.folder / "incoming"
@@ -198,7 +202,7 @@ class Submissions:
         self._add(self.place(submission, "log.txt"), added)
 
     def record(self, submission: Submission, use: MatchUse) -> None:
-        """Store what a submission has used in a match."""
+        """Store the resource usage of a submission in a match."""
         use = structs.replace(use, end=plain(use.end)[:_MOST_END])
         self._add(self.place(submission, _MATCHES), msgspec.json.encode(use) + b"\n")
 
@@ -230,7 +234,7 @@ class Submissions:
         return (written + self._unwritten.get(path, b"")).decode(errors="replace")
 
     def uses(self, submission: Submission, last_bytes: int = 2**32) -> list[MatchUse]:
-        """Return what a submission has used in its matches, those at the end of the file."""
+        """Return the resource usage of a submission in its matches, from the end of the file."""
         return read_uses(self.place(submission, _MATCHES), last_bytes)
 
     # Questions about all of them.
@@ -277,7 +281,7 @@ class Submissions:
 
     @property
     def changes(self) -> Changes:
-        """What the operator has changed until now."""
+        """The operator's changes so far."""
         path = self.folder / _CHANGES
         with contextlib.suppress(FileNotFoundError):
             found = path.stat()
@@ -287,7 +291,7 @@ class Submissions:
         return self._changes[1]
 
     def change(self, changed: Callable[[Changes], Changes]) -> Changes:
-        """Replace what the operator has changed, also while another process does that."""
+        """Replace the operator's changes; another process may do so at the same time."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self.folder / f"{_CHANGES}.lock").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)

@@ -179,7 +179,7 @@ class _Received(ServerRequest):
         self._forget()
 
     def connectionLost(self, reason: Failure) -> None:
-        """Called by Twisted: the client has gone; forget what it has sent."""
+        """Called by Twisted: discard the body that the client has sent so far."""
         self._stop_timer()
         self._forget()
         super().connectionLost(reason)  # type: ignore[no-untyped-call]

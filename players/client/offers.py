@@ -112,7 +112,7 @@ class OfferAnswers:
 
 
 def _wanted(match: ActiveMatch, offer: OpenOffer) -> str:
-    """What the opponent wants, with the result of a score."""
+    """The opponent's offer in words, with the result of an offered score."""
     wanted = _WANTED[offer.offer]
     if not offer.lead:
         return wanted

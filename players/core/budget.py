@@ -77,7 +77,7 @@ class ReportedClock:
     move_s: float | None = None
 
     def of(self, seat: int) -> ClockState:
-        """Return what is left to a seat, if there is a time control."""
+        """Return the remaining time of a seat; there must be a time control."""
         assert self.control
         return self.left.get(seat, ClockState(self.control.main_s, self.control.periods))
 

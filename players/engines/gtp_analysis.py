@@ -76,7 +76,7 @@ def analysis(
 
 
 def of_move(info: Info, action: int) -> Info:
-    """Return an analysis from the side of the move that was played, if it is another one."""
+    """Return the analysis of the move that was played, if the search preferred another one."""
     if info.pv[:1] == (action,):
         return info
     played = next((each for each in info.actions if each.action == action), None)
@@ -92,7 +92,7 @@ def _fraction(text: str, *, is_kata: bool) -> float:
 
 
 class AnalysisRequest(NamedTuple):
-    """What to analyse: the seat, if given, the seconds between two lines, and the most moves.
+    """The arguments: the seat, if given, the seconds between two lines, and the maximum of moves.
 
     `is_kata`: whether the lines have the form of KataGo.
     """
@@ -147,7 +147,7 @@ def parse_request(arguments: list[str], *, is_kata: bool = False) -> AnalysisReq
 
 
 def info_line(board: GtpBoard, position: Position, info: Info, request: AnalysisRequest) -> str:
-    """Return the line for an analysis of a position; "" if it says nothing about any move."""
+    """Return the line for an analysis of a position; "" if it has no move."""
     known = info.actions or [
         ActionStats(action, info.simulations, info.win_rate * info.simulations)
         for action in info.pv[:1]
@@ -172,6 +172,6 @@ def _prior(probability: float, *, is_kata: bool) -> str:
 
 
 def _names(board: GtpBoard, position: Position, line: tuple[int, ...]) -> Iterator[str]:
-    """Return the names of the moves of a line, as far as they are legal."""
+    """Return the names of the moves of a line, up to the first illegal one."""
     after, ply = position.extended(line), position.ply
     return map(board.name, after.states[ply:-1], after.moves[ply:])

@@ -116,7 +116,7 @@ class GtpServer(EngineServer):
         return command.name == "quit"
 
     def _handled(self, command: GtpCommand) -> str:
-        """Return the text of the response, or the rest of it."""
+        """Return the text of the response, without the part that is already written."""
         if command.name not in _HANDLERS:
             raise GtpError("unknown command")
         method, wanted = _HANDLERS[command.name]

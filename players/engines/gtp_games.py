@@ -58,7 +58,7 @@ class GtpBoard(ABC):
 
     @abstractmethod
     def action_at(self, state: State, cell: int | None) -> int | None:
-        """Return the legal action on a cell, or the other move for None; None if not legal."""
+        """Return the legal action on a cell, or the one without a cell; None if illegal."""
 
     @abstractmethod
     def _cell_of(self, state: State, action: int) -> int | None:
@@ -77,10 +77,10 @@ class ClickedBoard(GtpBoard):
     ) -> None:
         """`first_row` is where row 1 is: top or bottom. `column_i`: whether there is a column I.
 
-        "" and None are what is usual at the game: on hexagons, the names of cells are those of
-        Playout, with a column I, as in HexGui and MoHex. `other` are names of a move without a cell
-        in addition to those of the game; the first one is written. Raises SpecError for a game that
-        GTP cannot express.
+        "" and None select the usual values of the game: on hexagons, the names of cells are those
+        of Playout, with a column I, as in HexGui and MoHex. `other` are names of a move without a
+        cell in addition to those of the game; the first one is written. Raises SpecError for a game
+        that GTP cannot express.
         """
         view = game.view(game.initial_state())
         if not view.rows or not has_single_clicks(view):
@@ -181,7 +181,7 @@ def resized(game: Game, sides: list[int]) -> Game:
 
 
 def with_komi(game: Game, komi: str) -> Game:
-    """Return the game with another komi; the same game if it has none, or that one.
+    """Return the game with another komi; the same game if it has no komi, or already this one.
 
     Raises GtpError for a text that is no number, and for a komi that the game does not allow.
     """

@@ -86,7 +86,7 @@ class LocalMatch:
         return False
 
     def turn(self, state: State) -> None:
-        """Continue from `state`, which replaces the current position, as one with another mover.
+        """Replace the current position, such as by one with another player to move.
 
         The player is not told the moves that led to it.
         """

@@ -116,7 +116,7 @@ class OriginalEngineClient(EngineClient):
             self.process.close(self.farewell)
 
     def _fits(self, seat: int, seconds: float) -> bool:
-        """Return whether the process has this seat; without one, whether its time fits the clock.
+        """Return whether the process plays this seat, or, if it has none, whether its time fits.
 
         The process for a match is started before its clock is known, with the time of the last one.
         """

@@ -76,7 +76,7 @@ MATCH_OVER = "the end of the match"
 
 
 class MatchUse(Struct, frozen=True):
-    """What a program has used in a match, in which it had a seat: as in `EngineUsage`.
+    """The resource usage of a program in a match, as in `EngineUsage`, and its seat.
 
     `end` is the reason of its end.
     """
@@ -202,7 +202,7 @@ class EngineProcess:
         return lines
 
     def unused(self, line: str) -> None:
-        """Note a line in the log that answers nothing, such as a second move of one search."""
+        """Log a line that is no answer, such as a second move of one search."""
         self._unused += 1
         if line.strip() and self._unused <= _MOST_UNUSED:
             with contextlib.suppress(OSError, ValueError):
@@ -282,7 +282,7 @@ class EngineProcess:
         return _ready(descriptor, select.POLLIN, min(_NOTICE_S, left_s))
 
     def _what_came(self) -> str:
-        """Return in words what the engine has written since the last command, "" for nothing."""
+        """Describe the engine's output since the last command; "" without output."""
         begun = self._pending[:_MOST_QUOTED].decode(errors="replace")
         if begun.strip():
             return f" (it has written '{_printable(begun)}', without the end of a line)"

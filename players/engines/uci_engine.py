@@ -212,7 +212,7 @@ class UciServer(EngineServer):
     # The player.
 
     def _prepare(self) -> None:
-        """Load the player anew if options have changed; keep the present one if they are wrong."""
+        """Load the player anew if options have changed; keep the old one if they are invalid."""
         wanted = self._settings.player()
         if self._depth and _DEPTH in spec.parameters_of(find(wanted.name), skip=1):
             wanted = spec.Spec(wanted.name, {**wanted.options, _DEPTH: str(self._depth)})

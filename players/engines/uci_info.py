@@ -1,9 +1,9 @@
-"""The lines `info` of our UCI engine: what a player knows about a move, in the words of UCI.
+"""The lines `info` of our UCI engine: a player's analysis of a move, in the terms of UCI.
 
 A player reports an expected result p from 0 to 1. The score is 400 log10(p / (1 - p)) centipawns,
 as in the ratings of chess, and for a proven result the moves to it, if the line of moves leads
-there. What players do not report is left out: selective depth, the use of the memory, and in games
-with ties the chances of a win, a tie and a loss until the result is proven.
+there. Values that players do not report are left out: selective depth, the use of the memory, and
+in games with ties the chances of a win, a tie and a loss until the result is proven.
 """
 
 from __future__ import annotations

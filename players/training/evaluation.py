@@ -20,7 +20,7 @@ PLAYERS = {".onnx": ("alphazero", "net"), ".npz": ("alphabeta", "evaluation")}
 
 @dataclass(frozen=True)
 class EvaluatedPlayer:
-    """The description of a player, and the file of what it has learned.
+    """The description of a player, and the file of its net or evaluation.
 
     The file is the net of `alphazero`, or the evaluation (.npz) of `alphabeta`.
     """

@@ -55,7 +55,7 @@ class EvaluationLoop:
         checkpoint: Checkpoint | None,
         display: TrainingDisplay,
     ) -> None:
-        """Restore the learners, or begin with what the game says of its pieces.
+        """Restore the learners, or begin with the game's values of its pieces.
 
         `settings` may differ from those of the folder in limits and processes. Raises TrainingError
         for a game whose evaluation cannot be learned.

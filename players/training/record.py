@@ -14,7 +14,7 @@ from playout.players.training.settings import EVALUATION, NET, Limits
 
 
 class Used(NamedTuple):
-    """The consumption of a run since its start, of which each number has a limit."""
+    """The consumption of a run since its start; each number has a limit."""
 
     rounds: int = 0
     evaluations: int = 0

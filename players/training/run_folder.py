@@ -183,7 +183,7 @@ class KeptFiles:
         raise TrainingError(f"{self._run}: {text}")
 
     def forget(self, before: int, keep_every: int) -> None:
-        """Remove those before a round, except each `keep_every`-th, which includes the first."""
+        """Remove files of rounds below `before`, except every `keep_every`-th, such as round 0."""
         for number, path in self.paths().items():
             if number < before and number % keep_every:
                 path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The moves of self-play: what the tree search does in a game whose search has ended.
+"""The moves of self-play, which the tree search plays when the search of a move has ended.
 
 It chooses a move by the visits, records the position for learning, plays the move, and begins the
 next game where one has ended. The tree of a game is cleared after every move.

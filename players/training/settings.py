@@ -276,7 +276,7 @@ def parse(text: str, where: str) -> TrainingSettings:
 
 
 def tables_of(kind: str) -> Mapping[str, Mapping[str, Key]]:
-    """Return those of `TABLES`, and of their keys, that a run of a kind has."""
+    """Return the part of `TABLES` with the keys for a kind of run, without empty tables."""
     keys = {
         name: {key: each for key, each in table.items() if kind in each.kinds}
         for name, table in TABLES.items()

@@ -65,7 +65,7 @@ class Session:
 
     @property
     def person(self) -> Person:
-        """How lists show it to others."""
+        """The entry of the session in lists."""
         return Person(name=self.name, role=self.hello.role, guest=self.account is None)
 
     def resume(self, hello: Hello) -> None:

@@ -64,7 +64,7 @@ class OwedMatch(NamedTuple):
 
 
 class StoredLadder(NamedTuple):
-    """What is stored of a ladder."""
+    """The stored state of a ladder."""
 
     game: str
     results: Sequence[StoredResult] = ()
@@ -318,7 +318,7 @@ class LadderState:
         return rated.ratings.los[rated.indices.index(one)][rated.indices.index(other)]
 
     def played_before(self, index: int) -> int | None:
-        """Return the last version of the account before that one that has played."""
+        """Return the latest earlier version of the account that has played."""
         before = self.entries[index].previous
         while before is not None and not self.entries[before].matches:
             before = self.entries[before].previous

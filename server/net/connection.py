@@ -132,9 +132,9 @@ class StreamConnection(ABC):
         self._driver.connected(self)
 
     def closed(self, *, left: bool = False) -> None:
-        """Drop what is unsent, and tell the driver that the connection is closed.
+        """Drop unsent output, and tell the driver that the connection is closed.
 
-        `left` is that of `Hub.disconnect`.
+        For `left` see `Hub.disconnect`.
         """
         self._unsent, self._unsent_bytes = [], 0
         self._closing = True

@@ -91,7 +91,7 @@ class TournamentCluster:
     """The workers that run the entrants of a tournament."""
 
     def __init__(self, cluster: Cluster, files: tuple[str, ...], number: int) -> None:
-        """`number` is that of the threads of all workers."""
+        """`number` is the number of threads of all workers."""
         self._cluster = cluster
         self._named = files
         self._job: ClusterJob | None = None

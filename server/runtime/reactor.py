@@ -57,7 +57,7 @@ class LoopTime:
         return self._time + min(self.monotonic() - self._woke_at, self._step_s)
 
     def arrived(self) -> float:
-        """Return the earliest time, in seconds, at which the present input can have arrived.
+        """Return the earliest time, in seconds, at which the current input can have arrived.
 
         It is that of the last wake; after a stall, that of the wake before it.
         """

@@ -412,9 +412,9 @@ class Database:
         return [tournament_of(row, withdrawn.get(row.id, ())) for row in rows]
 
     def ids_end(self) -> float:
-        """Return a start of a server, in seconds since 1970, whose ids come after all stored ones.
+        """Return a start of a server, in seconds since 1970, that gives ids after all stored ones.
 
-        0 without an id of a server: imported matches may have others.
+        It is 0 if no server has made the ids: imported matches may have others.
         """
         found = ""
         with self._engine.connect() as connection:

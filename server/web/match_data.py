@@ -221,9 +221,9 @@ def _position_data(position: Position, move: MovePlayed | None) -> PositionData:
 
 
 def shortened(stored: str, action: int) -> str:
-    """The part of a stored analysis of a move that is shown, as JSON.
+    """The part of a move's stored analysis that is shown, as JSON.
 
-    It has a twentieth of the largest one.
+    Its maximum size is a twentieth of that of the whole.
     """
     info = decoded_analysis(stored)
     most = _CANDIDATES_WITH_POLICY if info.policy else _CANDIDATES

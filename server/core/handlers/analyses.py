@@ -1,4 +1,4 @@
-"""What people study: analyses of positions by the server's bots, and puzzles.
+"""Analyses of positions by the server's bots, and puzzles, for people.
 
 `Policy.analyses` of them run at once, and the others wait in the order of their requests; while
 some wait, each has a short turn. A person has one at a time. Nobody gets help in a match: while an
@@ -249,7 +249,7 @@ def _queued(analysis: _Analysis, place: int, re: int | str | None = None) -> Ana
 
 
 class Puzzles:
-    """Has attempts stored. The database keeps the first one of an account at a known puzzle."""
+    """Stores attempts. The database keeps an account's first attempt at a known puzzle."""
 
     def __init__(self, context: FeatureContext) -> None:
         self._context = context

@@ -167,10 +167,10 @@ T = TypeVar("T")
 
 
 def fair_share(things: Iterable[T], most: int, owner_of: Callable[[T], tuple[str, str]]) -> list[T]:
-    """Return the first `most` of some things, of which each owner has a fair share, in their order.
+    """Return at most `most` things in their order, with a fair share for each owner.
 
     An owner is an address and the name of a person there. The addresses take turns, and so do the
-    persons of each address; what is left of a list that is not full is for all.
+    persons of each address, until there are `most` things.
     """
     shares: dict[str, dict[str, list[tuple[int, T]]]] = {}
     for number, thing in enumerate(things):
@@ -253,7 +253,7 @@ class LadderFeed:
 
     @handles(WatchLadder)
     def watch(self, request: WatchLadder, origin: RequestContext) -> None:
-        """Send a session news of one ladder, instead of the one before."""
+        """Send a session news of one ladder, and no longer of another."""
         session, game = origin.session, normalised_game(request.game)
         self._forget(session)
         if not self._watchers:
