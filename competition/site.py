@@ -101,8 +101,7 @@ class Pages:
         refusals: Mapping[str, str],
         workers: Mapping[str, Callable[[], Sequence[LadderWorker]]],
     ) -> None:
-        """`refusals` are errors, `workers` functions that return the machines, by competition.
-        """
+        """`refusals` are errors, `workers` functions that return machines, by competition."""
         self._all = all_
         self._orders = orders
         self._database = orders.database

@@ -254,8 +254,7 @@ class EvaluationLearner:
         self.games = self.positions = self.won = self.tied = 0
 
     def play(self, done: float) -> None:
-        """Play a game and learn from it; `done` is the share of the training so far, from 0 to 1.
-        """
+        """Play a game and learn from it; `done` is the completed share of the training, 0 to 1."""
         first, last = _EXPLORATION
         exploration = round(first + (last - first) * done)
         self.positions += self._play_game(
