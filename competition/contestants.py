@@ -350,7 +350,7 @@ class LadderBot(ABC):
                 await deferLater(self._operator.reactor, wait_s, lambda: None)
 
     def leave(self) -> None:
-        """Leave the ladder after the present match."""
+        """Leave the ladder after the current match."""
         self._left = True
         self._interrupt()
 

@@ -69,7 +69,7 @@ if TYPE_CHECKING:  # it imports Dask, which is optional
 _HOST = "127.0.0.1"
 #: Seconds between two looks at an empty queue, and at what belongs on the ladder.
 _IDLE_S = 0.2
-#: The most threads in which bots think or are waited for.
+#: Maximum number of threads in which bots think or are waited for.
 _THREADS = 128
 
 _log = Logger(namespace="server")

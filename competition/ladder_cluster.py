@@ -54,7 +54,7 @@ from playout.server.tournament.competition_file import Competition
 _POLL_S = 0.1
 _LOST = "the worker with a player was lost"
 _PROGRAM = "playout.competition.pair_process:main"
-#: The most lines of the output of a process that the operator is shown.
+#: Maximum number of lines of the output of a process that the operator is shown.
 _TAIL_LINES = 20
 #: The processes of this worker, by the keys of their tasks.
 _here: dict[str, Child] = {}

@@ -303,7 +303,7 @@ class Pages:
 
 
 def _most_bytes(submissions: Submissions, account: Account, at: float) -> int:
-    """Return the most bytes that an account may hand in at a time, 0 if it may not."""
+    """Return the maximum size of an upload of an account in bytes, 0 if it may not upload."""
     author = _contestant_of(account, submissions)
     if author is None or author.team in submissions.changes.banned:
         return 0
@@ -370,7 +370,7 @@ def _opening(submissions: Submissions) -> str:
 
 
 def _require_open(submissions: Submissions, at: float) -> None:
-    """Raise HttpError unless submissions are taken that began at a time."""
+    """Raise HttpError unless submissions that begin at a time are accepted."""
     competition = submissions.competition
     if at < competition.opens:
         text = f"{competition.title} {_opening(submissions)}"

@@ -40,12 +40,12 @@ State = Literal["queued", "running", "accepted", "refused", "failed"]
 DAY_S = 86_400.0
 #: Seconds in which an upload must arrive completely.
 REQUEST_S = 300.0
-#: The most bytes of a log, about.
+#: Maximum number of bytes of a log, about.
 MOST_LOG = 2**18
-#: The most characters that are added to a log at once.
+#: Maximum number of characters that are added to a log at once.
 _MOST_ADDED = 8000
 _CHANGES, _MATCHES = "changes.json", "matches.jsonl"
-#: The most bytes of the records of matches, and characters of the reason in one.
+#: Maximum number of bytes of the records of matches, and characters of the reason in one.
 _MOST_MATCHES, _MOST_END = 2**22, 300
 
 
@@ -269,7 +269,7 @@ class Submissions:
         return {each.team: each for each in found if each.team not in banned}
 
     def is_open(self, at: float) -> bool:
-        """Return whether submissions that begin at a time are taken."""
+        """Return whether submissions that begin at a time are accepted."""
         return self.competition.opens <= at < self.deadline and not self.changes.closed
 
     @property

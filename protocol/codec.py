@@ -151,7 +151,7 @@ class _RequestDecoder:
 
 
 def _sentence(error: Exception) -> str:
-    """Return in words which field is wrong, and what it must be."""
+    """Describe the wrong field and its valid values."""
     found = _MISFIT.fullmatch(str(error))
     if found is None:
         return str(error)

@@ -120,7 +120,7 @@ class EngineClient(ABC):
         return time.monotonic() + PING_S
 
     def require_legal(self, action: int | None, position: Position, answer: str) -> int:
-        """Return the action if it is legal. Raises EngineError for others, and for None."""
+        """Return the action if it is legal. Raises EngineError for an illegal one and for None."""
         if action is None or action not in position.legal_actions:
             raise self.illegal(position, answer)
         self._last_answer = answer

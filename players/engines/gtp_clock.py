@@ -1,4 +1,4 @@
-"""Clocks in GTP: told to an engine that plays here, and heard by our own engine.
+"""Clocks in GTP: sent to an engine that plays here, and received by our own engine.
 
 GTP has whole seconds: main time, and then stones to play in a period. `kgs-time_settings` adds
 periods as Playout has them, `kata-time_settings` increments. To an engine without these commands,

@@ -1,4 +1,4 @@
-"""Games as GTP knows them: the names of their moves, and their variants by size and komi.
+"""Games in GTP: the names of their moves, and their variants by size and komi.
 
 A move is a vertex or `pass`. A `GtpBoard` translates moves, for engines that play here and for our
 own engine. Other programs may ask our engine for another size or komi.

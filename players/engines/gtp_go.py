@@ -49,7 +49,7 @@ def turned(game: Game, state: State, seat: int) -> State | None:
 
 
 def most_handicap(size: int) -> int:
-    """Return the most handicap stones with a fixed place; 0 on a board without such places."""
+    """Return the maximum number of handicap stones in fixed places, 0 if the board has none."""
     if size < _LEAST_SIDE:
         return 0
     return _MOST_STONES if size % 2 and size >= _LEAST_FOR_NINE else _MOST_CORNERS

@@ -29,7 +29,7 @@ from playout.protocol.messages import Analysis
 
 #: Seconds for a move without any limit: the default of the original players.
 _UNLIMITED_S = 30.0
-#: The most moves over which main time is spread.
+#: Maximum number of moves over which main time is spread.
 _MOST_MOVES = 100
 #: The share of the time for a move that its search gets, and the shortest search: the rest is for
 #: its start, and for its work after the search.

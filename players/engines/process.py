@@ -37,7 +37,7 @@ PING_S = 10.0
 QUIT_S = 2.0
 #: Seconds to wait for the exit of an engine that has closed a pipe, for the reason in the error.
 EXIT_S = 2.0
-#: The most bytes of an answer to one command, and of a log.
+#: Maximum number of bytes of an answer to one command, and of a log.
 MAX_ANSWER = 16 * 2**20
 MAX_LOG = 2**20
 #: Longest time until a cancellation is noticed.
@@ -46,14 +46,14 @@ _CHUNK = 65536
 _TAIL = 2000
 #: The beginning of a line in the log about output that was not used, and the most such lines.
 _UNUSED, _MOST_UNUSED = "[not used] ", 1000
-#: The most characters of an engine's line in an error, and in the log.
+#: Maximum number of characters of an engine's line in an error, and in the log.
 _MOST_QUOTED = 200
 #: The most frequent reason why a program that has answered is not heard.
 _BUFFERED = (
     "; if it has answered, its output is kept in a buffer: write each line at once, in C with "
     "fflush(stdout)"
 )
-#: The most characters of a command in an error.
+#: Maximum number of characters of a command in an error.
 _MOST_SHOWN = 400
 #: The address for engines that connect instead of using standard input and output.
 _LOOPBACK = "127.0.0.1"
@@ -61,7 +61,7 @@ _LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True)
 class EngineUsage:
-    """Seconds of processor time of an engine, and the most MiB of memory of a process of it."""
+    """Seconds of processor time of an engine, and the peak memory of its largest process in MiB."""
 
     cpu_s: float = 0.0
     memory_mb: int = 0
@@ -321,7 +321,7 @@ class ConnectingProcess(EngineProcess):
     ) -> None:
         """Start the engine, and wait until it has connected; then the port is closed.
 
-        In its command, the names in `placeholders`, and host and port, are replaced in braces.
+        In its command, {host}, {port} and the names in `placeholders` in braces are replaced.
         Raises EngineError, and Cancelled.
         """
         self._connection: socket.socket | None = None

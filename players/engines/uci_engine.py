@@ -223,7 +223,7 @@ class UciServer(EngineServer):
                 self._error(str(error))
 
     def _use(self, wanted: spec.Spec) -> None:
-        """Continue with a new player, at the present position. Raises SpecError."""
+        """Continue with a new player, at the current position. Raises SpecError."""
         match = _warm_match(self._game, wanted)
         self.match.close()
         self.match, self._made_for = match, (self._game, wanted)

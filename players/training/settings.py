@@ -247,7 +247,7 @@ def _net(game: Game, cells: int) -> Architecture:
 
 
 def _head_planes(cells: int, actions: int) -> int:
-    """Return the most planes, from 2 to 8, with dense layers of at most 130,000 weights."""
+    """Return the maximum number of planes, 2 to 8, with dense layers of at most 130,000 weights."""
     return max(2, min(8, 130_000 // (cells * (actions + Architecture().value_hidden))))
 
 

@@ -39,7 +39,7 @@ _Delayed = Send | SendToSpectators | Close | Stopped
 #: Such an effect, or a call with the time: see `Context.when_stored`.
 _Held = _Delayed | Callable[[float], None]
 
-#: The most ids of one stamp, whose numbers have four digits.
+#: Maximum number of ids of one stamp, whose numbers have four digits.
 _MOST_IDS = 0xFFFF
 #: The connection in the outbox of an effect that concerns no connection.
 _NO_CONNECTION = 0

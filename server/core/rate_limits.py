@@ -11,7 +11,8 @@ from playout.server.core.match import Refused
 
 #: A bucket holds the tokens of this many seconds, so that short bursts are allowed.
 BURST_S = 4.0
-#: The most messages before `hello`, a second and at once: many connections could send as many.
+#: Maximum number of messages before `hello`, a second and at once: many connections could send as
+#: many.
 FIRST_RATE, FIRST_BURST = 5.0, 20.0
 #: After a bucket was emptied, it must fill to this share before it gives tokens again.
 REFILL = 0.5
@@ -20,7 +21,7 @@ DATABASE_FULL = "the database of the server is full: it starts no new matches"
 #: A budget of stored bytes holds those of this many seconds. With 72 MB an hour, two addresses then
 #: store at most 40 MB in ten minutes.
 STORAGE_BURST_S = 400.0
-#: The most buckets of addresses that are kept; beyond it, full ones are dropped.
+#: Maximum number of buckets of addresses that are kept; beyond it, full ones are dropped.
 _KEPT = 10_000
 
 

@@ -76,7 +76,7 @@ class StoredLadder(NamedTuple):
 class LadderEntry:
     """A player on the ladder, its results so far, and its rating relative to the average.
 
-    `previous` is the index of the account's version before. `since` is the number of the ladder's
+    `previous` is the index of the account's previous version. `since` is the number of the ladder's
     match after which it was free. Without rated matches, `error` is None. `noted` is the number of
     its matches at the last point of its history. It never made a first move in `unplayed` matches,
     of which `void` have no result, and the others are lost.

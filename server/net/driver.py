@@ -61,7 +61,7 @@ from playout.server.storage.ipc import AccountChanged, RecordsStored, StorageFai
 LONGEST_SLEEP_S = 1.0
 #: Seconds between two notices to a client that waits.
 NOTICE_S = 1.8
-#: The most requests of a connection that wait.
+#: Maximum number of requests of a connection that wait.
 MOST_HELD = 8
 #: The share of the database's limit from which on the operator is warned.
 _WARNING_SHARE = 0.9

@@ -222,7 +222,7 @@ class ClusterReporter:
         self._sent_at = -math.inf
 
     def poll(self, present: ReportCluster, now: float) -> None:
-        """Send the present report if it is due; a change of the rate alone does not count."""
+        """Send the current report if it is due; a change of the rate alone does not count."""
         steady = structs.replace(present, matches_per_hour=None)
         if now >= self._sent_at + (_UNCHANGED_S if steady == self._sent else _CHANGED_S):
             self._sent, self._sent_at = steady, now

@@ -38,7 +38,7 @@ from playout.games.core.description import Description
 
 #: The game that the lobby selects: one that most people know.
 FIRST_GAME = "connect_four"
-#: The most processes that compile at once; each takes about 300 MB.
+#: Maximum number of processes that compile at once; each takes about 300 MB.
 MAX_PROCESSES = 8
 #: How often a game is compiled if its process ends, as when the system has too little memory.
 MOST_ATTEMPTS = 2

@@ -79,7 +79,8 @@ _SIZE = {
     " FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
     "postgresql": "SELECT pg_database_size(current_database())",
 }
-#: The most moves whose analysis is removed at a time, and matches that are searched for them.
+#: Maximum number of moves whose analysis is removed at a time, and matches that are searched for
+#: them.
 _ANALYSES = 100
 _MATCHES = 20
 #: The puzzles that come with Playout, so that a new server has some; `playout-server puzzles

@@ -26,7 +26,7 @@ JSON = "application/json"
 
 #: Shorter bodies are not compressed.
 _MIN_GZIP_BYTES = 1024
-#: The most bytes of a body that are written at once.
+#: Maximum number of bytes of a body that are written at once.
 SLICE_BYTES = 2**16
 #: Level 4 takes a third of the default level's time, and makes 10 % more bytes.
 _GZIP_LEVEL = 4

@@ -63,7 +63,7 @@ _decode_pv = msgspec.json.Decoder(list[int]).decode
 #: The candidates and the moves of the pv that are shown; bots send about fifty candidates a move.
 #: With a net's policy there are more candidates, for the heat map on the board.
 _CANDIDATES, _CANDIDATES_WITH_POLICY, _PV_MOVES = 5, 20, DELAY_PLIES
-#: The most cached matches; a long one takes a megabyte.
+#: Maximum number of cached matches; a long one takes a megabyte.
 _MAX_CACHED = 32
 
 

@@ -39,9 +39,9 @@ from playout.server.model.records import converted
 from playout.server.tournament.state import TournamentState
 
 INTERVAL_S = 1.0
-#: The most entries in each list of an overview; all are counted.
+#: Maximum number of entries in each list of an overview; all are counted.
 SHOWN = 50
-#: The most entries in each list of a listing.
+#: Maximum number of entries in each list of a listing.
 LISTED = 200
 #: The fixtures that a new watcher is sent in a slice.
 FIXTURES_A_SLICE = 500
@@ -263,7 +263,7 @@ class LadderFeed:
         self._context.send_to(session, structs.replace(news, re=request.id))
 
     def news(self, game: str) -> LadderNews:
-        """The present state of a ladder, by the name of its game with parameters."""
+        """The current state of a ladder, by the name of its game with parameters."""
         ladder = self._ladders.get(game)
         if ladder is None:
             return LadderNews(game=game)

@@ -35,9 +35,9 @@ from playout.server.ladder.state import (
 )
 from playout.server.model.records import LadderRating
 
-#: The most ladders that a session is on at once.
+#: Maximum number of ladders that a session is on at once.
 MOST_LADDERS = 10
-#: The most versions of an account on a ladder that have no match with a result.
+#: Maximum number of versions of an account on a ladder that have no match with a result.
 MOST_WITHOUT_RESULT = 20
 #: Matches in a row without result after which a session leaves the ladder.
 MOST_VOID = 3
