@@ -92,7 +92,7 @@ def _fraction(text: str, *, is_kata: bool) -> float:
 
 
 class AnalysisRequest(NamedTuple):
-    """The arguments: the seat, if given, the seconds between two lines, and the maximum of moves.
+    """The arguments: the seat, if given, the seconds between two lines, and the number of moves.
 
     `is_kata`: whether the lines have the form of KataGo.
     """
