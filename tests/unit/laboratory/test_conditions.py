@@ -13,7 +13,7 @@ GAME = """\
 from playout.games.nim import Nim
 
 
-class Mine(Nim):
+class NimOfConditions(Nim):
     '''Nim with another name.'''
 """
 
@@ -24,7 +24,7 @@ def digest(folder: Path, **given: object) -> str:
 
 def test_files_of_games_and_openings_are_conditions(tmp_path: Path) -> None:
     (tmp_path / "mine_of_conditions.py").write_text(GAME)
-    own = {"games": ["mine_of_conditions:Mine"]}
+    own = {"games": ["mine_of_conditions:NimOfConditions"]}
     first = digest(tmp_path, **own)
     assert digest(tmp_path, **own) == first == digest(tmp_path, **own, pairs=3)
     (tmp_path / "mine_of_conditions.py").write_text(GAME + "    # changed\n")
