@@ -33,7 +33,7 @@ def test_a_game_has_a_book_of_different_positions(name: str) -> None:
     assert len(images) == len(checked)
     text = (files("playout.ratings") / "books" / f"{game}.txt").read_text()
     assert len(text) < LARGEST_BYTES
-    assert name == "nim" or re.search(r"at most 0\.15 \(\w+, 5000 simulations\)", text)
+    assert name == "nim" or re.search(r"at most 0\.15 \(\w+, [15]000 simulations\)", text)
 
 
 def test_every_book_is_of_a_game() -> None:
