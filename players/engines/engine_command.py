@@ -17,8 +17,7 @@ from playout import games
 from playout.commands import interrupts
 from playout.commands.options import OptionGroup, add_current_folder
 from playout.games.core import spec
-from playout.players.engines.engine_server import LineInput
-from playout.players.engines.local_match import checked_player
+from playout.players.engines.engine_server import LineInput, checked_player
 
 EPILOG = """
 \b

@@ -17,8 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from playout.protocol.analyst import Puzzle, attempt
 from playout.protocol.names import skeleton
 from playout.protocol.tournament_spec import TournamentSpec, loads
-from playout.ratings.elo import EloRatings
-from playout.ratings.leaderboard import Leaderboard, NotedRating, RatingPoint
+from playout.ratings.leaderboard import EloRatings, Leaderboard, NotedRating, RatingPoint
 from playout.server.model.records import (
     Account,
     MatchStarted,

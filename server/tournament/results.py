@@ -22,7 +22,7 @@ from playout.protocol.tournament_spec import (
     TournamentSpec,
 )
 from playout.protocol.tournament_spec import public as public_part
-from playout.ratings import bradley_terry, evidence, sprt
+from playout.ratings import bradley_terry, evidence, sequential_tests
 from playout.server.tournament.formats import Bye
 from playout.server.tournament.ledger import LEGS, Ledger, Played
 from playout.server.tournament.report.values import (
@@ -202,7 +202,7 @@ class Results:
         test = self.spec.sprt
         if test is None:
             return None
-        lower, upper = sprt.bounds(test)
+        lower, upper = sequential_tests.bounds(test)
         return SequentialTest(
             **{name: getattr(test, name) for name in Sprt.__dataclass_fields__},
             lower=lower,

@@ -15,7 +15,7 @@ from playout import games
 from playout.protocol.messages import Code, EnterLadder, LeaveLadder, Notice, Ok, Seat
 from playout.protocol.names import BadName, checked_version
 from playout.ratings.bradley_terry import AVERAGE, Ratings
-from playout.ratings.openings import Opening
+from playout.ratings.pairs import Opening
 from playout.server.core.effects import RateLadder
 from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.handlers.seeks import normalised_game

@@ -12,7 +12,7 @@ from playout.games import Game, Position, State
 from playout.protocol.tournament_spec import Openings
 from playout.ratings.book import Book
 from playout.ratings.opening_generator import attempts, is_open
-from playout.ratings.openings import Opening, OpeningError
+from playout.ratings.pairs import Opening, OpeningError
 
 GAMES = ["connect_four", "gomoku", "mnk(m=8,n=8,k=5)", "nim", "othello", "ultimate_tic_tac_toe"]
 

@@ -1,9 +1,9 @@
-"""players.engines.local_match: a match that plays forced passes itself."""
+"""players.engines.engine_server: a match that plays forced passes itself."""
 
 from __future__ import annotations
 
 from playout import games
-from playout.players.engines.local_match import SkippingMatch, checked_player
+from playout.players.engines.engine_server import SkippingMatch, checked_player
 
 OTHELLO = games.load("othello")
 #: After these moves black, the first player, has no move: D3 C3 E6 D2 D1 E1 B2 C1.

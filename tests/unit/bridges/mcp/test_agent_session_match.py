@@ -1,4 +1,4 @@
-"""playout.bridges.mcp.agent_match: the board and the moves that an agent reads."""
+"""playout.bridges.mcp.agent_session: the board and the moves that an agent reads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from playout.bridges.mcp.agent_match import AgentMatch
+from playout.bridges.mcp.agent_session import AgentMatch
 from playout.protocol.messages import Board, LegalMove, PositionView, Started
 
 

@@ -1,4 +1,4 @@
-"""playout.ratings.comparison: how many more matches show that a new version is better."""
+"""playout.ratings.bradley_terry: how many more matches show that a new version is better."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from statistics import NormalDist
 
 import pytest
 
-from playout.ratings.bradley_terry import Outcomes, RatingProblem, solve
-from playout.ratings.comparison import (
+from playout.ratings.bradley_terry import (
     MOST_NEEDED,
     SURE,
+    Outcomes,
+    RatingProblem,
     difference_error,
     error_of_its_own,
     matches_needed,
+    solve,
 )
 
 SIGMAS = NormalDist().inv_cdf(0.975)

@@ -15,7 +15,7 @@ from scipy.optimize import brentq, minimize
 from playout.protocol.tournament_spec import Sprt
 from playout.ratings.evidence import NELO_PER_DEVIATION
 from playout.ratings.pairs import Pair, PairScore
-from playout.ratings.sprt import Bounds, Verdict, bounds, curve, llrs, verdict
+from playout.ratings.sequential_tests import Bounds, Verdict, bounds, curve, llrs, verdict
 from support.scale import repetitions
 
 Floats = NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""players.engines.uci_info and uci_options: lines about a search, and options."""
+"""players.engines.uci_search and uci_options: lines about a search, and options."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from playout.games.core import spec
 from playout.players import find
 from playout.players.core.player import ActionStats, Info, PlayResult
 from playout.players.engines.uci_games import uci_game
-from playout.players.engines.uci_info import (
+from playout.players.engines.uci_options import UciSettings
+from playout.players.engines.uci_search import (
     InfoWriter,
     MoveLine,
     centipawns,
     line_after,
     lines_of,
 )
-from playout.players.engines.uci_options import UciSettings
 
 FOOLS = "rnbqkbnr/pppp1ppp/8/4p3/6P1/5P2/PPPPP2P/RNBQKBNR b KQkq - 0 1"
 

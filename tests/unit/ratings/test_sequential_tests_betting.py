@@ -1,4 +1,4 @@
-"""playout.ratings.betting: simulated candidates, their errors, and the pairs that they need."""
+"""Evidence by betting: simulated candidates, their errors, and the pairs that they need."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from playout.protocol.tournament_spec import Betting
-from playout.ratings.betting import EXHAUSTED_AFTER, EProcess, Race, level_of
 from playout.ratings.evidence import NELO_PER_DEVIATION
+from playout.ratings.sequential_tests import EXHAUSTED_AFTER, EProcess, Race, level_of
 from support.scale import repetitions
 
 #: The share of pairs with one point for each, as of a game without ties.

@@ -8,9 +8,8 @@ from playout import games
 from playout.games import SpecError
 from playout.players import Limit
 from playout.players.comparison.pairs import openings, score
-from playout.players.training.evaluation import EvaluatedPlayer, EvaluationTerms, played
-from playout.ratings.openings import OpeningError
-from playout.ratings.pairs import PairScore
+from playout.players.training.jobs import EvaluatedPlayer, EvaluationTerms, played
+from playout.ratings.pairs import OpeningError, PairScore
 from support.nets import write_small_net
 
 GAME = games.load("tic_tac_toe")

@@ -1,4 +1,4 @@
-"""players.engines.uci_go: the words of `go` and their limits."""
+"""players.engines.uci_search: the words of `go` and their limits."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 from playout import games
 from playout.games.core import spec
 from playout.players.core.player import Limit
-from playout.players.engines.local_match import LocalMatch
-from playout.players.engines.uci_go import GoCommand, parse_go
+from playout.players.engines.engine_server import LocalMatch
+from playout.players.engines.uci_search import GoCommand, parse_go
 
 MATCH = LocalMatch(games.load("chess"), spec.parse("random"))
 

@@ -1,11 +1,11 @@
-"""players.engines.move_time: what is left of a move's time, less a margin."""
+"""players.engines.client: what is left of a move's time, less a margin."""
 
 from __future__ import annotations
 
 import pytest
 
 from playout.players import Limit, MatchClock, TimeLeft
-from playout.players.engines.move_time import MoveTime
+from playout.players.engines.client import MoveTime
 
 FULL = TimeLeft(10.0)
 

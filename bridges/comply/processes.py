@@ -1,18 +1,55 @@
-"""The private server on which a bot is tested: on this machine, with a database of its own."""
+"""The processes of a trial: the bot under test, and the private server on which it is tested."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from playout.commands.child import LogFolder
+from playout.commands.child import Child, LogFolder, Program
+from playout.commands.identity import TOKEN_FD
+from playout.commands.subprocesses import others_environment
 from playout.server.organizer.local_server import LocalServer, LocalServerError
 from playout.server.organizer.tournament_accounts import new_tokens
+
+
+@dataclass(frozen=True)
+class BotCommand:
+    """The command line of a bot, with the placeholders {host}, {port}, {game} and {name}."""
+
+    words: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str) -> BotCommand:
+        """Parse the command as a shell would. Raises ValueError."""
+        words = tuple(shlex.split(text))
+        if not words:
+            raise ValueError("the command is empty")
+        return cls(words)
+
+    def start(
+        self, values: Mapping[str, str], environment: Mapping[str, str], token: str, log: Path
+    ) -> Child:
+        """Run it, and write its output to a file. Raises ClickException if it cannot be run.
+
+        It can read the token of its account from its standard input.
+        """
+        words = self.words
+        for name, value in values.items():
+            words = tuple(word.replace(f"{{{name}}}", value) for word in words)
+        variables = others_environment() | dict(environment) | {TOKEN_FD: "0"}
+        program = Program(words, variables, secret=token)
+        try:
+            return program.start(log)
+        except OSError as error:
+            raise click.ClickException(f"{words[0]} cannot be run: {error.strerror}") from error
+
 
 #: The accounts of the referee, an administrator, and of the bot.
 REFEREE, BOT = "referee", "bot"
@@ -22,7 +59,7 @@ _START_S = 300.0
 
 
 class PrivateServer:
-    """A server for the test of one bot, which can be restarted."""
+    """A server on this machine for the test of one bot, with a database of its own."""
 
     def __init__(self, folder: Path, games: Sequence[str] = ()) -> None:
         """Choose a database in the folder, and the accounts. Raises ClickException.

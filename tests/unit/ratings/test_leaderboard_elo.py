@@ -7,7 +7,7 @@ import random
 import pytest
 
 from playout.ratings.bradley_terry import AVERAGE
-from playout.ratings.elo import EloRatings
+from playout.ratings.leaderboard import EloRatings
 
 
 def test_a_result_moves_both_ratings_towards_it() -> None:

@@ -8,7 +8,7 @@ from playout import games, players
 from playout.games.core import spec
 from playout.players import SpecError
 from playout.players.alphabeta import AlphaBeta
-from playout.players.client.player_options import described
+from playout.players.client.player_command import described
 from playout.players.uct import UCT
 
 
