@@ -5,9 +5,9 @@
 MEMORY is in bytes, for all processes in the sandbox together; PROCESSES counts threads, too. FILTER
 is the filter of system calls in base 64, empty for none. HOSTS are those that `proxy` allows, with
 blanks between them, empty for no network. The kernel limits the data of each process and the size
-of each file at once. This program adds up what the processes use, every 50 ms: memory
-that is theirs alone or shared between them, the most that their pipes and sockets may hold, and files
-in their temporary folders.
+of each file at once. This program adds up what the processes use, every 50 ms: memory that is
+theirs alone or shared between them, the most that their pipes and sockets may hold, and files in
+their temporary folders.
 
 This program ends the sandbox when its parent exits. A process that may be killed while this program
 starts asks before for a signal at its death, as `subprocesses.begin` and `guard` do. When this
@@ -204,7 +204,7 @@ def _buffers(programs: list[int]) -> int:
 
 
 def _sent() -> int:
-    """Return the most bytes that a socket holds which nobody has read: a program may double them."""
+    """Return the maximum number of unread bytes in a socket, which a program may double."""
     with (
         contextlib.suppress(OSError, ValueError),
         open("/proc/sys/net/core/wmem_max", "rb") as file,
