@@ -204,11 +204,9 @@ def _buffers(programs: list[int]) -> int:
 
 
 def _sent() -> int:
-    """Return the maximum number of unread bytes in a socket, which a program may double."""
-    with (
-        contextlib.suppress(OSError, ValueError),
-        open("/proc/sys/net/core/wmem_max", "rb") as file,
-    ):
+    """Return the most unread bytes that a socket may hold, after `setsockopt`."""
+    path = "/proc/sys/net/core/wmem_max"
+    with contextlib.suppress(OSError, ValueError), open(path, "rb") as file:
         return 2 * int(file.read())
     return 2 * 212_992
 
