@@ -19,8 +19,8 @@ from playout.protocol.messages import Analysis
 class WinningMove(Struct, frozen=True, array_like=True):
     """A move that wins, the opponent's replies to it, and the winning moves after them.
 
-    There are no replies if the same player moves again, and neither replies nor further moves at the
-    end of the game.
+    There are no replies if the same player moves again, and neither replies nor moves at the end
+    of the game.
     """
 
     action: int
