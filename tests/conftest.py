@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from support.browser import BrowserSite, BrowserUsers, UsedContexts
     from support.commands import RunningServer
     from support.http_site import HttpSite
-    from testbed.postgres import Postgres
+    from support.postgres import Postgres
 
 
 START_HELP = "start the installed commands, which takes seconds, not copies of a loaded process"
@@ -123,8 +123,8 @@ def postgres(cluster: Postgres) -> Postgres:
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Postgres]:
     """A PostgreSQL cluster, shared by the tests of a worker: making it takes a second."""
-    from testbed.postgres import PostgresMissing
-    from testbed.postgres import postgres as postgres_cluster
+    from support.postgres import PostgresMissing
+    from support.postgres import postgres as postgres_cluster
 
     try:
         with postgres_cluster() as cluster:

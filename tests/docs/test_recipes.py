@@ -60,7 +60,7 @@ CHECKS = {
         "tests/unit/games/test_symmetries.py",
         "tests/search/test_encoding.py",
     ),
-    "player": ("tests/unit/players/test_player_options.py",),
+    "player": ("tests/unit/players/test_player_command_options.py",),
     "message": (
         "tests/unit/protocol/test_codec.py",
         "tests/unit/core/test_hub.py",

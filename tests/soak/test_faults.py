@@ -29,8 +29,8 @@ from soak.full_disk import store_much
 from soak.held_sockets import INPUTS, PATIENCE_S, hold_sockets
 from soak.scripted_clients import ReceivedMatch
 from support import scale
+from support.postgres import Postgres
 from support.scale import repetitions
-from testbed.postgres import Postgres
 
 pytestmark = pytest.mark.timeout(300 + scale.soak_s)
 
