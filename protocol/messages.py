@@ -589,7 +589,7 @@ class LeaveLadder(Request, frozen=True, kw_only=True):
 class WatchLadder(Request, frozen=True, kw_only=True):
     """Watch the ladder of a game, in place of a ladder that was watched before.
 
-    The answer is the present `ladder_news`; more follow when the ladder changes.
+    The answer is the current `ladder_news`; more follow when the ladder changes.
     """
 
     sent_by: ClassVar = SESSIONS

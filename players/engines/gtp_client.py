@@ -260,7 +260,7 @@ class GtpClient(EngineClient):
         return found[1] == "?", "\n".join(lines).strip()
 
     def _first_line(self, number: int, deadline: float) -> re.Match[str] | None:
-        """Return the first line of the answer to a command, None for a line of anything else."""
+        """Read a line; return it if it begins the answer to a command, otherwise None."""
         line = self.process.line(deadline)
         found = _ANSWER.match(line)
         if found and found[2] == str(number):

@@ -133,7 +133,7 @@ class GtpServer(EngineServer):
         return command.name == "quit"
 
     def _handled(self, command: GtpCommand) -> str:
-        """Return the text of the response, or the rest of it."""
+        """Return the text of the response, without the part that is already written."""
         if command.name not in _HANDLERS:
             raise GtpError("unknown command")
         method, wanted = _HANDLERS[command.name]
@@ -484,9 +484,9 @@ _LAST, _KO = 3, 4
 
 
 def turned(game: Game, state: State, seat: int) -> State | None:
-    """Return a position of Go in which that seat is to move, None for other games.
+    """Return a position of Go with `seat` to move, None for other games.
 
-    GTP lets a colour move twice. What depends on the last move, a ko and a pass, is forgotten.
+    GTP lets a colour move twice. Ko and pass, which depend on the last move, are forgotten.
     """
     if game.current_player(state) == seat:
         return state
@@ -506,7 +506,7 @@ def fixed_handicap(match: LocalMatch, stones: str) -> list[str]:
 
 
 def free_handicap(match: LocalMatch, stones: str) -> list[str]:
-    """Return the vertices of up to that many stones: those that have fixed places.
+    """Return the vertices of up to `stones` handicap stones, in their fixed places.
 
     The command allows the engine to put fewer. Raises GtpError.
     """

@@ -76,7 +76,7 @@ _SLOPE = 0.05
 
 
 class LearnerMemory(NamedTuple):
-    """What the learner keeps: for the weights, and for the positions of a game."""
+    """Working memory of the learner: for the weights, and for the positions of a game."""
 
     errors: Floats  # [weight] sum of the errors
     sizes: Floats  # [weight] sum of their absolute values
@@ -106,7 +106,7 @@ _EXCHANGE = types.NamedTuple([_V, _V, types.int64, types.int64], Exchange)
 
 @helper
 def exchange_players(exchange: Exchange, state: Ints, into: Ints) -> None:
-    """Write what an observed state becomes if the players are exchanged."""
+    """Write an observed state with the players exchanged."""
     into[0] = 3 - state[0]
     for word in range(2, len(state)):
         value = state[exchange.words[word]]
@@ -286,7 +286,7 @@ class EvaluationLearner:
         self.games = self.positions = self.won = self.tied = 0
 
     def play(self, done: float) -> None:
-        """Play a game and learn from it; `done` is the part that is over, from 0 to 1."""
+        """Play a game and learn from it; `done` is the completed share of the training, 0 to 1."""
         first, last = _EXPLORATION
         exploration = round(first + (last - first) * done)
         self.positions += self._play_game(
@@ -331,7 +331,7 @@ class EvaluationLoop:
         checkpoint: Checkpoint | None,
         display: TrainingDisplay,
     ) -> None:
-        """Restore the learners, or begin with what the game says of its pieces.
+        """Restore the learners, or begin with the game's values of its pieces.
 
         `settings` may differ from those of the folder in limits and processes. Raises TrainingError
         for a game whose evaluation cannot be learned.
