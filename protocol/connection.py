@@ -79,7 +79,7 @@ class _Protocol(Int32StringReceiver):
 
 
 class _VerifiedProtocol(Verified, _Protocol):
-    """The same over TLS: sends nothing before the server's certificate was verified."""
+    """A connection over TLS, which sends nothing before the server's certificate was verified."""
 
 
 class _Factory(Factory):
@@ -144,7 +144,7 @@ class ServerConnection:
 
     @property
     def is_open(self) -> bool:
-        """Whether the server has said `welcome` on the present connection."""
+        """Whether the server has said `welcome` on the current connection."""
         return self._trying_since is None
 
     def open(self) -> None:

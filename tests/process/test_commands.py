@@ -160,6 +160,7 @@ def test_lines_and_modules_are_counted_by_folder() -> None:
     assert "/ is not a folder of the project" in refused.stderr
 
 
+@pytest.mark.long
 def test_the_demo_compiles_only_its_game(tmp_path: Path) -> None:
     """A copy with an environment whose tournament is left out."""
     programs = tmp_path / ".venv" / "bin"

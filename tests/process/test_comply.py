@@ -156,6 +156,7 @@ def findings(
     return asyncio.run(collect())
 
 
+@pytest.mark.long
 def test_a_bot_with_one_fault_fails_in_the_situations_of_this_fault_only(
     server: PrivateServer, tmp_path: Path
 ) -> None:

@@ -59,6 +59,7 @@ def check(played: KillRun, plan: FaultPlan) -> None:
 
 
 @pytest.mark.usefixtures("copied_processes")
+@pytest.mark.long
 def test_nothing_is_lost_with_sqlite() -> None:
     plan = fault_plan(repetitions(3, short=1), 0.2)
     check(play_with_kills(plan), plan)
