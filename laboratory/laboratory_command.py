@@ -18,7 +18,6 @@ from platformdirs import user_data_path
 from playout.bots.bot_file import FILE as BOT_FILE
 from playout.bots.bot_file import BotFileError
 from playout.bots.bot_file import read as read_bot
-from playout.commands.new_files import write_new
 from playout.commands.options import (
     FiniteRange,
     OptionGroup,
@@ -26,6 +25,7 @@ from playout.commands.options import (
     combined,
     registered,
 )
+from playout.commands.text import write_new
 from playout.commands.toml_table import notation
 from playout.games import SpecError, load
 from playout.games.core import plugins

@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeVar
 
 from playout.games import BoardView, Game, SpecError, State
 from playout.games.core import spec
-from playout.games.go import Go
+from playout.games.go import Go, handicap_points, most_handicap
 from playout.players.core.player import (
     Cancelled,
     Info,
@@ -473,11 +473,6 @@ class GtpServer(EngineServer):
 
 # Go: handicap stones, moves of one colour in a row, and files of games (SGF).
 
-#: Boards with handicap stones, and those with more than four, whose middle row is a line of points.
-_LEAST_SIDE, _LEAST_FOR_NINE = 7, 9
-#: From this size on, handicap stones are on the fourth line, otherwise on the third.
-_FOURTH_LINE = 13
-_MOST_CORNERS, _MOST_STONES = 4, 9
 #: Boards up to this size have `tt` for a pass in old files.
 _OLD_SIDE = 19
 #: Longer files are cut, so that they do not fill the memory.
@@ -500,13 +495,6 @@ def turned(game: Game, state: State, seat: int) -> State | None:
     changed = [seat, *state[1:]]
     changed[_LAST] = changed[_KO] = -1
     return tuple(changed)
-
-
-def most_handicap(size: int) -> int:
-    """Return the maximum number of handicap stones in fixed places, 0 if the board has none."""
-    if size < _LEAST_SIDE:
-        return 0
-    return _MOST_STONES if size % 2 and size >= _LEAST_FOR_NINE else _MOST_CORNERS
 
 
 def fixed_handicap(match: LocalMatch, stones: str) -> list[str]:
@@ -550,13 +538,7 @@ def _empty_board(match: LocalMatch) -> int:
 
 def _handicap(size: int, stones: int) -> list[str]:
     """Return the vertices of 2 stones to `most_handicap`, as GTP specifies them."""
-    low = 3 if size >= _FOURTH_LINE else 2
-    high, middle = size - 1 - low, size // 2
-    points = [(low, low), (high, high), (low, high), (high, low)][:stones]  # column, row from below
-    sides = [(low, middle), (high, middle), (middle, low), (middle, high)]
-    points += sides[: max(0, stones - _MOST_CORNERS - stones % 2)]
-    points += [(middle, middle)] if stones > _MOST_CORNERS and stones % 2 else []
-    vertices = GtpVertices(size, size)
+    vertices, points = GtpVertices(size, size), handicap_points(size, stones)
     return [vertices.name((size - 1 - row) * size + column) for column, row in points]
 
 
