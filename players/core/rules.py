@@ -7,6 +7,7 @@ board is copied element by element.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -66,6 +67,7 @@ class Rules(NamedTuple):
     heavy: Callable[..., int] | None = None
     prior: Callable[..., None] | None = None
     forcing: Callable[..., int] | None = None
+    chances: Callable[..., None] | None = None
     sorts_sensible: bool = False
 
 
@@ -87,6 +89,7 @@ def rules_of(game: Game) -> Rules:
             prior=kernels.prior,
             observe=kernels.observe or kernels.write,
             forcing=kernels.forcing,
+            chances=kernels.chances,
             sorts_sensible=game.sorts_sensible and kernels.sensible is not None,
         )
     return interpreted_rules(game)
@@ -109,7 +112,10 @@ def interpreted_rules(game: Game) -> Rules:
     def playout(board_: list[Any], rng: Rng, trace: NDArray[np.int64]) -> int:
         state, ply = board_[2], 0
         while actions := game.legal_actions(state):
-            trace[ply] = actions[draw(rng, len(actions))]
+            if game.current_player(state) == 0:
+                trace[ply] = game.roll(state, functools.partial(draw, rng))
+            else:
+                trace[ply] = actions[draw(rng, len(actions))]
             state = game.next_state(state, int(trace[ply]))
             ply += 1
         board_[:] = board(state)
@@ -124,4 +130,8 @@ def interpreted_rules(game: Game) -> Rules:
     def key(board: list[Any]) -> int:
         return int(board_key(np.array(board[2], dtype=np.int64)))
 
-    return Rules(board, legal, play, playout, write, observe, key, compiled=False)
+    def chances(board: list[Any], weights: NDArray[np.int64]) -> None:
+        found = game.chances(board[2])
+        weights[: len(found)] = found
+
+    return Rules(board, legal, play, playout, write, observe, key, compiled=False, chances=chances)

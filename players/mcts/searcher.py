@@ -51,6 +51,8 @@ class TreeSearch(Player):
     one, the tree search has the rest.
     """
 
+    plays_chance = False
+
     def __init__(
         self,
         game: Game,
