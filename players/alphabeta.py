@@ -61,14 +61,15 @@ class AlphaBeta(DeepeningSearch):
         self._rules = rules_of(game)
         self._functions = pv.functions_for(self._rules)
         try:
-            tables = files.load(game, evaluation)
+            self._tables = files.load(game, evaluation)
             rows = 1 << (memory_mb * 2**20 // 32).bit_length() - 1
             table = qs.new_table(rows)
             self._searches = [
-                qs.new_search(game, self._rules, tables, table) for _ in range(threads)
+                qs.new_search(game, self._rules, self._tables, table) for _ in range(threads)
             ]
         except (files.EvaluationError, MemoryError) as error:
             raise SpecError(f"alphabeta: {error}") from error
+        self._kernels = qs.kernels_of(self._rules)
         self._depth = min(depth or qs.MOST_PLIES, qs.MOST_PLIES)
         self._candidates, self._reuse, self.ponders = candidates, reuse, ponder
         self._first = self._searches[0]
@@ -139,10 +140,11 @@ class AlphaBeta(DeepeningSearch):
         Yields the depth, and whether all actions were searched to it.
         """
         n, wanted = self._count, min(self._count, self._candidates)
+        arguments = search, self._kernels, self._tables, n
         if self._functions.first_look is not None:  # the next search might not end in time
-            self._functions.first_look(search, n, 1, wanted)
+            self._functions.first_look(*arguments, 1, wanted)
         for depth in range(first, self._depth + 1):
-            searched = self._functions.search_root(search, n, depth, wanted)
+            searched = self._functions.search_root(*arguments, depth, wanted)
             if searched == n or (searched and depth > 1):
                 yield depth, searched == n
             if searched < n or abs(int(search.scores[0, 0])) > qs.CERTAIN:

@@ -114,6 +114,7 @@ class Minimax(DeepeningSearch):
             raise SpecError(f"minimax: {game} has too many actions")
         self._depth = depth
         self._rules = rules_of(game)
+        self._kernels = core.kernels_of(self._rules)
         self._advance = core.advance if self._rules.compiled else core.interpreted()
         try:
             self._rows = transposition.new_table(memory_mb)
@@ -179,7 +180,7 @@ class Minimax(DeepeningSearch):
     def _run(self, search: NullWindowSearch, count: int) -> tuple[int, bool]:
         """Continue a search for about `count` nodes; return their number, and whether it ended."""
         before = search.nodes
-        finished = self._advance(search.search, search.depth, count)
+        finished = self._advance(search.search, search.depth, count, self._kernels)
         return search.nodes - before, bool(finished)
 
     def _info(self, position: Position, seconds: float) -> Info:

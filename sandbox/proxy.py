@@ -1,11 +1,12 @@
 """The network of a sandbox: a proxy to the hosts that an operator allows; a program of its own.
 
-    python -I -S proxy.py READY PROCESS PORT HOST...
+    python -I -S proxy.py PARENT READY PROCESS PORT HOST...
 
 The sandbox has a network of its own, without a way out. This program listens in that network, which
 is that of PROCESS, at PORT of 127.0.0.1, and connects outside: so a program in the sandbox reaches
 the hosts by CONNECT or plain HTTP, and nothing else. The port of a HOST is 443, or follows a colon.
-READY is a descriptor that gets a line when this program listens.
+READY is a descriptor that gets a line when this program listens. It exits with the process PARENT,
+which started it.
 
 A host's name is looked up once, here. Its private addresses, such as those of this machine, are not
 used: only an operator who writes such an address allows it, as the HOST, or as NAME=ADDRESS.
@@ -32,6 +33,7 @@ _MOST_BYTES, _MOST_CONNECTIONS = 2**29, 64
 _HEAD_S, _CONNECT_S = 30.0, 10.0
 _CHUNK, _NICENESS = 65536, 10
 _PR_SET_PDEATHSIG = 1
+_KILLED = 128 + signal.SIGKILL
 _NS_GET_USERNS = 0xB701
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -180,12 +182,11 @@ def _listener(process: int, port: int) -> socket.socket:
     return socket.socket(fileno=descriptors[0])
 
 
-def main(ready: int, process: int, port: int, hosts: list[str]) -> int:
+def main(parent: int, ready: int, process: int, port: int, hosts: list[str]) -> int:
     """Serve a sandbox until the parent of this process exits; return the exit code."""
-    parent = os.getppid()
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        return 1
+    if os.getppid() != parent:  # it exited before the call
+        os._exit(_KILLED)
     os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
     try:
         listener = _listener(process, port)
@@ -197,5 +198,5 @@ def main(ready: int, process: int, port: int, hosts: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    numbers = [int(each) for each in sys.argv[1:4]]
-    sys.exit(main(numbers[0], numbers[1], numbers[2], sys.argv[4:]))
+    numbers = [int(each) for each in sys.argv[1:5]]
+    sys.exit(main(numbers[0], numbers[1], numbers[2], numbers[3], sys.argv[5:]))

@@ -8,9 +8,10 @@ blanks between them, empty for no network. The kernel limits the data of each pr
 of each file at once. This program adds up what the processes use, every 50 ms: memory
 that is theirs alone or shared between them, and files in their temporary folders.
 
-This program ends the sandbox when its parent exits. When it is killed itself, the kernel does that,
-but not yet while bubblewrap prepares the sandbox: so the command in it first asks for a line, which
-only this program sends, on the descriptors 3 and 6.
+This program ends the sandbox when its parent exits. A process that may be killed while this program
+starts asks before for a signal at its death, as `subprocesses.begin` and `guard` do. When this
+program is killed itself, the kernel ends the sandbox, but not yet while bubblewrap prepares it: so
+the command in it first asks for a line, which only this program sends, on the descriptors 3 and 6.
 
 The exit code is that of the command, 128 plus the number of a signal that ended it, or 137 after a
 limit, with a line on standard error. The program imports little, so that it starts in 20 ms.
@@ -101,7 +102,7 @@ def _connect(sandbox: int, hosts: list[str]) -> bool:
     os.set_inheritable(tells, True)
     inside = list(_tree(sandbox))[1]
     proxy = os.path.join(os.path.dirname(__file__), "proxy.py")
-    numbers = map(str, (tells, inside, PROXY_PORT))
+    numbers = map(str, (os.getpid(), tells, inside, PROXY_PORT))
     words = [sys.executable, "-I", "-S", proxy, *numbers, *hosts]
     os.posix_spawn(words[0], words, {})
     os.close(tells)

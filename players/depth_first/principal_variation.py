@@ -19,6 +19,7 @@ from playout.players.depth_first.quiescence import (
     CERTAIN,
     DEPTH,
     FORCES,
+    KERNELS,
     KILLERS,
     LAST,
     MARGIN,
@@ -31,6 +32,7 @@ from playout.players.depth_first.quiescence import (
     SEARCH,
     STOPPED,
     WORDS,
+    PrincipalKernels,
     PrincipalSearch,
     bring_best_first,
     evaluate,
@@ -40,6 +42,7 @@ from playout.players.depth_first.quiescence import (
     quiet_value,
     set_line,
 )
+from playout.players.evaluations.tables import TABLES, Tables
 
 #: A row of the table is exact, or a bound from below or above.
 _EXACT, _LOWER, _UPPER = range(3)
@@ -81,23 +84,27 @@ def key_of(search: PrincipalSearch, board: Board) -> int:
     return board_key(board[: search.state[WORDS]]) ^ search.state[NUMBER]
 
 
-@compiled(types.int64(SEARCH, *[types.int64] * 3), allocates=False)
-def reduction(search: PrincipalSearch, ply: int, depth: int, place: int) -> int:
+@compiled(types.int64(SEARCH, KERNELS, *[types.int64] * 3), allocates=False)
+def reduction(
+    search: PrincipalSearch, kernels: PrincipalKernels, ply: int, depth: int, place: int
+) -> int:
     """Return the plies by which a move is reduced that was played: none if it is a threat."""
     less = _REDUCTIONS[search.state[CAPTURES], depth, min(place, _LAST_PLACE)]
     if less == 0 or search.state[FORCES] == 0:
         return less
-    is_threat = search.kernels.legal(search.boards[ply + 1], search.actions[ply + 1]) < _FREE
+    is_threat = kernels.legal(search.boards[ply + 1], search.actions[ply + 1]) < _FREE
     return 0 if is_threat else less
 
 
 @inlined
-def score_actions(search: PrincipalSearch, ply: int, n: int, move: int) -> None:
+def score_actions(
+    search: PrincipalSearch, kernels: PrincipalKernels, ply: int, n: int, move: int
+) -> None:
     """Score actions: that of the table, forcing ones in their order, killers, others by history."""
     board, ranks, scores = search.boards[ply], search.history[RANKS], search.scores[ply]
     forcing, count = search.actions[ply + 1], 0
     if search.state[FORCES] != 0:
-        count = search.kernels.forcing(board, forcing)
+        count = kernels.forcing(board, forcing)
     for rank in range(count):
         ranks[forcing[rank]] = 2 * _FORCING - rank
     for place in range(n):
@@ -129,9 +136,11 @@ def record_cutoff(search: PrincipalSearch, ply: int, depth: int, place: int) -> 
         killers[0], killers[1] = actions[place], killers[0]
 
 
-@compiled(types.int64(SEARCH, *[types.int64] * 4), allocates=False)
+@compiled(types.int64(SEARCH, KERNELS, TABLES, *[types.int64] * 4), allocates=False)
 def value_of(
     search: PrincipalSearch,
+    kernels: PrincipalKernels,
+    tables: Tables,
     ply: int,
     depth: int,
     alpha: int,
@@ -144,7 +153,7 @@ def value_of(
         state[NODES] += 1
         return outcome_value(search, ply)
     if depth <= 0 or ply >= MOST_PLIES:
-        return quiet_value(search, ply, alpha, beta)
+        return quiet_value(search, kernels, tables, ply, alpha, beta)
     state[NODES] += 1
     if state[NODES] > state[LAST]:
         state[STOPPED] = 1
@@ -162,11 +171,11 @@ def value_of(
         )
         if ply > 0 and about >> 2 >= depth and holds:
             return value
-    n = late = search.kernels.legal(board, search.actions[ply])
+    n = late = kernels.legal(board, search.actions[ply])
     is_judged = state[MARGIN] < MOST and ply > 0 and depth <= _JUDGED_TO and n >= _FREE
     if is_judged and beta - alpha == 1 and abs(beta) < CERTAIN:
         # Reverse futility pruning: a few plies can hardly make it bad.
-        still = evaluate(search, ply)
+        still = evaluate(search, kernels, tables, ply)
         if still - depth * state[MARGIN] >= beta:
             return still
         # Late move pruning: quiet moves that are good nowhere else can hardly raise a low value.
@@ -175,24 +184,24 @@ def value_of(
     further = depth - 1
     if n == 1 or (n < _FREE and state[FORCES] != 0 and depth > 2 and ply < 2 * state[DEPTH]):
         further = depth  # what answers a threat takes no depth
-    score_actions(search, ply, n, move)
+    score_actions(search, kernels, ply, n, move)
     lowest, best, best_action = alpha, -MOST, -1
     for place in range(n):
         bring_best_first(search, ply, place, n)
         if place >= late and best > -CERTAIN and search.scores[ply, place] < _FORCING:
             break  # the others are not forcing either
         action = search.actions[ply, place]
-        play_on(search, ply, action)
+        play_on(search, kernels, ply, action)
         sign = 1 if search.boards[ply + 1, 0] == board[0] else -1
-        less = reduction(search, ply, depth, place)
+        less = reduction(search, kernels, ply, depth, place)
         # A window of one: is the move better than the best so far?
         value = -MOST
         if place > 0:
             low, high = (alpha, alpha + 1) if sign > 0 else (-alpha - 1, -alpha)
-            value = sign * value_of(search, ply + 1, further - less, low, high)
+            value = sign * value_of(search, kernels, tables, ply + 1, further - less, low, high)
         if place == 0 or (value > alpha and (value < beta or less > 0)):
             low, high = (alpha, beta) if sign > 0 else (-beta, -alpha)
-            value = sign * value_of(search, ply + 1, further, low, high)
+            value = sign * value_of(search, kernels, tables, ply + 1, further, low, high)
         if state[STOPPED] != 0:
             return 0
         if value > best:
@@ -217,9 +226,11 @@ def move_up(search: PrincipalSearch, place: int) -> None:
         place -= 1
 
 
-@compiled(types.int64(SEARCH, *[types.int64] * 3), allocates=False)
+@compiled(types.int64(SEARCH, KERNELS, TABLES, *[types.int64] * 3), allocates=False)
 def search_root(
     search: PrincipalSearch,
+    kernels: PrincipalKernels,
+    tables: Tables,
     n: int,
     depth: int,
     wanted: int,
@@ -236,16 +247,16 @@ def search_root(
     for place in range(n):
         action, before = actions[place], state[NODES]
         alpha = scores[wanted - 1] if place >= wanted else -MOST
-        play_on(search, 0, action)
+        play_on(search, kernels, 0, action)
         sign = 1 if search.boards[1, 0] == player else -1
-        less = reduction(search, 0, depth, place) if place >= wanted else 0
+        less = reduction(search, kernels, 0, depth, place) if place >= wanted else 0
         value = -MOST
         if place >= wanted:
             low, high = (alpha, alpha + 1) if sign > 0 else (-alpha - 1, -alpha)
-            value = sign * value_of(search, 1, depth - 1 - less, low, high)
+            value = sign * value_of(search, kernels, tables, 1, depth - 1 - less, low, high)
         if place < wanted or value > alpha:
             low, high = (alpha, MOST) if sign > 0 else (-MOST, -alpha)
-            value = sign * value_of(search, 1, depth - 1, low, high)
+            value = sign * value_of(search, kernels, tables, 1, depth - 1, low, high)
         search.history[ROOT, action] += state[NODES] - before
         if state[STOPPED] != 0:
             for other in range(place, min(n, wanted)):  # those of the search before
@@ -300,8 +311,9 @@ def look_ahead() -> Callable[..., int]:
     """
     evaluated = interpreted()["evaluate"]
 
-    def value_at(search: PrincipalSearch, ply: int, alpha: int, beta: int) -> int:
-        value: int = evaluated(search, ply)
+    def value_at(search: PrincipalSearch, *others: Any) -> int:
+        kernels, tables, ply, _, _ = others
+        value: int = evaluated(search, kernels, tables, ply)
         return value
 
     return interpreted(quiet_value=value_at)["search_root"]

@@ -28,6 +28,7 @@ _SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 #: Milliseconds between two checks whether all descendants have exited.
 _POLL_MS = 5
 _CHUNK = 65536
+_KILLED = 128 + signal.SIGKILL
 _prctl: Callable[..., int] | None = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
 
@@ -39,9 +40,9 @@ def main(control: int, log: int, max_bytes: int, command: list[str]) -> int:
         os.set_inheritable(descriptor, False)
     wake = _wake_on_signals()
     errors, written = os.pipe()
-    engine = os.fork()
+    guard, engine = os.getpid(), os.fork()
     if engine == 0:
-        _become(command, written)
+        _become(command, written, guard)
     os.close(written)
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):  # so that the player notices when the engine closes its streams
@@ -95,11 +96,13 @@ def _wake_on_signals() -> int:
     return reading
 
 
-def _become(command: list[str], errors: int) -> None:
+def _become(command: list[str], errors: int, guard: int) -> None:
     """Execute the command in this process, in a process group of its own."""
     os.setpgid(0, 0)
     if _prctl:
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != guard:  # it exited before the call
+            os._exit(_KILLED)
     os.dup2(errors, 2)
     for number in (*_SIGNALS, signal.SIGPIPE):  # Python ignores SIGPIPE
         signal.signal(number, signal.SIG_DFL)

@@ -12,7 +12,7 @@ players exchanged and the opposite value.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -109,8 +109,10 @@ def learn(tables: Tables, memory: LearnerMemory, seen: int, result: float, rate:
                 memory.sizes[index] += abs(error)
 
 
-@compiled(types.void(qs.SEARCH, types.int64), allocates=False)
-def search_move(search: qs.PrincipalSearch, n: int) -> None:
+@compiled(types.void(qs.SEARCH, qs.KERNELS, TABLES, types.int64), allocates=False)
+def search_move(
+    search: qs.PrincipalSearch, kernels: qs.PrincipalKernels, tables: Tables, n: int
+) -> None:
     """Search the first `n` actions of the root: the best one is then the first, with its score."""
     state = search.state
     state[qs.NODES] = state[qs.STOPPED] = 0
@@ -118,7 +120,7 @@ def search_move(search: qs.PrincipalSearch, n: int) -> None:
     for place in range(n):
         search.scores[0, place] = 0
     for depth in range(1, qs.MOST_PLIES):
-        pv.search_root(search, n, depth, 1)
+        pv.search_root(search, kernels, tables, n, depth, 1)
         state[qs.LAST] = _SEARCHED
         is_certain = abs(search.scores[0, 0]) > qs.CERTAIN
         if n == 1 or is_certain or state[qs.NODES] >= _SEARCHED:
@@ -128,6 +130,8 @@ def search_move(search: qs.PrincipalSearch, n: int) -> None:
 @compiled(
     types.int64(
         qs.SEARCH,
+        qs.KERNELS,
+        TABLES,
         _MEMORY,
         _EXCHANGE,
         types.uint64[::1],
@@ -139,6 +143,8 @@ def search_move(search: qs.PrincipalSearch, n: int) -> None:
 )
 def play_game(
     search: qs.PrincipalSearch,
+    kernels: qs.PrincipalKernels,
+    tables: Tables,
     memory: LearnerMemory,
     exchange: Exchange,
     rng: Rng,
@@ -147,7 +153,7 @@ def play_game(
     rate: float,
 ) -> int:
     """Play a game from the board `start`, and learn from it; return the number of positions."""
-    board, kernels, tables = search.boards[0], search.kernels, search.tables
+    board = search.boards[0]
     for word in range(len(start)):
         board[word] = start[word]
     search.state[qs.NUMBER] += 1  # the weights have changed since the game before
@@ -161,7 +167,7 @@ def play_game(
         n = kernels.legal(board, search.actions[0])
         action = search.actions[0, draw(rng, n)]
         if ply >= count:
-            search_move(search, n)
+            search_move(search, kernels, tables, n)
             value = qs.expected_of(search.scores[0, 0])
             memory.values[seen] = value if board[0] == 1 else -value
             observed, other = search.line.states[0], search.line.states[1]
@@ -187,8 +193,8 @@ def _interpreted_play_game() -> Callable[..., int]:
     """
     search_root = pv.look_ahead()
 
-    def search_one_ply(search: qs.PrincipalSearch, n: int) -> None:
-        search_root(search, n, 1, 1)
+    def search_one_ply(search: qs.PrincipalSearch, *others: Any) -> None:
+        search_root(search, *others, 1, 1)
 
     return in_python(play_game, search_move=search_one_ply)["play_game"]
 
@@ -230,6 +236,7 @@ class EvaluationLearner:
         """
         self.tables = tables
         rules = rules_of(game)
+        self._kernels = qs.kernels_of(rules)
         self._search = qs.new_search(game, rules, tables, qs.new_table(_ROWS))
         self._play_game = play_game if rules.compiled else _interpreted_play_game()
         self._exchange = exchange_of(game, tables)
@@ -252,6 +259,8 @@ class EvaluationLearner:
         exploration = round(first + (last - first) * done)
         self.positions += self._play_game(
             self._search,
+            self._kernels,
+            self.tables,
             self.memory,
             self._exchange,
             self.rng,

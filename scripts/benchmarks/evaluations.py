@@ -20,6 +20,7 @@ from playout.players import Limit
 from playout.players.core.rules import rules_of
 from playout.players.depth_first import quiescence
 from playout.players.evaluations import files
+from playout.players.evaluations.tables import TABLES, Tables
 from testbed.bench import Bench, Column, ResultTable
 from testbed.measure import alternate, rate
 
@@ -37,16 +38,18 @@ COLUMNS = (
 )
 
 
-@compiled(types.int64(quiescence.SEARCH, types.int64), allocates=False)
+@compiled(types.int64(quiescence.SEARCH, quiescence.KERNELS, TABLES, types.int64), allocates=False)
 def evaluate_again(
     search: quiescence.PrincipalSearch,
+    kernels: quiescence.PrincipalKernels,
+    tables: Tables,
     count: int,
 ) -> int:
     """Evaluate the position of ply 1 `count` times; return the sum of the values."""
     total = 0
     for _ in range(count):
         search.line.phases[1] = -1
-        total += quiescence.evaluate(search, 1)
+        total += quiescence.evaluate(search, kernels, tables, 1)
     return total
 
 
@@ -95,11 +98,12 @@ def _position(game: KernelGame) -> State:
 
 def _evaluations(game: KernelGame, state: State, seconds: float) -> Callable[[], float]:
     tables, rules = files.load(game, files.SHIPPED), rules_of(game)
+    kernels = quiescence.kernels_of(rules)
     search = quiescence.new_search(game, rules, tables, quiescence.new_table(_ROWS))
     search.boards[0] = game.board(state)
     search.line.phases[0] = -1
-    quiescence.play_on(search, 0, game.legal_actions(state)[0])
-    return lambda: rate(lambda n: evaluate_again(search, n), seconds)
+    quiescence.play_on(search, kernels, 0, game.legal_actions(state)[0])
+    return lambda: rate(lambda n: evaluate_again(search, kernels, tables, n), seconds)
 
 
 def _states(game: KernelGame, state: State, seconds: float) -> Callable[[], float]:

@@ -153,11 +153,10 @@ def _resident_kib(pid: int) -> int:
 # Load on all cores, by processes that never wait.
 
 
-#: A program that runs until its parent process ends.
+#: A program that runs until its parent process, whose number it gets, ends.
 SPIN = """
-import os
-parent = os.getppid()
-while os.getppid() == parent:
+import os, sys
+while os.getppid() == int(sys.argv[1]):
     for _ in range(100_000):
         pass
 """
@@ -174,7 +173,7 @@ def busy_cores() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _spinning() -> Iterator[None]:
-    command = [sys.executable, "-P", "-S", "-c", SPIN]
+    command = [sys.executable, "-P", "-S", "-c", SPIN, str(os.getpid())]
     with subprocess.Popen(command, start_new_session=True) as process:
         try:
             yield

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,20 +19,24 @@ from typing import Any
 
 import pytest
 
+from playout.commands.subprocesses import begin, is_ready
+from playout.players.engines import guard
 from playout.players.engines.config import EngineConfig
 from playout.players.engines.process import EngineError, EngineProcess
 from playout.protocol.tournament_spec import SandboxSettings
-from playout.sandbox import machine, watch
+from playout.sandbox import machine, proxy, watch
 from playout.sandbox.bubblewrap import Sandbox
 from playout.sandbox.machine import SandboxError
 from support.commands import RunningServer, run, start
 from support.engines import require_gone
 from support.escapes import ESCAPES, SMALL, Escape
 from support.file_server import files_served
+from support.forked import preloaded
 from support.organizer import database_option
+from support.processes import start_and_wait
 from support.requirements import skip_without
 from support.scale import repetitions
-from support.waiting import wait_until
+from support.waiting import PATIENCE_S, wait_until
 
 ROOT = Path(__file__).parents[2]
 
@@ -153,10 +157,10 @@ time.sleep(600)
 """
 
 
-def processes(watcher: int, number: int) -> list[int]:
-    """The processes of a sandbox, when there are that many."""
-    wait_until(lambda: len(list(watch._tree(watcher))) >= number, f"{number} processes")
-    return list(watch._tree(watcher))
+def processes(first: int, number: int) -> list[int]:
+    """A process and its descendants, when there are that many."""
+    wait_until(lambda: len(list(watch._tree(first))) >= number, f"{number} processes")
+    return list(watch._tree(first))
 
 
 @pytest.mark.parametrize("victim", [0, 1, 2, 3], ids=["watch", "bubblewrap", "init", "program"])
@@ -169,31 +173,42 @@ def test_nothing_is_left_when_a_part_of_it_is_killed(victim: int) -> None:
     require_gone(all_)
 
 
-#: Starts a command that gets SIGKILL when this program exits.
-PARENT = """
-import ctypes, subprocess, sys, time
-subprocess.Popen(sys.argv[1:], preexec_fn=lambda: ctypes.CDLL(None).prctl(1, 9, 0, 0, 0))
-time.sleep(600)
-"""
-
-
 @pytest.mark.parametrize("number", [1, 2, 3, 4] * repetitions(20, short=3))
 def test_nothing_is_left_when_the_parent_is_killed_at_the_start(number: int) -> None:
-    mark = f"playout-test-{os.getpid()}"
-    command = [*python("import time; time.sleep(600)"), mark]
-
-    def started() -> list[Path]:
-        found = []
-        for path in Path("/proc").glob("[0-9]*/cmdline"):
-            with suppress(OSError):
-                if mark.encode() in path.read_bytes():
-                    found.append(path)
-        return found
-
-    with subprocess.Popen([sys.executable, "-I", "-S", "-c", PARENT, *command]) as parent:
-        wait_until(lambda: len(started()) > number, f"{number} processes")
+    ours, its = preloaded().Pipe(duplex=False)
+    words = python("import time; time.sleep(600)")
+    parent = preloaded().Process(target=start_and_wait, args=(words, its))
+    with ours, its:
+        parent.start()
+        its.close()
+        assert parent.pid
+        processes(parent.pid, 1 + number)
         parent.kill()
-    wait_until(lambda: not started(), "the end of the sandbox")
+        # Each process of the sandbox has the other end, also one that starts after this moment.
+        while is_ready(ours.fileno(), PATIENCE_S) and os.read(ours.fileno(), 1000):
+            pass
+        assert is_ready(ours.fileno(), 0.0), list(watch._tree(parent.pid))
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments"),
+    [
+        (begin, (1, signal.SIGKILL, 0)),
+        (guard._become, (["sleep", "600"], 2, 1)),
+        (watch._become, (["/bin/sleep", "600"], b"", 1 << 30, 1)),
+        (proxy.main, (1, 1, 1, 0, [])),
+    ],
+    ids=["child", "engine", "sandbox", "proxy"],
+)
+def test_a_process_ends_whose_parent_has_exited_before_it_asks_for_a_signal(
+    call: Callable[..., object], arguments: tuple[object, ...]
+) -> None:
+    process = preloaded().Process(target=call, args=arguments)
+    process.start()
+    process.join(PATIENCE_S)
+    code = process.exitcode
+    process.kill()
+    assert code in (-signal.SIGKILL, 128 + signal.SIGKILL)
 
 
 # With a network.

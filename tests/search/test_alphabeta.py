@@ -349,11 +349,11 @@ def test_the_search_finds_the_value_of_a_search_without_pruning(name: str) -> No
     tables.weights[:] = np.random.default_rng(2).normal(0, 0.02, len(tables.weights))
     rules = rules_of(game)
     table = qs.new_table(rows=1 << 12)
-    search = qs.new_search(game, rules, tables, table)
+    search, kernels = qs.new_search(game, rules, tables, table), qs.kernels_of(rules)
     for state in positions(game, 5, 25):
         pv.start(search, game.board(state), next(NUMBERS))
         search.state[qs.LAST], search.state[qs.MARGIN] = 1 << 60, qs.MOST
-        found = pv.value_of(search, 0, 2, -(1 << 30), 1 << 30)
+        found = pv.value_of(search, kernels, tables, 0, 2, -(1 << 30), 1 << 30)
         assert found == pytest.approx(plain_value(game, tables, state, 2, 0), abs=2)
 
 
@@ -364,7 +364,7 @@ def test_the_values_of_the_candidates_are_those_of_a_search_without_pruning() ->
     tables.weights[:] = np.random.default_rng(3).normal(0, 0.02, len(tables.weights))
     rules = rules_of(game)
     table = qs.new_table(rows=1 << 12)
-    search = qs.new_search(game, rules, tables, table)
+    search, kernels = qs.new_search(game, rules, tables, table), qs.kernels_of(rules)
     search.state[qs.MARGIN] = qs.MOST
     seen = 0
     for state in positions(game, 5, 25):
@@ -378,7 +378,7 @@ def test_the_values_of_the_candidates_are_those_of_a_search_without_pruning() ->
         search.actions[0, : len(legal)] = legal
         wanted = min(2, len(legal))
         for depth in (1, 2):  # without reductions
-            assert pv.search_root(search, len(legal), depth, wanted) == len(legal)
+            assert pv.search_root(search, kernels, tables, len(legal), depth, wanted) == len(legal)
         best = sorted(expected.values(), reverse=True)[:wanted]
         assert search.scores[0, :wanted].tolist() == pytest.approx(best, abs=2)
         for action, score in zip(search.actions[0, :wanted], search.scores[0], strict=False):
@@ -525,12 +525,12 @@ def test_moves_that_remove_pieces_are_searched_on_but_not_without_end(name: str)
     tables.weights[:] = np.random.default_rng(1).normal(0, 0.1, len(tables.weights))
     rules = rules_of(game)
     table = qs.new_table(rows=1 << 12)
-    search = qs.new_search(game, rules, tables, table)
+    search, kernels = qs.new_search(game, rules, tables, table), qs.kernels_of(rules)
     deepest = 0
     for state in positions(game, 1, 200):
         pv.start(search, game.board(state), next(NUMBERS))
         search.state[qs.LAST] = 100_000
-        pv.value_of(search, 0, 1, -(1 << 30), 1 << 30)
+        pv.value_of(search, kernels, tables, 0, 1, -(1 << 30), 1 << 30)
         assert not search.state[qs.STOPPED]
         deepest = max(deepest, int(search.state[qs.DEEPEST]))
     assert deepest > 2
@@ -542,9 +542,10 @@ def test_a_search_of_moves_that_remove_pieces_stops_at_once(
     game, tables = learned
     rules = rules_of(game)
     search = qs.new_search(game, rules, tables, qs.new_table(rows=4))
+    kernels = qs.kernels_of(rules)
     pv.start(search, game.board(), next(NUMBERS))
     search.state[qs.LAST] = 3
-    pv.value_of(search, 0, 1, -(1 << 30), 1 << 30)
+    pv.value_of(search, kernels, tables, 0, 1, -(1 << 30), 1 << 30)
     assert search.state[qs.STOPPED]
     assert search.state[qs.NODES] <= 3 + len(game.legal_actions(game.initial_state()))
 

@@ -81,7 +81,7 @@ def test_a_search_over_plain_python_makes_the_boards_that_it_uses() -> None:
     assert len(stack.frames) * game.num_actions > 2_000_000
     assert len(stack.boards) == 0
     search.start(stack, rules.board(game.initial_state()), 1, 1, max_width=4)
-    search.interpreted()(stack, 3, 100)
+    search.interpreted()(stack, 3, 100, search.kernels_of(rules))
     assert 1 < len(stack.boards) < 300
 
 

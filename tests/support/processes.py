@@ -1,9 +1,15 @@
-"""The state of processes, as Linux shows it."""
+"""The state of processes, as Linux shows it, and a process that starts one."""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
 from pathlib import Path
+
+from playout.commands.child import Program
 
 
 def children_of(parent: int) -> list[int]:
@@ -23,3 +29,10 @@ def is_gone(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] in "ZX"
     except (FileNotFoundError, ProcessLookupError):
         return True
+
+
+def start_and_wait(words: Sequence[str], output: Connection) -> None:
+    """Start a command as Playout does, with one end of a pipe as its output, and wait for ever."""
+    with open(output.fileno(), "ab", closefd=False) as file:
+        Program(words, os.environ).start(file)
+    signal.pause()
