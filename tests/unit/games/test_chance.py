@@ -56,7 +56,7 @@ def test_the_game_of_the_documents_passes_the_checks_of_games() -> None:
     assert len(found) == 1 + len(CHECKS)
     # It is no installed game, so that its name cannot be loaded.
     assert [name for name, fault in found.items() if fault] == ["spelling"]
-    position = Position(game).play(0).rolled(lambda n: 20)
+    position = Position(game).play(0).rolled(lambda n: 12)
     assert (position.state, position.move_name()) == ((1, 0, 1, 0, 0, 5, 1), "23")
     assert position.play(1).state == (2, 0, 2, 5, 0, 0, 2)
     for below, after in ((0, (2, 0, 2, 0, 0, 0, 3)), (1, (2, 0, 2, 5, 0, 0, 3))):
