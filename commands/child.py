@@ -467,8 +467,10 @@ def stop(children: Iterable[Child], patience_s: float) -> None:
 
 def last_lines(file: IO[bytes], number: int) -> list[str]:
     """Return up to `number` of the last lines of a process's output."""
-    file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
-    return file.read().decode(errors="replace").splitlines()[-number:]
+    descriptor = file.fileno()  # whose position a running process has, too: it stays
+    begin_at = max(0, os.fstat(descriptor).st_size - _TAIL_BYTES)
+    found = os.pread(descriptor, _TAIL_BYTES, begin_at)
+    return found.decode(errors="replace").splitlines()[-number:]
 
 
 #: Seconds for which the output of processes is kept.

@@ -57,6 +57,7 @@ __all__ = [
     "Symmetry",
     "Vector",
     "announce_compilation",
+    "beginning_at",
     "check_before_loading",
     "describe",
     "helper",
@@ -67,6 +68,7 @@ __all__ = [
     "register",
     "square_name",
     "title",
+    "usual",
 ]
 
 _GROUP = "playout.games"
@@ -159,6 +161,23 @@ def load(text: str) -> Game:
     game.loaded_by = load
     game.family = game.family or plugins.family_of(make)
     return game
+
+
+def beginning_at(game: Game, fen: str) -> Game:
+    """Return a game with another first position, by its parameter `fen`; "" is the usual one.
+
+    Raises SpecError if the game has no such parameter, and for a position that it refuses.
+    """
+    wanted = spec.parse(str(game))
+    if "fen" not in spec.parameters_of(type(game)):
+        raise SpecError(f"{game} begins with no other position: write the moves that lead to it")
+    options = {key: value for key, value in wanted.options.items() if key != "fen"}
+    return load(str(spec.Spec(wanted.name, options | ({"fen": fen} if fen else {}))))
+
+
+def usual(game: Game) -> Game:
+    """Return the game of the same rules that begins with its usual position."""
+    return beginning_at(game, "") if "fen" in spec.parse(str(game)).options else game
 
 
 @functools.lru_cache(maxsize=256)

@@ -75,15 +75,18 @@ class SandboxSettings:
 class Openings:
     """The openings of pairs: `plies` random moves, or given openings; otherwise none.
 
-    `lines`: the actions of each given opening, by the name of the game; `order`: as listed, or
-    shuffled by the seed. `near`: maximum distance of random moves from the centre of the board, in
-    rows and columns; 0 for no limit.
+    `lines`: the actions of each given opening, by the name of the game. `fens`: the positions with
+    which these begin, as values of the game's parameter `fen`, "" for the usual one; nothing for a
+    game if all its openings begin with that. `order`: as listed, or shuffled by the seed. `near`:
+    maximum distance of random moves from the centre of the board, in rows and columns; 0 for no
+    limit.
     """
 
     plies: int = 0
     lines: dict[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
     near: int = 0
     order: str = "shuffled"
+    fens: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

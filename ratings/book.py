@@ -23,16 +23,21 @@ class Book:
         from playout.ratings import opening_generator
 
         self._known: list[Opening] = []
+        #: For each known opening, the `fen` of its first position.
+        self._fens: list[str] = []
         self._complete = False
         if lines := openings.lines.get(game):
+            fens = openings.fens.get(game) or itertools.repeat("")
+            given = list(zip(lines, fens, strict=False))
             shuffled = openings.order == "shuffled"
-            self._more: Iterator[Opening | None] = (
-                opening_generator.shuffled(lines, seed) if shuffled else iter(lines)
+            self._more: Iterator[tuple[Opening, str] | None] = (
+                opening_generator.shuffled(given, seed) if shuffled else iter(given)
             )
         else:
-            self._more = opening_generator.attempts(
+            attempts = opening_generator.attempts(
                 games.load(game), openings.plies, seed, openings.near
             )
+            self._more = (found if found is None else (found, "") for found in attempts)
 
     def find(self, number: int) -> Opening | None:
         """Return the opening of that number; None if it is not prepared yet."""
@@ -40,10 +45,16 @@ class Book:
             return self._known[number]
         return self._known[number % len(self._known)] if self._complete else None
 
+    def fen_of(self, number: int) -> str:
+        """Return the first position of a known opening; "" for the usual one."""
+        return self._fens[number % len(self._fens)]
+
     def prepare(self) -> None:
         """Do a step of the work for the next opening, in a few milliseconds."""
         steps = tuple(itertools.islice(self._more, 1))
-        self._known += (opening for opening in steps if opening is not None)
+        for opening, fen in filter(None, steps):
+            self._known.append(opening)
+            self._fens.append(fen)
         self._complete = not steps
 
     def __getitem__(self, number: int) -> Opening:

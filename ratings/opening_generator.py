@@ -10,7 +10,7 @@ import functools
 import hashlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numba import types
@@ -25,6 +25,8 @@ _VECTOR, _TABLE, _RNG = types.int64[::1], types.int64[:, ::1], types.uint64[::1]
 _LEGAL, _PLAY, _PLAYOUT = (
     types.FunctionType(SIGNATURES[name]) for name in ("legal", "play", "playout")
 )
+
+T = TypeVar("T")
 
 #: The number of random playouts from an opening, and the bounds of the first player's share.
 PLAYOUTS: Final = 256
@@ -164,7 +166,7 @@ def attempts(game: Game, plies: int, seed: int, near: int = 0) -> Iterator[Openi
         )
 
 
-def shuffled(openings: Sequence[Opening], seed: int) -> Iterator[Opening]:
+def shuffled(openings: Sequence[T], seed: int) -> Iterator[T]:
     """Yield all openings, in an order by the seed."""
     rest, rng = list(openings), seeded(seed)
     while rest:

@@ -270,7 +270,12 @@ class _Server:
             connections = TcpConnectionFactory(
                 driver, self._scheduler, output=self._output, proxied=False, is_own=True
             )
-            bots = BotProcesses(reactor(), connections, driver.caller(hub.bot_ended))
+            bots = BotProcesses(
+                reactor(),
+                connections,
+                driver.caller(hub.bot_ended),
+                driver.caller(hub.bot_starting),
+            )
             reactor().addSystemEventTrigger("after", "shutdown", bots.close)
             carriers |= {StartBot: bots.start, EndBot: bots.end}
         if settings.competition:

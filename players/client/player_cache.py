@@ -21,15 +21,20 @@ class PlayerCache:
         self._made: dict[str, Player] = {}
 
     def __call__(self, game: str) -> Player:
-        """Return the player of this game. Raises SpecError."""
+        """Return the player of this game. Raises SpecError.
+
+        One player, such as a running engine, plays from all first positions of a game.
+        """
         rules = games.load(game)
-        name = str(rules)
+        name = str(games.usual(rules))
         if name not in self._made:
-            self._made[name] = players.load(self._wanted, rules)
+            self._made[name] = players.load(self._wanted, games.load(name))
             # Imported objects are never freed. A garbage collection that visits them stops the
             # player for 60 ms, and on a busy machine for 200 to 330 ms.
             gc.freeze()
-        return self._made[name]
+        player = self._made[name]
+        player.game = rules
+        return player
 
     @property
     def threads(self) -> int:

@@ -48,7 +48,7 @@ class LinesClient(EngineClient):
         state = position.state
         legal = self.game.legal_actions(state)
         told = {
-            "game": str(self.game),
+            "game": str(position.game),
             "player": position.to_move,
             "state": list(state),
             "moves": list(position.moves),

@@ -19,7 +19,7 @@ from playout.players.engines.client import (
     win_rate,
 )
 from playout.players.engines.config import EngineConfig, Options
-from playout.players.engines.uci_games import uci_game
+from playout.players.engines.uci_games import first_position, uci_game
 
 _OPTION = re.compile(r"option name (.+?) type (\w+)(.*)")
 _CHOICE = re.compile(r"\bvar (.+?)(?= var |$)")
@@ -213,7 +213,7 @@ class UciClient(EngineClient):
     def _search(self, position: Position, command: str) -> None:
         names = self._moves.names(position.states, position.moves)
         moves = " ".join(["moves", *names]) if names else ""
-        self.process.send(f"position {self._moves.first} {moves}".rstrip())
+        self.process.send(f"position {first_position(position.game)} {moves}".rstrip())
         self.process.send(command)
         self._is_searching = True
 

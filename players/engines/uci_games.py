@@ -75,6 +75,12 @@ def uci_game(game: Game) -> UciGame:
     raise ValueError(f"UCI programs play {listed}, {also}, not {game}")
 
 
+def first_position(game: Game) -> str:
+    """Return the first position of a game, as the command `position` names it."""
+    fen = spec.parse(str(game)).options.get("fen")
+    return f"fen {fen}" if fen else "startpos"
+
+
 class UciGame(ABC):
     """Translates the moves and positions of one game."""
 
@@ -86,8 +92,6 @@ class UciGame(ABC):
         #: The value of UCI_Variant.
         self.variant = variant.name
         self.has_ties = variant.has_ties
-        #: The first position, as the command `position` names it.
-        self.first = "startpos"
 
     @abstractmethod
     def name(self, state: State, *actions: int) -> str:
@@ -149,11 +153,6 @@ class UciGame(ABC):
 
 
 class _Chess(UciGame):
-    def __init__(self, game: Game, variant: UciVariant) -> None:
-        super().__init__(game, variant)
-        if fen := spec.parse(str(game)).options.get("fen"):
-            self.first = f"fen {fen}"
-
     def name(self, state: State, *actions: int) -> str:
         return cast(str, self._game.long_algebraic(state, actions[0]))
 

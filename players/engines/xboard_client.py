@@ -25,7 +25,7 @@ from playout.players.engines.client import (
 )
 from playout.players.engines.config import EngineConfig
 from playout.players.engines.process import PING_S, EngineError
-from playout.players.engines.uci_games import uci_game
+from playout.players.engines.uci_games import first_position, uci_game
 
 _FEATURE = re.compile(r'(\w+)=(?:"([^"]*)"|(\S+))')
 #: A move, also in the forms of the first version of the protocol: `12. ... e7e5`.
@@ -65,6 +65,8 @@ class XboardClient(EngineClient):
         #: The number of the last ping, and the moves that the engine knows; None if uncertain.
         self._pings = 0
         self._told: tuple[int, ...] | None = None
+        #: The first position of the match, as UCI names it.
+        self._first = first_position(game)
         self._is_thinking = self._has_time_control = self._has_played = False
         super().__init__(config, game, cancelled)
 
@@ -127,8 +129,8 @@ class XboardClient(EngineClient):
         self._told, self._has_time_control = None, False
         self.process.send("new")
         self.process.send("force")
-        if self._moves.first.startswith("fen "):
-            self.process.send(f"setboard {self._moves.first.removeprefix('fen ')}")
+        if self._first.startswith("fen "):
+            self.process.send(f"setboard {self._first.removeprefix('fen ')}")
         self._wait_until_ready(deadline)
         self._told = ()
 
@@ -138,7 +140,9 @@ class XboardClient(EngineClient):
             self._answer(deadline)
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
-        if self._told is None or position.moves[: len(self._told)] != self._told:
+        first, self._first = self._first, first_position(position.game)
+        has_changed = self._told is None or position.moves[: len(self._told)] != self._told
+        if has_changed or self._first != first:
             self._set_up(self.ping_deadline())
         told, self._told, self._has_played = self._told or (), None, True
         names = self._moves.names(position.states, position.moves)

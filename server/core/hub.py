@@ -308,6 +308,11 @@ class Hub:
         self.bots.process_ended(bot, why, now)
         return self._finish_call(now)
 
+    def bot_starting(self, bot: str, what: str, now: float) -> list[Effect]:
+        """Note what the process of a bot does that has not connected yet."""
+        self.bots.process_starting(bot, what, now)
+        return self._finish_call(now)
+
     def stop(self, now: float, grace_s: float) -> list[Effect]:
         """Start no new matches; running matches have `grace_s` seconds to end."""
         self._context.closing = True

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from playout.games import RETURNS, TIE, Game, IllegalAction, Position, State
 from playout.protocol.messages import ClockState, Code, Reason, Seat, TimeControl
-from playout.protocol.time_control import spell_time_controls
+from playout.protocol.time_control import is_correspondence, spell_time_controls
 from playout.server.core.clock import Clock
 from playout.server.core.guarded_game import CheckedPosition, GuardedGame
 
@@ -98,6 +98,8 @@ class Match:
         #: The rules' view of the current position.
         self._checked = self._game.start()
         self.position = Position(game, start=self._checked.state)
+        if self.terms.time_control and is_correspondence(self.terms.time_control):
+            self.position = self.position.packed()  # accounts have a hundred such matches
         #: The player to move in each of the states, 0 if the game is over there.
         self._to_move: list[int] = [self._checked.to_move]
         self.result: Result | None = None

@@ -7,6 +7,7 @@ nobody plays.
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from collections.abc import Callable, Mapping
@@ -29,9 +30,13 @@ from playout.server.core.effects import EndAnalysis, EndBot, StartAnalysis, Star
 from playout.server.core.match_room import MatchRoom
 
 _HOST = "127.0.0.1"
-_PLAYER = "playout.players.client.player_command:main"
+_PLAYER = "playout.commands.entry_points:player"
 _ANALYST = "playout.players.analyst.analyst_process:main"
 _COMMAND = "playout.commands.entry_points:server"
+#: What a bot says while it prepares itself.
+_DOING = re.compile(r"(?:Compiling|Loading|Preparing) .* \.\.\.( [0-9]+ s)?$")
+#: Seconds between two looks at what a bot says, and in which it may say that it prepares itself.
+_LOOK_AT_BOTS_S, _MOST_START_S = 2.0, 900.0
 #: Seconds in which a bot that has lost its connection tries to reconnect.
 _RETRY_S = 5
 #: Players have priority. Proofs save time of a tournament, and have priority over analyses.
@@ -59,13 +64,21 @@ class BotProcesses:
     has made for it, with its token.
     """
 
-    def __init__(self, reactor: Any, factory: Any, ended: Callable[[str, str], None]) -> None:
+    def __init__(
+        self,
+        reactor: Any,
+        factory: Any,
+        ended: Callable[[str, str], None],
+        starting: Callable[[str, str], None],
+    ) -> None:
         """`factory` makes the connections; `ended` is given the bot's id and why it exited.
 
-        Raises CannotListenError.
+        `starting` is given the id and what a bot does, while it says that it prepares itself: it
+        may have functions to compile. Raises CannotListenError.
         """
         self._reactor = reactor
         self._ended = ended
+        self._starting = starting
         self._running: dict[str, Child] = {}
         self._listener = reactor.listenTCP(0, factory, interface=_HOST)
 
@@ -94,6 +107,7 @@ class BotProcesses:
             return
         self._running[order.bot] = child
         child.when_exited(self._reactor, partial(self._exited, order.bot))
+        self._look(order.bot, self._reactor.seconds(), "")
 
     def end(self, order: EndBot) -> None:
         """Kill the process of a bot, which has nothing to save."""
@@ -103,6 +117,18 @@ class BotProcesses:
     def close(self) -> None:
         """Kill the processes of all bots, and wait until they have exited."""
         stop(self._running.values(), 0.0)
+
+    def _look(self, bot: str, started_at: float, before: str) -> None:
+        """Report what a bot does if it has said more about it since the last look."""
+        child, elapsed_s = self._running.get(bot), self._reactor.seconds() - started_at
+        if child is None or elapsed_s > _MOST_START_S:
+            return
+        line = "".join(child.tail(1))
+        if line != before and (doing := _DOING.match(line)):
+            is_compiling = doing[0].startswith("Compiling")
+            what = "is compiled for this machine, once" if is_compiling else "is being started"
+            self._starting(bot, f"{what}: {elapsed_s:.0f} s so far")
+        self._reactor.callLater(_LOOK_AT_BOTS_S, self._look, bot, started_at, line)
 
     def _exited(self, bot: str) -> None:
         self._ended(bot, f"it {self._running.pop(bot).why()}")

@@ -1,4 +1,4 @@
-"""Files of openings: lists, PGN and SGF, by the end of their names or their first line.
+"""Files of openings: lists, PGN, SGF and positions in FEN or EPD, by their names or first lines.
 
 Each kind has a reader that finds the written moves; `read` plays them.
 """
@@ -38,13 +38,22 @@ class WrittenOpening(NamedTuple):
     """The moves of an opening that begins at `line`.
 
     `actions` gives the actions of a move's text in a state, or raises IllegalAction or BadOpening;
-    `hint` is added to the text of an illegal one.
+    `hint` is added to the text of an illegal one. The moves begin at the position `fen`, "" for the
+    usual one.
     """
 
     line: int
     moves: tuple[WrittenMove, ...]
     actions: Callable[[Game, State, str], Sequence[int]]
     hint: str = ""
+    fen: str = ""
+
+
+class PlayableOpening(NamedTuple):
+    """The actions of an opening, and its first position, "" for the usual one of the game."""
+
+    actions: tuple[int, ...]
+    fen: str = ""
 
 
 #: Reads the openings of a file's text; errors take the place of their openings.
@@ -238,36 +247,22 @@ class _Game:
         has_lost_twice = self._kind != "chess" or (result and result.text == _FORFEIT)
         if self._moves and self._moves[-1].text == _FORFEIT and has_lost_twice:  # else it castles
             self._moves.pop()
-        fault = self._fault()
+        tag, fault = self._tags.get("FEN"), self._fault()
+        fen = tag.text.strip() if tag and tag.text.strip() != "0" else ""
         if fault:
             yield fault
         elif self._moves:
-            yield WrittenOpening(self._moves[0].line, tuple(self._moves), _pgn_actions)
+            yield WrittenOpening(self._moves[0].line, tuple(self._moves), _pgn_actions, fen=fen)
+        elif fen:
+            yield WrittenOpening(self._tags["FEN"].line, (), _pgn_actions, fen=fen)
 
     def _fault(self) -> BadOpening | None:
-        tag = self._tags.get("FEN")
-        if tag and tag.text.strip() not in ("", "0") and not self._is_first(tag.text):
-            text = "the tag FEN sets up a position; openings start at the first one"
-            return BadOpening(tag.line, text)
         variant = self._tags.get("Variant")
         is_other = variant and self._kind == "chess" and variant.text.lower() not in _ORTHODOX
         if variant and (is_other or _names_another(variant.text, self._game)):
             text = f"a match of {variant.text[:50]}, and the openings are for {self._game}"
             return BadOpening(variant.line, text)
         return None
-
-    def _is_first(self, fen: str) -> bool:
-        """Return whether a position is the first one of the game."""
-        if self._kind != "chess":
-            return False
-        # Imported here, because the rules of chess are compiled when they are imported.
-        from playout.games.chessboard.notation import position
-        from playout.games.chessboard.position import STATE_QUIET
-
-        try:  # the count of quiet plies may differ
-            return position(fen)[:STATE_QUIET] == self._game.initial_state()[:STATE_QUIET]
-        except SpecError:
-            return False
 
 
 def _names_another(variant: str, game: Game) -> bool:
@@ -405,23 +400,44 @@ def _sgf_actions(game: Game, state: State, written: str) -> tuple[int, ...]:
     raise IllegalAction(f"{written[:20]} is not legal here")
 
 
-# Positions in EPD and FEN: openings are moves from the first position, so that they are refused.
+# Positions in FEN and EPD: one on each line, an opening without moves.
+#
+# EPD has operations behind the first four fields of FEN; those for the two numbers of FEN are read.
 
 
 _POSITION = re.compile(
     r"[1-9A-Za-z*]+(?:/[1-9A-Za-z*]+){3,}\s+[wb]\b.*|[WB]:[WB].*:[WB].*", re.IGNORECASE
 )
+_FIELDS = re.compile(r"(\S+\s+[wb]\s+\S+\s+\S+)(?:\s+([0-9]+))?(?:\s+([0-9]+))?(.*)", re.IGNORECASE)
+_QUIET, _MOVE_NUMBER = (
+    re.compile(rf"(?:^|[\s;]){name}\s+([0-9]+)\s*;") for name in ("hmvc", "fmvn")
+)
 
 
 def read_positions(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
-    """Yield one error for a file of positions."""
-    number = sum(_POSITION.match(line.strip()) is not None for line in text.split("\n"))
-    yield BadOpening(
-        1,
-        f"the file has positions, {number} in EPD or FEN, and openings are moves: use the moves "
-        "that lead to them, as PGN or a list; all matches may begin at one position of a game that "
-        "has them, as chess(fen=...)",
-    )
+    """Yield the position of each line that is neither empty nor a comment."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        written = line.strip().strip('"')
+        if not written or written[0] in "#;%":
+            continue
+        if not _POSITION.match(written):
+            text = f"expected a position in FEN or EPD, not {written[:50]!r}"
+            yield BadOpening(number, text)
+            continue
+        yield WrittenOpening(number, (), _named, fen=_fen(written))
+
+
+def _fen(written: str) -> str:
+    """Return the six fields of FEN of a line of EPD or FEN; other texts as they are."""
+    found = _FIELDS.fullmatch(written)
+    if found is None:
+        return written
+    fields, quiet, number, operations = found.groups()
+    numbers = []
+    for given, operation, default in ((quiet, _QUIET, "0"), (number, _MOVE_NUMBER, "1")):
+        named = operation.search(operations)
+        numbers.append(given or (named[1] if named else default))
+    return " ".join([*fields.split(), *numbers])
 
 
 #: Readers by what `kind_of` returns; a list has `read_list`.
@@ -431,15 +447,16 @@ _READERS: Mapping[str, OpeningReader] = {
     "sgf": read_sgf,
     "epd": read_positions,
 }
-#: The kinds of files of games; those games that can be read are used.
+#: The kinds of files of games, and of positions; those that can be read are used.
 OF_GAMES = ("pgn", "pdn", "sgf")
+LENIENT = (*OF_GAMES, "epd")
 
 
 def kind_of(path: str, text: str) -> str:
     """Return the format of a file, by the end of its name or its first line; "list" for others."""
     kind = path.rpartition(".")[2].lower()
     first = next((line.strip() for line in text.split("\n") if line.strip()), "")
-    if _POSITION.match(first):
+    if _POSITION.match(first.strip('"')):
         return "epd"
     if kind in OF_GAMES:
         return kind
@@ -450,8 +467,8 @@ def kind_of(path: str, text: str) -> str:
 
 def read(
     path: str, text: str, game: Game, most: int = 0
-) -> Iterator[tuple[int, tuple[int, ...] | BadOpening]]:
-    """Yield each opening's line, from 1, and its actions, or the error with the line of a mistake.
+) -> Iterator[tuple[int, PlayableOpening | BadOpening]]:
+    """Yield each opening's line, from 1, and itself, or the error with the line of a mistake.
 
     `kind_of` says what the file is.
     Openings are cut to `most` moves, unless that is 0. Of openings that lead to the same position,
@@ -463,10 +480,10 @@ def read(
         try:
             if isinstance(written, BadOpening):
                 raise written
-            actions, state = _played(written, game, most)
+            opening, state = _played(written, game, most)
             if state not in seen:
                 seen[state] = written.line
-                yield written.line, actions
+                yield written.line, opening
             elif not most:
                 same = f"it leads to the same position as line {seen[state]}"
                 raise BadOpening(written.line, same)
@@ -474,8 +491,9 @@ def read(
             yield error.line, error
 
 
-def _played(written: WrittenOpening, game: Game, most: int) -> tuple[tuple[int, ...], State]:
-    """Return the actions of an opening, and the position after them. Raises BadOpening."""
+def _played(written: WrittenOpening, game: Game, most: int) -> tuple[PlayableOpening, State]:
+    """Return an opening and the position after its moves. Raises BadOpening."""
+    game, fen = _begun(written, game)
     state = game.initial_state()
     actions: list[int] = []
     for line, word in written.moves:
@@ -493,4 +511,17 @@ def _played(written: WrittenOpening, game: Game, most: int) -> tuple[tuple[int, 
         hint = "" if most else "; plies = 8 would keep the first eight moves of each"
         text = f"{game}: the game is over after these moves{hint}"
         raise BadOpening(written.line, text)
-    return tuple(actions), state
+    return PlayableOpening(tuple(actions), fen), state
+
+
+def _begun(written: WrittenOpening, game: Game) -> tuple[Game, str]:
+    """Return the game with the first position of an opening, and that, "" for the game's own."""
+    if not written.fen:
+        return game, ""
+    try:
+        begun = games.beginning_at(game, written.fen)
+    except SpecError as error:
+        raise BadOpening(written.line, str(error)) from error
+    if begun.initial_state() == game.initial_state():
+        return game, ""
+    return begun, spec.parse(str(begun)).options["fen"]

@@ -6,6 +6,8 @@ has: TOML and its types, unknown keys, files of openings, versions that follow f
 
 from __future__ import annotations
 
+import itertools
+import random
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
@@ -28,11 +30,14 @@ from playout.protocol.tournament_spec import (
 from playout.protocol.versions import Files
 from playout.sandbox import settings
 from playout.server.tournament import formats, opening_file, spec_validation
+from playout.server.tournament.opening_file import PlayableOpening
 from playout.server.tournament.spec_validation import FIELDS
 
 T = TypeVar("T")
 
 
+#: Maximum size of positions in the message that sends a tournament, of 128 KiB.
+_POSITION_BYTES = 96 * 1024
 #: The most errors of one file of openings that are shown.
 MOST_SHOWN = 10
 
@@ -106,7 +111,9 @@ def _tournament(top: TomlTable, sources: _Sources) -> TournamentSpec:
         games=tuple(str(game) if game else "" for game in loaded),
         entrants=_entrants(top, sources.files, sources.code),
         rounds=top.take("rounds", spec_validation.rounds_of(values["format"]), kind.least_rounds),
-        openings=_openings(top, {str(game): game for game in loaded if game}, sources),
+        openings=_openings(
+            top, {str(game): game for game in loaded if game}, sources, values["seed"]
+        ),
         adjudication=_adjudication(top),
         sprt=_terms(top, "sprt", Sprt) if kind.has_test or "sprt" in top else None,
         betting=_terms(top, "betting", Betting) if kind.has_race or "betting" in top else None,
@@ -231,7 +238,7 @@ def _threads(player: str | None, defaults: _Defaults) -> int:
     return int(option) if re.fullmatch("[1-9][0-9]{0,2}", option) else defaults.threads or 1
 
 
-def _openings(top: TomlTable, loaded: Mapping[str, Game], sources: _Sources) -> Openings:
+def _openings(top: TomlTable, loaded: Mapping[str, Game], sources: _Sources, seed: int) -> Openings:
     table = top.table("openings", "openings")
     no_file: dict[str, str] = {}
     values = _values(table, Openings)
@@ -242,15 +249,49 @@ def _openings(top: TomlTable, loaded: Mapping[str, Game], sources: _Sources) -> 
     if not paths:
         return Openings(**values)
     most = values["plies"]
-    lines = {
+    found = {
         name: _lines(table, path, loaded[name], sources.files, most) for name, path in paths.items()
     }
-    return Openings(**values | {"plies": 0}, lines=lines)
+    share = _POSITION_BYTES // len(found)
+    for name, path in paths.items():
+        found[name] = _fitting(table, path, found[name], share, values["order"], seed)
+    lines = {name: tuple(each.actions for each in some) for name, some in found.items()}
+    fens = {
+        name: tuple(each.fen for each in some)
+        for name, some in found.items()
+        if any(each.fen for each in some)
+    }
+    return Openings(**values | {"plies": 0}, lines=lines, fens=fens)
+
+
+def _fitting(
+    table: TomlTable,
+    path: str,
+    openings: tuple[PlayableOpening, ...],
+    most_bytes: int,
+    order: str,
+    seed: int,
+) -> tuple[PlayableOpening, ...]:
+    """Return as many openings of a book of positions as fit into a message."""
+    sizes = [len(each.fen) + 2 * len(each.actions) + 4 for each in openings]
+    if not any(each.fen for each in openings) or sum(sizes) <= most_bytes:
+        return openings
+    places = list(range(len(openings)))
+    if order == "shuffled":
+        random.Random(seed).shuffle(places)
+    total = itertools.accumulate(sizes[place] for place in places)
+    used = [place for place, size in zip(places, total, strict=True) if size <= most_bytes]
+    how = "drawn by the seed" if order == "shuffled" else "the first ones"
+    table.note(
+        f"{path}: {len(used):,} of {len(openings):,} openings are used, {how}: more do not fit "
+        "into the message that sends the tournament to the server"
+    )
+    return tuple(openings[place] for place in sorted(used))
 
 
 def _lines(
     table: TomlTable, path: str, game: Game, files: Files, most: int
-) -> tuple[tuple[int, ...], ...]:
+) -> tuple[PlayableOpening, ...]:
     """Return the valid openings of one file, each with at most `most` moves."""
     content = files(path)
     if content is None:
@@ -262,15 +303,17 @@ def _lines(
     except TextFileError as error:
         table.fault(f"file: {path!r} {error}", "file")
         return ()
-    lines: list[tuple[int, ...]] = []
+    lines: list[PlayableOpening] = []
     wrong: list[tuple[str, str]] = []
     for number, opening in opening_file.read(path, text, game, most):
-        if isinstance(opening, tuple):
+        if isinstance(opening, PlayableOpening):
             lines.append(opening)
         else:
             wrong.append((f"{path}:{number}", str(opening)))
-    if wrong and lines and opening_file.kind_of(path, text) in opening_file.OF_GAMES:
-        left_out = f"{len(wrong)} of {len(wrong) + len(lines)} games cannot be used"
+    kind = opening_file.kind_of(path, text)
+    if wrong and lines and kind in opening_file.LENIENT:
+        of = "games" if kind in opening_file.OF_GAMES else "positions"
+        left_out = f"{len(wrong)} of {len(wrong) + len(lines)} {of} cannot be used"
         table.note(f"{path}: {left_out}, as {': '.join(wrong[0])}")
         wrong.clear()
     for place, fault in wrong[:MOST_SHOWN]:

@@ -48,6 +48,8 @@ MOST_GAMES = 20
 ENTRANTS_A_STEP = 16
 #: Number of plies of given openings checked in a step; each takes 20 to 60 microseconds.
 PLIES_A_STEP = 64
+#: The cost of a first position of an opening, in plies.
+PLIES_A_POSITION = 8
 #: Maximum number of plies of an opening in an error.
 SHOWN_PLIES = 20
 
@@ -136,13 +138,19 @@ def _check_openings(spec: TournamentSpec) -> Iterator[None]:
     """Play given openings through. Raises SpecError with the first one that cannot be played."""
     work = 0
     for text in spec.games:
-        game = games.load(text)
+        usual = games.load(text)
+        fens = spec.openings.fens.get(text, ())
         for place, opening in enumerate(spec.openings.lines.get(text, ())):
+            game = usual
+            if fens and fens[place]:
+                game = _beginning_at(usual, fens[place], ("openings", "fens", text, place))
+                work += PLIES_A_POSITION
             state = game.initial_state()
             path = ("openings", "lines", text, place)
             for action in opening:
                 work += 1
-                if work % PLIES_A_STEP == 0:
+                if work >= PLIES_A_STEP:
+                    work = 0
                     yield
                 try:
                     state = game.next_state(state, action)
@@ -151,11 +159,19 @@ def _check_openings(spec: TournamentSpec) -> Iterator[None]:
                     fault = Fault(path, f"the opening {shown} cannot be played: {error}")
                     raise SpecError(str(fault)) from error
             work += 1  # an opening may have no plies
-            if work % PLIES_A_STEP == 0:
+            if work >= PLIES_A_STEP:
+                work = 0
                 yield
             if game.winner(state):
                 fault = Fault(path, f"after the opening {_shown(opening)} the game is over")
                 raise SpecError(str(fault))
+
+
+def _beginning_at(game: games.Game, fen: str, path: Path) -> games.Game:
+    try:
+        return games.beginning_at(game, fen)
+    except SpecError as error:
+        raise SpecError(str(Fault(path, str(error)))) from error
 
 
 def check_stored(spec: TournamentSpec) -> None:
@@ -337,6 +353,9 @@ def _openings(spec: TournamentSpec) -> Iterator[Fault]:
     for text in openings.lines.keys() - set(spec.games):
         error = notation.unknown("game of the tournament", text, spec.games)
         yield Fault(("openings", "lines"), str(error))
+    for text, fens in openings.fens.items():
+        if len(fens) != len(openings.lines.get(text, ())):
+            yield Fault(("openings", "fens", text), "must have one text for each opening of lines")
     for text in spec.games:
         try:
             game = games.load(text)

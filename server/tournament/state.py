@@ -16,12 +16,16 @@ from playout.server.tournament.ledger import LEGS, Ledger, Leg, MatchSlot
 
 
 class DueMatch(NamedTuple):
-    """A match that can begin when both entrants are connected; the first moves first."""
+    """A match that can begin when both entrants are connected; the first has seat 1.
+
+    It begins with the position `fen`, unless that is "", and then with the moves of `opening`.
+    """
 
     slot: MatchSlot
     game: str
     entrants: tuple[int, int]
     opening: Opening
+    fen: str = ""
 
 
 class TournamentState(Ledger):
@@ -36,7 +40,7 @@ class TournamentState(Ledger):
         """
         super().__init__(tournament, spec, withdrawn)
         #: The public part of it, without given openings, which may be thousands: for messages.
-        self.outline = public(replace(spec, openings=replace(spec.openings, lines={})))
+        self.outline = public(replace(spec, openings=replace(spec.openings, lines={}, fens={})))
         self.entrants = {skeleton(e.name): place for place, e in enumerate(spec.entrants)}
         self._books = {game: Book(game, spec.openings, spec.seed) for game in spec.games}
         #: The book that lacks the opening of the next match.
@@ -76,7 +80,8 @@ class TournamentState(Ledger):
                             self._incomplete = book
                             return
                         slot = MatchSlot(pair.key, leg, attempt.number if attempt else 1)
-                        yield DueMatch(slot, pair.game, _seated(pair, leg), opening)
+                        seated, fen = _seated(pair, leg), book.fen_of(pair.opening)
+                        yield DueMatch(slot, pair.game, seated, opening, fen)
 
     @property
     def needs_opening(self) -> bool:

@@ -27,7 +27,7 @@ from support.waiting import wait_until
 from testbed.machine import children, runs
 
 #: What the processes of bots run.
-PLAYER = "playout.players.client.player_command"
+PLAYER = "playout.commands.entry_points import player"
 
 
 @pytest.fixture(scope="module")

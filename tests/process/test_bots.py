@@ -73,7 +73,7 @@ FINDABLE = {
     )
 }
 #: What the processes of bots run.
-PLAYER = "playout.players.client.player_command"
+PLAYER = "playout.commands.entry_points import player"
 #: Enough to see that bots are nice; with more of it, they wait for minutes beside busy processes.
 NICENESS = 1
 NICE = {"playout.server.net.player_processes.PLAYER_NICENESS": NICENESS}
@@ -100,6 +100,34 @@ def fail(harness: HubHarness, order: StartBot) -> None:
     """Its process ends by itself."""
     harness.do(harness.hub.bot_ended(order.bot, "it has ended with exit code 1", harness.now))
     harness.bots.pop(order.bot, None)
+
+
+def test_a_bot_that_prepares_itself_is_awaited_and_its_rival_told() -> None:
+    harness = host()
+    ann = harness.client("Ann")
+    ann.say(SUMMON)
+    order = the_bot(harness)
+    for _ in range(4):
+        harness.wait(CONNECT_S - 1)
+        what = "is compiled for this machine, once: 29 s so far"
+        harness.do(harness.hub.bot_starting(order.bot, what, harness.now))
+        notice = ann.heard(Notice)[-1]
+        assert (notice.code, notice.text) == ("game_compiling", f"{order.name} {what}")
+    come(harness, order)
+    assert ann.heard(Started)
+    heard = len(ann.heard(Notice))
+    harness.do(harness.hub.bot_starting(order.bot, "is being started: 1 s so far", harness.now))
+    assert len(ann.heard(Notice)) == heard
+
+
+def test_a_bot_that_says_nothing_more_has_failed() -> None:
+    harness = host()
+    ann = harness.client("Ann")
+    ann.say(SUMMON)
+    what = "is being started: 3 s so far"
+    harness.do(harness.hub.bot_starting(the_bot(harness).bot, what, harness.now))
+    harness.wait(CONNECT_S + 1)
+    assert ann.heard(Notice)[-1].code == "bot_failed"
 
 
 def test_a_summoned_bot_plays_when_it_has_connected() -> None:

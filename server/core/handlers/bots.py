@@ -47,7 +47,7 @@ from playout.server.core.timers import Timer
 from playout.server.model.offered_bots import for_game
 from playout.server.model.records import Account, converted
 
-#: Seconds in which a bot must connect after it was started.
+#: Seconds in which a bot must connect after it was started, or has said that it prepares itself.
 CONNECT_S = 30.0
 #: Seconds in which a challenger that has lost its connection before its first move must come back
 #: for its match to continue, and one whose page was closed or loaded again. After its first move,
@@ -284,6 +284,16 @@ class BotManager:
         if bot := self._bots.get(key):
             self._fail(bot, why, now)
         self._start_processes()
+
+    def process_starting(self, key: str, what: str, now: float) -> None:
+        """Wait longer for a bot that prepares itself, and send its rival what it does."""
+        bot = self._bots.get(key)
+        if bot is None or bot.connected:
+            return
+        bot.timer.set(now + CONNECT_S)
+        if bot.rival.connection is not None:
+            notice = Notice(code="game_compiling", text=f"{bot.session.name} {what}")
+            self._context.send_to(bot.rival, notice)
 
     def __len__(self) -> int:
         return len(self._processes) + len(self._unstarted)

@@ -430,17 +430,20 @@ class Tournaments:
         terms = Terms(
             time_control=controls[0],
             second_time_control=controls[1],
-            # Ratings use only matches in which both had the same time.
-            rated=controls[0] == controls[1],
+            # Ratings use only matches in which both had the same time, and no first position that
+            # an opening has set up: each would be another game.
+            rated=controls[0] == controls[1] and not due.fen,
             illegal_moves=0,
             void_late_start=due.slot.is_first_attempt,
             credit_cap_s=context.policy.credit_cap_s,
             max_plies=spec.adjudication.max_plies,
         )
         try:
-            match = Match(context.new_id(), games.load(due.game), (first, second), terms)
+            game = games.load(due.game)
+            game = games.beginning_at(game, due.fen) if due.fen else game
+            match = Match(context.new_id(), game, (first, second), terms)
             match.open(due.opening)
-        except (GameFault, games.IllegalAction) as error:
+        except (GameFault, games.IllegalAction, games.SpecError) as error:
             self._cannot_continue(tournament, error, now)
             return
         record = started_record(

@@ -59,7 +59,7 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
         request.language,
         match_filter=match_filter,
         query={name: value for name, value in match_filter._asdict().items() if value},
-        games=sorted({*games.names(), *chosen, *await source.archive.games()}),
+        games=sorted({*games.names(), *chosen, *(await source.archive.games())[:_SUGGESTED]}),
         players=await source.archive.latest_players(_SUGGESTED),
         results=RESULTS,
         running=source.lookup.running(match_filter),

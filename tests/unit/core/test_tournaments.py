@@ -11,6 +11,7 @@ import pytest
 from msgspec import structs
 
 from playout import games
+from playout.games import Position
 from playout.protocol.messages import (
     Adjudicate,
     Analysis,
@@ -305,6 +306,47 @@ def test_a_book_of_openings_is_played_and_not_sent_to_watchers() -> None:
     assert zoe.heard(Tournament)[-1].spec == spec_of()
     (stored,) = (each for each in harness.stored if isinstance(each, TournamentCreated))
     assert loads(stored.spec).openings == book
+
+
+def test_an_opening_may_begin_at_a_position_of_the_game() -> None:
+    harness = HubHarness()
+    ann, bob = member(harness, "Ann"), member(harness, "Bob")
+    for client in (ann, bob):
+        client.say(Join())
+    fen = "4k3/8/8/8/8/8/4P3/4K2R b K - 3 17"
+    (king,) = Position.from_names(games.load(f"chess(fen={fen})"), ["Ke7"]).moves
+    book = Openings(lines={"chess": ((king,),)}, fens={"chess": (fen,)})
+    _, told = new_tournament(harness, spec_of(games=("chess",), openings=book))
+    assert told.spec.openings == Openings()
+    for client in (ann, bob):
+        started = client.heard(Started)[0]
+        assert (started.game, started.moves) == (f"chess(fen={fen})", (king,))
+    stored = harness.stored
+    assert [each.rated for each in stored if isinstance(each, MatchStarted)] == [False]
+    (created,) = (each for each in stored if isinstance(each, TournamentCreated))
+    assert loads(created.spec).openings == book
+
+
+@pytest.mark.parametrize(
+    ("lines", "fens", "told"),
+    [
+        (((),), ("8/8 w - -",), "openings.fens.chess[0]: chess: cannot read the position"),
+        (((),), ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1",), "the match is over there"),
+        (((),), ("x,y=1",), "openings.fens.chess[0]: unknown option of chess 'y'"),
+        (((),), (), "openings.fens.chess: must have one text for each opening of lines"),
+        ((), ("",), "openings.fens.chess: must have one text for each opening of lines"),
+        (((99999,),), ("",), "openings.lines.chess[0]: the opening [99999] cannot be played"),
+    ],
+)
+def test_a_position_that_the_game_refuses_is_answered(
+    lines: tuple[tuple[int, ...], ...], fens: tuple[str, ...], told: str
+) -> None:
+    harness = HubHarness()
+    zoe = administrator(harness, "Zoe")
+    book = Openings(lines={"chess": lines}, fens={"chess": fens})
+    bad = spec_of(games=("chess",), openings=book)
+    assert zoe.refused(CreateTournament(spec=bad)) is Code.BAD_TOURNAMENT
+    assert told in zoe.heard(Error)[-1].text
 
 
 def test_a_message_has_no_private_field_of_a_specification() -> None:

@@ -14,6 +14,7 @@ from playout import games
 from playout.games import Position
 from playout.server.export import pgn
 from playout.server.tournament import opening_file
+from playout.server.tournament.opening_file import PlayableOpening
 from support.scale import repetitions
 from support.stored_game import PlayedGame
 
@@ -58,7 +59,7 @@ def test_pydraughts_reads_matches_of_draughts(game: str, variant: str, seed: int
         one[0] != other[0] for one, other in zip(position.states, position.states[1:], strict=False)
     ) + (position.states[-1][0] == position.states[-2][0])
     ((_, back),) = opening_file.read("o.pdn", text, rules, len(position.moves) - 1)
-    assert back == position.moves[:-1]
+    assert back == PlayableOpening(position.moves[:-1])
 
 
 def test_moves_of_several_actions_have_one_number() -> None:

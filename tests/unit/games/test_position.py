@@ -9,6 +9,7 @@ import pytest
 
 from playout import games
 from playout.games import Game, IllegalAction, Position, State
+from playout.games.core.position import PackedStates
 from playout.games.tic_tac_toe import TicTacToe
 from support.variants import every_game
 
@@ -131,3 +132,33 @@ def test_a_line_is_played_up_to_a_move_that_is_not_legal() -> None:
     assert position.extended([0, 8]) == position.play(0).play(8)
     assert position.extended([0, 4, 8]) == position.play(0)
     assert position.extended([4]) is position
+
+
+@pytest.mark.parametrize("spec", ["tic_tac_toe", "go", "chess"])
+def test_packed_states_are_those_of_the_position(spec: str) -> None:
+    choose, plain = random.Random(1).choice, Position(games.load(spec))
+    packed = plain.packed()
+    while plain.ply < 41 and plain.legal_actions:
+        action = choose(plain.legal_actions)
+        earlier = packed
+        plain, packed = plain.play(action), packed.play(action)
+        assert len(earlier.states) == plain.ply  # it is unchanged
+    assert tuple(packed.states) == plain.states
+    assert packed == plain
+    assert packed.states[-1] == packed.state == plain.state
+    assert tuple(packed.states[1:4]) == plain.states[1:4]
+    assert plain.packed().states[0] == plain.states[0]
+    for ply in range(plain.ply + 1):
+        back = packed.at(ply)
+        assert tuple(back.states) == plain.states[: ply + 1]
+        if ply < plain.ply:
+            assert back.play(plain.moves[ply]).state == plain.states[ply + 1]
+
+
+def test_packed_states_of_a_long_match_are_small() -> None:
+    choose, position = random.Random(1).choice, Position(games.load("go(size=19)")).packed()
+    while position.ply < 80:
+        position = position.play(choose(position.legal_actions[:-1]))
+    states = position.states
+    assert isinstance(states, PackedStates)
+    assert states.packed_bytes < 400 * position.ply

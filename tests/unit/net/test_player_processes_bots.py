@@ -13,6 +13,7 @@ from twisted.internet.epollreactor import EPollReactor
 from twisted.internet.protocol import Factory
 
 from playout.server.core.effects import EndBot, StartBot
+from playout.server.net import player_processes
 from playout.server.net.player_processes import BotProcesses
 from support.waiting import wait_until
 
@@ -31,7 +32,13 @@ class BotEnds:
     def __init__(self) -> None:
         self.reactor: Any = EPollReactor()  # type: ignore[no-untyped-call]
         self.ended: list[tuple[str, str]] = []
-        self.processes = BotProcesses(self.reactor, Factory(), lambda *end: self.ended.append(end))
+        self.starting: list[tuple[str, str]] = []
+        self.processes = BotProcesses(
+            self.reactor,
+            Factory(),
+            lambda *end: self.ended.append(end),
+            lambda *doing: self.starting.append(doing),
+        )
 
     def wait_for_end(self) -> tuple[str, str]:
         wait_until(lambda: self.reactor.iterate(0.01) or self.ended)
@@ -77,3 +84,30 @@ def test_a_bot_that_cannot_be_started_is_reported_later(
     bots.processes.start(ORDER)
     assert not bots.ended
     assert bots.wait_for_end()[1].startswith("it cannot be started: ")
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Compiling playout.players.uct for this machine, once ...", "is compiled for this machin"),
+        ("Preparing the player ... 12 s", "is being started: 0 s so far"),
+        ("/home/ada/secret", ""),
+    ],
+)
+def test_a_bot_that_prepares_itself_is_reported(
+    bots: BotEnds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, told: str
+) -> None:
+    program = tmp_path / "bot"
+    program.write_text(f'#!/bin/sh\necho "{said}" >&2\ntouch "$SHOWN"\nsleep 60\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("SHOWN", str(tmp_path / "shown"))
+    monkeypatch.setattr(sys, "executable", str(program))
+    monkeypatch.setattr(player_processes, "_LOOK_AT_BOTS_S", 0.01)
+    bots.processes.start(ORDER)
+    wait_until((tmp_path / "shown").exists)
+    if told:
+        wait_until(lambda: bots.reactor.iterate(0.01) or bots.starting)
+    else:
+        for _ in range(10):
+            bots.reactor.iterate(0.01)
+    assert [what.startswith(told) for _, what in bots.starting] == ([True] if told else [])

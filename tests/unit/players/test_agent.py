@@ -1530,6 +1530,18 @@ def test_a_refused_entry_is_explained(
 # A player for each game.
 
 
+def test_one_player_plays_from_all_first_positions_of_a_game() -> None:
+    """An engine that started again for each opening would lose on time."""
+    cache = PlayerCache(spec.parse("random(seed=1)"))
+    first = cache("chess")
+    for fen in ("4k3/8/8/8/8/8/4P3/4K2R b K - 3 17", "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"):
+        player = cache(f"chess(fen={fen})")
+        assert player is first
+        assert str(player.game) == f"chess(fen={fen})"
+    assert str(cache("chess").game) == "chess"
+    assert cache("go(size=13)") is not cache("go")
+
+
 def test_a_game_has_one_player_however_it_is_spelled() -> None:
     cache = PlayerCache(spec.parse("random(seed=1)"))
     nim = cache("nim")

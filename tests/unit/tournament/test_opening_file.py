@@ -11,7 +11,7 @@ from playout import games
 from playout.games import Game
 from playout.server import export
 from playout.server.tournament import opening_file
-from playout.server.tournament.opening_file import BadOpening
+from playout.server.tournament.opening_file import BadOpening, PlayableOpening
 from support.scale import repetitions
 from support.stored_game import PlayedGame
 from support.variants import HOSTED
@@ -35,14 +35,17 @@ def read(name: str, text: str, game: str = "tic_tac_toe", most: int = 0) -> list
     """Each opening as the line and the names of its moves, or the error."""
     rules = games.load(game)
     return [
-        (line, named(rules, found) if isinstance(found, tuple) else f"error: {found}")
+        (line, f"error: {found}" if isinstance(found, BadOpening) else named(rules, found))
         for line, found in opening_file.read(name, text, rules, most)
     ]
 
 
-def named(game: Game, actions: tuple[int, ...]) -> str:
-    state, names = game.initial_state(), []
-    for action in actions:
+def named(game: Game, opening: PlayableOpening) -> str:
+    """The names of an opening's moves, after its first position in brackets."""
+    names = [f"[{opening.fen}]"] if opening.fen else []
+    game = games.beginning_at(game, opening.fen) if opening.fen else game
+    state = game.initial_state()
+    for action in opening.actions:
         names.append(game.action_name(state, action))
         state = game.next_state(state, action)
     return " ".join(names)
@@ -70,7 +73,7 @@ def test_equal_openings_are_used_once_or_are_an_error() -> None:
             "tic_tac_toe: the game is over after these moves; ",
         ),
         ('[Variant "othello"]\n\n1. d3 *', 1, "a match of othello, and the openings are for tic_t"),
-        ('[Event "x"]\n[FEN "x"]\n\n1. a1 *', 2, "the tag FEN sets up a position; openings start"),
+        ('[Event "x"]\n[FEN "x"]\n\n1. a1 *', 4, "tic_tac_toe begins with no other position"),
         ("1. a1 {\n\n", 1, "a comment that is not closed"),
         ('1. a1\n"b1', 2, "a string that is not closed"),
         ("1. a1 (1. b1\n", 1, "a variation that is not closed"),
@@ -134,15 +137,14 @@ def test_openings_are_read_back_from_every_format_that_is_exported(
     played: tuple[str, tuple[int, ...]],
 ) -> None:
     game, actions = played
+    expected = [PlayableOpening(actions)] if actions else []
     stored = PlayedGame(game).play(*actions).stored
     for kind in ("pgn", "sgf"):
         text = export.writer(kind)(stored)
         found = [opening for _, opening in opening_file.read(f"o.{kind}", text, games.load(game))]
-        assert found == ([actions] if actions else [])
-    listed = f"{named(games.load(game), actions)}\n"
-    assert [each for _, each in opening_file.read("o", listed, games.load(game))] == (
-        [actions] if actions else []
-    )
+        assert found == expected
+    listed = f"{named(games.load(game), PlayableOpening(actions))}\n"
+    assert [each for _, each in opening_file.read("o", listed, games.load(game))] == expected
 
 
 @pytest.mark.parametrize("spec", HOSTED)
@@ -153,7 +155,7 @@ def test_a_match_of_any_game_is_read_back_without_its_last_move(spec: str) -> No
     for kind in ("pgn", "sgf") if export.sgf.suits(game) else ("pgn",):
         text = export.writer(kind)(stored)
         (found,) = opening_file.read(f"o.{kind}", text, game, len(actions))
-        assert found[1] == tuple(actions)
+        assert found[1] == PlayableOpening(tuple(actions))
 
 
 @given(lines_of_play())
@@ -183,7 +185,7 @@ def test_sgf_of_another_writer_is_read(played: tuple[str, tuple[int, ...]]) -> N
         tree.extend_main_sequence().set_move(colour, point)
         state = game.next_state(state, action)
     found = list(opening_file.read("o.sgf", tree.serialise().decode(), game))
-    assert [opening for _, opening in found] == ([actions] if actions else [])
+    assert [opening for _, opening in found] == ([PlayableOpening(actions)] if actions else [])
 
 
 FRAGMENTS = st.sampled_from(
@@ -211,9 +213,7 @@ def test_pgn_of_chess_programs_has_openings_and_those_that_set_up_the_same_posit
     fen = "4k3/8/8/8/8/8/4P3/4K2R w K - 0 1"
     text = f'[SetUp "1"]\n[FEN "{fen}"]\n\n1. 0-0 Ke7 2. e4! {{[%clk 0:01:00]}} *\n'
     assert read("o.pgn", text, f"chess(fen={fen})") == [(4, "O-O Ke7 e4")]
-    ((line, told),) = read("o.pgn", text, "chess")
-    assert line == 2
-    assert "sets up a position" in told
+    assert read("o.pgn", text, "chess") == [(4, f"[{fen}] O-O Ke7 e4")]
     assert read("o.pgn", "1.e4 e5 2.Nf3 Nc6 3.Bb5 a6 *", "chess") == [(1, "e4 e5 Nf3 Nc6 Bb5 a6")]
 
 
@@ -277,7 +277,8 @@ START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -"
         ('[Variant "From Position"]', "d4 d5 c4"),
         ('[Site "The "Big" one"]', "d4 d5 c4"),
         ('[Variant "Atomic"]', "error: a match of Atomic, and the openings are for chess"),
-        ('[FEN "4k3/8/8/8/8/8/4P3/4K2R w K - 0 1"]', "error: the tag FEN sets up a position"),
+        ('[FEN "4k3/8/8/8/8/8/4P3/4K2R w - 0 1"]', "error: chess: cannot read the position"),
+        ('[FEN "8/8/8/8/8/8/8/8 w - - 0 1"]', "error: chess: cannot read the position"),
     ],
 )
 def test_tags_of_chess_decide_which_games_are_used(tags: str, told: str) -> None:
@@ -334,12 +335,50 @@ def test_a_file_of_any_name_is_recognized(game: str, text: str, names: str) -> N
     assert read("openings.txt", text, game) == [(1 if "Event" not in text else 3, names)]
 
 
+PLACED = "rnbqkbnr/1ppp1pp1/4p2p/p3P3/8/P7/1PPP1PPP/RNBQKBNR w KQkq -"
+
+
 @pytest.mark.parametrize("name", ["b.epd", "b.fen", "b.txt", "b.pgn", "b"])
-def test_positions_are_recognized_and_explained_once(name: str) -> None:
-    line = "rnbqkbnr/1ppp1pp1/4p2p/p3P3/8/P7/1PPP1PPP/RNBQKBNR w KQkq - hmvc 0; fmvn 4;\n"
-    ((number, told),) = read(name, 4000 * line, "chess")
+@pytest.mark.parametrize(
+    ("line", "numbers"),
+    [
+        (PLACED, "0 1"),
+        (f"{PLACED} 0 4", "0 4"),
+        (f"{PLACED} hmvc 3; fmvn 4;", "3 4"),
+        (f'{PLACED} bm d4; fmvn 12;hmvc 1; id "a; b";', "1 12"),
+        (f"{PLACED} 5 7 ; c0 note", "5 7"),
+        (f'"{PLACED} 0 1"', "0 1"),
+    ],
+)
+def test_each_position_of_epd_and_fen_is_an_opening(name: str, line: str, numbers: str) -> None:
+    text = f"{line}\n\n# a comment\n{START} 0 1\r\n"
+    assert read(name, text, "chess") == [(1, f"[{PLACED} {numbers}]"), (4, "")]
+
+
+@pytest.mark.parametrize(
+    ("line", "game", "told"),
+    [
+        ("rnbqkbnr/8/8/8/8/8/8/8 w - -", "chess", "each player has one king"),
+        (f"{PLACED[:-6]}HAha - 0 1", "chess", "castling is some of KQkq"),
+        ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "chess", "the match is over there"),
+        ("7K/5Q2/6k1/8/8/8/8/8 w - - 0 1", "draughts", "draughts begins with no other position"),
+        ("W:W31-50:B1-20", "draughts", "draughts begins with no other position"),
+    ],
+)
+def test_a_position_that_the_game_refuses_is_an_error(line: str, game: str, told: str) -> None:
+    ((number, text),) = read("o.epd", f"{line}\n", game)
     assert number == 1
-    assert told.startswith("error: the file has positions, 4000 in EPD or FEN, and openings are")
+    assert text.startswith("error: ")
+    assert told in text
+
+
+def test_a_game_of_pgn_begins_at_its_position() -> None:
+    fen = "4k3/8/8/8/8/8/4P3/4K2R b K - 3 17"
+    text = f'[SetUp "1"]\n[FEN "{fen}"]\n\n17... Ke7 18. O-O *\n'
+    assert read("o.pgn", text, "chess") == [(4, f"[{fen}] Ke7 O-O")]
+    assert read("o.pgn", text, "chess", most=1) == [(4, f"[{fen}] Ke7")]
+    without_moves = f'[Event "x"]\n[FEN "{fen}"]\n\n*\n'
+    assert read("o.pgn", without_moves, "chess") == [(2, f"[{fen}]")]
 
 
 _PIECES = st.sampled_from(

@@ -11,7 +11,13 @@ import pytest
 
 from playout import games
 from playout.games import Game, State
-from playout.players.engines.uci_games import VARIANTS, UciGame, UciVariant, uci_game
+from playout.players.engines.uci_games import (
+    VARIANTS,
+    UciGame,
+    UciVariant,
+    first_position,
+    uci_game,
+)
 
 ROOT = Path(__file__).parents[4]
 #: By Fairy-Stockfish: the first five moves of a match, the position after them, without the discs
@@ -149,7 +155,7 @@ def test_the_first_position_of_chess_may_be_another() -> None:
     names = {
         uci.name(game.initial_state(), each) for each in game.legal_actions(game.initial_state())
     }
-    assert uci.first == f"fen {fen}"
+    assert first_position(game) == f"fen {fen}"
     assert {"b2a1q", "b2b1n", "e8e7"} <= names
     castling = uci.position("4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1")
     assert uci.actions(castling, "e1g1")
