@@ -23,6 +23,7 @@ from playout.protocol.messages import (
     Watch,
     WithdrawOffer,
 )
+from playout.protocol.tournament_spec import without_folders
 from playout.server.core.match import Refused
 from playout.server.core.match_room import FeatureContext, MatchRoom
 from playout.server.core.session_manager import SessionManager
@@ -56,7 +57,8 @@ class Play:
         if request.crash is None:
             room.resign(seat, origin.now)
         else:
-            room.crash(seat, request.crash, origin.now)
+            # The error of a program is public, and may name files of its machine.
+            room.crash(seat, without_folders(request.crash), origin.now)
         if request.id is not None:
             self._context.send_to(origin.session, Ok(re=request.id))
 
