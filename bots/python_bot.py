@@ -30,8 +30,10 @@ def main() -> int:
     make, player = _class_of(Path(sys.argv[1]).resolve()), None
     for line in sys.stdin:
         told = json.loads(line)
-        if player is None or str(player.game) != told["game"]:
-            player = make(games.load(told["game"]))
+        game = games.load(told["game"])
+        if player is None or games.usual(player.game) is not games.usual(game):
+            player = make(game)
+        player.game = game  # its first position may be another
         print(_answer(player, told), file=output)
     return 0
 

@@ -8,7 +8,7 @@ connect_options  the options of a connection to a server
 identity         a client's name, token and session, and its login
 child            child processes: start, messages, output, restarts, end
 subprocesses     words, environments and first steps of processes of this installation
-cores            processor cores: their number, their assignment to matches
+cores            processor cores: their number, their assignment to matches; this machine in words
 restarts         pauses before a process is started again
 toml_lines       the line of each value of a TOML file
 toml_table       checks of values in TOML files, with errors that name the line

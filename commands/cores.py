@@ -1,4 +1,4 @@
-"""Processor cores: counts those of this process, assigns them, and restricts threads to them.
+"""Processor cores: counts, describes and assigns them, and restricts threads to them.
 
 The players of a match take turns and can share cores. Without an assignment, the system sometimes
 wakes the player to move on a core where a player of another match is thinking.
@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
+import re
 import threading
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+from playout.commands.text import counted, plain
 
 #: Whether the system can restrict threads to cores.
 _IS_POSSIBLE = hasattr(os, "sched_setaffinity")
+
+_MODEL = re.compile(r"^model name\s*: (.+)$", re.MULTILINE)
 
 
 def usable_cores() -> int:
@@ -90,3 +98,23 @@ def move(process: int, cores: Iterable[int]) -> None:
     for thread in threads:
         with contextlib.suppress(OSError):  # it may have ended, and the others have not
             os.sched_setaffinity(int(thread), cores)
+
+
+def machine() -> str:
+    """Return the processor, the cores, the system, and the versions of Python and Playout."""
+    parts = (
+        processor(),
+        counted(usable_cores(), "core"),
+        f"{platform.system()} {platform.release()}",
+        f"Python {platform.python_version()}",
+        f"Playout {version('playout')}",
+    )
+    return plain(", ".join(filter(None, parts)))
+
+
+def processor() -> str:
+    """Return the name of the processor, or its architecture."""
+    with contextlib.suppress(OSError):
+        if found := _MODEL.search(Path("/proc/cpuinfo").read_text(encoding="utf-8")):
+            return " ".join(found[1].split())
+    return platform.processor() or platform.machine()

@@ -6,6 +6,7 @@ seconds, and much longer where functions have to be compiled.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -23,9 +24,13 @@ _NO_CACHE = "cannot cache function"
 
 
 def server() -> None:
-    """Run the command `playout-server` from its first import on."""
+    """Run the command `playout-server` from its first import on.
+
+    Its standard error is often a log, whose lines may be JSON: it says on terminals only that it
+    is loading.
+    """
     os.environ.setdefault(_ALGEBRA_THREADS, "1")
-    run("playout.server.server_command")
+    run("playout.server.server_command", says_loading=sys.stderr.isatty())
 
 
 def player() -> None:
@@ -68,14 +73,18 @@ def bridge() -> None:
     run("playout.bridges.bridge_command")
 
 
-def run(module: str, **options: str) -> None:
-    """Import a module and call its `main`, with the arguments of this process, and `options`."""
+def run(module: str, *, says_loading: bool = True, **options: str) -> None:
+    """Import a module and call its `main`, with the arguments of this process, and `options`.
+
+    With `says_loading`, lines on standard error say that it is loading.
+    """
     interrupts.install()
     name = options.get("prog_name") or os.path.basename(sys.argv[0])
-    with doing(f"Loading {name}"):
+    loading = partial(doing, f"Loading {name}") if says_loading else contextlib.nullcontext
+    with loading():
         cache = importlib.import_module("playout.games.core.compilation_cache")
     try:
-        with doing(f"Loading {name}"):
+        with loading():
             cache.announce_compilation(partial(doing, at_once=True))
             command = importlib.import_module(module)
         command.main(**options)

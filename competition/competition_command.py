@@ -31,8 +31,7 @@ from playout.commands.progress import doing
 from playout.commands.subprocesses import begin, own, own_environment
 from playout.commands.text import csv_text, utc
 from playout.competition import final as finals
-from playout.competition.changes import CHANGES
-from playout.competition.submissions import REQUEST_S, FolderInUse, Submissions
+from playout.competition.submissions import CHANGES, REQUEST_S, FolderInUse, Submissions
 from playout.competition.submit_command import site_option
 from playout.games.core import spec
 from playout.sandbox import machine

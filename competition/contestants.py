@@ -24,8 +24,7 @@ from playout.commands.cores import Cores, kept_to
 from playout.commands.identity import Identity, hello, software
 from playout.commands.restarts import BackOff, Restarts
 from playout.games import Game, Position, SpecError
-from playout.players.client.agent import Agent
-from playout.players.client.play_request import PlayRequest
+from playout.players.client.agent import Agent, PlayRequest
 from playout.players.client.player_console import PlayerConsole
 from playout.players.core.player import (
     Cancelled,

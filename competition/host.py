@@ -48,7 +48,7 @@ from playout.competition.stages import Stages
 from playout.competition.submissions import FolderInUse, Submission, Submissions
 from playout.competition.uploads import Accounts, UploadSite
 from playout.games.core import spec
-from playout.players.client.player_cache import PlayerCache
+from playout.players.client.agent import PlayerCache
 from playout.players.engines.process import MatchUse
 from playout.protocol.endpoints import page_address
 from playout.protocol.messages import EnterLadder, Seek

@@ -29,8 +29,7 @@ from playout.competition.contestants import (
     wait_for_programs,
 )
 from playout.games.core import spec
-from playout.players.client.play_request import PlayRequest
-from playout.players.client.player_cache import PlayerCache
+from playout.players.client.agent import PlayerCache, PlayRequest
 from playout.players.engines.process import MatchUse
 from playout.protocol.messages import Ended, EnterLadder, SessionOpened
 

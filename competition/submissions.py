@@ -23,6 +23,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Literal
 
@@ -30,7 +31,7 @@ import msgspec
 from msgspec import structs
 
 from playout.bots.bot_file import BotFile
-from playout.commands.text import plain
+from playout.commands.text import plain, utc
 from playout.players.engines.process import MatchUse
 from playout.server.tournament.competition_file import STAFF, Competition
 
@@ -329,3 +330,62 @@ def _sync(folder: Path) -> None:
         os.fsync(number)
     finally:
         os.close(number)
+
+
+# What an operator changes, by a command or on the page. Each function raises ValueError, whose text
+# is for the operator.
+
+
+def extend(submissions: Submissions, until: str) -> None:
+    """Extend the deadline to a time of ISO 8601; open the competition again if it is closed."""
+    deadline = datetime.fromisoformat(until)
+    if deadline.tzinfo is None:
+        raise ValueError(f"{until} needs an offset from UTC, as in 2026-12-18T20:00+01:00")
+    at = deadline.timestamp()
+    if at < max(submissions.deadline, time.time()):
+        raise ValueError(
+            f"{until} is not after now and {utc(submissions.deadline):%Y-%m-%d %H:%M UTC}"
+        )
+    if (submissions.folder / "final.db").exists():
+        raise ValueError("the final has begun: there is nothing to extend")
+    submissions.change(lambda changes: structs.replace(changes, deadline=at, closed=False))
+
+
+def retry(submissions: Submissions, number: str) -> None:
+    """Put a submission that met a fault of the server into the queue again."""
+    found = submissions.get(int(number)) if number.isdecimal() and len(number) < 9 else None
+    if found is None or found.state != "failed":
+        raise ValueError(f"submission {number} has met no fault of the server")
+    retried = {found.id: time.time()}
+    submissions.change(
+        lambda changes: structs.replace(changes, retried={**changes.retried, **retried})
+    )
+
+
+def ban(submissions: Submissions, team: str) -> None:
+    """Let a team hand in nothing, and take its bot from the ladder and the final."""
+    competition = submissions.competition
+    teams = {each.team for each in submissions}
+    teams |= {each.team for each in (competition.roster or {}).values()}
+    if team not in teams:
+        raise ValueError(f"no team {team!r} is on the roster, or has handed in")
+    unban(submissions, team)
+    submissions.change(lambda changes: structs.replace(changes, banned=(*changes.banned, team)))
+
+
+def unban(submissions: Submissions, team: str) -> None:
+    """Lift the ban of a team."""
+    submissions.change(
+        lambda changes: structs.replace(
+            changes, banned=tuple(each for each in changes.banned if each != team)
+        )
+    )
+
+
+#: The changes by their names; each takes a value.
+CHANGES: Mapping[str, Callable[[Submissions, str], None]] = {
+    "extend": extend,
+    "retry": retry,
+    "ban": ban,
+    "unban": unban,
+}

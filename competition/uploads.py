@@ -87,6 +87,13 @@ Room = Callable[[Account, bytes, float], tuple[Path, int]]
 class UploadChannel(HttpChannel):
     """A connection, on which bytes of a body extend the time for it."""
 
+    def lineReceived(self, line: bytes) -> None:
+        """Called by Twisted with a line of a head: the first one of a request has its path."""
+        before = len(self.requests)
+        super().lineReceived(line)  # type: ignore[no-untyped-call]
+        if len(self.requests) > before and len(words := line.split()) > 1:
+            self.requests[-1].target = words[1]
+
     def resetTimeout(self) -> None:
         """Called by Twisted when bytes have arrived."""
         if not self.line_mode:
@@ -123,6 +130,8 @@ class UploadSite(LimitedSite):
 class _Received(ServerRequest):
     """A request whose body is written to a file, if its account may upload it."""
 
+    #: The path in its first line, which Twisted parses after the body.
+    target = b""
     account: Account | None = None
     upload: Path | None = None
     begun_at = 0.0
@@ -145,7 +154,7 @@ class _Received(ServerRequest):
             return
         if self.getHeader("Content-Length") is None and self.getHeader("Transfer-Encoding") is None:
             return
-        folder, self._left = self._site.room(self.account, channel._path, self.begun_at)
+        folder, self._left = self._site.room(self.account, self.target, self.begun_at)
         self.too_large = length is not None and length > self._left
         self.too_many = not self._site.has_room(self.account)
         if self._left and not (self.too_large or self.too_many):

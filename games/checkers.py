@@ -15,8 +15,7 @@ import numpy as np
 
 from playout.games import Board, Kernels, State, Vector, helper, kernel
 from playout.games.core.bits import count, lowest, without_lowest, write_owners
-from playout.games.core.grid import cells_of_moves
-from playout.games.core.jumps import JumpingGame
+from playout.games.core.grid import JumpingGame, cells_of_moves
 from playout.games.core.kernels import LEVEL, bounded
 from playout.games.core.random import GAMMA, Rng, below
 from playout.games.core.symmetries import identity

@@ -20,7 +20,7 @@ from numba import types
 
 from playout.games import Board, Kernels, State, Vector, helper, kernel
 from playout.games.core.bits import count, lowest, nth, without_lowest
-from playout.games.core.jumps import JumpingGame
+from playout.games.core.grid import JumpingGame
 from playout.games.core.kernels import LEVEL, bounded, compiled
 from playout.games.core.random import GAMMA, Rng, below
 from playout.games.core.symmetries import identity

@@ -29,7 +29,7 @@ from playout.players.comparison.pairs import PairTask, PlayedPair, play_task
 from playout.players.comparison.workers import run_on_cores
 from playout.protocol.tournament_spec import Openings
 from playout.ratings.book import Book
-from playout.ratings.openings import OpeningError
+from playout.ratings.pairs import OpeningError
 from playout.ratings.spsa import Spsa, TunedParameter, Values
 
 

@@ -10,11 +10,15 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Annotated
 
 from playout.games import Game, Option, Position, SpecError, State
-from playout.players.core.options import Candidates, Ponder, Seed, Threads, Time
 from playout.players.core.player import (
     ActionStats,
+    Candidates,
     Info,
     Limit,
+    Ponder,
+    Seed,
+    Threads,
+    Time,
 )
 from playout.players.core.rules import rules_of
 from playout.players.depth_first import principal_variation as pv

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playout.games import Game, Option
-from playout.players.core.options import Exploration
-from playout.players.core.player import Info
+from playout.players.core.player import Exploration, Info
 from playout.players.mcts.guided import NetWorker, add_noise
 from playout.players.mcts.search import Worker
 from playout.players.mcts.searcher import TreeSearch

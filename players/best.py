@@ -14,8 +14,18 @@ from msgspec import Struct
 from playout import players
 from playout.games import Game, Option, Position, SpecError
 from playout.games.core import spec
-from playout.players.core.options import Candidates, Seed, Simulations, Time
-from playout.players.core.player import Limit, Node, Player, PlayResult, Report, tighter
+from playout.players.core.player import (
+    Candidates,
+    Limit,
+    Node,
+    Player,
+    PlayResult,
+    Report,
+    Seed,
+    Simulations,
+    Time,
+    tighter,
+)
 
 #: For each game the strongest player, then those for parameters of the game that it cannot play.
 #: It follows "Which player for which game" in docs/players.md.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from playout.games import Game
-from playout.players.core.options import Seed, Simulations, Threads, Time
+from playout.players.core.player import Seed, Simulations, Threads, Time
 from playout.players.mcts.searcher import PlayoutSearch
 from playout.players.mcts.selection import FLAT, UNTRIED_FIRST, Selection
 

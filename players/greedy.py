@@ -9,7 +9,6 @@ import numpy as np
 
 from playout.games import Game, Option, Position, State
 from playout.games.core.random import seeded
-from playout.players.core.options import Seed
 from playout.players.core.player import (
     ActionStats,
     Cancelled,
@@ -18,6 +17,7 @@ from playout.players.core.player import (
     Player,
     PlayResult,
     Report,
+    Seed,
 )
 from playout.players.core.rules import rules_of
 

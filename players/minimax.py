@@ -14,11 +14,12 @@ from typing import Annotated, Any
 import numpy as np
 
 from playout.games import Game, Option, Position, SpecError, State
-from playout.players.core.options import Seed, Time
 from playout.players.core.player import (
     ActionStats,
     Info,
     Limit,
+    Seed,
+    Time,
 )
 from playout.players.core.rules import rules_of
 from playout.players.depth_first import null_window as core

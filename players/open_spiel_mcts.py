@@ -8,8 +8,17 @@ from typing import Annotated, Any
 
 from playout.games import Game, Option, Position, SpecError
 from playout.games.open_spiel import OpenSpiel
-from playout.players.core.options import Exploration, Seed, Time
-from playout.players.core.player import Cancelled, Limit, Player, PlayResult, Report, tighter
+from playout.players.core.player import (
+    Cancelled,
+    Exploration,
+    Limit,
+    Player,
+    PlayResult,
+    Report,
+    Seed,
+    Time,
+    tighter,
+)
 
 MAX_MEMORY_MB = 10**6
 MAX_SIMULATIONS = 2**31 - 1

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 
 from playout.games import Game, Position
-from playout.players.core.options import Seed
-from playout.players.core.player import Limit, Player, PlayResult, Report
+from playout.players.core.player import Limit, Player, PlayResult, Report, Seed
 
 
 class Random(Player):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from playout.games import Game, Option
-from playout.players.core.options import Exploration
+from playout.players.core.player import Exploration
 from playout.players.mcts.searcher import PlayoutSearch
 from playout.players.mcts.selection import TUNED, UCB1, UNTRIED_FIRST, Selection
 

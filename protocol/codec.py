@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import gc
 import operator
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any, Protocol, TypeVar, cast
 import msgpack
 import msgspec
 
+from playout.protocol.faults_in_words import in_words
 from playout.protocol.messages import EVENTS, REQUESTS, Code, Event, Request, RequestId
 
 #: The longest frame in bytes, without its length; an administrator's may be longer, as it may
@@ -86,21 +86,6 @@ class _Decoder(Protocol):
 
 
 #: An error of msgspec about a value: its type, its bound, what came, and the field.
-_MISFIT = re.compile(
-    r"Expected `([\w |]+)`(?:( of length)? ([<>]=?) (\S+))?(?:, got `(\w+)`)?(?: - at `\$\.?(.*)`)?"
-)
-_WORDS = {
-    "str": "a text",
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "array": "a list",
-    "object": "a map",
-    "bytes": "bytes",
-    "null": "null",
-}
-
-
 class _RequestDecoder:
     """Decodes requests of one form. It makes no objects for values of a wrong type.
 
@@ -134,7 +119,7 @@ class _RequestDecoder:
         try:
             head = self._head.decode(frame)
         except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
-            text = f"the message cannot be read as {self._form}: {error}"
+            text = f"the message cannot be read as {self._form}: {in_words(error)}"
             raise Unreadable(Code.MALFORMED, text) from error
         tag = _value(self._tag, head.type)
         decoder = self._kinds.get(tag or "")
@@ -146,24 +131,8 @@ class _RequestDecoder:
         try:
             return cast(Request, decoder.decode(frame))
         except (ValueError, RecursionError) as error:
-            text = f"{tag}: {_sentence(error)}"
+            text = f"{tag}: {in_words(error, _KINDS[tag or ''])}"
             raise Unreadable(Code.INVALID, text, _value(self._id, head.id)) from error
-
-
-def _sentence(error: Exception) -> str:
-    """Return in words which field is wrong, and what it must be."""
-    found = _MISFIT.fullmatch(str(error))
-    if found is None:
-        return str(error)
-    kind, of, sign, bound, got, path = found.groups()
-    kinds = [_WORDS.get(each, each) for each in kind.split(" | ")]
-    what = kinds[0] if len(kinds) == 1 else f"{', '.join(kinds[:-1])} or {kinds[-1]}"
-    if bound:
-        limit = {"<=": "at most", ">=": "at least", "<": "less than", ">": "more than"}[sign]
-        unit = "" if not of else " characters" if kind == "str" else " entries"
-        what += f" of {limit} {bound}{unit}"
-    but = f", not {_WORDS.get(got, got)}" if got else ""
-    return f"{path or 'the message'} must be {what}{but}"
 
 
 def _value(decoder: _Decoder, field: msgspec.Raw) -> Any:
@@ -190,6 +159,7 @@ def _collector_paused() -> Iterator[None]:
         gc.enable()
 
 
+_KINDS = _by_tag(REQUESTS)
 _MESSAGEPACK_REQUESTS = _RequestDecoder("MessagePack", msgspec.msgpack.Decoder)
 _JSON_REQUESTS = _RequestDecoder("JSON", msgspec.json.Decoder)
 
@@ -221,4 +191,5 @@ def decode_event(frame: bytes) -> Event:
     except UnknownEvent:
         raise
     except (msgspec.ValidationError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"the server sent an event that cannot be decoded: {error}") from error
+        text = f"the server sent an event that cannot be decoded: {in_words(error)}"
+        raise ValueError(text) from error

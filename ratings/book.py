@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from playout import games
 from playout.protocol.tournament_spec import Openings
-from playout.ratings.openings import Opening
+from playout.ratings.pairs import Opening
 
 
 class Book:

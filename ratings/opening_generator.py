@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from playout.games.core.game import RETURNS, TIE, Game, KernelGame, State
 from playout.games.core.kernels import SIGNATURES, Board, Vector, compiled
 from playout.games.core.random import Rng, draw, seeded
-from playout.ratings.openings import Opening, OpeningError, central_cells
+from playout.ratings.pairs import Opening, OpeningError, central_cells
 
 _VECTOR, _TABLE, _RNG = types.int64[::1], types.int64[:, ::1], types.uint64[::1]
 _LEGAL, _PLAY, _PLAYOUT = (

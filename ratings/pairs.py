@@ -1,9 +1,11 @@
-"""Pairs of matches, each from one opening with colours swapped; their scores and their number."""
+"""Pairs of matches with colours swapped: the opening of both, their scores and their number."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
+
+from playout.games import BoardView
 
 #: The rank of a pair in the schedule: its round, its board (the place of a pairing in the round)
 #: and its number there, each from 1. Schedule order is the order of these.
@@ -57,3 +59,20 @@ class CountRange(NamedTuple):
         if self.most is None:
             return f"{self.least} or more"
         return str(self.least) if self.least == self.most else f"{self.least} to {self.most}"
+
+
+Opening = tuple[int, ...]
+
+
+class OpeningError(ValueError):
+    """No usable opening exists; the message has the game and the reason."""
+
+
+def central_cells(view: BoardView, near: int) -> set[int]:
+    """Return the cells at most `near` rows and columns from the centre of a board."""
+    return {
+        cell
+        for cell in range(len(view.cells))
+        if abs(2 * (cell // view.columns) - view.rows + 1) <= 2 * near
+        and abs(2 * (cell % view.columns) - view.columns + 1) <= 2 * near
+    }

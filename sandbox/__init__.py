@@ -2,8 +2,7 @@
 
     settings    the table `sandbox` of a file
     bubblewrap  `Sandbox`: turns a command into one that runs in namespaces of its own
-    isolation   whether another command isolates, which the settings name in place of bubblewrap
-    machine     what this machine can enforce, and the error if that is too little
+    machine     what this machine can enforce, also with another command than bubblewrap
     seccomp     the filter of system calls
     watch       a program of its own: sets limits, starts bubblewrap, and ends it
     proxy       another one: connects a sandbox with hosts that the operator allows

@@ -1,6 +1,6 @@
 """A sandbox of bubblewrap: turns a command into the command that runs it there.
 
-The settings can name another command in its place, which `isolation` tries.
+The settings can name another command in its place, which `machine` tries.
 
 The words start with `watch`, which sets limits, starts bubblewrap and watches the processes in it.
 Where systemd manages control groups, `systemd-run` stands before it.

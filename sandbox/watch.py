@@ -5,8 +5,9 @@
 MEMORY is in bytes, for all processes in the sandbox together; PROCESSES counts threads, too. FILTER
 is the filter of system calls in base 64, empty for none. HOSTS are those that `proxy` allows, with
 blanks between them, empty for no network. The kernel limits the data of each process and the size
-of each file at once. This program adds up what the processes use, every 50 ms: memory
-that is theirs alone or shared between them, and files in their temporary folders.
+of each file at once. This program adds up what the processes use, every 50 ms: memory that is
+theirs alone or shared between them, the most that their pipes and sockets may hold, and files in
+their temporary folders.
 
 This program ends the sandbox when its parent exits. A process that may be killed while this program
 starts asks before for a signal at its death, as `subprocesses.begin` and `guard` do. When this
@@ -39,6 +40,8 @@ _POLL_MS = 50
 _OPEN_FILES, _FILES = 256, 10_000
 #: Signals that wait: the kernel counts them for all programs of a user.
 _SIGNALS = 256
+#: The most bytes that a pipe holds; the filter allows no larger ones.
+_PIPE = 16 * 4096
 _TEMPORARY = ("tmp", "dev/shm")
 _NICENESS = -10
 #: Where the proxy listens in the sandbox.
@@ -158,6 +161,7 @@ def _excess(sandbox: int, memory: int, processes: int) -> str:
     # at the limit, because it would never catch up with a program that forks without end.
     programs = list(itertools.islice(_tree(sandbox), 2, processes + 3))
     count, used = map(sum, zip((0, 0), *map(_use, programs), strict=True))
+    used += _buffers(programs)
     if max(count, len(programs)) > processes:
         return f"it has more than {processes} processes and threads"
     if used > memory:
@@ -187,6 +191,26 @@ def _use(process: int) -> tuple[int, int]:
     return 0, 0
 
 
+def _buffers(programs: list[int]) -> int:
+    """Return the most bytes that the pipes and sockets of processes hold in the kernel."""
+    held: set[bytes] = set()
+    for process in programs:
+        folder = b"/proc/%d/fd" % process
+        with contextlib.suppress(OSError):
+            for number in os.listdir(folder):
+                with contextlib.suppress(OSError):
+                    held.add(os.readlink(os.path.join(folder, number)))
+    return sum(_BUFFERS.get(each.partition(b":")[0], 0) for each in held)
+
+
+def _sent() -> int:
+    """Return the most unread bytes that a socket may hold, after `setsockopt`."""
+    path = "/proc/sys/net/core/wmem_max"
+    with contextlib.suppress(OSError, ValueError), open(path, "rb") as file:
+        return 2 * int(file.read())
+    return 2 * 212_992
+
+
 def _files(process: int) -> int:
     """Return the number of files in the temporary folders that a process has."""
     with contextlib.suppress(OSError):
@@ -204,6 +228,9 @@ def _end() -> None:
                     os.kill(each, signal.SIGKILL)
             os.waitpid(-1, 0)
 
+
+#: By the kind of an open file, the most bytes of its buffer.
+_BUFFERS = {b"pipe": _PIPE, b"socket": _sent()}
 
 if __name__ == "__main__":
     numbers, rules = [int(each) for each in sys.argv[1:3]], base64.b64decode(sys.argv[3])

@@ -58,7 +58,6 @@ from playout.server.net.competition_process import (
 )
 from playout.server.net.connection import OutputLimits
 from playout.server.net.driver import Driver, EffectWorkers
-from playout.server.net.loop_delays import DelayMeter
 from playout.server.net.player_processes import Analysts, BotProcesses, PuzzleSearches
 from playout.server.net.push_sender import PushSender
 from playout.server.net.rating_updates import LadderRatings, RatingUpdates
@@ -68,7 +67,7 @@ from playout.server.runtime.game_compilation import GameCompiler, all_are_compil
 from playout.server.runtime.process import ConnectionRoom, TooFewFiles, connection_room, raise_limit
 from playout.server.runtime.reactor import LoopTime
 from playout.server.runtime.reactor import install as install_reactor
-from playout.server.runtime.scheduler import LoopScheduler
+from playout.server.runtime.scheduler import DelayMeter, LoopScheduler
 from playout.server.storage import Database, StorageError
 from playout.server.storage.client import StorageClient
 from playout.server.storage.engine import first_line
@@ -510,7 +509,10 @@ def _room(settings: Settings, policy: Policy) -> ConnectionRoom:
     """
     files = raise_limit()
     most_http = MAX_CONNECTIONS if settings.http else 0
-    room = connection_room(files, bots=policy.bots, most_http=most_http)
+    # The process that proves results for tournaments is one more.
+    processes = policy.bots + policy.analyses + 1
+    processes += bool(settings.competition) + settings.find_puzzles
+    room = connection_room(files, processes=processes, most_http=most_http)
     if 0 < policy.connections <= room.connections:
         return dataclasses.replace(room, connections=policy.connections)
     text = "the limit on open files, {files}, allows {connections} connections and {http} of HTTP"

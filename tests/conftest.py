@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from support.browser import BrowserSite, BrowserUsers, UsedContexts
     from support.commands import RunningServer
     from support.http_site import HttpSite
-    from testbed.postgres import Postgres
+    from support.postgres import Postgres
 
 
 START_HELP = "start the installed commands, which takes seconds, not copies of a loaded process"
@@ -48,6 +48,8 @@ def pytest_configure(config: pytest.Config) -> None:
     given = os.environ.get("PYTHONPATH", "").split(os.pathsep)  # as pytest-xdist sets it
     others = [each for each in given if each and Path(each).resolve() != config.rootpath]
     os.environ["PYTHONPATH"] = os.pathsep.join(others)
+    text = "long: takes ten seconds or more, which it mostly waits; starts before the others"
+    config.addinivalue_line("markers", text)
     scale.slow = config.getoption("--slow")
     scale.real_starts = config.getoption("--real-starts")
     scale.soak_s = config.getoption("--soak")
@@ -68,6 +70,11 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     settings.load_profile("suite")
     set_hypothesis_home_dir(config.rootpath / ".pytest_cache" / "hypothesis")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Starts the long tests first: at the end, the other processes would have nothing to do."""
+    items.sort(key=lambda each: each.get_closest_marker("long") is None)
 
 
 def pytest_collection_finish() -> None:
@@ -123,8 +130,8 @@ def postgres(cluster: Postgres) -> Postgres:
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Postgres]:
     """A PostgreSQL cluster, shared by the tests of a worker: making it takes a second."""
-    from testbed.postgres import PostgresMissing
-    from testbed.postgres import postgres as postgres_cluster
+    from support.postgres import PostgresMissing
+    from support.postgres import postgres as postgres_cluster
 
     try:
         with postgres_cluster() as cluster:

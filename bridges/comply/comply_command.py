@@ -15,8 +15,7 @@ import click
 
 from playout import games, players
 from playout.bridges.comply import player_checks
-from playout.bridges.comply.bot_process import BotCommand
-from playout.bridges.comply.private_server import PrivateServer
+from playout.bridges.comply.processes import BotCommand, PrivateServer
 from playout.bridges.comply.situations import CLOCK, OWN_ERRORS, SITUATIONS, Situation
 from playout.bridges.comply.trial import ComplyTerms, Finding, SituationTrial
 from playout.commands import interrupts

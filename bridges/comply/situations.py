@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from playout.bridges.comply.frames import Frame
-from playout.bridges.comply.proxy import Link
+from playout.bridges.comply.proxy import Frame, Link
 
 #: The clock of a situation that is not about another one.
 CLOCK = "10+1"

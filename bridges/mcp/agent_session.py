@@ -1,24 +1,33 @@
-"""An agent's session on a Playout server: its requests, and the matches that it plays."""
+"""An agent's session on a Playout server: its requests, and the matches that it plays.
+
+A match is described to the agent by its board as text and the names of the legal moves.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 from msgspec import structs
 
-from playout.bridges.mcp.agent_match import AgentMatch
 from playout.commands.identity import HELLO, Identity, Login
+from playout.games.core.view import cell_text, symbol
 from playout.protocol.connection import ServerConnection
+from playout.protocol.followed_match import FollowedMatch
 from playout.protocol.messages import (
+    Board,
     Ended,
     Error,
     Event,
     Notice,
     OfferClosed,
     Offered,
+    OpenOffer,
+    PositionView,
     Request,
     RequestId,
     Resign,
@@ -27,6 +36,174 @@ from playout.protocol.messages import (
     Update,
     Welcome,
 )
+
+_OFFERS = {"draw": "a draw", "takeback": "to take a move back", "score": "to count the score"}
+_NAMED = {"draw": "the draw", "takeback": "the takeback", "score": "the score"}
+
+
+@dataclass(kw_only=True)
+class AgentMatch(FollowedMatch):
+    """A match that the agent plays, up to the last event."""
+
+    #: The names of the moves that were seen, with the seats of their players.
+    names: list[str] = field(default_factory=list)
+    ended: Ended | None = None
+    #: The outcome of the last offer, for the agent.
+    answer: str = ""
+
+    @classmethod
+    def of(cls, started: Started) -> AgentMatch:
+        """Return the match of an event `started`, also of a resumed one."""
+        match = cls(started=started, latest=started)
+        for offer in started.offers:
+            match.offered(offer)
+        return match
+
+    def updated(self, event: Update) -> bool:
+        """Add a move; return False for a repeated event, which changes nothing."""
+        if not super().updated(event):
+            return False
+        name = event.view.name if event.view and event.view.name else str(event.action)
+        self.names.append(f"{event.player}: {name}")
+        return True
+
+    def offered(self, event: Offered | OpenOffer) -> OpenOffer:
+        """Note an offer of either player, and return it."""
+        self.answer = ""
+        return super().offered(event)
+
+    def offer_closed(self, event: OfferClosed) -> None:
+        """Note that an offer was declined or withdrawn."""
+        super().offer_closed(event)
+        self.answer = f"{_NAMED[event.offer]} was {event.how}"
+
+    def taken_back(self, event: TakenBack) -> None:
+        """Return to an earlier position."""
+        count = self.ply - event.ply
+        del self.names[len(self.names) - min(count, len(self.names)) :]
+        super().taken_back(event)
+        taker = "your" if event.player == self.seat else "the opponent's"
+        self.answer = f"{taker} last move was taken back"
+
+    @property
+    def view(self) -> PositionView | None:
+        """The current position as people see it, for games that have it."""
+        return self.latest.view
+
+    @property
+    def legal_moves(self) -> dict[str, int]:
+        """The legal actions by name; a game without names has their numbers."""
+        if (moves := self.latest.legal_moves) is not None:
+            return {move.name: move.action for move in moves}
+        return {str(action): action for action in self.latest.legal_actions or ()}
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the server has sent the result."""
+        return self.ended is not None
+
+    @property
+    def waits_for_agent(self) -> bool:
+        """Whether the agent is to move."""
+        return not self.is_over and self.latest.to_move == self.seat
+
+    @property
+    def needs_agent(self) -> bool:
+        """Whether the match is over, or the agent is to move or may answer an offer."""
+        return self.is_over or self.waits_for_agent or self.opponents_offer is not None
+
+    def action(self, move: str) -> int | None:
+        """Return the action of a legal move's name, or None.
+
+        Case matters only between names that differ in nothing else, as in chess.
+        """
+        wanted, legal = move.strip(), self.legal_moves
+        if wanted in legal:
+            return legal[wanted]
+        alike = [name for name in legal if name.casefold() == wanted.casefold()]
+        return legal[alike[0]] if len(alike) == 1 else None
+
+    def described(self) -> dict[str, Any]:
+        """Return the match for the agent, as a map for JSON."""
+        shown: dict[str, Any] = {
+            "match": self.started.match,
+            "game": self.started.game,
+            "players": list(self.started.players),
+            "you": self.seat,
+            "status": self._status(),
+            "plies": self.ply,
+            "moves_seen": self.names,
+        }
+        if self.ended:
+            shown["winner"] = self.ended.winner
+        if self.clocks:
+            shown["seconds_left"] = [round(seconds, 1) for seconds in self.left_s]
+        board = self.started.board
+        if self.view and self.view.text:
+            shown["board"] = self.view.text.splitlines()
+        elif board and self.view:
+            shown["board"] = list(_rows(board, self.view))
+            shown["pieces"] = _legend(board, self.view)
+        else:
+            shown["state"] = list(self.latest.state)
+        if self.view and self.view.note:
+            shown["note"] = self.view.note
+        if offer := self._offer():
+            shown["offer"] = offer
+        if self.waits_for_agent:
+            shown["legal_moves"] = list(self.legal_moves)
+        return shown
+
+    def _offer(self) -> str:
+        """Return the open offer, or the outcome of the last one."""
+        if self.is_over:
+            return ""
+        if offer := self.opponents_offer:
+            return f"the opponent offers {_OFFERS[offer.offer]}: call answer_offer, or move"
+        if offer := self.own_offer:
+            return f"you have offered {_OFFERS[offer.offer]}"
+        return self.answer
+
+    def _status(self) -> str:
+        if self.ended:
+            return f"over: {self.ended.text} ({self.ended.reason})"
+        return "your move" if self.waits_for_agent else "the opponent is to move"
+
+
+def _rows(board: Board, view: PositionView) -> Iterator[str]:
+    """Yield the lines of a board, with the labels of columns and rows; hexagons are sheared."""
+    left = max(map(len, board.row_labels), default=0)
+    texts = [cell_text(view, board, cell) for cell in range(len(view.cells))]
+    names = () if board.geometry == "hex" else board.cell_labels
+    width = max(map(len, (*board.column_labels, *names, *texts, ".")))
+    if any(board.column_labels):
+        yield _row("", board.column_labels, left, width)
+    for row in range(board.rows):
+        cells = texts[row * board.columns : (row + 1) * board.columns]
+        line = _row(board.row_labels[row], cells, left, width)
+        yield " " * row + line if board.geometry == "hex" else line
+
+
+def _legend(board: Board, view: PositionView) -> str:
+    """Return the meaning of the letters: their players, and the kinds of pieces on the board."""
+    if view.counts:
+        return "names of pits, and their seeds; capital letters are player 1, the others player 2"
+    if not any(view.kinds):
+        return "X is player 1, O is player 2"
+    pieces = sorted({*zip(view.cells, view.kinds, strict=True)})
+    kinds = sorted({kind for owner, kind in pieces if owner in (1, 2)})
+    owned = [
+        f"{symbol(player, kind, board.piece)} is a {kind} of player {player}"
+        for player in (1, 2)
+        for kind in kinds
+    ]
+    unowned = [f"{symbol(owner, kind)} stands for: {kind}" for owner, kind in pieces if owner > 2]
+    return ", ".join(owned + unowned)
+
+
+def _row(label: str, cells: Any, left: int, width: int) -> str:
+    return " ".join([label.rjust(left), *(each.rjust(width) for each in cells)]).rstrip()
+
 
 #: Longest time to wait for an answer, and for the connection.
 _ANSWER_S = 30.0

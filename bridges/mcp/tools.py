@@ -12,8 +12,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from playout.bridges.mcp.agent_match import AgentMatch
-from playout.bridges.mcp.agent_session import AgentError, AgentSession
+from playout.bridges.mcp.agent_session import AgentError, AgentMatch, AgentSession
 from playout.protocol.messages import (
     AnswerOffer,
     Cancel,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -11,19 +13,22 @@ from msgspec import structs
 from twisted.internet.threads import deferToThreadPool
 from twisted.python.failure import Failure
 
+from playout import games, players
 from playout.commands.identity import HELLO, Identity, Login
 from playout.commands.progress import doing
+from playout.commands.text import counted
 from playout.games import IllegalAction, Position, SpecError
-from playout.games.core import plugins
+from playout.games.core import plugins, spec
 from playout.players.client.active_match import ActiveMatch, MoveQuery, ResultCounts, TakeOvers
 from playout.players.client.match_driver import MatchDriver, never, short_error
-from playout.players.client.offers import OfferAnswers
-from playout.players.client.play_request import PlayRequest
 from playout.players.client.player_console import PlayerConsole
-from playout.players.core.player import Player
+from playout.players.core.player import MatchRequest, Player
 from playout.protocol.connection import ServerConnection
 from playout.protocol.followed_match import require_same
 from playout.protocol.messages import (
+    Abort,
+    AnswerOffer,
+    ChallengeBot,
     Closing,
     Code,
     Ended,
@@ -31,19 +36,112 @@ from playout.protocol.messages import (
     Error,
     Event,
     Join,
+    LeaveLadder,
     Notice,
+    Offer,
     OfferClosed,
     Offered,
     Ok,
+    OpenOffer,
     Ping,
     Pong,
     Reason,
+    Request,
+    Seek,
     Seeking,
     Started,
     TakenBack,
     Update,
     Welcome,
+    WithdrawOffer,
 )
+
+
+class PlayerCache:
+    """Makes the player of a game when it is needed for the first time."""
+
+    def __init__(self, wanted: spec.Spec) -> None:
+        """Raises SpecError for an unknown player, or options that it does not have."""
+        self.make = players.find(wanted.name)
+        self._options = spec.bind(self.make, wanted, skip=1)
+        self._wanted = wanted
+        self._made: dict[str, Player] = {}
+
+    def __call__(self, game: str) -> Player:
+        """Return the player of this game. Raises SpecError.
+
+        One player, such as a running engine, plays from all first positions of a game.
+        """
+        rules = games.load(game)
+        name = str(games.usual(rules))
+        if name not in self._made:
+            self._made[name] = players.load(self._wanted, games.load(name))
+            # Imported objects are never freed. A garbage collection that visits them stops the
+            # player for 60 ms, and on a busy machine for 200 to 330 ms.
+            gc.freeze()
+        player = self._made[name]
+        player.game = rules
+        return player
+
+    @property
+    def threads(self) -> int:
+        """The number of threads of a player: its option `threads`, or 1."""
+        option = spec.parameters_of(self.make, skip=1).get("threads")
+        threads = self._options.get("threads", option.default if option else None)
+        return threads if isinstance(threads, int) else 1
+
+    @property
+    def version(self) -> str:
+        """The name and version of an engine; empty for players of Playout."""
+        return next((each.version for each in self._made.values() if each.version), "")
+
+    def check(self) -> Iterator[str]:
+        """Check the players made so far, and yield lines about them. Raises PlayerError."""
+        yield f"threads: {self.threads}"
+        if self.version:
+            yield f"version: {self.version}"
+        for player in self._made.values():
+            yield from player.check()
+
+    def close(self) -> None:
+        """Release the resources of all players."""
+        for player in self._made.values():
+            player.close()
+
+
+@dataclass(frozen=True)
+class PlayRequest:
+    """A request for matches: a seek, a challenge to a bot, a ladder, or joining tournaments.
+
+    `matches` is their number; None for all that a tournament or ladder assigns. `takebacks`:
+    whether a program agrees when its opponent asks to take a move back.
+    """
+
+    request: Seek | ChallengeBot | Join | EnterLadder
+    matches: int | None = None
+    takebacks: bool = False
+
+    @property
+    def joins(self) -> bool:
+        """Whether a tournament or a ladder assigns it matches without further requests."""
+        return isinstance(self.request, Join | EnterLadder)
+
+    @property
+    def may_be_continued(self) -> bool:
+        """Whether another process of the account continues its match when this one exits."""
+        return isinstance(self.request, Join)
+
+    @property
+    def leave(self) -> LeaveLadder | None:
+        """The request after which no more matches begin on a ladder; None elsewhere."""
+        return (
+            LeaveLadder(game=self.request.game) if isinstance(self.request, EnterLadder) else None
+        )
+
+    def admits(self, game: str) -> bool:
+        """Return whether a match of that game is one of those requested."""
+        return isinstance(self.request, Join) or game == self.request.game
+
 
 #: The ids of requests: `_ROOM` is for those that change the number of matches at once, `_LEAVE` for
 #: the ping after a ladder was left.
@@ -542,3 +640,108 @@ class Agent:
             self._match.player.cancel()
         self._connection.close()
         finished(code)
+
+
+# Offers.
+
+#: The id of all requests about offers, which wait for no answer.
+_REQUEST = "offer"
+_WANTED = {
+    "draw": "offers a draw",
+    "takeback": "asks to take a move back",
+    "score": "offers to count",
+}
+_WANT = {"draw": "offer a draw", "takeback": "ask to take a move back", "score": "offer to count"}
+_NAMED = {"draw": "the draw", "takeback": "the takeback", "score": "the score"}
+
+
+class OfferAnswers:
+    """Answers offers of opponents, and makes those of a person.
+
+    A program declines draws. It agrees to takebacks with the option `--takebacks`, as the bots of a
+    server do.
+    """
+
+    def __init__(self, console: PlayerConsole, *, takebacks: bool) -> None:
+        """`takebacks`: whether a program agrees to takebacks."""
+        #: The connection to send requests over, to be set first.
+        self.connection: ServerConnection
+        self._console = console
+        self._takebacks = takebacks
+
+    def made(self, match: ActiveMatch, event: Offered | OpenOffer) -> None:
+        """Handle an offer of either player."""
+        offer = match.offered(event)
+        if offer.player == match.seat:
+            match.player.notice(
+                f"You {_WANT[offer.offer]}. A move of {match.opponent} declines it."
+            )
+        elif match.player.human:
+            match.player.notice(
+                f"{match.opponent} {_wanted(match, offer)}. Type accept or decline; a move "
+                "declines it, too."
+            )
+        else:
+            accept = self._takebacks and offer.offer == "takeback"
+            answer = "agreed" if accept else "declined"
+            self._console.show(f"{match.opponent} {_WANTED[offer.offer]}: {answer}.")
+            self._answer(match, offer, accept)
+
+    def closed(self, match: ActiveMatch, event: OfferClosed) -> None:
+        """Handle the end of an offer that was not accepted."""
+        match.offer_closed(event)
+        player, opponent = "You have", f"{match.opponent} has"
+        if event.player != match.seat:
+            player, opponent = opponent, player
+        who = player if event.how == "withdrawn" else opponent
+        match.player.notice(f"{who} {event.how} {_NAMED[event.offer]}.")
+
+    def refused(self, match: ActiveMatch | None, error: Error) -> bool:
+        """Handle an error, and return True if it is about offers."""
+        if error.re != _REQUEST:
+            return False
+        if match and match.player.human:
+            match.player.notice(f"The server says: {error.text}")
+        return True
+
+    def ask(self, match: ActiveMatch, request: MatchRequest) -> None:
+        """Send the request of a player to the server."""
+        match_id = match.started.match
+        match request:
+            case "draw" | "takeback":
+                self._send(Offer(id=_REQUEST, match=match_id, offer=request, ply=match.ply))
+            case "withdraw":
+                self._send(WithdrawOffer(id=_REQUEST, match=match_id))
+            case "abort":
+                self._send(Abort(id=_REQUEST, match=match_id))
+            case "accept" | "decline":
+                offer = match.opponents_offer
+                if offer is None:
+                    match.player.notice(f"{match.opponent} has no open offer.")
+                else:
+                    self._answer(match, offer, request == "accept")
+
+    def _answer(self, match: ActiveMatch, offer: OpenOffer, accept: bool) -> None:
+        self._send(
+            AnswerOffer(
+                id=_REQUEST,
+                match=match.started.match,
+                offer=offer.offer,
+                ply=offer.ply,
+                accept=accept,
+            )
+        )
+
+    def _send(self, request: Request) -> None:
+        self.connection.send(request)
+
+
+def _wanted(match: ActiveMatch, offer: OpenOffer) -> str:
+    """What the opponent wants, with the result of a score."""
+    wanted = _WANTED[offer.offer]
+    if not offer.lead:
+        return wanted
+    leader = "you win" if (offer.lead > 0) == (match.seat == 1) else f"{match.opponent} wins"
+    return (
+        f"{wanted}, with {counted(len(offer.dead), 'dead stone')}: {leader} by {abs(offer.lead):g}"
+    )

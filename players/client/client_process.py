@@ -33,9 +33,7 @@ from playout.commands.connect_options import ServerAddress
 from playout.commands.identity import SESSION_FD, Identity
 from playout.players.client import signal_guard
 from playout.players.client.active_match import ResultCounts
-from playout.players.client.agent import Agent
-from playout.players.client.play_request import PlayRequest
-from playout.players.client.player_cache import PlayerCache
+from playout.players.client.agent import Agent, PlayerCache, PlayRequest
 from playout.players.client.player_console import PlayerConsole
 
 #: Seconds after a signal in which the event loop must handle it.

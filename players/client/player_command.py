@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import getpass
+import inspect
 import os
 import shlex
 import sys
+import textwrap
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -34,15 +37,16 @@ from playout.commands.identity import (
 from playout.commands.options import add_current_folder, refuse, registered
 from playout.commands.progress import doing
 from playout.commands.text import printable
+from playout.games import Description
 from playout.games.core import spec
+from playout.games.core.description import DescribedParameter
+from playout.players.client.agent import PlayerCache, PlayRequest
 from playout.players.client.client_process import play
-from playout.players.client.play_request import PlayRequest
-from playout.players.client.player_cache import PlayerCache
 from playout.players.client.player_console import PlayerConsole
-from playout.players.client.player_options import described, game_list
 from playout.players.client.templates import COMMANDS
 from playout.players.client.trees import FORMATS, TreeFile
 from playout.players.core import rendering
+from playout.players.core.player import Player
 from playout.protocol import versions
 from playout.protocol.messages import ChallengeBot, EnterLadder, Join, Seek
 from playout.protocol.versions import of_spec
@@ -481,3 +485,59 @@ def _with_options(player: str, options: tuple[str, ...]) -> spec.Spec:
     """Return the player's specification with those options added."""
     given = spec.parse(player)
     return spec.Spec(given.name, {**given.options, **spec.parse_options(options)})
+
+
+# The options of a player, and the games with their parameters and variants, as text.
+
+#: Preferred maximum line length of the list of games.
+WIDTH = 80
+
+
+def described(name: str) -> str:
+    """Return a player's docstring and options: defaults, values, meanings. Raises SpecError."""
+    make = players.find(name)
+    rows: list[tuple[str, str, str]] = []
+    for key, parameter in spec.parameters_of(make, skip=1).items():
+        shown = "" if parameter.default is None else spec.spelled(parameter.default)
+        values = parameter.values + (", required" if parameter.required else "")
+        default = f"; by default {parameter.option.default}" if parameter.option.default else ""
+        rows.append((f"{key}={shown}", values, parameter.option.about + default))
+    widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
+    listed = [
+        f"  {option:{widths[0]}}  {values:{widths[1]}}  {meaning}".rstrip()
+        for option, values, meaning in rows
+    ]
+    about = "\n\n".join(_docstrings(make))
+    head = f"Options, for --option or {name}(...), with their defaults:" if rows else "No options."
+    return "\n".join([f"{name}: {about}", "", head, *listed])
+
+
+def _docstrings(make: type[Player]) -> Iterator[str]:
+    """Yield the docstrings of a player's class, and of base classes with the same options."""
+    options = spec.parameters_of(make, skip=1).keys()
+    for base in make.__mro__[: make.__mro__.index(Player)]:
+        if base.__doc__ and spec.parameters_of(base, skip=1).keys() <= options:
+            yield inspect.cleandoc(base.__doc__)
+
+
+def game_list() -> str:
+    """Return the descriptions of all games, in lines of at most WIDTH characters if possible."""
+    return "\n\n".join("\n".join(_lines(games.describe(name))) for name in games.names())
+
+
+def _lines(game: Description) -> Iterator[str]:
+    yield game.name
+    yield from textwrap.wrap(game.about, WIDTH, initial_indent="  ", subsequent_indent="  ")
+    rows = [(_default(each), each.about or each.kind) for each in game.parameters]
+    rows += [(each.game, each.about) for each in game.variants]
+    width = max((len(left) for left, _ in rows), default=0)
+    for left, right in rows:
+        head, rest = f"  {left:{width}}  ", " " * (width + 4)
+        yield from textwrap.wrap(right, WIDTH, initial_indent=head, subsequent_indent=rest)
+
+
+def _default(parameter: DescribedParameter) -> str:
+    """Return a parameter with its default, as in a specification of the game."""
+    default = "" if parameter.default is None else str(parameter.default)
+    shown = default.lower() if isinstance(parameter.default, bool) else default
+    return f"{parameter.name}={shown}"

@@ -25,7 +25,7 @@ from playout.games import Game
 from playout.players import Limit
 from playout.players.comparison.pairs import PairTask, PlayedPair, openings, play_task, score
 from playout.players.comparison.workers import run_on_cores
-from playout.ratings.openings import OpeningError
+from playout.ratings.pairs import OpeningError
 
 EPILOG = """
 \b

@@ -22,8 +22,7 @@ from playout.players import Limit, Player, Resigned
 from playout.protocol.tournament_spec import Openings
 from playout.ratings.book import Book
 from playout.ratings.evidence import evidence, pentanomial
-from playout.ratings.openings import Opening
-from playout.ratings.pairs import Pair, PairScore
+from playout.ratings.pairs import Opening, Pair, PairScore
 
 #: Makes a new player of a game. Raises SpecError.
 Maker = Callable[[Game], Player]

@@ -7,9 +7,9 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
-from playout.games import Game, Position
+from playout.games import Game, Option, Position
 from playout.games.core.spec import HasOptions
 
 #: Depth of an exported tree, in plies below the root. Python and most JSON readers fail on much
@@ -316,3 +316,29 @@ def tighter(given: Limit, own: Limit) -> Limit:
     if seconds is None and simulations is None:
         seconds = DEFAULT_S
     return replace(given, seconds=seconds, simulations=simulations)
+
+
+# Options that several players have.
+
+MAX_THREADS = 256
+
+Time = Annotated[
+    float | None,
+    Option(
+        "time for each move, in seconds", gt=0, default="as the clock allows; 1 s without a clock"
+    ),
+]
+Simulations = Annotated[
+    int | None, Option("maximum number of simulations for each move", ge=1, default="no limit")
+]
+Seed = Annotated[
+    int | None,
+    Option(
+        "seed of the random choices: equal seeds give equal moves, unless time limits the search",
+        default="a new one each time",
+    ),
+]
+Ponder = Annotated[bool, Option("whether it thinks on the opponent's time")]
+Threads = Annotated[int, Option("number of parallel searches", ge=1, le=MAX_THREADS)]
+Exploration = Annotated[float, Option("weight of exploration", ge=0)]
+Candidates = Annotated[int, Option("number of moves that an analysis compares", ge=1)]

@@ -18,15 +18,20 @@ from numba import types
 from playout.games import Game, KernelGame
 from playout.games.core.kernels import compiled
 from playout.players.core.rules import Rules, type_of
-from playout.players.evaluations.lines import LINE, Line, new_line, set_first, set_next, sum_at
 from playout.players.evaluations.tables import (
     ALWAYS,
+    LINE,
     NEVER,
     SOMETIMES,
     TABLES,
     Ints,
+    Line,
     Tables,
+    new_line,
     occupied,
+    set_first,
+    set_next,
+    sum_at,
 )
 
 #: The value of a sum of 1; the greatest one of a sum, where a win is beyond doubt; and that of a

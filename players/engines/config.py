@@ -17,7 +17,6 @@ from playout.commands import toml_table
 from playout.commands.toml_table import Faults, TomlTable
 from playout.games import Game, SpecError
 from playout.games.core import spec
-from playout.players.engines.move_time import MARGIN_S
 from playout.protocol.tournament_spec import PROGRAM_PROTOCOLS
 from playout.sandbox import machine, settings
 from playout.sandbox.bubblewrap import SEARCH_PATH, Sandbox
@@ -26,6 +25,8 @@ from playout.sandbox.machine import SandboxError
 FILE = "engines.toml"
 #: Seconds that an engine may take to start by default.
 START_S = 30.0
+#: The least part of a move's time that is kept back by default, in seconds.
+MOVE_MARGIN_S = 0.05
 PROTOCOLS = (*PROGRAM_PROTOCOLS, "json", "xboard")
 #: For each protocol, the least time in seconds to which an engine can be limited: some have whole
 #: seconds.
@@ -58,7 +59,7 @@ class EngineConfig:
     short_s: float = 0.0
     short: Options = field(default_factory=dict)
     start_s: float = START_S
-    margin_s: float = MARGIN_S
+    margin_s: float = MOVE_MARGIN_S
     variant: str = ""
     first_row: str = ""
     column_i: bool | None = None
@@ -187,7 +188,7 @@ def _engine(name: str, root: TomlTable, path: Path, faults: Faults) -> EngineCon
         short_s=table.take("short_s", toml_table.number(0, 3600), SHORTEST_S[protocol]),
         short=_options(table, "short"),
         start_s=table.take("start_s", toml_table.number(0.1, 3600), START_S),
-        margin_s=table.take("margin_s", toml_table.number(0, 3600), MARGIN_S),
+        margin_s=table.take("margin_s", toml_table.number(0, 3600), MOVE_MARGIN_S),
         variant=table.take("variant", toml_table.visible(100), ""),
         first_row=table.take("first_row", toml_table.one_of("first_row", ("top", "bottom")), ""),
         column_i=table.take("column_i", toml_table.truth, None),

@@ -1,4 +1,8 @@
-"""The command `playout-engine`: its options and subcommands."""
+"""The command `playout-engine`: its options and subcommands.
+
+A subcommand imports its engine when it runs: the engines have the notations of games, whose rules
+are compiled when they are imported.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +17,7 @@ from playout import games
 from playout.commands import interrupts
 from playout.commands.options import OptionGroup, add_current_folder
 from playout.games.core import spec
-from playout.players.engines.engine_server import LineInput
-from playout.players.engines.gomocup_engine import GomocupBrain
-from playout.players.engines.gtp_engine import GtpServer
-from playout.players.engines.local_match import checked_player
-from playout.players.engines.uci_engine import UciServer
+from playout.players.engines.engine_server import LineInput, checked_player
 
 EPILOG = """
 \b
@@ -79,6 +79,8 @@ def gtp(player: str, game: str, forced_passes: str) -> None:
     It plays games whose moves are single cells. A board size from the other program changes the
     game if it has such a parameter.
     """
+    from playout.players.engines.gtp_engine import GtpServer
+
     wanted = _checked(player)
     skips_passes = forced_passes == "skip"
     GtpServer(games.load(game), wanted, _standard_input(), skips_passes=skips_passes).run()
@@ -88,6 +90,8 @@ def gtp(player: str, game: str, forced_passes: str) -> None:
 @click.argument("player")
 def gomocup(player: str) -> None:
     """Be a brain for Piskvork and managers of Gomocup: gomoku on 5 to 20 rows and columns."""
+    from playout.players.engines.gomocup_engine import GomocupBrain
+
     GomocupBrain(_checked(player), _standard_input()).run()
 
 
@@ -105,6 +109,8 @@ def uci(player: str, game: str) -> None:
     The option UCI_Variant changes the game: breakthrough, clobber, clobber10, ataxx, amazons,
     flipello, which is Othello, and flipello10. Its moves are those of Fairy-Stockfish.
     """
+    from playout.players.engines.uci_engine import UciServer
+
     wanted = _checked(player)
     UciServer(games.load(game), wanted, _standard_input()).run()
 

@@ -22,8 +22,7 @@ from playout.games.mnk import MAX_SIDE
 from playout.players import find
 from playout.players.core.budget import ReportedClock
 from playout.players.core.player import Info, Limit, PlayerError, Resigned, paced
-from playout.players.engines.engine_server import EngineServer, LineInput
-from playout.players.engines.local_match import LocalMatch
+from playout.players.engines.engine_server import EngineServer, LineInput, LocalMatch
 from playout.players.engines.vertices import VertexError, cell_at, coordinates
 from playout.protocol.messages import ClockState, TimeControl
 

@@ -13,12 +13,10 @@ from collections.abc import Callable, Iterable
 
 from playout.games import Game, Position
 from playout.players.core.player import Info, Limit, PlayResult, Resigned
-from playout.players.engines import gtp_clock
+from playout.players.engines import gtp
 from playout.players.engines.client import EngineClient, clock_of, is_short, move_deadline
 from playout.players.engines.config import EngineConfig
-from playout.players.engines.gtp_analysis import analysis, of_move
-from playout.players.engines.gtp_games import PASS, board_of
-from playout.players.engines.gtp_text import COLOURS
+from playout.players.engines.gtp import COLOURS, PASS, analysis, board_of, of_move
 from playout.players.engines.process import EngineError
 
 _ANSWER = re.compile(r"([=?])(\d*)[ \t]*(.*)")
@@ -163,12 +161,12 @@ class GtpClient(EngineClient):
         if clock is None:
             return
         if not self._time_settings:
-            self._time_settings = gtp_clock.settings(clock, self._commands)
+            self._time_settings = gtp.time_settings(clock, self._commands)
             if self._time_settings:
                 self._ask(self._time_settings, self.ping_deadline())
         if "time_left" in self._commands:
             for each in (3 - seat, seat):
-                left = gtp_clock.time_left(clock, clock.left[each - 1], self._time_settings)
+                left = gtp.time_left(clock, clock.left[each - 1], self._time_settings)
                 self._ask(f"time_left {_letter(each)} {left}", self.ping_deadline())
 
     # Commands.

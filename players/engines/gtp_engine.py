@@ -13,14 +13,15 @@ import math
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from importlib.metadata import version
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from playout.games import BoardView, Game, SpecError, State
 from playout.games.core import spec
+from playout.games.go import Go
 from playout.players.core.player import (
     Cancelled,
     Info,
@@ -30,26 +31,42 @@ from playout.players.core.player import (
     Report,
     Resigned,
 )
-from playout.players.engines import gtp_analysis, gtp_go
-from playout.players.engines.engine_server import EngineServer, LineInput, Stops
-from playout.players.engines.gtp_analysis import AnalysisRequest
-from playout.players.engines.gtp_clock import GtpClock
-from playout.players.engines.gtp_games import PASS, ClickedBoard, resized, with_komi
-from playout.players.engines.gtp_text import (
+from playout.players.engines import gtp
+from playout.players.engines.engine_server import (
+    EngineServer,
+    LineInput,
+    LocalMatch,
+    SkippingMatch,
+    Stops,
+)
+from playout.players.engines.gtp import (
     COLOURS,
+    PASS,
+    AnalysisRequest,
+    ClickedBoard,
+    GtpClock,
     GtpCommand,
     GtpError,
     board_with_vertices,
     interrupts,
     parse_command,
+    resized,
     response,
     response_head,
     rows_of_stones,
     seat_of,
     whole_number,
+    with_komi,
 )
-from playout.players.engines.local_match import LocalMatch, SkippingMatch
-from playout.players.engines.vertices import FROM_TOP, VertexError
+from playout.players.engines.vertices import FROM_TOP, GtpVertices, VertexError
+from playout.protocol.sgf import (
+    SgfError,
+    SgfProperty,
+    column_and_row,
+    decoded,
+    items,
+    komi_of,
+)
 
 #: The beginning of the commands by which GoGui plays other games than Go.
 _GOGUI_RULES = "gogui-rules_"
@@ -251,15 +268,15 @@ class GtpServer(EngineServer):
 
     @_command("fixed_handicap", "STONES")
     def _fixed_handicap(self, stones: str) -> str:
-        return self._put(gtp_go.fixed_handicap(self.match, stones))
+        return self._put(fixed_handicap(self.match, stones))
 
     @_command("place_free_handicap", "STONES")
     def _place_free_handicap(self, stones: str) -> str:
-        return self._put(gtp_go.free_handicap(self.match, stones))
+        return self._put(free_handicap(self.match, stones))
 
     @_command("set_free_handicap", "VERTEX ...")
     def _set_free_handicap(self, *vertices: str) -> str:
-        self._put(gtp_go.chosen_handicap(self.match, vertices))
+        self._put(chosen_handicap(self.match, vertices))
         return ""
 
     def _put(self, vertices: Sequence[str]) -> str:
@@ -269,7 +286,7 @@ class GtpServer(EngineServer):
 
     @_command("loadsgf", "FILE ...")
     def _loadsgf(self, file: str, *before: str) -> str:
-        found = gtp_go.load_game(file, before, self.match.game)
+        found = load_game(file, before, self.match.game)
         self._boardsize(*found.sides)
         if found.komi:
             self._komi(found.komi)
@@ -376,7 +393,7 @@ class GtpServer(EngineServer):
 
     def _analysis_request(self, arguments: Sequence[str]) -> AnalysisRequest:
         is_kata = self._current.name.startswith("kata-")
-        return gtp_analysis.parse_request(list(arguments), is_kata=is_kata)
+        return gtp.parse_request(list(arguments), is_kata=is_kata)
 
     def _choose_and_play(self, seat: int, request: AnalysisRequest | None = None) -> str:
         """Return the move of the player as a vertex, pass or resign, after playing it.
@@ -431,7 +448,7 @@ class GtpServer(EngineServer):
         return result
 
     def _show(self, info: Info, request: AnalysisRequest) -> None:
-        line = gtp_analysis.info_line(self._board, self.match.position, info, request)
+        line = gtp.info_line(self._board, self.match.position, info, request)
         if line:
             self._begin()
             self.write(line)
@@ -444,7 +461,7 @@ class GtpServer(EngineServer):
 
     def _turned(self, seat: int, prefix: str = "") -> State:
         """Return the position with that seat to move. Raises GtpError if it cannot be."""
-        state = gtp_go.turned(self.match.game, self.match.state, seat)
+        state = turned(self.match.game, self.match.state, seat)
         if state is None:
             raise GtpError(f"{prefix}it is {COLOURS[self.match.mover]}'s turn")
         return state
@@ -452,3 +469,184 @@ class GtpServer(EngineServer):
     @property
     def _view(self) -> BoardView:
         return self.match.game.view(self.match.state)
+
+
+# Go: handicap stones, moves of one colour in a row, and files of games (SGF).
+
+#: Boards with handicap stones, and those with more than four, whose middle row is a line of points.
+_LEAST_SIDE, _LEAST_FOR_NINE = 7, 9
+#: From this size on, handicap stones are on the fourth line, otherwise on the third.
+_FOURTH_LINE = 13
+_MOST_CORNERS, _MOST_STONES = 4, 9
+#: Boards up to this size have `tt` for a pass in old files.
+_OLD_SIDE = 19
+#: Longer files are cut, so that they do not fill the memory.
+_MOST_BYTES = 1 << 22
+#: The colours of the properties of SGF for stones and moves.
+_SETUP, _MOVES = {"AB": "black", "AW": "white"}, {"B": "black", "W": "white"}
+#: The state of Go: the place of the last move, and of the point that ko forbids; -1 for none.
+_LAST, _KO = 3, 4
+
+
+def turned(game: Game, state: State, seat: int) -> State | None:
+    """Return a position of Go in which that seat is to move, None for other games.
+
+    GTP lets a colour move twice. What depends on the last move, a ko and a pass, is forgotten.
+    """
+    if game.current_player(state) == seat:
+        return state
+    if not isinstance(game, Go) or game.winner(state):
+        return None
+    changed = [seat, *state[1:]]
+    changed[_LAST] = changed[_KO] = -1
+    return tuple(changed)
+
+
+def most_handicap(size: int) -> int:
+    """Return the most handicap stones with a fixed place; 0 on a board without such places."""
+    if size < _LEAST_SIDE:
+        return 0
+    return _MOST_STONES if size % 2 and size >= _LEAST_FOR_NINE else _MOST_CORNERS
+
+
+def fixed_handicap(match: LocalMatch, stones: str) -> list[str]:
+    """Return the vertices of a number of handicap stones. Raises GtpError."""
+    size = _empty_board(match)
+    if not (most := most_handicap(size)):
+        raise GtpError(f"invalid number of stones: there is no handicap on a board of {size}")
+    return _handicap(size, whole_number(stones, 2, most))
+
+
+def free_handicap(match: LocalMatch, stones: str) -> list[str]:
+    """Return the vertices of up to that many stones: those that have fixed places.
+
+    The command allows the engine to put fewer. Raises GtpError.
+    """
+    size = _empty_board(match)
+    number = whole_number(stones, 2, size * size - 1)
+    return fixed_handicap(match, str(min(number, max(2, most_handicap(size)))))
+
+
+def chosen_handicap(match: LocalMatch, vertices: Sequence[str]) -> Sequence[str]:
+    """Return the vertices if handicap stones can be put there. Raises GtpError."""
+    size = _empty_board(match)
+    try:
+        cells = {GtpVertices(size, size).cell(each) for each in vertices}
+    except VertexError as error:
+        raise GtpError(f"bad vertex list: {error}") from error
+    if not 2 <= len(vertices) == len(cells) < size * size:
+        raise GtpError("bad vertex list: expected two or more different vertices")
+    return vertices
+
+
+def _empty_board(match: LocalMatch) -> int:
+    """Return the size of a board of Go without stones. Raises GtpError."""
+    if not isinstance(match.game, Go):
+        raise GtpError(f"{match.game} has no handicap stones")
+    if any(match.game.cells(match.state)):
+        raise GtpError("board not empty")
+    return match.game.size
+
+
+def _handicap(size: int, stones: int) -> list[str]:
+    """Return the vertices of 2 stones to `most_handicap`, as GTP specifies them."""
+    low = 3 if size >= _FOURTH_LINE else 2
+    high, middle = size - 1 - low, size // 2
+    points = [(low, low), (high, high), (low, high), (high, low)][:stones]  # column, row from below
+    sides = [(low, middle), (high, middle), (middle, low), (middle, high)]
+    points += sides[: max(0, stones - _MOST_CORNERS - stones % 2)]
+    points += [(middle, middle)] if stones > _MOST_CORNERS and stones % 2 else []
+    vertices = GtpVertices(size, size)
+    return [vertices.name((size - 1 - row) * size + column) for column, row in points]
+
+
+class SgfGame(NamedTuple):
+    """A game of a file: columns and rows, komi as text, "" if none is given, and the stones.
+
+    The sides are those of `boardsize`. A stone is a colour and a cell of the view, None for a pass.
+    """
+
+    sides: tuple[str, ...]
+    komi: str
+    stones: list[tuple[str, int | None]]
+
+
+def load_game(file: str, before: Sequence[str], game: Game) -> SgfGame:
+    """Return the first variation of a file, up to a move if `before` has its number, from 1.
+
+    Raises GtpError if the file cannot be read, if it removes stones or has none, and if it is of
+    another game than `game`.
+    """
+    if len(before) > 1:
+        raise GtpError("syntax error: expected loadsgf FILE or loadsgf FILE MOVE_NUMBER")
+    end = whole_number(before[0], 1, _MOST_BYTES) if before else _MOST_BYTES
+    try:
+        with open(file, "rb") as opened:
+            text = decoded(opened.read(_MOST_BYTES))
+        return _game_of(_first_variation(text), end, game)
+    except OSError as error:
+        raise GtpError(f"cannot load the file: {error.strerror}") from error
+    except ValueError as error:  # of what is in the file
+        raise GtpError(f"cannot load the file: {error}") from error
+
+
+def _game_of(found: Sequence[SgfProperty], before: int, game: Game) -> SgfGame:
+    if not found:
+        raise GtpError("it has no game")
+    given = {each.name: each.values[0].strip() for each in reversed(found)}
+    number = given.get("GM", "")
+    if game.sgf_number is not None and number.isdecimal() and int(number) != game.sgf_number:
+        raise GtpError(f"its game is number {number} (GM), and {game} is {game.sgf_number}")
+    columns, rows = _sides(given.get("SZ") or str(_OLD_SIDE))
+    stones: list[tuple[str, int | None]] = []
+    moves = 0
+    for item in found:
+        moves += item.name in _MOVES
+        if moves >= before:
+            break
+        if item.name == "AE":
+            raise GtpError(f"line {item.line}: AE removes stones")
+        colour = _SETUP.get(item.name) or _MOVES.get(item.name, "")
+        for value in item.values if colour else ():
+            stones += [(colour, cell) for cell in _cells(value.strip(), item, columns, rows)]
+    if not (moves or stones or "SZ" in given):
+        raise GtpError(f"it has neither moves nor a size, only {', '.join(given)[:60]}")
+    sides = (str(columns),) if columns == rows else (str(columns), str(rows))
+    komi = komi_of(given.get("KM", ""))
+    return SgfGame(sides, "" if komi is None else f"{komi:g}", stones)
+
+
+def _sides(text: str) -> tuple[int, int]:
+    """Return columns and rows of `19` or `19:13`."""
+    numbers = [whole_number(each.strip(), 1, 52) for each in text.split(":")]
+    if len(numbers) > 2:
+        raise GtpError(f"{text[:20]!r} is no size of a board")
+    return numbers[0], numbers[-1]
+
+
+def _cells(text: str, item: SgfProperty, columns: int, rows: int) -> Iterator[int | None]:
+    """Yield the cells of a value: of a point, or of a rectangle as `aa:cc`; None for a pass."""
+    if item.name in _MOVES and (not text or (text == "tt" and max(columns, rows) <= _OLD_SIDE)):
+        yield None
+        return
+    corners = [column_and_row(each) for each in text.split(":")]
+    first, last = corners[0], corners[-1]
+    if first is None or last is None or last[0] >= columns or last[1] >= rows:
+        raise GtpError(f"line {item.line}: {text[:20]!r} is no point")
+    for row in range(first[1], last[1] + 1):
+        for column in range(first[0], last[0] + 1):
+            yield row * columns + column
+
+
+def _first_variation(text: str) -> list[SgfProperty]:
+    """Return the properties of the first variation. Raises GtpError."""
+    found: list[SgfProperty] = []
+    try:
+        for item in items(text):
+            if item == ")":
+                break
+            if isinstance(item, SgfProperty):
+                found.append(item)
+    except SgfError as error:
+        raise GtpError(f"line {error.line}: {error}") from error
+    return found

@@ -19,13 +19,10 @@ from playout.games import Game, KernelGame, SpecError, State
 from playout.games.core import spec
 from playout.players import find
 from playout.players.core.player import Cancelled, Limit, PlayerError, Resigned
-from playout.players.engines.engine_server import EngineServer, LineInput
-from playout.players.engines.local_match import LocalMatch
+from playout.players.engines.engine_server import EngineServer, LineInput, LocalMatch
 from playout.players.engines.uci_games import VARIANTS, UciGame, uci_game
-from playout.players.engines.uci_go import parse_go
-from playout.players.engines.uci_info import PROVEN_CP
 from playout.players.engines.uci_options import VARIANT, UciSettings
-from playout.players.engines.uci_search import NO_MOVE, UciSearch
+from playout.players.engines.uci_search import NO_MOVE, PROVEN_CP, UciSearch, parse_go
 
 #: The parameter of players that limits the depth of their searches.
 _DEPTH = "depth"

@@ -11,14 +11,17 @@ Exploration in Multi-Armed Bandits", 2013).
 from __future__ import annotations
 
 import math
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
-from playout.players.core.budget import LEAST_S
+from playout.games import Position
+from playout.players.core.budget import LEAST_S, ReportedClock
 from playout.players.core.player import (
+    ActionStats,
     Cancelled,
     Info,
     Limit,
@@ -26,12 +29,240 @@ from playout.players.core.player import (
     Report,
     Resigned,
 )
-from playout.players.engines.engine_server import EngineServer
-from playout.players.engines.local_match import LocalMatch
+from playout.players.engines.engine_server import EngineServer, LocalMatch
 from playout.players.engines.uci_games import UciGame
-from playout.players.engines.uci_go import GoCommand
-from playout.players.engines.uci_info import InfoWriter, MoveLine, line_after, lines_of
 from playout.players.engines.uci_options import UciSettings
+from playout.protocol.messages import TimeControl
+
+# The lines `info`. A player reports an expected result p from 0 to 1. The score is 400 log10(p / (1
+# - p)) centipawns, as in the ratings of chess, and for a proven result the moves to it, if the line
+# of moves leads there. What players do not report is left out: selective depth, the use of the
+# memory, and in games with ties the chances of a win, a tie and a loss until the result is proven.
+
+#: The score of a proven win whose length is not known, in centipawns.
+PROVEN_CP = 10_000
+#: Expected results are kept this far from 0 and 1, where the score would be infinite.
+_LEAST = 1e-9
+_PERMILLE = 1000
+
+
+@dataclass(frozen=True)
+class MoveLine:
+    """A move and what is known about it, for the player to move; its actions begin `info.pv`."""
+
+    actions: tuple[int, ...]
+    info: Info | None
+
+    @property
+    def value(self) -> float:
+        """The expected result from 0 to 1; a proven win is above 1, a proven loss below 0."""
+        if self.info is None:
+            return 0.5
+        return 0.5 + self.info.proven if self.info.proven else self.info.win_rate
+
+
+def lines_of(result: PlayResult, most: int) -> list[MoveLine]:
+    """Return the best lines of a search, the chosen move first.
+
+    A player reports its line of moves for the chosen move only.
+    """
+    info = result.info
+    if info is None:
+        return [MoveLine((result.action,), None)]
+    pv = info.pv if info.pv[:1] == (result.action,) else (result.action,)
+    chosen = MoveLine((result.action,), replace(info, pv=pv))
+    others = (_other(info, each) for each in info.actions if each.action != result.action)
+    return [chosen, *(each for each in others if each)][:most]
+
+
+def _other(info: Info, stats: ActionStats) -> MoveLine | None:
+    """Return the line of a move that was not chosen; None if it was not examined."""
+    if not stats.visits and stats.proven is None:
+        return None
+    pv = (stats.action,)
+    rate = stats.win_rate if stats.proven is None else (1 + stats.proven) / 2
+    return MoveLine(pv, Info(depth=info.depth, win_rate=rate, pv=pv, proven=stats.proven))
+
+
+def line_after(actions: tuple[int, ...], info: Info | None, *, same_player: bool) -> MoveLine:
+    """Return the line of a move from the analysis of the position after it.
+
+    `same_player` says whether the player who made the move is to move again.
+    """
+    if info is None:
+        return MoveLine(actions, None)
+    rate, proven = info.win_rate, info.proven
+    if not same_player:
+        rate, proven = 1 - rate, None if proven is None else -proven
+    seen = Info(
+        simulations=info.simulations,
+        depth=len(actions) + info.depth,
+        win_rate=rate,
+        pv=(*actions, *info.pv),
+        proven=proven,
+    )
+    return MoveLine(actions, seen)
+
+
+class InfoWriter:
+    """Writes the lines of a search from one position."""
+
+    def __init__(self, uci: UciGame, position: Position, *, shows_wdl: bool) -> None:
+        self._uci, self._position = uci, position
+        self._shows_wdl = shows_wdl
+
+    def line(self, number: int, info: Info, nodes: int, seconds: float) -> str:
+        """Return the line about the move with that number, 1 for the best.
+
+        `nodes` and `seconds` are those of the whole search so far.
+        """
+        names = self._uci.line_names(self._position, info.pv)
+        words = ["info"]
+        if info.depth:
+            words += ["depth", str(info.depth)]
+        words += ["multipv", str(number), "score", self.score(info)]
+        if self._shows_wdl and (chances := self._wdl(info)):
+            words += ["wdl", chances]
+        words += ["nodes", str(nodes)]
+        if seconds > 0:
+            words += ["nps", str(round(nodes / seconds))]
+        words += ["time", str(round(1000 * seconds))]
+        return " ".join([*words, *(["pv", *names] if names else [])])
+
+    def score(self, info: Info) -> str:
+        """Return `cp` or `mate` with its number, for the player to move."""
+        if not info.proven:
+            return f"cp {centipawns(0.5 if info.proven == 0 else info.win_rate)}"
+        if self._position.extended(info.pv).winner <= 0:  # the line does not lead to the end
+            return f"cp {info.proven * PROVEN_CP}"
+        moves = len(self._uci.line_names(self._position, info.pv))
+        return f"mate {info.proven * ((moves + 1) // 2)}"
+
+    def _wdl(self, info: Info) -> str:
+        """Return the chances of a win, a tie and a loss in thousandths, "" if they are unknown."""
+        if info.proven == 0:
+            return f"0 {_PERMILLE} 0"
+        if info.proven is None and self._uci.has_ties:
+            return ""
+        rate = info.win_rate if info.proven is None else (1 + info.proven) / 2
+        won = round(_PERMILLE * rate)
+        return f"{won} 0 {_PERMILLE - won}"
+
+
+def centipawns(win_rate: float) -> int:
+    """Return the score of an expected result from 0 to 1."""
+    rate = min(max(win_rate, _LEAST), 1 - _LEAST)
+    return round(400 * math.log10(rate / (1 - rate)))
+
+
+# The command `go`.
+
+#: The least share of `movetime` for the search, whatever passes outside the engine.
+_LEAST_SHARE = 0.3
+#: The time outside the engine is reserved for this many plies at most: chess may take thousands.
+_MOST_PLIES = 100
+_NUMBER = re.compile("-?[0-9]{1,12}", re.ASCII)
+_NUMBERS = (
+    "wtime",
+    "btime",
+    "winc",
+    "binc",
+    "movestogo",
+    "movetime",
+    "nodes",
+    "depth",
+    "mate",
+)
+#: The time left and the increment of each player.
+_CLOCKS = {1: ("wtime", "winc"), 2: ("btime", "binc")}
+_FLAGS = ("infinite", "ponder")
+
+
+@dataclass(frozen=True)
+class GoCommand:
+    """The words of a `go`: its numbers, its flags and the moves to search, () for all.
+
+    Times are in milliseconds. `errors` are sentences about words that were ignored.
+    """
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    flags: frozenset[str] = frozenset()
+    search_moves: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether only `stop` ends the search: `infinite`, or no limit at all."""
+        return "infinite" in self.flags or not {*self.numbers} - {"winc", "binc", "movestogo"}
+
+    @property
+    def ponders(self) -> bool:
+        """Whether the limits hold from `ponderhit` on only."""
+        return "ponder" in self.flags
+
+    @property
+    def depth(self) -> int | None:
+        """The depth to reach in moves; to find a mate in n moves, 2n - 1."""
+        depths = []
+        if "depth" in self.numbers:
+            depths.append(self.numbers["depth"])
+        if "mate" in self.numbers:
+            depths.append(2 * self.numbers["mate"] - 1)
+        return max(1, min(depths)) if depths else None
+
+    def limit(self, match: LocalMatch, lag_s: float, actions: int = 1) -> Limit:
+        """Return the limit of time and nodes for the next action of a match.
+
+        `lag_s` seconds of each move pass outside the engine; a move is a number of `actions`.
+        """
+        numbers, clock = self.numbers, ReportedClock()
+        if "movetime" in numbers:
+            whole_s = _seconds(numbers["movetime"])
+            clock.move_s = max(whole_s - lag_s, _LEAST_SHARE * whole_s) / actions
+        left, increment = _CLOCKS[match.mover]
+        if left in numbers:
+            gain_s = max(0, numbers.get(increment, 0)) / 1000
+            clock.control = TimeControl(_seconds(numbers[left]), gain_s, 0, 0.0)
+            clock.moves = max(0, numbers.get("movestogo", 0))
+        plies = min(match.game.max_plies - match.plies, _MOST_PLIES)
+        limit = clock.limit(match.mover, ply=0, max_plies=plies, lag_s=lag_s)
+        nodes = max(1, numbers["nodes"] // actions) if "nodes" in numbers else None
+        return replace(limit, simulations=nodes, clock=None)
+
+
+def parse_go(words: Sequence[str], is_move: Callable[[str], bool]) -> GoCommand:
+    """Return the command of the words after `go`; `is_move` tells the names of legal moves.
+
+    Words that cannot be used are ignored, as the protocol says.
+    """
+    numbers: dict[str, int] = {}
+    moves: list[str] = []
+    errors: list[str] = []
+    rest = [*words]
+    while rest:
+        word = rest.pop(0)
+        if word in _NUMBERS:
+            if rest and _NUMBER.fullmatch(rest[0]):
+                numbers[word] = int(rest.pop(0))
+            else:
+                given = repr(rest[0]) if rest else "nothing"
+                errors.append(f"go: expected a whole number after {word}, not {given}")
+        elif word == "searchmoves":
+            while rest and is_move(rest[0]):
+                moves.append(rest.pop(0))
+            if not moves:
+                errors.append("go: expected legal moves after searchmoves")
+        elif word not in _FLAGS:
+            errors.append(f"go: {word[:20]!r} is ignored")
+    flags = frozenset(word for word in words if word in _FLAGS)
+    return GoCommand(numbers, flags, tuple(moves), tuple(errors))
+
+
+def _seconds(milliseconds: int) -> float:
+    return max(1, milliseconds) / 1000
+
+
+# The search.
 
 NO_MOVE = "bestmove (none)"
 #: Without a limit: seconds for each move in the first round, and the growth of later rounds.

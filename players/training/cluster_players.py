@@ -45,8 +45,16 @@ from playout.players import Limit
 from playout.players.comparison.pairs import openings
 from playout.players.nets.net import EXTRAS, installed
 from playout.players.training import TrainingError
-from playout.players.training.evaluation import EvaluatedPlayer, EvaluationTerms, played_pair
-from playout.players.training.jobs import ATTEMPTS, Job, PlayedShard, ShardPlayers, ShardProcesses
+from playout.players.training.jobs import (
+    ATTEMPTS,
+    EvaluatedPlayer,
+    EvaluationTerms,
+    Job,
+    PlayedShard,
+    ShardPlayers,
+    ShardProcesses,
+    played_pair,
+)
 from playout.players.training.run_folder import read
 from playout.players.training.settings import ProcessSettings
 from playout.ratings.pairs import PairScore

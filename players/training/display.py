@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from playout.players.training.record import EvaluationRound, NetRound, RoundRecord, duration
+from playout.players.training.run_folder import EvaluationRound, NetRound, RoundRecord, duration
 
 #: Seconds without output after which the phase is printed where there is no terminal, before the
 #: first round and later.

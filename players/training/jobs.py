@@ -1,4 +1,6 @@
-"""Self-play as jobs: processes of this machine play shards, one at a time each.
+"""Matches for a training: processes play shards of self-play, threads play pairs for a score.
+
+Self-play is given to processes of this machine as jobs, one shard at a time each.
 
 A process gets jobs and sends replies through a pipe of `multiprocessing`, which is its standard
 input. It ends when the other end is closed, so that it never outlives the process that started it.
@@ -19,7 +21,7 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from multiprocessing import Pipe
@@ -27,8 +29,13 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
 
+from playout import players
 from playout.commands.child import last_lines
 from playout.commands.subprocesses import own, own_environment
+from playout.games import Game, SpecError
+from playout.games.core import spec
+from playout.players import Limit, Player
+from playout.players.comparison.pairs import openings, play_pair
 from playout.players.nets import net as onnx_nets
 from playout.players.nets.files import NetError
 from playout.players.training import TrainingError
@@ -36,6 +43,7 @@ from playout.players.training.run_folder import packed, packed_shard, unpacked
 from playout.players.training.samples import Shard, ShardName
 from playout.players.training.self_play import SelfPlay, Unfinished
 from playout.players.training.settings import parse, trainable
+from playout.ratings.pairs import PairScore
 
 #: Seconds between two reports of the number of evaluations.
 _REPORT_S = 0.25
@@ -385,3 +393,61 @@ class LocalPlayers(ShardPlayers):
         """Kill all processes; the shards that they play are lost."""
         self._processes.close()
         self._threads.shutdown()
+
+
+# Pairs of matches with a net or an evaluation, for its score against a player.
+
+#: The player that uses a file, and its option for the file, by the suffix.
+PLAYERS = {".onnx": ("alphazero", "net"), ".npz": ("alphabeta", "evaluation")}
+
+
+@dataclass(frozen=True)
+class EvaluatedPlayer:
+    """The description of a player, and the file of what it has learned.
+
+    The file is the net of `alphazero`, or the evaluation (.npz) of `alphabeta`.
+    """
+
+    description: str
+    learned: Path | None = None
+
+    def make(self, game: Game) -> Player:
+        """Return a new player. Raises SpecError."""
+        given = spec.parse(self.description)
+        if self.learned is None:
+            return players.load(given, game)
+        _, option = PLAYERS[self.learned.suffix]
+        if option in given.options:
+            raise SpecError(
+                f"the {option} is {self.learned}; "
+                f"leave out the option {option}={given.options[option]}"
+            )
+        options = {**given.options, option: str(self.learned)}
+        return players.load(spec.Spec(given.name, options), game)
+
+
+@dataclass(frozen=True)
+class EvaluationTerms:
+    """Two players, the limit of a move, and the length of the random openings."""
+
+    game: Game
+    players: tuple[EvaluatedPlayer, EvaluatedPlayer]
+    limit: Limit
+    plies: int
+    seed: int
+
+
+def played(terms: EvaluationTerms, pairs: int, threads: int) -> Iterator[PairScore]:
+    """Play pairs, `threads` at a time; yield the points of the first player in each.
+
+    Raises OpeningError if no opening has the length of the terms.
+    """
+    with ThreadPoolExecutor(threads) as pool:
+        found = openings(terms.game, terms.plies, terms.seed, pairs)
+        yield from pool.map(lambda opening: played_pair(terms, opening), found)
+
+
+def played_pair(terms: EvaluationTerms, opening: Sequence[int]) -> PairScore:
+    """Play both matches of an opening; return the points of the first player."""
+    first, second = terms.players
+    return play_pair(terms.game, (first.make, second.make), terms.limit, opening).score

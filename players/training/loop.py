@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from playout.players.training import record
+from playout.players.training import run_folder
 from playout.players.training.display import TrainingDisplay
 from playout.players.training.jobs import Job, ShardPlayers
-from playout.players.training.record import NetRound
-from playout.players.training.run_folder import Checkpoint, RunFolder
+from playout.players.training.run_folder import Checkpoint, NetRound, RunFolder
 from playout.players.training.samples import Played, ReplayBuffer, Shard, ShardName, joined, window
 from playout.players.training.settings import TrainingSettings, text_of
 from playout.players.training.trainer import Learned, Trainer, learning_rate
@@ -73,12 +72,12 @@ class TrainingLoop:
     @property
     def _progress(self) -> float:
         """The complete share of the run, from 0 to 1."""
-        used = self._last.used if self._last else record.Used()
-        return record.progress(self._settings.limits, used)
+        used = self._last.used if self._last else run_folder.Used()
+        return run_folder.progress(self._settings.limits, used)
 
     def run(self, workers: ShardPlayers) -> None:
         """Play and learn until a limit is reached. Raises TrainingError and NetError."""
-        while not record.is_over(self._settings.limits, self._last):
+        while not run_folder.is_over(self._settings.limits, self._last):
             self._round(workers)
 
     def _round(self, workers: ShardPlayers) -> None:
@@ -100,7 +99,7 @@ class TrainingLoop:
         self._last = self._record(number, shards, played, learned, rate, times)
         checkpoint = Checkpoint(self._trainer.state, self._last)
         self._folder.complete_round(checkpoint, self._first_needed(number))
-        self._display.round(self._last, record.remaining_s(self._settings.limits, self._last))
+        self._display.round(self._last, run_folder.remaining_s(self._settings.limits, self._last))
 
     def _start(self, workers: ShardPlayers, number: int, net: int) -> None:
         """Hand out the missing samples of a round, one shard for each worker."""

@@ -28,17 +28,24 @@ from playout.players import Limit, PlayerError
 from playout.players.comparison.pairs import score
 from playout.players.nets import alphazero_gomoku
 from playout.players.nets.files import NetError
-from playout.players.training import TrainingError, record, settings, training_report
+from playout.players.training import TrainingError, run_folder, settings, training_report
 from playout.players.training.display import TrainingDisplay, round_lines, showing
-from playout.players.training.evaluation import (
+from playout.players.training.jobs import (
     PLAYERS,
     EvaluatedPlayer,
     EvaluationTerms,
+    LocalPlayers,
+    ShardPlayers,
     played,
 )
-from playout.players.training.jobs import LocalPlayers, ShardPlayers
-from playout.players.training.record import NetRound, RoundRecord, ScoreRecord, duration
-from playout.players.training.run_folder import Checkpoint, RunFolder
+from playout.players.training.run_folder import (
+    Checkpoint,
+    NetRound,
+    RoundRecord,
+    RunFolder,
+    ScoreRecord,
+    duration,
+)
 from playout.players.training.settings import (
     EVALUATION,
     MOST_EVALUATIONS,
@@ -51,8 +58,7 @@ from playout.players.training.settings import (
     TrainingSettings,
     trainable,
 )
-from playout.ratings.openings import OpeningError
-from playout.ratings.pairs import PairScore
+from playout.ratings.pairs import OpeningError, PairScore
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -260,9 +266,9 @@ def status(path: Path) -> None:
         for line in round_lines(each, None, has_head=place == 0)
     ]
     click.echo("\n".join(lines))
-    left = record.remaining_s(chosen.limits, last)
+    left = run_folder.remaining_s(chosen.limits, last)
     shown = f", about {duration(left)} left" if left else ""
-    click.echo(f"{record.progress(chosen.limits, last.used):.0%} of the limits{shown}")
+    click.echo(f"{run_folder.progress(chosen.limits, last.used):.0%} of the limits{shown}")
     newest = max(folder.kept.paths().items(), default=None)
     if newest:
         click.echo(f"newest {chosen.kind}: {newest[1]}")
@@ -457,7 +463,7 @@ def _train(path: Path, dask: str | None, options: dict[str, Any], is_new: bool) 
         if not is_new:
             shown.say(_found(folder, last))
         folder.remove_unfinished()
-        if record.is_over(settings.limits, last):
+        if run_folder.is_over(settings.limits, last):
             shown.say(_reached(folder))
             return
         if settings.kind == EVALUATION:

@@ -11,7 +11,7 @@ import msgspec
 
 from playout.commands.html_page import page, section
 from playout.players.training import TrainingError
-from playout.players.training.record import (
+from playout.players.training.run_folder import (
     EvaluationRound,
     NetRound,
     RoundRecord,

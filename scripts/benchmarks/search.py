@@ -1,9 +1,10 @@
-"""Simulations per second of `uct`, on one core against OpenSpiel's and on two against one.
+"""Searches: simulations per second of `uct`, and evaluations of positions by `alphabeta`.
 
-The rate is that of a player that chooses within a time limit, the whole call included: selection,
-expansion, playout, backpropagation and the report. Both searches start from the first position of
-each game and from one in the middle of a match: fixed random moves, about 40 % of the plies of a
-random match, after which the player to move cannot win at once.
+On one core, `uct` is compared with OpenSpiel's search, and with two threads, with one. The rate is
+that of a player that chooses within a time limit, the whole call included: selection, expansion,
+playout, backpropagation and the report. Both searches start from the first position of each game
+and from one in the middle of a match: fixed random moves, about 40 % of the plies of a random
+match, after which the player to move cannot win at once.
 
 The peer is OpenSpiel's search in C++ (MCTSBot) with one random rollout per simulation: the same
 algorithm, the same exploration, no solver. It allocates its tree for each search, as in normal use;
@@ -11,19 +12,33 @@ algorithm, the same exploration, no solver. It allocates its tree for each searc
 
 The bound is a compiled loop of playouts from the same position without a tree: `share` is the part
 of the bound's rate that the search reaches.
+
+An evaluation is measured in a compiled loop, after one move from a position whose evaluation is
+known. Its bound is to write the state of the position, which each evaluation does first.
 """
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable
+from pathlib import Path
 
-from benchmarks.games import SIZES, playouts
+import numpy as np
+from numba import types
+
+from benchmarks.rules import SIZES, playouts
 from playout import games, players
-from playout.games import Position
+from playout.games import Board, KernelGame, Position, State, Vector
+from playout.games.core.kernels import SIGNATURES, compiled
 from playout.games.core.spec import parse
+from playout.players import Limit
+from playout.players.core.rules import rules_of
+from playout.players.depth_first import quiescence
+from playout.players.evaluations import files
+from playout.players.evaluations.tables import TABLES, Tables
 from testbed.bench import Bench, Column, ResultTable, Target
-from testbed.measure import GAMES, alternate, rate
+from testbed.measure import GAMES, in_turns, rate
 from testbed.openspiel import is_shared, mcts, measured, position
 from testbed.positions import middle
 
@@ -64,19 +79,62 @@ AGAINST_ONE = (
     Column("one", "one thread"),
     Column("ratio", "ratio", ".2f"),
 )
+#: Random moves before the position that is evaluated.
+PLIES = 6
+#: The table of the search, in rows.
+_ROWS = 1 << 10
+
+EVALUATIONS = (
+    Column("game", "game"),
+    Column("evaluations", "evaluations/s"),
+    Column("bound", "bare states/s"),
+    Column("ratio", "ratio", ".2f"),
+    Column("positions", "positions/s of alphabeta"),
+)
+
+
+@compiled(types.int64(quiescence.SEARCH, quiescence.KERNELS, TABLES, types.int64), allocates=False)
+def evaluate_again(
+    search: quiescence.PrincipalSearch,
+    kernels: quiescence.PrincipalKernels,
+    tables: Tables,
+    count: int,
+) -> int:
+    """Evaluate the position of ply 1 `count` times; return the sum of the values."""
+    total = 0
+    for _ in range(count):
+        search.line.phases[1] = -1
+        total += quiescence.evaluate(search, kernels, tables, 1)
+    return total
+
+
+@compiled(
+    types.void(
+        types.int64,
+        types.int64[::1],
+        types.int64[::1],
+        types.FunctionType(SIGNATURES["observe"]),
+    ),
+    allocates=False,
+)
+def write_again(count: int, board: Board, state: Vector, write: Callable[..., None]) -> None:
+    """Write a state `count` times."""
+    for _ in range(count):
+        write(board, state)
 
 
 def run(bench: Bench) -> list[ResultTable]:
-    """Return a row for each game and position, and with two threads a row for some games."""
-    tables = [_against_peer(bench)]
-    if bench.can_play(TWO_THREADS, GAMES[0]):
-        tables.append(_against_one(bench))
-    return tables
+    """Return a row for each game and position, for two threads, and for each evaluation."""
+    parts = {"simulations": _against_peer, "threads": _against_one, "evaluations": _of_evaluations}
+    if not bench.can_play(TWO_THREADS, GAMES[0]):
+        del parts["threads"]
+    return bench.tables(**parts)
 
 
 def _against_peer(bench: Bench) -> ResultTable:
     table = ResultTable("Simulations per second, one core", AGAINST_PEER)
     rounds, seconds = bench.pick(5, 3), bench.pick(0.5, 0.1)
+    ratios = {"ratio": ("ours", "peer"), "share": ("ours", "bound")}
     for spec in bench.track([*measured(), *SIZES]):
         for where, moves in {"first": list[int](), "middle": middle(games.load(spec))}.items():
             measures = {
@@ -87,12 +145,7 @@ def _against_peer(bench: Bench) -> ResultTable:
             if is_shared(spec):
                 measures["peer"] = _peer(spec, moves, seconds)
                 target = Target("ratio", at_least=TARGETS.get(parse(spec).name, TARGET))
-            for measure in measures.values():
-                measure()  # to touch memory and warm the caches
-            taken = alternate(rounds, **measures)
-            ratio = taken["ours"].over(taken["peer"]) if target else None
-            share = taken["ours"].over(taken["bound"])
-            table.add(target, game=spec, position=where, **taken, ratio=ratio, share=share)
+            table.add(target, game=spec, position=where, **in_turns(rounds, ratios, measures))
     return table
 
 
@@ -100,10 +153,30 @@ def _against_one(bench: Bench) -> ResultTable:
     table = ResultTable("Simulations per second from the first position, two threads", AGAINST_ONE)
     rounds, seconds = bench.pick(5, 3), bench.pick(1.0, 0.1)
     for spec in bench.track(GAMES):
-        two, one = (_ours(player, spec, [], seconds) for player in (TWO_THREADS, OURS))
-        two(), one()
-        taken = alternate(rounds, two=two, one=one)
-        table.add(THREADS_TARGET, game=spec, **taken, ratio=taken["two"].over(taken["one"]))
+        measures = {
+            "two": _ours(TWO_THREADS, spec, [], seconds),
+            "one": _ours(OURS, spec, [], seconds),
+        }
+        taken = in_turns(rounds, {"ratio": ("two", "one")}, measures)
+        table.add(THREADS_TARGET, game=spec, **taken)
+    return table
+
+
+def _of_evaluations(bench: Bench) -> ResultTable:
+    """Return a row for each evaluation that comes with Playout."""
+    table = ResultTable("Evaluations, and positions of `alphabeta`, per second", EVALUATIONS)
+    rounds, seconds = bench.pick(5, 3), bench.pick(0.4, 0.05)
+    folder = Path(files.__file__).parent / "learned"
+    for spec in bench.track(sorted(path.stem for path in folder.glob("*.npz"))):
+        game = games.load(spec)
+        assert isinstance(game, KernelGame)
+        state = _evaluated(game)
+        measures = {
+            "evaluations": _evaluations(game, state, seconds),
+            "bound": _states(game, state, seconds),
+            "positions": _positions(game, state, seconds),
+        }
+        table.add(game=spec, **in_turns(rounds, {"ratio": ("evaluations", "bound")}, measures))
     return table
 
 
@@ -113,7 +186,7 @@ def _ours(text: str, spec: str, moves: list[int], seconds: float) -> Callable[[]
 
     def simulations_a_second() -> float:
         started = time.perf_counter()
-        info = player.choose(position, players.Limit(seconds=seconds)).info
+        info = player.choose(position, Limit(seconds=seconds)).info
         assert info is not None
         return info.simulations / (time.perf_counter() - started)
 
@@ -128,3 +201,36 @@ def _peer(spec: str, moves: list[int], seconds: float) -> Callable[[], float]:
         mcts(game, C, solve=False, simulations=simulations).mcts_search(state)
 
     return lambda: rate(search, seconds)
+
+
+def _evaluated(game: KernelGame) -> State:
+    draw, state = random.Random(1), game.initial_state()
+    for _ in range(PLIES):
+        state = game.next_state(state, draw.choice(game.legal_actions(state)))
+    return state
+
+
+def _evaluations(game: KernelGame, state: State, seconds: float) -> Callable[[], float]:
+    tables, rules = files.load(game, files.SHIPPED), rules_of(game)
+    kernels = quiescence.kernels_of(rules)
+    search = quiescence.new_search(game, rules, tables, quiescence.new_table(_ROWS))
+    search.boards[0] = game.board(state)
+    search.line.phases[0] = -1
+    quiescence.play_on(search, kernels, 0, game.legal_actions(state)[0])
+    return lambda: rate(lambda n: evaluate_again(search, kernels, tables, n), seconds)
+
+
+def _states(game: KernelGame, state: State, seconds: float) -> Callable[[], float]:
+    board, written = game.board(state), np.zeros(len(state), dtype=np.int64)
+    return lambda: rate(lambda n: write_again(n, board, written, game.kernels.write), seconds)
+
+
+def _positions(game: KernelGame, state: State, seconds: float) -> Callable[[], float]:
+    player = players.load("alphabeta(seed=1,reuse=false)", game)
+
+    def measure() -> float:
+        info = player.choose(Position(game, start=state), Limit(seconds=seconds)).info
+        assert info
+        return info.simulations / info.seconds
+
+    return measure

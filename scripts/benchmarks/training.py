@@ -15,11 +15,10 @@ from pathlib import Path
 
 import click
 
+from benchmarks.workers import local_cluster
 from playout.commands.cores import usable_cores
-from playout.players.training.record import NetRound
-from playout.players.training.run_folder import RunFolder
+from playout.players.training.run_folder import NetRound, RunFolder
 from testbed.bench import Bench, Column, ResultTable, Target
-from testbed.many_workers import local_cluster
 from testbed.measure import Sample
 
 GAME = "mnk(m=6,n=6,k=4)"

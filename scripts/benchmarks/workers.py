@@ -10,27 +10,30 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import multiprocessing
 import os
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+import dask
 import msgspec
+from distributed import Client, Worker
 
 from playout.protocol.codec import encode
 from playout.protocol.messages import Hello, Join, Move, Ping, Request
 from testbed.bench import Bench, Column, ResultTable
-from testbed.machine import children, own_processor_seconds, runs
-from testbed.many_workers import LocalCluster, local_cluster
+from testbed.machine import children, own_processor_seconds, reserve_port, runs
 from testbed.server_process import TOURNAMENT, allow_connections
 from testbed.traffic import split
 
@@ -326,3 +329,80 @@ class _Sleeper(asyncio.Protocol):
 
 
 _decode = msgspec.msgpack.Decoder(_Received).decode
+
+
+_PATIENCE_S = 300.0
+_QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.system-monitor.interval": "10s",
+}
+
+
+@dataclass(frozen=True)
+class LocalCluster:
+    """A Dask cluster on this machine: the address of its scheduler, the numbers of its processes.
+
+    The scheduler is the program of Dask. The workers are complete, with connections, tasks and
+    threads of their own, but many may share a process: a process for each would need 100 MB. The
+    measurements of Dask itself, such as a profile of the tasks every 10 ms, are switched off.
+    """
+
+    address: str
+    scheduler: int
+    workers: Sequence[int]
+
+
+@contextlib.contextmanager
+def local_cluster(workers: int, *, in_a_process: int = 1) -> Iterator[LocalCluster]:
+    """Run a scheduler and workers with a thread each, until the end of the block.
+
+    `in_a_process`: the most workers of a process.
+    """
+    port = reserve_port()
+    address = f"tcp://127.0.0.1:{port}"
+    sizes = [min(in_a_process, workers - first) for first in range(0, workers, in_a_process)]
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=_run_workers, args=(address, size)) for size in sizes]
+    with _scheduler(port) as scheduler:
+        try:
+            for each in processes:
+                each.start()
+            with Client(address, timeout=_PATIENCE_S, set_as_default=False) as client:
+                client.wait_for_workers(workers, _PATIENCE_S)
+            yield LocalCluster(address, scheduler, [each.pid or 0 for each in processes])
+        finally:
+            for each in processes:
+                each.kill()
+                each.join()
+
+
+@contextlib.contextmanager
+def _scheduler(port: int) -> Iterator[int]:
+    """Run a scheduler until the end of the block; yield the number of its process."""
+    program = str(Path(sys.executable).with_name("dask"))
+    options = ("--host", "127.0.0.1", "--port", str(port), "--no-dashboard", "--no-show")
+    words, nowhere = [program, "scheduler", *options], subprocess.DEVNULL
+    with subprocess.Popen(words, stdout=nowhere, stderr=nowhere) as process:
+        try:
+            yield process.pid
+        finally:
+            process.kill()
+
+
+def _run_workers(address: str, count: int) -> None:
+    """Run some workers, until this process is killed."""
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        tempfile.TemporaryDirectory(prefix="playout-workers-") as folder,
+        dask.config.set(_QUIET),
+    ):
+        asyncio.run(_work(address, count, folder))
+
+
+async def _work(address: str, count: int, folder: str) -> None:
+    workers = [
+        await Worker(address, nthreads=1, memory_limit=0, local_directory=folder, host="127.0.0.1")
+        for _ in range(count)
+    ]
+    await asyncio.gather(*(each.finished() for each in workers))

@@ -90,10 +90,13 @@ def _kill_some(
     while killed.total() < kills and runner.poll() is None:
         time.sleep(draw.uniform(1.0, 5.0))
         victim = draw.choice(VICTIMS)
+        servers = [pid for pid in children(runner.pid) if runs(pid, _SERVER)]
+        others = [pid for pid in children(runner.pid) if pid not in servers]
         pids = {
             "the runner": [runner.pid],
-            "the server": [pid for pid in children(runner.pid) if runs(pid, _SERVER)],
-            "an entrant": [pid for pid in children(runner.pid) if not runs(pid, _SERVER)],
+            "the server": servers,
+            # Before the server is started, the entrants are tried: one that is killed is refused.
+            "an entrant": others if servers else [],
         }[victim]
         if pids and runner.poll() is None:
             with contextlib.suppress(ProcessLookupError):

@@ -21,8 +21,8 @@ from typing import Any, Generic, TypeVar
 
 import click
 
+from playout.commands.cores import processor
 from playout.players.comparison.workers import piped_process
-from playout.server.organizer.cores import processor
 
 _PACKAGES = ("playout", "numba", "numpy", "open_spiel", "twisted", "msgspec", "msgpack")
 #: Ports below those that Linux assigns to outgoing connections. A client that retries to connect to

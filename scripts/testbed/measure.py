@@ -6,7 +6,7 @@ import math
 import statistics
 import time
 import timeit
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from scipy.stats import binomtest
@@ -82,6 +82,26 @@ def alternate(rounds: int, **measures: Callable[[], float]) -> dict[str, Sample]
         for name, measure in measures.items():
             taken[name].append(measure())
     return {name: Sample(values) for name, values in taken.items()}
+
+
+def in_turns(
+    rounds: int,
+    ratios: Mapping[str, tuple[str, str]],
+    measures: Mapping[str, Callable[[], float]],
+) -> dict[str, Sample]:
+    """Return the samples of measures, which take turns, and ratios of two of them, by name.
+
+    Each measure is first taken once, to touch memory and warm the caches. A ratio is left out if
+    one of its two measures is.
+    """
+    for measure in measures.values():
+        measure()
+    taken = alternate(rounds, **measures)
+    return taken | {
+        name: taken[ours].over(taken[theirs])
+        for name, (ours, theirs) in ratios.items()
+        if ours in taken and theirs in taken
+    }
 
 
 def rate(run: Callable[[int], object], seconds: float) -> float:

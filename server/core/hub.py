@@ -22,7 +22,7 @@ from playout.ratings.bradley_terry import Ratings
 from playout.server.core.context import FeatureEvent
 from playout.server.core.effects import Effect
 from playout.server.core.handlers.administration import Administration
-from playout.server.core.handlers.analyses import Analyses, Puzzles
+from playout.server.core.handlers.analyses import Analyses, Proofs, Puzzles
 from playout.server.core.handlers.bots import BotManager
 from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed
 from playout.server.core.handlers.hello import Greeting
@@ -40,7 +40,6 @@ from playout.server.core.match_room import (
     TurnBegan,
 )
 from playout.server.core.policy import Policy
-from playout.server.core.proofs import Proofs
 from playout.server.core.recovery import Recovery
 from playout.server.core.session_manager import (
     SeatTaken,

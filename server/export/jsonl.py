@@ -12,13 +12,13 @@ A line has the fields of the records of a match, except where its readers need a
 from __future__ import annotations
 
 import io
-import re
 from typing import Annotated, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Raw, Struct
 
 from playout.commands.text import plain
+from playout.protocol.faults_in_words import fault_of
 from playout.protocol.messages import (
     Action,
     Analysis,
@@ -104,14 +104,6 @@ class _Version(Struct, frozen=True):
 
 
 #: The allowed values of fields that are enumerations, for errors.
-_CHOICES = {
-    "seat": "1 or 2",
-    "proven": "1, 0 or -1",
-    "winner": "1, 2, -1 for a tie or 0 for no result",
-    "reason": ", ".join(Reason),
-}
-
-_NAMED = re.compile(r"\bfield `(.*)`")
 
 
 class BadLine(ValueError):
@@ -198,14 +190,11 @@ def _decoded(text: str | bytes | Raw, kind: type[T], where: str = "") -> T:
     try:
         return msgspec.json.decode(text, type=kind)
     except msgspec.ValidationError as error:
-        what, _, path = str(error).rpartition(" - at `$")
-        what, path = (what, path.rstrip("`")) if what else (str(error), "")
-        if named := _NAMED.search(what):  # a missing or an unknown field
-            path += f".{named[1]}"
-        field = f"{where}{path}".removeprefix(".")
-        choices = _CHOICES.get(field.rpartition(".")[2], "")
-        hint = f"; expected {choices}" if choices and "enum" in what else ""
-        raise Contradiction(field, what + hint) from error
+        path, what = fault_of(error, kind)
+        if path.rpartition(".")[2] in ("winner", "proven") and "one of" in what:
+            what += " (-1 is a tie, 0 no result)" if path.endswith("winner") else " (0 is a tie)"
+        below = f"{where}.{path}" if where and path else where or path
+        raise Contradiction(below, what) from error
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise Contradiction(where, f"expected a JSON object: {error}") from error
 

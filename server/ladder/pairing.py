@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from playout.protocol.tournament_spec import Openings
 from playout.ratings.book import Book
-from playout.ratings.openings import Opening, OpeningError
+from playout.ratings.pairs import Opening, OpeningError
 
 # The hours of the day in which ladders pair matches, in UTC: `20:00-08:00`.
 

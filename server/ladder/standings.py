@@ -7,8 +7,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from playout.ratings.bradley_terry import AVERAGE
-from playout.ratings.comparison import (
+from playout.ratings.bradley_terry import (
+    AVERAGE,
     VersionComparison,
     difference_error,
     error_of_its_own,

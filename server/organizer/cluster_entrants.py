@@ -40,13 +40,14 @@ from playout.cluster.cluster import (
     require_workers,
 )
 from playout.cluster.workers import CheckedWorker, Need, packed
+from playout.commands.cores import machine
 from playout.commands.restarts import Restarts
 from playout.commands.text import counted, plain
 from playout.protocol.endpoints import BACKLOG
 from playout.protocol.messages import ClusterWorker, Fixture, ReportCluster, Tournament
 from playout.protocol.tls import TlsSettings
 from playout.protocol.tournament_spec import Entrant, Openings, TournamentSpec
-from playout.server.organizer import core_set, cores, estimate
+from playout.server.organizer import core_set, estimate
 from playout.server.organizer.core_set import (
     ENTRANT_CORES,
     ClusterJob,
@@ -141,7 +142,7 @@ class TournamentCluster:
         text = (
             f"Dask {version('dask')}: {counted(len(good), 'worker')} with "
             f"{counted(self._cluster.cores, 'core')} on "
-            f"{counted(len({each.host for each in good}), 'host')}; runner: {cores.description()}"
+            f"{counted(len({each.host for each in good}), 'host')}; runner: {machine()}"
         )
         return text[:LONGEST_MACHINE]
 

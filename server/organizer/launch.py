@@ -23,11 +23,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from playout.cluster import require_dask
 from playout.commands.child import LogFolder
 from playout.commands.connect_options import ServerAddress
+from playout.commands.cores import machine
 from playout.protocol.messages import Tournament
 from playout.protocol.tournament_spec import Entrant, TournamentSpec, dumps
 from playout.server.cli.database_commands import opened
 from playout.server.model.records import StoredMatch
-from playout.server.organizer import cores, estimate
+from playout.server.organizer import estimate
 from playout.server.organizer.console import TournamentDisplay, busy, display
 from playout.server.organizer.entrants import LocalEntrants, RunnerCalls
 from playout.server.organizer.local_server import LocalServer, LocalServerError
@@ -46,6 +47,7 @@ from playout.server.storage.engine import InUse
 from playout.server.tournament.ledger import Ledger
 from playout.server.tournament.report import writer
 from playout.server.tournament.spec_parser import ClusterSettings
+from playout.server.tournament.spec_validation import LONGEST_MACHINE
 
 if TYPE_CHECKING:  # it imports Dask, which is optional
     from playout.server.organizer.cluster_entrants import TournamentCluster
@@ -163,7 +165,7 @@ def played(
         cluster.check(request.spec, started, folder.resolve(), address, server.tokens, tls,
                       is_running=server.local is None)  # fmt: skip
     if request.tournament is None:
-        where = cluster.description if cluster else cores.description()
+        where = cluster.description if cluster else machine()[:LONGEST_MACHINE]
         request = replace(request, spec=replace(request.spec, machine=where))
 
     def local_entrants(event: Tournament, calls: RunnerCalls) -> LocalEntrants:

@@ -110,8 +110,8 @@ def _as_json(event: LogEvent) -> str:
 #: threads there are up to 22, and starting a process takes 4 more for a moment. Connections above
 #: the limits that wait to be told so are up to 16.
 _OWN = 56
-#: Open files of each bot: its process, its output and its connection.
-_FILES_OF_BOT = 3
+#: Open files of each process that works for the server: the process, its output, its connection.
+_FILES_OF_PROCESS = 3
 #: One in this number of the remaining files is for HTTP, up to the most HTTP connections.
 _HTTP_SHARE = 4
 #: The fewest connections with which a server starts.
@@ -137,17 +137,18 @@ def raise_limit() -> int:
     return 2**31 if most == resource.RLIM_INFINITY else most
 
 
-def connection_room(files: int, *, bots: int, most_http: int) -> ConnectionRoom:
+def connection_room(files: int, *, processes: int, most_http: int) -> ConnectionRoom:
     """Return the numbers of connections for `files` open files. Raises TooFewFiles.
 
-    `bots`: the most bots at once; each needs `_FILES_OF_BOT`, and its connection does not count as
-    one of others. `most_http`: the most HTTP connections.
+    `processes`: the maximum number of bots, analysts and other processes at once; each needs
+    `_FILES_OF_PROCESS`, and its connection does not count as one of others. `most_http`: the
+    maximum number of HTTP connections.
     """
-    of_bots = bots * _FILES_OF_BOT
-    left = files - _OWN - of_bots
+    reserved = _OWN + processes * _FILES_OF_PROCESS
+    left = files - reserved
     http = min(most_http, left // _HTTP_SHARE)
     if left - http < _FEWEST:
-        least = _OWN + of_bots + _FEWEST * _HTTP_SHARE // (_HTTP_SHARE - 1)
+        least = reserved + _FEWEST * _HTTP_SHARE // (_HTTP_SHARE - 1)
         raise TooFewFiles(
             f"the limit on open files, {files}, is too low: a server needs at least {least}; "
             "see ulimit -n, or LimitNOFILE of a systemd unit"

@@ -42,8 +42,7 @@ class LoopTime:
         self._must_tick: Callable[[], bool] = lambda: False
         self._stalled: Callable[[float], None] = lambda seconds: None
         #: The last wake of the loop, in the system's time and in the loop's.
-        self._woke_at = self._time = monotonic()
-        self._arrived = self._time
+        self._woke_at = self._time = self._arrived = monotonic()
         #: Seconds until the loop must wake, and by which `now` may advance until then.
         self._allowed_s = self._step_s = math.inf
 

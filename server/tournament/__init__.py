@@ -5,7 +5,7 @@
   client.
 * `formats` define the schedules: which pairs of matches are played. `ledger` has the matches and
   scores of a tournament; `state` adds the matches that are due.
-* `results` computes a `report` from a ledger: the table of points (`standings`) and, with
+* `results` computes a `report` from a ledger: the table of points and, with
   `playout.ratings`, the strength of the entrants.
 
 docs/tournaments.md explains tournaments to users and, in its last section, this code.

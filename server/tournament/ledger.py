@@ -19,13 +19,12 @@ from msgspec import DecodeError, structs
 from playout import games
 from playout.protocol.messages import Fixture, Reason
 from playout.protocol.tournament_spec import TournamentSpec, loads
-from playout.ratings import evidence, sprt
-from playout.ratings.betting import Race
-from playout.ratings.openings import OpeningError
-from playout.ratings.pairs import Key, Pair, PairScore
+from playout.ratings import evidence, sequential_tests
+from playout.ratings.pairs import Key, OpeningError, Pair, PairScore
+from playout.ratings.sequential_tests import Race
 from playout.server.model.records import MatchEnded, MatchStarted, StoredTournament
 from playout.server.tournament import formats, spec_validation
-from playout.server.tournament.formats.core.format import without_left_out
+from playout.server.tournament.format import without_left_out
 
 Leg = Literal[1, 2]
 LEGS: tuple[Leg, Leg] = (1, 2)
@@ -364,11 +363,11 @@ class Ledger:
             if not self.attempts[pair.key].repeated
         ]
         if new:
-            curve = sprt.curve(new, test, self._frequencies)
+            curve = sequential_tests.curve(new, test, self._frequencies)
             counts = evidence.pentanomial(0, new).frequencies
             self._frequencies = tuple(map(sum, zip(self._frequencies, counts, strict=True)))
             self._llrs += curve
-            self._accepted = self._accepted or sprt.verdict(curve, test).accepted
+            self._accepted = self._accepted or sequential_tests.verdict(curve, test).accepted
 
     def _forget_pairs(self) -> None:
         """Forget the pairs, so that they are made again."""

@@ -249,6 +249,9 @@ def _openings(top: TomlTable, loaded: Mapping[str, Game], sources: _Sources, see
     if not paths:
         return Openings(**values)
     most = values["plies"]
+    if values["near"]:
+        table.fault("near: is for random moves, and these openings are those of a file", "near")
+        values["near"] = 0
     found = {
         name: _lines(table, path, loaded[name], sources.files, most) for name, path in paths.items()
     }

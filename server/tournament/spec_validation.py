@@ -34,7 +34,7 @@ from playout.protocol.tournament_spec import (
     Sprt,
     TournamentSpec,
 )
-from playout.ratings.openings import Opening, central_cells
+from playout.ratings.pairs import Opening, central_cells
 from playout.sandbox import settings
 from playout.server.tournament import formats
 

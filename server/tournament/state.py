@@ -10,8 +10,7 @@ from typing import NamedTuple
 from playout.protocol.names import skeleton
 from playout.protocol.tournament_spec import TournamentSpec, public
 from playout.ratings.book import Book
-from playout.ratings.openings import Opening
-from playout.ratings.pairs import Pair
+from playout.ratings.pairs import Opening, Pair
 from playout.server.tournament.ledger import LEGS, Ledger, Leg, MatchSlot
 
 

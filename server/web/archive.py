@@ -19,8 +19,7 @@ from playout.ratings.leaderboard import Leaderboard, LeaderboardEntry, RatingPoi
 from playout.server.model.records import StoredMatch
 from playout.server.storage.database import ReadAnalysis, whole_analysis
 from playout.server.storage.engine import first_line
-from playout.server.storage.local_tournaments import LocalReader
-from playout.server.storage.queries import Reader
+from playout.server.storage.queries import LocalReader, Reader
 from playout.server.storage.results import (
     ALL,
     MatchFilter,

@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from playout.commands import html_page
@@ -25,6 +26,7 @@ document.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, cancelabl
 """
 
 
+@pytest.mark.long
 def test_a_student_hands_in_and_sees_the_stages(chromium: Browser, tmp_path: Path) -> None:
     require_sandbox()
     soon = (datetime.now(UTC) + timedelta(minutes=50)).isoformat()

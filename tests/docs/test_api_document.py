@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from playout.games.core.description import DescribedParameter, Description, Variant
-from playout.ratings.comparison import VersionComparison
+from playout.ratings.bradley_terry import VersionComparison
 from playout.ratings.leaderboard import LeaderboardEntry, RatingPoint
 from playout.server.ladder.standings import LadderMeeting, LadderStanding, LadderTable
 from playout.server.storage.results import (

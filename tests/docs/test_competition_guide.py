@@ -8,6 +8,8 @@ from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
 
+import pytest
+
 from playout.bots.archive import MOST_FILES, SUFFIXES
 from playout.bots.builder import LONGEST_S, UNPACKED
 from playout.competition.submissions import STAGES, read_uses
@@ -45,6 +47,7 @@ def test_the_tables_are_those_of_the_code() -> None:
     assert all(f"`{each}`" in GUIDE for each in SUFFIXES)
 
 
+@pytest.mark.long
 def test_the_guide_from_nothing_to_the_grades(tmp_path: Path) -> None:
     require_sandbox()
 

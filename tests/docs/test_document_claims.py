@@ -10,8 +10,7 @@ import pytest
 
 from playout import games
 from playout.games import Game, SpecError
-from playout.players.engines.gtp_games import ClickedBoard, resized
-from playout.players.engines.gtp_text import GtpError
+from playout.players.engines.gtp import ClickedBoard, GtpError, resized
 
 ROOT = Path(__file__).parents[2]
 SESSIONS = [

@@ -9,10 +9,10 @@ from typing import Any
 import click
 import pytest
 
-from testbed import performance
+from benchmarks import __main__ as bench_command
+from benchmarks.__main__ import DOCUMENT, MARKER, listed, rewritten
 from testbed.bench import Column, ResultTable, Target
 from testbed.measure import Sample, Share
-from testbed.performance import DOCUMENT, MARKER, listed, rewritten
 
 TEXT = DOCUMENT.read_text(encoding="utf-8")
 NAMES = {
@@ -83,12 +83,12 @@ def test_the_rows_nearest_to_their_targets_come_first() -> None:
 
 
 def test_results_replace_those_before() -> None:
-    once = rewritten(TEXT, "By commit abc.", {"search": [example()], "games": [example()]})
-    assert once == rewritten(once, "By commit abc.", {"search": [example()], "games": [example()]})
+    once = rewritten(TEXT, "By commit abc.", {"search": [example()], "rules": [example()]})
+    assert once == rewritten(once, "By commit abc.", {"search": [example()], "rules": [example()]})
     assert listed(once) == listed(TEXT)
     assert "\nBy commit abc.\n" in once
     assert example().as_markdown() in once
-    assert "| `games` | go | moves/s 20,000; ratio 9.0" in once
+    assert "| `rules` | go | moves/s 20,000; ratio 9.0" in once
     assert "| `startup` | no results | - | - |" in once
     assert once.partition(MARKER)[0] == TEXT.partition(MARKER)[0]
 
@@ -96,19 +96,19 @@ def test_results_replace_those_before() -> None:
 def test_files_of_one_commit_are_written_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(performance, "DOCUMENT", tmp_path / "performance.md")
-    performance.DOCUMENT.write_text(TEXT, encoding="utf-8")
+    monkeypatch.setattr(bench_command, "DOCUMENT", tmp_path / "performance.md")
+    bench_command.DOCUMENT.write_text(TEXT, encoding="utf-8")
     both = [results_file(tmp_path, "search"), results_file(tmp_path, "startup")]
-    performance.write(both)
-    written = performance.DOCUMENT.read_text(encoding="utf-8")
+    bench_command.write(both)
+    written = bench_command.DOCUMENT.read_text(encoding="utf-8")
     assert "Commit abc, 2026-11-25, a processor with 2 cores, load 0.1 at the start" in written
     assert example().as_markdown() in written
     assert "| `startup` | go |" in written
     assert "rough" not in written.partition(MARKER)[2]
 
-    performance.write([results_file(tmp_path, "startup", quick=True), both[0]])
-    written = performance.DOCUMENT.read_text(encoding="utf-8")
+    bench_command.write([results_file(tmp_path, "startup", quick=True), both[0]])
+    written = bench_command.DOCUMENT.read_text(encoding="utf-8")
     assert "These are rough numbers of `--quick`, except those of `search`. Commit abc" in written
 
     with pytest.raises(click.ClickException, match=r"abc on .*; def on .*"):
-        performance.write([*both, results_file(tmp_path, "games", commit="def")])
+        bench_command.write([*both, results_file(tmp_path, "rules", commit="def")])

@@ -14,6 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from support.documents import program
 
 ROOT = Path(__file__).parents[2]
@@ -60,7 +62,7 @@ CHECKS = {
         "tests/unit/games/test_symmetries.py",
         "tests/search/test_encoding.py",
     ),
-    "player": ("tests/unit/players/test_player_options.py",),
+    "player": ("tests/unit/players/test_player_command_options.py",),
     "message": (
         "tests/unit/protocol/test_codec.py",
         "tests/unit/core/test_hub.py",
@@ -155,6 +157,7 @@ def lines_added(repository: Repository, path: str) -> list[str]:
     ]
 
 
+@pytest.mark.long
 def test_an_addition_needs_only_the_steps_of_the_table(tmp_path: Path) -> None:
     repository, named = Repository(tmp_path / "copy"), rows()
     changed: dict[str, set[str]] = {}

@@ -55,6 +55,23 @@ def test_a_workflow_names_files_that_exist(workflow: Path) -> None:
     assert [each for each in named if not (ROOT / each).exists()] == []
 
 
+@pytest.mark.parametrize("workflow", sorted((GITHUB / "workflows").iterdir()), ids=lambda p: p.name)
+def test_a_workflow_skips_tests_only_where_their_programs_are_not_installed(workflow: Path) -> None:
+    """GitHub sets CI to true, with which a skipped test fails; `scripts/test` installs programs.
+
+    It installs none for files and folders without --checks.
+    """
+    steps = [step for job in read(workflow)["jobs"].values() for step in job["steps"]]
+    steps = [step for step in steps if re.search(r"-m pytest|scripts/test", step.get("run", ""))]
+    assert steps
+    for step in steps:
+        words = step["run"].split()
+        installs = words[0] == "scripts/test" and (
+            "--checks" in words or not any(each.startswith("tests/") for each in words)
+        )
+        assert step["env"]["CI"] == ("true" if installs else "false"), words
+
+
 @pytest.mark.parametrize("form", FORMS, ids=lambda path: path.name)
 def test_a_form_asks_for_something(form: Path) -> None:
     content = read(form)

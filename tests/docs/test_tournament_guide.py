@@ -27,7 +27,7 @@ from playout.protocol.tournament_spec import (
     Sprt,
     TournamentSpec,
 )
-from playout.ratings import evidence, sprt
+from playout.ratings import evidence, sequential_tests
 from playout.server.organizer import estimate
 from playout.server.organizer.supervisor import CRASHES
 from playout.server.organizer.tournament_command import main
@@ -301,7 +301,7 @@ def test_the_example_of_two_is_what_its_pairs_say() -> None:
     found = evidence.evidence(evidence.Pentanomial(5, 1, 12, 1, 2, 20))
     assert f"{found.elo:+.1f} ± {found.elo_error:.1f}" in GUIDE
     assert f"{found.nelo:+.1f} ± {found.nelo_error:.1f}" in GUIDE
-    (llr,) = sprt.llrs([(5, 1, 13, 2, 20)], Sprt(0, 50))
+    (llr,) = sequential_tests.llrs([(5, 1, 13, 2, 20)], Sprt(0, 50))
     assert f"{llr:.2f} (-2.94 to 2.94)" in GUIDE
 
 
@@ -321,8 +321,8 @@ def mean_pairs(test: Sprt, nelo: float, runs: int = 150, most: int = 256) -> flo
     """How many it takes, by simulation, when one match in ten is tied."""
     draws = np.random.default_rng(1).choice(5, (runs, most), p=pair_at(nelo))
     counts = np.cumsum(draws[:, :, np.newaxis] == np.arange(5), axis=1)
-    lower, upper = sprt.bounds(test)
-    llrs = sprt.llrs(counts.reshape(-1, 5), test).reshape(runs, most)
+    lower, upper = sequential_tests.bounds(test)
+    llrs = sequential_tests.llrs(counts.reshape(-1, 5), test).reshape(runs, most)
     over = (llrs <= lower) | (llrs >= upper)
     assert over.any(axis=1).all()
     return float(np.mean(1 + over.argmax(axis=1)))

@@ -17,7 +17,7 @@ from msgspec import structs
 from wsproto.frame_protocol import Opcode
 
 from playout.games.core import spec
-from playout.players.client.player_cache import PlayerCache
+from playout.players.client.agent import PlayerCache
 from playout.players.client.player_command import main as playout_player
 from playout.protocol.messages import (
     Cancel,

@@ -127,6 +127,7 @@ def cluster(tmp_path: Path) -> Iterator[DaskCluster]:
         cluster.stop()
 
 
+@pytest.mark.long
 def test_workers_play_the_ladder_of_a_competition(cluster: DaskCluster, tmp_path: Path) -> None:
     cup = LadderCup(tmp_path, cluster)
     cup.account("Bob")

@@ -7,6 +7,8 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from playout.competition.submissions import Submissions
 from playout.players.engines.process import MatchUse
 from playout.server.tournament.competition_file import read
@@ -27,6 +29,7 @@ def use_of(cup: Cup, number: int, match: str) -> MatchUse | None:
     return next((each for each in submissions.uses(submission) if each.match == match), None)
 
 
+@pytest.mark.long
 def test_a_class_hands_in_at_once(tmp_path: Path) -> None:
     require_sandbox()
     if not (shutil.which("gcc") and shutil.which("node")):

@@ -115,6 +115,7 @@ def hand_in(cup: Cup, number: int) -> tuple[int, bool]:
 
 
 @pytest.mark.timeout(5400)  # with --slow
+@pytest.mark.long
 def test_each_submission_ends_once_whatever_is_killed(tmp_path: Path) -> None:
     require_sandbox()
     temporary = tmp_path / "tmp"

@@ -18,9 +18,8 @@ import pytest
 
 from playout import games, players
 from playout.bridges.comply import player_checks
-from playout.bridges.comply.bot_process import BotCommand
 from playout.bridges.comply.comply_command import BotReferee
-from playout.bridges.comply.private_server import PrivateServer
+from playout.bridges.comply.processes import BotCommand, PrivateServer
 from playout.bridges.comply.situations import OWN_ERRORS, SITUATIONS
 from playout.bridges.comply.trial import ComplyTerms, Finding
 from playout.games import Position
@@ -157,6 +156,7 @@ def findings(
     return asyncio.run(collect())
 
 
+@pytest.mark.long
 def test_a_bot_with_one_fault_fails_in_the_situations_of_this_fault_only(
     server: PrivateServer, tmp_path: Path
 ) -> None:

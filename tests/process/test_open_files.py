@@ -51,9 +51,9 @@ def test_a_server_with_few_open_files_serves_as_many_connections_as_it_says(
 ) -> None:
     with server_with(256, tmp_path) as server, contextlib.ExitStack() as opened:
         assert server.page
-        for _ in range(47 - 1):
+        for _ in range(45 - 1):
             opened.enter_context(contextlib.closing(socket.create_connection(server.page)))
-        clients = [opened.enter_context(RawClient(server.host, server.port)) for _ in range(141)]
+        clients = [opened.enter_context(RawClient(server.host, server.port)) for _ in range(137)]
         for client in clients:
             assert client.hello()["type"] == "welcome"
         with RawClient(server.host, server.port) as one_too_many:
@@ -63,7 +63,7 @@ def test_a_server_with_few_open_files_serves_as_many_connections_as_it_says(
             assert page.status == 200
         code, log = server.stop()
     assert code == 0, log
-    assert "the limit on open files, 256, allows 141 connections and 47 of HTTP" in log
+    assert "the limit on open files, 256, allows 137 connections and 45 of HTTP" in log
     assert not re.search("Traceback|EMFILE|Too many open files", log), log
 
 
@@ -72,7 +72,7 @@ def test_a_server_with_too_few_open_files_does_not_start(tmp_path: Path) -> None
     words = limited(60, "playout-server", "--port", "0", *database)
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "the limit on open files, 60, is too low: a server needs at least 89" in done.stderr
+    assert "the limit on open files, 60, is too low: a server needs at least 95" in done.stderr
     assert "Traceback" not in done.stderr
 
 

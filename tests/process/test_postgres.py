@@ -7,8 +7,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from support.postgres import Postgres, PostgresMissing
 from testbed import postgres
-from testbed.postgres import Postgres, PostgresMissing
 
 
 def rows(cluster: Postgres, query: str) -> list[tuple[object, ...]]:

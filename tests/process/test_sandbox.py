@@ -368,7 +368,7 @@ ISOLATES = (
 def test_a_command_that_does_not_isolate_is_refused(
     before: str, after: str, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("playout.sandbox.isolation._END_S", 1.0)
+    monkeypatch.setattr("playout.sandbox.machine._END_S", 1.0)
     command = ISOLATES.replace(before, after)
     with pytest.raises(SandboxError, match=f"does not isolate: a program .*{fault}"):
         machine.require(replace(SMALL, command=command))

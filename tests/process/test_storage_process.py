@@ -18,11 +18,11 @@ import sqlalchemy as sa
 from playout.server.storage import Database
 from soak.disturbed_run import SQLITE, MoveRow, StoredRow, stored
 from support.commands import RunningServer, run, running_server
+from support.postgres import Postgres
 from support.processes import children_of, is_gone
 from support.raw_client import RawClient
 from support.two_clients import WON, TwoClients
 from support.waiting import wait_until
-from testbed.postgres import Postgres
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from playout import games
-from playout.players.training.record import NetRound
-from playout.players.training.run_folder import RunFolder
+from playout.players.training.run_folder import NetRound, RunFolder
 from support import scale
 from support.commands import finish, invoke, run
 from support.processes import is_gone

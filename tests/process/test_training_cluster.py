@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from playout.players.training.record import ScoreRecord
-from playout.players.training.run_folder import RunFolder
+from playout.players.training.run_folder import RunFolder, ScoreRecord
 from support.commands import PATIENCE_S, Command, finish, run
 from support.dask_cluster import (
     DaskCluster,

@@ -10,7 +10,7 @@ import pytest
 from chess.engine import INFO_ALL, Cp, EngineError, Limit, Mate, SimpleEngine
 
 from playout.players.engines import engine_command
-from playout.players.engines.uci_info import PROVEN_CP
+from playout.players.engines.uci_search import PROVEN_CP
 
 #: A process of python-chess, which takes seconds for its imports.
 COMMAND = [

@@ -30,15 +30,18 @@ from playout.players.core.rules import rules_of
 from playout.players.depth_first import principal_variation as pv
 from playout.players.depth_first import quiescence as qs
 from playout.players.evaluations import files
-from playout.players.evaluations.lines import new_line, set_first, set_next, sum_at
 from playout.players.evaluations.tables import (
     Tables,
     ends_of,
     expected,
     find_weights,
+    new_line,
     new_tables,
+    set_first,
+    set_next,
+    sum_at,
 )
-from playout.players.training.temporal_differences import (
+from playout.players.training.evaluation_loop import (
     EvaluationLearner,
     exchange_of,
     exchange_players,

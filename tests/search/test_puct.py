@@ -12,7 +12,7 @@ from playout import games
 from playout.games import Game, Position, State
 from playout.games.core.kernels import uncompiled
 from playout.players.core.player import Limit
-from playout.players.mcts import analysis
+from playout.players.mcts import searcher
 from playout.players.mcts.guided import NetWorker, search_with_net
 from playout.players.mcts.selection import PUCT, Selection
 from playout.players.mcts.simulation import SearchConfig
@@ -104,7 +104,7 @@ def search(worker: NetWorker, state: State, simulations: int) -> int:
 
 
 def visits_of(worker: NetWorker) -> dict[int, int]:
-    return {each.action: each.visits for each in analysis.action_stats([worker])}
+    return {each.action: each.visits for each in searcher.action_stats([worker])}
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -165,12 +165,12 @@ def test_proofs_are_those_of_minimax(spec: str, decisive: bool) -> None:
             state = state if game.winner(following) else following
         worker = new_worker(game, LinearNet(game), USUAL._replace(decisive=decisive))
         search(worker, state, 4_000)
-        actions = analysis.action_stats([worker])
+        actions = searcher.action_stats([worker])
         for each in actions:
             after = game.next_state(state, each.action)
             if each.proven is not None and not game.winner(after):
                 assert each.proven == -minimax_value(game, after)
-        value = analysis.proven_value(actions, worker.complete)
+        value = searcher.proven_value(actions, worker.complete)
         assert value in (None, minimax_value(game, state))
         proven += value is not None
     assert proven >= repetitions(20, short=4) // 2

@@ -11,7 +11,7 @@ import pytest
 from playout import games, players
 from playout.games import Position, SpecError
 from playout.players import ActionStats, Info, Limit, Player, PlayResult
-from playout.players.mcts import analysis
+from playout.players.mcts.searcher import is_decided
 from playout.players.mcts.tree import LOSS
 from support.scale import repetitions
 
@@ -224,11 +224,11 @@ def test_a_lost_action_with_most_visits_does_not_end_the_search() -> None:
     rows = worker.children(0)
     nodes = worker.tree.nodes[rows]
     nodes["visits"] = [10_000, 200, 199, 5, 5, 5, 5]
-    assert analysis.is_decided(worker, 500)
+    assert is_decided(worker, 500)
     nodes["proof"][0] = LOSS
-    assert not analysis.is_decided(worker, 500)
-    assert not analysis.is_decided(worker, 1)
-    assert analysis.is_decided(worker, 0)
+    assert not is_decided(worker, 500)
+    assert not is_decided(worker, 1)
+    assert is_decided(worker, 0)
 
 
 #: The first player wins by three in a row with both ends free.

@@ -289,7 +289,7 @@ def test_all_threads_end_when_one_is_interrupted(monkeypatch: pytest.MonkeyPatch
     def interrupt(*_: object) -> bool:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("playout.players.mcts.analysis.is_decided", interrupt)
+    monkeypatch.setattr("playout.players.mcts.searcher.is_decided", interrupt)
     with pytest.raises(KeyboardInterrupt):
         player.choose(Position(game), Limit(seconds=3600, time_carries_over=True))
     player.close()

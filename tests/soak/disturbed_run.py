@@ -21,7 +21,7 @@ import psycopg
 
 from playout import games
 from soak.scripted_clients import ReceivedMatch, ScriptedClients, WaitTimeout
-from testbed.postgres import Postgres, postgres
+from support.postgres import Postgres, postgres
 from testbed.server_process import KillableServer, killable_server
 
 # The matches in a database, and their contradictions to the records of the clients.

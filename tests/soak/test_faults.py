@@ -29,8 +29,8 @@ from soak.full_disk import store_much
 from soak.held_sockets import INPUTS, PATIENCE_S, hold_sockets
 from soak.scripted_clients import ReceivedMatch
 from support import scale
+from support.postgres import Postgres
 from support.scale import repetitions
-from testbed.postgres import Postgres
 
 pytestmark = pytest.mark.timeout(300 + scale.soak_s)
 
@@ -59,6 +59,7 @@ def check(played: KillRun, plan: FaultPlan) -> None:
 
 
 @pytest.mark.usefixtures("copied_processes")
+@pytest.mark.long
 def test_nothing_is_lost_with_sqlite() -> None:
     plan = fault_plan(repetitions(3, short=1), 0.2)
     check(play_with_kills(plan), plan)

@@ -85,6 +85,8 @@ def _escapes() -> Iterator[Escape]:
     yield Escape("makes shared memory without a file", _SHARED % "-1")
     yield Escape("makes shared memory of `/dev/zero`", _SHARED % _ZERO)
     yield Escape("makes a pipe larger", "import fcntl; fcntl.fcntl(os.pipe()[0], 1031, 1 << 18)")
+    yield Escape("fills sockets", _SOCKETS)
+    yield Escape("fills pipes of several processes", _PIPES_OF_MANY)
     yield Escape("watches files (`inotify`)", _CALL % "294, 0")
     yield Escape("makes a context of asynchronous I/O", _CALL % "206, 8, ctypes.byref(number)")
     yield Escape("makes a timer of the kernel", _CALL % "222, 1, 0, ctypes.byref(number)")
@@ -134,6 +136,35 @@ with tempfile.TemporaryDirectory() as folder:
     os.mknod(folder + '/null', 0o20666, os.makedev(1, 3))
 """
 _RING = "assert ctypes.CDLL(None).syscall(425, 1, ctypes.create_string_buffer(120)) >= 0"
+_SOCKETS = """
+kept = []
+for _ in range(100):
+    pair = socket.socketpair()
+    pair[0].setblocking(False)
+    try:
+        while True:
+            pair[0].send(bytes(1 << 14))
+    except BlockingIOError:
+        kept.append(pair)
+time.sleep(1)
+"""
+_PIPES_OF_MANY = """
+children = []
+for _ in range(6):
+    if not (child := os.fork()):
+        for _ in range(120):
+            reading, writing = os.pipe()
+            os.set_blocking(writing, False)
+            os.write(writing, bytes(1 << 16))
+        time.sleep(60)
+    children.append(child)
+time.sleep(1)
+try:
+    assert [os.waitpid(each, os.WNOHANG)[0] for each in children] == [0] * 6
+finally:
+    for each in children:
+        os.kill(each, signal.SIGKILL)
+"""
 _MEMORY_OF_MANY = """
 children = []
 full, filled = os.pipe()

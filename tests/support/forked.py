@@ -63,6 +63,7 @@ _SEARCHES = (
     "playout.players.uct",
     "playout.ratings.opening_generator",
 )
+_ENGINES = tuple(f"playout.players.engines.{name}_engine" for name in ("gomocup", "gtp", "uci"))
 _STORAGE = ("playout.server.storage.storage_process", "alembic.command")
 _TRAINER = "playout.players.training.trainer"
 #: `multiprocessing` reads the exit code of a process only once, which two threads may do at a time.
@@ -74,7 +75,15 @@ def preloaded() -> ForkServerContext:
     """Return the context whose processes are copies, after the start of the copied one."""
     context = multiprocessing.get_context("forkserver")
     rules = [f"playout.games.{name}" for name in games.names()]
-    modules = [*MODULES.values(), *OTHERS.values(), *rules, *_SEARCHES, *_STORAGE, _TRAINER]
+    modules = [
+        *MODULES.values(),
+        *OTHERS.values(),
+        *rules,
+        *_SEARCHES,
+        *_ENGINES,
+        *_STORAGE,
+        _TRAINER,
+    ]
     context.set_forkserver_preload([*modules, __name__, "support.warm"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(sys.path))

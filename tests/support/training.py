@@ -6,8 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from playout.players.training.record import NetRound
-from playout.players.training.run_folder import RunFolder
+from playout.players.training.run_folder import NetRound, RunFolder
 from playout.players.training.settings import LearningSettings
 from support.commands import PATIENCE_S, Command, finish, invoke, start
 from support.waiting import wait_until

@@ -7,6 +7,7 @@ import functools
 import graphlib
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -251,3 +252,11 @@ def test_tests_neither_sleep_nor_read_a_clock() -> None:
         for clock in clocks_in(parsed(path))
     ]
     assert used == []
+
+
+def test_an_old_python_is_refused_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 9, 18))
+    with pytest.raises(SystemExit, match=r"^Playout needs Python 3\.11 or newer"):
+        runpy.run_path(str(ROOT / "setup.py"))
+    configuration = (ROOT / "setup.cfg").read_text()
+    assert "python_requires = >=3.11\n" in configuration

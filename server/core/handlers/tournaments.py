@@ -27,7 +27,7 @@ from playout.protocol.messages import (
 from playout.protocol.names import skeleton
 from playout.protocol.time_control import parse_time_control
 from playout.protocol.tournament_spec import TournamentSpec, dumps
-from playout.ratings.openings import OpeningError
+from playout.ratings.pairs import OpeningError
 from playout.server.core.context import FeatureEvent
 from playout.server.core.guarded_game import GameFault, faults_of
 from playout.server.core.handlers.feeds import TournamentFeed, to_message

@@ -1,7 +1,8 @@
 """Formats: the pairs of a tournament, given its specification and the results so far.
 
-Each module of this folder is a format, and has the format's name; `core` has their base class. No
-other code compares the name of a format, so that a new file here is a new format.
+Each module of this folder is a format, and has the format's name; the base class is in
+`playout.server.tournament.format`. No other code compares the name of a format, so that a new file
+here is a new format.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 
 from playout.games.core import plugins, spec
 from playout.protocol.tournament_spec import TournamentSpec
-from playout.server.tournament.formats.core.format import Bye, Format
+from playout.server.tournament.format import Bye, Format
 
 __all__ = ["Bye", "Format", "find", "load", "names"]
 

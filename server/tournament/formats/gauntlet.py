@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from playout.ratings.pairs import Pair, PairScores
-from playout.server.tournament.formats.core.format import Format, encounter, swapped
+from playout.server.tournament.format import Format, encounter, swapped
 
 
 class Gauntlet(Format):

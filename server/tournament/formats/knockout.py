@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 
 from playout.ratings.pairs import CountRange, Pair, PairScores
-from playout.server.tournament.formats.core.format import (
+from playout.server.tournament.format import (
     Bye,
     Format,
     absent,

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from playout.protocol.tournament_spec import Betting, TournamentSpec
-from playout.ratings.betting import Race
 from playout.ratings.pairs import CountRange, Pair, PairScores
-from playout.server.tournament.formats.core.format import Format, swapped
+from playout.ratings.sequential_tests import Race
+from playout.server.tournament.format import Format, swapped
 
 #: The least number of pairs of a block.
 BLOCK = 16

@@ -1,14 +1,14 @@
 """Reports of tournaments, for people and for programs.
 
-`values` has the numbers, `words` and `tables` make text of them, `charts` draws them. `writers` and
-`html` write the formats.
+`values` has the numbers, `words` and `tables` make text of them, `charts` draws them. `writers`
+writes the formats.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from playout.server.tournament.report import html, writers
+from playout.server.tournament.report import writers
 from playout.server.tournament.report.values import Report
 
 __all__ = ["FORMATS", "Report", "writer"]
@@ -19,7 +19,7 @@ _WRITERS: dict[str, Callable[[Report], str]] = {
     "csv": writers.as_csv,
     "crosstable": writers.crosstable_as_csv,
     "markdown": writers.as_markdown,
-    "html": html.write,
+    "html": writers.as_html,
 }
 
 FORMATS = tuple(_WRITERS)

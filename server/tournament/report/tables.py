@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from playout.commands.text import counted, percent
 from playout.protocol.time_control import decimal
-from playout.ratings.betting import State
+from playout.ratings.sequential_tests import State
 from playout.server.tournament.report import words
 from playout.server.tournament.report.values import (
     BettingTest,

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from playout.ratings.betting import State
 from playout.ratings.evidence import Pentanomial
+from playout.ratings.sequential_tests import State
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from playout.commands.text import UNKNOWN, percent
 from playout.protocol.time_control import decimal
-from playout.ratings.betting import State
+from playout.ratings.sequential_tests import State
 from playout.server.tournament.report.values import (
     BettingTest,
     CrosstableCell,

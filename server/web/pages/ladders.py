@@ -7,8 +7,7 @@ import time
 from markupsafe import Markup
 from twisted.web import http
 
-from playout.ratings.bradley_terry import AVERAGE
-from playout.ratings.comparison import SURE
+from playout.ratings.bradley_terry import AVERAGE, SURE
 from playout.ratings.plot import COLOURS, rating_plot
 from playout.server.ladder.standings import LadderMeeting, LadderStanding, LadderTable
 from playout.server.storage.results import page_of

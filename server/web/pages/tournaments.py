@@ -13,7 +13,7 @@ from twisted.web import http
 
 from playout.protocol.messages import ClusterWorker, ReportCluster
 from playout.server.storage.results import MatchFilter, MatchRow, ResultPage
-from playout.server.tournament.report import Report, html
+from playout.server.tournament.report import Report, writers
 from playout.server.tournament.report.tables import CellEntrants, summary
 from playout.server.tournament.report.words import headline
 from playout.server.web.archive import TournamentRecord, UnreadableTournament
@@ -188,7 +188,7 @@ def _html(record: TournamentRecord, language: Language) -> Markup:
         return language.gettext("; ").join(parts)
 
     # It escapes names and versions.
-    return Markup("\n".join(html.sections(record.report, link, tell)))
+    return Markup("\n".join(writers.sections(record.report, link, tell)))
 
 
 def _left_s(record: TournamentRecord, ended: ResultPage[MatchRow]) -> float | None:

@@ -34,3 +34,12 @@ def test_two_players_are_refused(tmp_path: Path) -> None:
     file.write_text(BASES + "\nclass Other(Base):\n    pass\n")
     with pytest.raises(SystemExit, match="Mine, Other"):
         _class_of(file)
+
+
+def test_a_base_class_may_be_in_a_file_beside_the_bot(tmp_path: Path) -> None:
+    base = BASES.replace("class Mine(Middle):\n    pass\n", "")
+    (tmp_path / "its_base.py").write_text(base)
+    file = tmp_path / "parted_bot.py"
+    for begin in ("from its_base import Middle\n", "from its_base import Base, Middle\n"):
+        file.write_text(f"{begin}\nclass Mine(Middle):\n    pass\n")
+        assert _class_of(file).__name__ == "Mine"

@@ -31,8 +31,12 @@ from playout.protocol.messages import (
     Welcome,
 )
 from playout.server.core.handlers.feeds import INTERVAL_S
-from playout.server.core.handlers.ladders import MOST_LADDERS, MOST_VOID, MOST_WITHOUT_RESULT
-from playout.server.core.ladder import REENTER_S
+from playout.server.core.handlers.ladders import (
+    MOST_LADDERS,
+    MOST_VOID,
+    MOST_WITHOUT_RESULT,
+    REENTER_S,
+)
 from playout.server.ladder.pairing import parse_hours
 from playout.server.model.records import LadderRating, MatchEnded, MatchStarted
 from support.hub_harness import EPOCH, HubHarness, administrator

@@ -18,7 +18,7 @@ from playout.players import Limit
 from playout.players.comparison.pairs import openings, play_pair
 from playout.players.core.cells import random_positions
 from playout.players.core.rules import interpreted_rules, rules_of
-from playout.players.engines.local_match import LocalMatch
+from playout.players.engines.engine_server import LocalMatch
 from playout.players.nets.encoding import Encoding
 from playout.players.training import TrainingError, settings
 from playout.server.core.handlers.seeks import normalised_game

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playout.laboratory.journal import Journal, VersionTest
 from playout.protocol.tournament_spec import Betting
-from playout.ratings.betting import level_of
+from playout.ratings.sequential_tests import level_of
 
 
 def begun(journal: Journal, base: str, *candidates: str, conditions: str = "c") -> VersionTest:

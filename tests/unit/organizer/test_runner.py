@@ -147,6 +147,18 @@ def harness(logs: LogFolder) -> Iterator[RunnerHarness]:
     stop((process for _, process in harness.processes), 0.0)
 
 
+def test_a_lost_connection_is_told_when_the_tournament_has_begun(
+    harness: RunnerHarness, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "The server cannot be reached (a test); trying again ...\n"
+    harness.connect()
+    harness.disconnect()
+    assert text not in capsys.readouterr().out
+    harness.create_tournament()
+    harness.disconnect()
+    assert capsys.readouterr().out.endswith(text)
+
+
 # How many processes.
 
 

@@ -34,10 +34,8 @@ from playout.players import (
 )
 from playout.players.client import player_console
 from playout.players.client.active_match import STEPS, Doing, MoveQuery
-from playout.players.client.agent import Agent
+from playout.players.client.agent import Agent, PlayerCache, PlayRequest
 from playout.players.client.match_driver import GRACE_S
-from playout.players.client.play_request import PlayRequest
-from playout.players.client.player_cache import PlayerCache
 from playout.players.client.player_console import PlayerConsole
 from playout.players.client.trees import TreeFile
 from playout.protocol.messages import (

@@ -538,6 +538,23 @@ def test_no_depth_is_too_deep(head: bytes, depth: int) -> None:
             {"type": "move", "match": "a", "ply": -3, "action": 1},
             "move: ply must be a whole number of at least 0",
         ),
+        ({"type": "seek"}, "seek: game is missing"),
+        (
+            {"type": "hello", "name": "a", "role": "king"},
+            "hello: role must be one of 'bot', 'human', 'spectator', not 'king'",
+        ),
+        ({"type": "seek", "game": "nim", "seat": 3}, "seek: seat must be one of 1, 2, not 3"),
+        ({"type": "ping", "many": 1}, "ping: many is unknown; the fields are id"),
+        ({"type": "create_tournament", "spec": {}}, "create_tournament: spec.name is missing"),
+        (
+            {"type": "move", "match": "m", "ply": 0, "action": 1, "info": {"win_rate": 2}},
+            "move: info.win_rate must be a number of at most 1.0",
+        ),
+        (
+            {"type": "move", "match": "m", "ply": 0, "action": 1, "info": {"actions": [[1, 2]]}},
+            "move: info.actions[0] must be a list of 3 entries, not 2",
+        ),
+        ({"type": "watch", "match": None}, "watch: match must be a text, not null"),
     ],
 )
 def test_a_wrong_value_is_refused_in_a_sentence(message: dict[str, Any], text: str) -> None:

@@ -11,8 +11,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from playout.protocol.messages import Code, Reason
-from playout.server.net.loop_delays import EVERY_S, DelayMeter
 from playout.server.runtime.metrics import Metrics
+from playout.server.runtime.scheduler import EVERY_S, DelayMeter
 
 Samples = dict[str, float]
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from playout.protocol.messages import Ping, Pong
 from playout.protocol.time_control import parse_time_control
 from playout.server.core.clock import Clock
-from playout.server.net.loop_delays import LOGGED_S, PAUSE_S, StallLog
 from playout.server.runtime.reactor import STEP_S, TICK_S, LoopTime
+from playout.server.runtime.scheduler import LOGGED_S, PAUSE_S, StallLog
 from support.hub_harness import HubHarness
 
 #: A delay of the loop that is too short to count as a stall.
@@ -143,7 +143,7 @@ def test_stalls_are_logged_with_at_most_one_line_a_second(
         def warn(self, text: str, *, seconds: float, stalls: int) -> None:
             lines.append((seconds, stalls))
 
-    monkeypatch.setattr("playout.server.net.loop_delays._log", RecordingLog())
+    monkeypatch.setattr("playout.server.runtime.scheduler._log", RecordingLog())
     at = 0.0
     log = StallLog(lambda: at)
     log.stalled(LOGGED_S / 2)

@@ -57,8 +57,8 @@ from playout.server.storage.ipc import (
 from playout.server.storage.schema import metadata, player_totals, rating_points
 from playout.server.storage.storage_process import Writer
 from support.match_records import GAME, match_records
+from support.postgres import Postgres
 from support.waiting import wait_until
-from testbed.postgres import Postgres
 
 INFO = stored_analysis(Analysis(win_rate=0.5, pv=(1, 2)))
 ADA = Account(id="a", name="Ada", digest="d", created_at=1.5)

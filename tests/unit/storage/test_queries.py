@@ -22,7 +22,7 @@ from playout.server.storage.queries import Reader
 from playout.server.storage.rating_keeper import RatingKeeper
 from playout.server.storage.results import MatchFilter, PlayerTotals, TournamentRow
 from support.match_records import GAME, match_records
-from testbed.postgres import Postgres
+from support.postgres import Postgres
 
 OTHER = "nim(chips=3)"
 

@@ -19,12 +19,11 @@ from playout.games.core import plugins
 from playout.protocol.tournament_spec import Entrant, TournamentSpec
 from playout.ratings.pairs import Key, Pair, PairScore, PairScores
 from playout.server.tournament import formats
+from playout.server.tournament.format import finished
 from playout.server.tournament.formats import Format
-from playout.server.tournament.formats.core.format import finished
-from playout.server.tournament.formats.core.matching import maximum_matching
 from playout.server.tournament.formats.knockout import MORE_PAIRS, first_seats
 from playout.server.tournament.formats.sprt import AHEAD
-from playout.server.tournament.formats.swiss import PreviousRounds, pair_off
+from playout.server.tournament.formats.swiss import PreviousRounds, maximum_matching, pair_off
 from support.scale import repetitions
 
 FOR_MANY = ["round_robin", "gauntlet", "swiss", "knockout"]
@@ -469,7 +468,7 @@ def test_names_of_formats_are_compared_nowhere() -> None:
 
 def test_a_file_in_the_folder_is_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = (
-        "from playout.server.tournament.formats.core.format import Format, encounter",
+        "from playout.server.tournament.format import Format, encounter",
         "class Ladder(Format):",
         "    only_two, is_fixed = False, True",
         "    @classmethod",

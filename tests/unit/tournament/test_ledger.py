@@ -8,7 +8,7 @@ import pytest
 
 from playout.protocol.messages import Fixture, Reason
 from playout.protocol.tournament_spec import Betting, Sprt, TournamentSpec, dumps
-from playout.ratings import sprt
+from playout.ratings import sequential_tests
 from playout.ratings.pairs import Pair
 from playout.server.model.records import (
     MatchEnded,
@@ -138,7 +138,7 @@ def test_the_test_continues_from_the_pairs_before() -> None:
             ledger.put(each)
         assert len(ledger.llrs) == number - (number >= 3)
     assert tested.sprt
-    assert ledger.llrs == pytest.approx(sprt.curve(ledger.counted_pairs, tested.sprt))
+    assert ledger.llrs == pytest.approx(sequential_tests.curve(ledger.counted_pairs, tested.sprt))
 
 
 def test_a_pair_counts_as_voided_when_it_is_played_again() -> None:

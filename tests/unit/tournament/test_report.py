@@ -18,7 +18,7 @@ from rich.cells import cell_len
 
 from playout.commands.text import UNKNOWN
 from playout.ratings.evidence import Pentanomial
-from playout.server.tournament.report import FORMATS, charts, html, writer
+from playout.server.tournament.report import FORMATS, charts, writer, writers
 from playout.server.tournament.report.values import (
     CrosstableCell,
     Estimate,
@@ -301,11 +301,11 @@ def test_cells_lead_to_whom_they_tell_of() -> None:
     def link(whom: tuple[int, ...]) -> str:
         return f"/see?{'&'.join(REPORT.entrants[each].name for each in whom)}"
 
-    page = "".join(html.sections(REPORT, link))
+    page = "".join(writers.sections(REPORT, link))
     assert page.count('<a href="/see?uct">uct</a>') == 4
     assert '<a href="/see?uct&amp;flat">15.5/20</a>' in page
     assert '<a href="/see?flat&amp;uct">4.5/20</a>' in page
-    assert "<a " not in "".join(html.sections(REPORT))
+    assert "<a " not in "".join(writers.sections(REPORT))
 
 
 def test_names_are_only_text_in_markdown() -> None:

@@ -15,11 +15,13 @@ from playout.games import Game, KernelGame, State
 from playout.players.mcts.tree import UNKNOWN, new_forest
 from playout.players.training.run_folder import packed, unpacked
 from playout.players.training.self_play import (
+    Schedule,
     SelfPlay,
     SelfPlayResult,
     Unfinished,
+    new_games,
+    prune_policy,
 )
-from playout.players.training.self_play_moves import Schedule, new_games, prune_policy
 from playout.players.training.settings import SelfPlaySettings
 
 GAME = games.load("mnk(m=3,n=3,k=3)")

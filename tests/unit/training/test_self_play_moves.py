@@ -10,7 +10,7 @@ import numpy as np
 from playout import games
 from playout.games import KernelGame, State
 from playout.players.mcts.simulation import new_leaves, new_memory
-from playout.players.training.self_play_moves import evaluate_by_playouts
+from playout.players.training.self_play import evaluate_by_playouts
 
 GAME = games.load("tic_tac_toe")
 PLAYOUTS = 2000

@@ -9,7 +9,7 @@ import pytest
 from playout import games
 from playout.players.comparison.pairs import score
 from playout.players.training import TrainingError, settings, training_report
-from playout.players.training.record import ScoreRecord
+from playout.players.training.run_folder import ScoreRecord
 from playout.ratings.pairs import PairScore
 from support.training import round_record
 

@@ -20,10 +20,10 @@ from playout.server.web.http import HttpError
 from playout.server.web.worker_pool import WorkUnavailable
 from support.kept_ratings import keep_ratings
 from support.match_records import match_records
+from support.postgres import Postgres
 from support.seeded_database import GAME, MEMBERS, TOURNAMENT_MATCHES, SeededDatabase
 from support.threads import Loop
 from support.tournaments import spec_of
-from testbed.postgres import Postgres
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from playout.protocol.messages import Reason
 from playout.protocol.tournament_spec import Betting, Sprt
 from playout.ratings.evidence import Pentanomial
 from playout.server.tournament import formats
-from playout.server.tournament.report.html import sections
 from playout.server.tournament.report.tables import summary
 from playout.server.tournament.report.values import (
     Estimate,
@@ -24,6 +23,7 @@ from playout.server.tournament.report.values import (
     Standing,
 )
 from playout.server.tournament.report.words import headline
+from playout.server.tournament.report.writers import sections
 from playout.server.tournament.results import Results
 from playout.server.web.texts import LANGUAGES, Language
 from support.fixtures import ledger_of, pair, spec

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from playout import games
 from playout.games import Position
-from playout.players.engines.gtp_analysis import analysis
-from playout.players.engines.gtp_games import board_of
+from playout.players.engines.gtp import analysis, board_of
 from playout.players.engines.uci_client import parse_info, parse_option
 from playout.players.engines.xboard_client import resigns, thought_of
 from support.scale import repetitions

@@ -5,6 +5,9 @@ These are habits of real engines, as people have reported them about other progr
 
 from __future__ import annotations
 
+import contextlib
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -482,3 +485,45 @@ def test_a_brain_that_refuses_to_move_is_at_fault(engine: Made) -> None:
     made = engine("gomoku(size=15)", "gomocup", ("BEGIN", ["ERROR no memory\r\n"]))
     with pytest.raises(PlayerError, match="has answered 'ERROR no memory', given 'BEGIN'"):
         made.choose(Position(made.game), _LIMIT)
+
+
+TINY = """
+#include <stdio.h>
+#include <string.h>
+int main(void) {
+    char line[1024];
+    while (fgets(line, sizeof line, stdin)) {
+        if (!strcmp(line, "uci\\n")) printf("id name tiny\\nuciok\\n");
+        if (!strcmp(line, "isready\\n")) printf("readyok\\n");
+        if (!strncmp(line, "go", 2)) printf("bestmove e2e4\\n");
+        if (!strncmp(line, "ABOUT", 5)) printf("name=\\"tiny\\"\\n");
+        if (strstr(line, "protocol_version")) printf("= 2\\n\\n");
+        if (!strcmp(line, "quit\\n")) return 0;
+    }
+    return 0;
+}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="needs gcc")
+@pytest.mark.parametrize(
+    ("protocol", "game"),
+    [("uci", "chess"), ("gtp", "go"), ("gomocup", "gomoku"), ("lines", "nim"), ("xboard", "chess")],
+)
+def test_a_program_in_c_that_keeps_its_output_gets_a_hint(
+    protocol: str, game: str, tmp_path: Path
+) -> None:
+    (tmp_path / "tiny.c").write_text(TINY)
+    subprocess.run(["gcc", "-o", tmp_path / "tiny", tmp_path / "tiny.c"], check=True)
+    (tmp_path / "engines.toml").write_text(
+        f'[tiny]\ncommand = "{tmp_path}/tiny"\nprotocol = "{protocol}"\nstart_s = 0.1\n'
+    )
+
+    def play() -> None:
+        made = Engine(games.load(game), name="tiny", file=str(tmp_path / "engines.toml"))
+        with contextlib.closing(made):
+            made.choose(Position(made.game), Limit(seconds=0.05))
+
+    hint = r"has not answered in time.*fflush\(stdout\)"
+    with pytest.raises((PlayerError, games.SpecError), match=hint):
+        play()

@@ -1,4 +1,4 @@
-"""playout.players.engines.gtp_analysis: reports of Leela Zero and KataGo as an analysis."""
+"""playout.players.engines.gtp: reports of Leela Zero and KataGo as an analysis."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import pytest
 
 from playout import games
 from playout.games import Position
-from playout.players.engines.gtp_analysis import analysis
-from playout.players.engines.gtp_games import board_of
+from playout.players.engines.gtp import analysis, board_of
 
 GAME = games.load("gomoku(size=9)")
 POSITION = Position(GAME)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from playout.players.engines.gtp_clock import GtpClock
-from playout.players.engines.gtp_text import GtpError
+from playout.players.engines.gtp import GtpClock, GtpError
 
 
 def seconds(clock: GtpClock, seat: int = 1, ply: int = 0) -> float | None:

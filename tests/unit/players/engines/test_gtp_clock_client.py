@@ -1,11 +1,11 @@
-"""players.engines.gtp_clock: clocks in whole seconds, for engines with different commands."""
+"""players.engines.gtp: clocks in whole seconds, for engines with different commands."""
 
 from __future__ import annotations
 
 import pytest
 
 from playout.players import MatchClock, TimeLeft
-from playout.players.engines.gtp_clock import settings, time_left
+from playout.players.engines.gtp import time_left, time_settings
 
 PLAIN = ("time_settings", "time_left")
 KGS = (*PLAIN, "kgs-time_settings")
@@ -38,7 +38,7 @@ BYO_YOMI = clock(TimeLeft(600.0, 5, 30.0))
 def test_a_time_control_is_told_by_the_best_command(
     control: MatchClock, commands: tuple[str, ...], said: str
 ) -> None:
-    assert settings(control, commands) == said
+    assert time_settings(control, commands) == said
 
 
 @pytest.mark.parametrize(
@@ -59,4 +59,4 @@ def test_a_time_control_is_told_by_the_best_command(
 def test_a_clock_is_told_as_the_engine_counts(
     control: MatchClock, commands: tuple[str, ...], left: TimeLeft, said: str
 ) -> None:
-    assert time_left(control, left, settings(control, commands)) == said
+    assert time_left(control, left, time_settings(control, commands)) == said

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from playout import games
-from playout.players.engines.gtp_games import board_of
+from playout.players.engines.gtp import board_of
 
 
 @pytest.mark.parametrize(

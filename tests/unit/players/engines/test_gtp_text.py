@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playout.players.engines.gtp_text import (
+from playout.players.engines.gtp import (
     GtpCommand,
     GtpError,
     parse_command,

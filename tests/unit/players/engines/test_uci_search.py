@@ -22,12 +22,10 @@ from playout.players.core.player import (
     Report,
     Resigned,
 )
-from playout.players.engines.engine_server import EngineServer, LineInput
-from playout.players.engines.local_match import LocalMatch
+from playout.players.engines.engine_server import EngineServer, LineInput, LocalMatch
 from playout.players.engines.uci_games import uci_game
-from playout.players.engines.uci_go import parse_go
 from playout.players.engines.uci_options import UciSettings
-from playout.players.engines.uci_search import SearchBudget, UciSearch
+from playout.players.engines.uci_search import SearchBudget, UciSearch, parse_go
 
 CHESS = games.load("chess")
 START = CHESS.initial_state()

@@ -1,1 +1,0 @@
-"""The command `scripts/release`: builds the files of a release and checks them."""

@@ -1,1 +1,0 @@
-"""Shared by tests and benchmarks: server processes, clients, databases, measurements."""
