@@ -37,7 +37,7 @@ from playout.commands.text import beginning
 
 #: The suffixes of accepted uploads.
 SUFFIXES = (".py", ".zip", ".tar", ".tar.gz", ".tgz")
-#: The most files and folders, levels of folders, and bytes of a name.
+#: Maximum number of files and folders, levels of folders, and bytes of a name.
 MOST_FILES, MOST_LEVELS, LONGEST_NAME = 2000, 8, 100
 #: Files that operating systems and tools add to archives, in lower case.
 _IGNORED = (

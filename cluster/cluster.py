@@ -260,7 +260,7 @@ class Cluster:
             self._questions.submit(self.ask, each, call, *arguments)
 
     def news(self, event: Event, users: str) -> list[str]:
-        """Return lines for people about an event; `users` is the plural of what workers run."""
+        """Return lines for people about an event; `users` is a plural noun for the tasks."""
         scheduler = f"to the scheduler of Dask at {self.address}"
         match event:
             case Disconnected():
@@ -594,7 +594,7 @@ def require_workers(
 ) -> list[CheckedWorker]:
     """Check all workers, show a table of those with faults, and return all.
 
-    `users` is the plural of what workers run. Raises ClickException if all have faults.
+    `users` is a plural noun for the tasks. Raises ClickException if all have faults.
     """
     with clear_loss(cluster):
         checked = cluster.check(need)

@@ -198,7 +198,7 @@ class Child:
         return self._process.returncode
 
     def _end(self) -> None:
-        """Note that it has exited."""
+        """Record the exit of the process."""
         self.send(signal.SIGKILL)  # to the rest of its group, before its number is free
         self._process.wait()
         if self._exit_reader:

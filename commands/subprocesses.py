@@ -1,4 +1,4 @@
-"""What the processes of Playout need of each other: words, environments, the end of the parent.
+"""Common functions of Playout's processes: command lines, environments, the end of the parent.
 
 `child` starts and ends processes. This module imports little, as each of them imports it first.
 """
@@ -35,7 +35,7 @@ FEW_THREADS = {"OMP_NUM_THREADS": "1"}
 #: The longest message in bytes, and the fault of a longer one.
 LONGEST_LINE = 2**20
 TOO_LONG = f"a line has more than {LONGEST_LINE} bytes"
-#: The most bytes of a line that an error shows.
+#: Maximum number of bytes of a line that an error shows.
 _SHOWN = 100
 _CHUNK = 65536
 _PR_SET_PDEATHSIG = 1

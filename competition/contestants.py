@@ -218,7 +218,7 @@ class Operator:
         self._connection.send(self._hello)
 
     def received(self, event: Event) -> None:
-        """Pass an answer to the one who has asked."""
+        """Pass an answer to the sender of its request."""
         match event:
             case Welcome():
                 if not self.ready.called:
@@ -229,7 +229,7 @@ class Operator:
                 self._asked.pop(re).errback(SessionRefused(event.text))
 
     def disconnected(self, reason: str) -> None:
-        """Refuse what was asked: the connection is made again."""
+        """Refuse the open requests: the connection is made again."""
         asked, self._asked = self._asked, {}
         for each in asked.values():
             each.errback(SessionRefused("the connection to the server was lost"))
@@ -349,7 +349,7 @@ class LadderBot(ABC):
                 await deferLater(self._operator.reactor, wait_s, lambda: None)
 
     def leave(self) -> None:
-        """Leave the ladder after the present match."""
+        """Leave the ladder after the current match."""
         self._left = True
         self._interrupt()
 
@@ -359,7 +359,7 @@ class LadderBot(ABC):
 
     @abstractmethod
     def _interrupt(self) -> None:
-        """Play no match after the present one."""
+        """Play no match after the current one."""
 
 
 class LocalLadderBot(LadderBot):

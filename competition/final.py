@@ -171,14 +171,14 @@ def grades_text(submissions: Submissions, database: str) -> str:
 
 
 def uses_of_ladder(submissions: Submissions) -> Mapping[str, Sequence[MatchUse]]:
-    """Return what the last accepted submissions have used in their matches, by team."""
+    """Return the resource usage of the last accepted submissions in their matches, by team."""
     return {team: submissions.uses(each) for team, each in submissions.accepted().items()}
 
 
 def uses_of_final(
     submissions: Submissions, fixtures: Iterable[Fixture]
 ) -> Mapping[str, Sequence[MatchUse]]:
-    """Return what the bots have used in matches of the final, by team."""
+    """Return the resource usage of the bots in matches of the final, by team."""
     players = {each.match: each.players for each in fixtures}
     found = defaultdict(list)
     for use in read_uses(submissions.folder / USES):

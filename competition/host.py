@@ -69,7 +69,7 @@ if TYPE_CHECKING:  # it imports Dask, which is optional
 _HOST = "127.0.0.1"
 #: Seconds between two looks at an empty queue, and at what belongs on the ladder.
 _IDLE_S = 0.2
-#: The most threads in which bots think or are waited for.
+#: Maximum number of threads in which bots think or are waited for.
 _THREADS = 128
 
 _log = Logger(namespace="server")
@@ -123,7 +123,7 @@ class CompetitionHost:
         self._site = UploadSite(pages, pages.room, accounts, access)
 
     def start(self) -> None:
-        """Listen, connect to the server, and then play and handle what was handed in."""
+        """Listen, connect to the server, then handle submissions and let bots play."""
         host, port = self._orders.http
         try:
             listener = self._reactor.listenTCP(port, self._site, interface=host)
@@ -258,7 +258,7 @@ class CompetitionRun:
         return submission_player(engines, self._used(submission), self._competition.cores)
 
     def _used(self, submission: Submission) -> Used:
-        """Return the function that stores what a submission has used, in any thread."""
+        """Return a function for any thread that stores the resource usage of a submission."""
 
         def used(use: MatchUse) -> None:
             use = structs.replace(use, end=for_author(use.end))

@@ -54,7 +54,7 @@ from playout.server.tournament.competition_file import Competition
 _POLL_S = 0.1
 _LOST = "the worker with a player was lost"
 _PROGRAM = "playout.competition.pair_process:main"
-#: The most lines of the output of a process that the operator is shown.
+#: Maximum number of lines of the output of a process that the operator is shown.
 _TAIL_LINES = 20
 #: The processes of this worker, by the keys of their tasks.
 _here: dict[str, Child] = {}
@@ -91,7 +91,7 @@ class ClusterLadderBot(LadderBot):
 
 @dataclass(eq=False)
 class _Pair:
-    """A pair of matches of a bot, as a task; `session` is that of its process.
+    """A pair of matches of a bot, as a task; `session` is the session of its process.
 
     `done` gets the number of its `ended` matches.
     """
@@ -103,7 +103,7 @@ class _Pair:
 
 
 class LadderWorkers:
-    """The cluster of a competition's ladder, which is checked as that of a tournament."""
+    """The cluster of a competition's ladder, checked in the same way as a tournament's cluster."""
 
     def __init__(
         self, operator: Operator, competition: Competition, say: Callable[[str], None]

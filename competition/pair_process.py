@@ -48,7 +48,7 @@ class PairOrder(msgspec.Struct, frozen=True):
 
 
 class LadderWorker(msgspec.Struct, frozen=True):
-    """A machine that plays with so many cores, or what is wrong with it.
+    """A machine with the number of its cores for matches, or its fault.
 
     The address of the server's machine is empty.
     """
@@ -59,7 +59,7 @@ class LadderWorker(msgspec.Struct, frozen=True):
 
 
 class SubmittedBot(NamedTuple):
-    """How a submission is started, the folder with its files, and what gets its use."""
+    """A submission: its bot file, its folder, and the function that gets its resource usage."""
 
     file: BotFile
     folder: Path
@@ -67,7 +67,7 @@ class SubmittedBot(NamedTuple):
 
 
 class PairReport(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What has happened: a match has ended, or a program has been used in one.
+    """Reports the end of a match, or the resource usage of a program in one.
 
     `is_ready`: whether the bot waits for its session. `fault` is for its author, `text` for the
     operator.

@@ -100,10 +100,7 @@ class Pages:
         refusals: Mapping[str, str],
         workers: Mapping[str, Callable[[], Sequence[LadderWorker]]],
     ) -> None:
-        """`refusals`: why nothing can be handed in, by the name of the competition.
-
-        `workers` return the machines that play, by the same name.
-        """
+        """`refusals` are errors, `workers` functions that return machines, by competition."""
         self._all = all_
         self._orders = orders
         self._database = orders.database
@@ -160,7 +157,7 @@ class Pages:
         raise HttpError(http.NOT_FOUND, "there is no such page, or not for this method")
 
     def room(self, account: Account, path: bytes, at: float) -> tuple[Path, int]:
-        """Return the folder and the most bytes for what an account uploads at a time."""
+        """Return the folder and the maximum number of bytes for an upload of an account."""
         match [unquote(part) for part in path.decode("latin-1").partition("?")[0].split("/")]:
             case ["", name, "submissions", _] if name in self._all:
                 submissions = self._all[name]
@@ -305,7 +302,7 @@ class Pages:
 
 
 def _most_bytes(submissions: Submissions, account: Account, at: float) -> int:
-    """Return the most bytes that an account may hand in at a time, 0 if it may not."""
+    """Return the maximum size of an upload of an account in bytes, 0 if it may not upload."""
     author = _contestant_of(account, submissions)
     if author is None or author.team in submissions.changes.banned:
         return 0
@@ -372,7 +369,7 @@ def _opening(submissions: Submissions) -> str:
 
 
 def _require_open(submissions: Submissions, at: float) -> None:
-    """Raise HttpError unless submissions are taken that began at a time."""
+    """Raise HttpError unless submissions that begin at a time are accepted."""
     competition = submissions.competition
     if at < competition.opens:
         text = f"{competition.title} {_opening(submissions)}"
@@ -389,7 +386,7 @@ def _require_open(submissions: Submissions, at: float) -> None:
 
 
 def _told(submission: Submission) -> dict[str, Any]:
-    """Return what an author may know of a submission."""
+    """Return the part of a submission that its author may read."""
     keys = ("id", "team", "file", "size", "at", "state", "stage", "reason", "ended_at", "matches")
     told = {key: getattr(submission, key) for key in keys}
     return told | {"version": submission.version}

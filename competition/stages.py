@@ -24,7 +24,7 @@ from playout.protocol.tournament_spec import TournamentSpec
 _RETRY_S = 1.0
 #: Seconds before the stages run again after a fault of this machine.
 _TRY_AGAIN_S = (1.0, 5.0, 30.0)
-#: The most characters of a reason.
+#: Maximum number of characters of a reason.
 _MOST_REASON = 1000
 
 Runner = Callable[[Submission], Coroutine[Any, Any, Submission]]

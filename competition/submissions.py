@@ -1,4 +1,4 @@
-"""What was handed in to a competition, in its folder: each submission has a folder of its own.
+"""The submissions of a competition, in its folder: each submission has a folder of its own.
 
     NAME/submissions/000012/submission.json   its state, replaced as a whole
                             upload            the file as it was handed in
@@ -41,21 +41,23 @@ State = Literal["queued", "running", "accepted", "refused", "failed"]
 DAY_S = 86_400.0
 #: Seconds in which an upload must arrive completely.
 REQUEST_S = 300.0
-#: The most bytes of a log, about.
+#: Maximum number of bytes of a log, about.
 MOST_LOG = 2**18
-#: The most characters that are added to a log at once.
+#: Maximum number of characters that are added to a log at once.
 _MOST_ADDED = 8000
 _CHANGES, _MATCHES = "changes.json", "matches.jsonl"
-#: The most bytes of the records of matches, and characters of the reason in one.
+#: Maximum number of bytes of the records of matches, and characters of the reason in one.
 _MOST_MATCHES, _MOST_END = 2**22, 300
 
 
 class Submission(msgspec.Struct, frozen=True):
-    """A submission: its author, its file, and how far it has come.
+    """A submission: its author, its file and its state.
 
-    `at` is when its upload began, `ended_at` when it was accepted or refused, or met a fault of the
-    host (`failed`), in seconds since 1970. `stage` is the present one, or the one that failed, for
-    `reason`. `root` is the folder in which the bot starts, relative to that of the submission.
+    `at` is the start of its upload, `ended_at` the time at which it was accepted or refused, or
+    failed by a fault of the host, in seconds since 1970.
+
+    `stage` is the current stage, or the one that failed; `reason` says why. `root` is the folder in
+    which the bot starts, relative to the submission's folder.
     """
 
     id: int
@@ -80,10 +82,12 @@ class Submission(msgspec.Struct, frozen=True):
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """What the operator has changed: the deadline, if it is later than that of the file.
+    """The operator's changes: a deadline, which counts if it is later than that of the file.
 
-    `banned` are teams. `retried` is when failed submissions were put into the queue again, in
-    seconds since 1970, by their numbers.
+    `banned` are teams.
+
+    `retried` has the times at which failed submissions were put into the queue again, in seconds
+    since 1970, by their numbers.
     """
 
     deadline: float = 0.0
@@ -102,7 +106,7 @@ class Submissions:
     def __init__(
         self, competition: Competition, say: Callable[[str], None] = lambda text: None
     ) -> None:
-        """Read what is there, without changing it; `say` gets faults of the disk, once each."""
+        """Read the folder without changing it; `say` gets faults of the disk, once each."""
         self.competition = competition
         self.folder = competition.folder
         self.incoming = self.folder / "incoming"
@@ -199,7 +203,7 @@ class Submissions:
         self._add(self.place(submission, "log.txt"), added)
 
     def record(self, submission: Submission, use: MatchUse) -> None:
-        """Store what a submission has used in a match."""
+        """Store the resource usage of a submission in a match."""
         use = structs.replace(use, end=plain(use.end)[:_MOST_END])
         self._add(self.place(submission, _MATCHES), msgspec.json.encode(use) + b"\n")
 
@@ -231,7 +235,7 @@ class Submissions:
         return (written + self._unwritten.get(path, b"")).decode(errors="replace")
 
     def uses(self, submission: Submission, last_bytes: int = 2**32) -> list[MatchUse]:
-        """Return what a submission has used in its matches, those at the end of the file."""
+        """Return the resource usage of a submission in its matches, from the end of the file."""
         return read_uses(self.place(submission, _MATCHES), last_bytes)
 
     # Questions about all of them.
@@ -266,7 +270,7 @@ class Submissions:
         return {each.team: each for each in found if each.team not in banned}
 
     def is_open(self, at: float) -> bool:
-        """Return whether submissions that begin at a time are taken."""
+        """Return whether submissions that begin at a time are accepted."""
         return self.competition.opens <= at < self.deadline and not self.changes.closed
 
     @property
@@ -278,7 +282,7 @@ class Submissions:
 
     @property
     def changes(self) -> Changes:
-        """What the operator has changed until now."""
+        """The operator's changes so far."""
         path = self.folder / _CHANGES
         with contextlib.suppress(FileNotFoundError):
             found = path.stat()
@@ -288,7 +292,7 @@ class Submissions:
         return self._changes[1]
 
     def change(self, changed: Callable[[Changes], Changes]) -> Changes:
-        """Replace what the operator has changed, also while another process does that."""
+        """Replace the operator's changes; another process may do so at the same time."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self.folder / f"{_CHANGES}.lock").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)

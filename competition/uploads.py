@@ -30,7 +30,7 @@ from playout.server.web.http_server import Access, HttpChannel, LimitedSite, Ser
 
 #: Seconds in which the head of a request must arrive, and between two bytes of its body.
 SILENT_S = 30
-#: The most connections, and uploads at once: of all accounts, and of one.
+#: Maximum number of connections, and uploads at once: of all accounts, and of one.
 MOST_CONNECTIONS, MOST_UPLOADS, MOST_OF_ACCOUNT = 400, 32, 2
 #: Seconds between two readings of the accounts.
 _READ_S = 1.0
@@ -188,7 +188,7 @@ class _Received(ServerRequest):
         self._forget()
 
     def connectionLost(self, reason: Failure) -> None:
-        """Called by Twisted: the client has gone; forget what it has sent."""
+        """Called by Twisted: discard the body that the client has sent so far."""
         self._stop_timer()
         self._forget()
         super().connectionLost(reason)  # type: ignore[no-untyped-call]

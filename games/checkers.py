@@ -198,10 +198,11 @@ def lead_in_free_men(first: int, second: int, kings: int) -> int:
 
 @kernel
 def observe(board: Board, observed: Vector) -> None:
-    """Write the state and numbers: in what player 1 is ahead.
+    """Write the state, then in five numbers how far player 1 is ahead.
 
-    A lead in pieces counts more if there are fewer of them, and less the nearer a tie is, which the
-    third number tells once more. The second is how near the leader's kings are to other pieces.
+    A lead in pieces counts more if there are fewer of them, and less the nearer a tie is; the third
+    number is what it loses by that. The second is how near the leader's kings are to other pieces.
+    The last two are leads in moves and in free men.
     """
     end, first, second, kings = len(observed) - 5, board[2], board[3], board[_KINGS]
     write(board, observed[:end])

@@ -146,7 +146,7 @@ class Chess(GridGame):
         return dataclasses.replace(super().view(state), checked=checked)
 
     def note(self, state: State) -> str:
-        """Return the reason for the end of the match; before it, a check or a tie that is near."""
+        """Return the reason for the end of the match, or a note on a check or an imminent tie."""
         quiet = state[STATE_QUIET]
         if state[1] > 0:
             return "checkmate"

@@ -400,7 +400,7 @@ def tune(
 ) -> None:
     """Find better values of the options of PLAYER, from the parameters in lab.toml.
 
-    Each pair compares two sets of values around the present ones, and moves these towards the
+    Each pair compares two sets of values around the current ones, and moves these towards the
     better side (SPSA). The result is the mean over the last half of the pairs.
     """
     conditions = _conditions(folder, file, {})

@@ -22,7 +22,6 @@ from playout.players.core.player import (
 )
 from playout.players.core.rules import rules_of
 from playout.players.depth_first import principal_variation as pv
-from playout.players.depth_first import quiescence as qs
 from playout.players.depth_first.deepening import DeepeningSearch
 from playout.players.evaluations import files
 
@@ -67,14 +66,14 @@ class AlphaBeta(DeepeningSearch):
         try:
             self._tables = files.load(game, evaluation)
             rows = 1 << (memory_mb * 2**20 // 32).bit_length() - 1
-            table = qs.new_table(rows)
+            table = pv.new_table(rows)
             self._searches = [
-                qs.new_search(game, self._rules, self._tables, table) for _ in range(threads)
+                pv.new_search(game, self._rules, self._tables, table) for _ in range(threads)
             ]
         except (files.EvaluationError, MemoryError) as error:
             raise SpecError(f"alphabeta: {error}") from error
-        self._kernels = qs.kernels_of(self._rules)
-        self._depth = min(depth or qs.MOST_PLIES, qs.MOST_PLIES)
+        self._kernels = pv.kernels_of(self._rules)
+        self._depth = min(depth or pv.MOST_PLIES, pv.MOST_PLIES)
         self._candidates, self._reuse, self.ponders = candidates, reuse, ponder
         self._first = self._searches[0]
         self._pool = ThreadPoolExecutor(max(1, threads - 1), "search")
@@ -98,7 +97,7 @@ class AlphaBeta(DeepeningSearch):
             search.scores[0, : len(legal)] = 0
         self._count, self._reached = len(legal), 0
         if limit.simulations is not None:
-            self._first.state[qs.LAST] = limit.simulations
+            self._first.state[pv.LAST] = limit.simulations
 
     @contextlib.contextmanager
     def _stopped_after(self, seconds: float | None) -> Iterator[None]:
@@ -116,7 +115,7 @@ class AlphaBeta(DeepeningSearch):
 
     def _stop(self) -> None:
         for search in self._searches:
-            search.state[qs.LAST] = -1  # a running search stops at its next node
+            search.state[pv.LAST] = -1  # a running search stops at its next node
 
     def _deepen(self, limit: Limit, started: float) -> Generator[bool]:
         """Search in all threads until the first one ends."""
@@ -138,7 +137,7 @@ class AlphaBeta(DeepeningSearch):
             self._stop()
             wait(others)
 
-    def _depths(self, search: qs.PrincipalSearch, first: int = 1) -> Iterator[tuple[int, bool]]:
+    def _depths(self, search: pv.PrincipalSearch, first: int = 1) -> Iterator[tuple[int, bool]]:
         """Search the root deeper and deeper until `_stop`, the limit of nodes, or a certain result.
 
         Yields the depth, and whether all actions were searched to it.
@@ -151,17 +150,17 @@ class AlphaBeta(DeepeningSearch):
             searched = self._functions.search_root(*arguments, depth, wanted)
             if searched == n or (searched and depth > 1):
                 yield depth, searched == n
-            if searched < n or abs(int(search.scores[0, 0])) > qs.CERTAIN:
+            if searched < n or abs(int(search.scores[0, 0])) > pv.CERTAIN:
                 return
 
     def _info(self, position: Position, seconds: float) -> Info:
         """Return the analysis; a better action has at least as many visits as those behind it."""
-        nodes = sum(int(search.state[qs.NODES]) for search in self._searches)
+        nodes = sum(int(search.state[pv.NODES]) for search in self._searches)
         wanted, visits = min(self._count, self._candidates), 1
         found: list[ActionStats] = []
         for place in reversed(range(wanted)):
             action, score = (int(each[0, place]) for each in self._first[1:3])
-            visits = max(visits, int(self._first.history[qs.ROOT, action]))
+            visits = max(visits, int(self._first.history[pv.ROOT, action]))
             found.insert(0, _stats(action, visits, score))
         best = found[0]
         return Info(
@@ -190,6 +189,6 @@ class AlphaBeta(DeepeningSearch):
 
 def _stats(action: int, visits: int, value: int) -> ActionStats:
     """Return what the search found about an action of the root."""
-    proven = (1 if value > 0 else -1) if abs(value) > qs.CERTAIN else None
-    win_rate = (1 + qs.expected_of(value)) / 2
+    proven = (1 if value > 0 else -1) if abs(value) > pv.CERTAIN else None
+    win_rate = (1 + pv.expected_of(value)) / 2
     return ActionStats(action, visits, visits * win_rate, proven=proven)

@@ -22,8 +22,8 @@ from playout.players.core.player import (
     Time,
 )
 from playout.players.core.rules import rules_of
+from playout.players.depth_first import null_window
 from playout.players.depth_first import null_window as core
-from playout.players.depth_first import transposition
 from playout.players.depth_first.deepening import DeepeningSearch
 
 #: Seconds that the compiled search runs before it reads the clock again.
@@ -88,14 +88,14 @@ class ProvenBounds:
     def update(self, search: NullWindowSearch) -> None:
         """Include the result of a search: the shortest win, or the action that loses last."""
         if search.attacker == self.player:
-            self.cannot_win |= search.result == transposition.NEVER
-            if search.result == transposition.WIN:
+            self.cannot_win |= search.result == null_window.NEVER
+            if search.result == null_window.WIN:
                 self.action, self.proven = search.action, 1
-        elif search.result == transposition.WIN:
+        elif search.result == null_window.WIN:
             self.proven = -1
         elif search.result > self.safe_for:
             self.action, self.safe_for = search.action, search.result
-        if self.cannot_win and self.safe_for == transposition.NEVER:
+        if self.cannot_win and self.safe_for == null_window.NEVER:
             self.proven = 0
 
 
@@ -111,14 +111,14 @@ class Minimax(DeepeningSearch):
         memory_mb: Annotated[int, Option("memory of the transposition table, in MB", ge=1)] = 64,
     ) -> None:
         super().__init__(game, time, seed)
-        if game.num_actions > transposition.MAX_MOVES:
+        if game.num_actions > null_window.MAX_MOVES:
             raise SpecError(f"minimax: {game} has too many actions")
         self._depth = depth
         self._rules = rules_of(game)
         self._kernels = core.kernels_of(self._rules)
         self._advance = core.advance if self._rules.compiled else core.interpreted()
         try:
-            self._rows = transposition.new_table(memory_mb)
+            self._rows = null_window.new_table(memory_mb)
         except (MemoryError, OverflowError, ValueError) as error:
             text = f"minimax: cannot allocate memory_mb={memory_mb}: {error}"
             raise SpecError(text) from error
@@ -203,7 +203,7 @@ class Minimax(DeepeningSearch):
         while action in self._actions[: self._rules.legal(board, self._actions)]:
             yield action
             self._rules.play(board, action)
-            action = transposition.move(self._table_entry(board))
+            action = null_window.move(self._table_entry(board))
 
     def _action_stats(self, state: State, chosen: int, win_rate: float) -> tuple[ActionStats, ...]:
         """Return all actions, the chosen one first, then by number of nodes."""
@@ -212,20 +212,20 @@ class Minimax(DeepeningSearch):
             board = self._rules.board(state)
             self._rules.play(board, action)
             known = self._table_entry(board)
-            winner = int(board[1]) or transposition.winner(known)
+            winner = int(board[1]) or null_window.winner(known)
             rate = float(winner == state[0]) if winner > 0 else 0.5
-            visits = transposition.effort(known) if known else 1
+            visits = null_window.effort(known) if known else 1
             rate = win_rate if action == chosen else rate
             rows.append(ActionStats(action, visits, visits * rate))
         return tuple(sorted(rows, key=lambda each: (each.action != chosen, -each.visits)))
 
     def _table_entry(self, board: Any) -> int:
         """Return the word that the table stores for a position, 0 for none."""
-        return int(transposition.find(self._rows, self._rules.key(board) ^ self._generation))
+        return int(null_window.find(self._rows, self._rules.key(board) ^ self._generation))
 
 
 def _continues(search: NullWindowSearch, finished: NullWindowSearch) -> bool:
     """Return whether `search` can add to the result of `finished`."""
-    if search.attacker == finished.attacker and finished.result == transposition.NEVER:
+    if search.attacker == finished.attacker and finished.result == null_window.NEVER:
         return False
     return search is not finished or search.deepen()

@@ -144,7 +144,7 @@ class ServerConnection:
 
     @property
     def is_open(self) -> bool:
-        """Whether the server has said `welcome` on the present connection."""
+        """Whether the server has said `welcome` on the current connection."""
         return self._trying_since is None
 
     def open(self) -> None:

@@ -205,7 +205,9 @@ class PositionView(Struct, frozen=True, omit_defaults=True, gc=False):
     row, the player that has won it, 0 for none. `kinds` gives for each cell the kind of its piece,
     "" for none, if a game has several, and `counts` the number of its pieces, if a cell can hold
     more than one. `text` is the position of a game without cells. `winning` are the cells by which
-    a player has won, and `checked` those of pieces that must be saved at once.
+    a player has won, and `checked` those of pieces that must be saved at once. While a score is
+    counted, and then at the end, `areas` gives for each cell without a living piece the player who
+    has a point for it, 0 for none; pieces of the kind "dead stone" count as captured.
     """
 
     cells: tuple[int, ...]
@@ -220,6 +222,7 @@ class PositionView(Struct, frozen=True, omit_defaults=True, gc=False):
     winning: tuple[int, ...] = ()
     counts: tuple[int, ...] = ()
     checked: tuple[int, ...] = ()
+    areas: tuple[int, ...] = ()
 
 
 class LegalMove(Struct, frozen=True, gc=False):
@@ -586,7 +589,7 @@ class LeaveLadder(Request, frozen=True, kw_only=True):
 class WatchLadder(Request, frozen=True, kw_only=True):
     """Watch the ladder of a game, in place of a ladder that was watched before.
 
-    The answer is the present `ladder_news`; more follow when the ladder changes.
+    The answer is the current `ladder_news`; more follow when the ladder changes.
     """
 
     sent_by: ClassVar = SESSIONS

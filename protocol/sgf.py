@@ -31,7 +31,7 @@ _BEGIN = re.compile(r"\(\s*;")
 
 
 class SgfError(ValueError):
-    """Raised for a text that is no SGF; `line` is that of the mistake, from 1."""
+    """Raised for a text that is no SGF; `line` is the number of the faulty line, from 1."""
 
     def __init__(self, line: int, text: str) -> None:
         super().__init__(text)

@@ -28,7 +28,7 @@ _MOST_PAIRED = 0.2
 
 
 class TextFileError(ValueError):
-    """A file is not text that can be read; the message says what was expected."""
+    """A file is not readable text; the message says what was expected."""
 
 
 def decoded(data: bytes, *, names_matter: bool = True) -> str:

@@ -178,12 +178,12 @@ class TournamentSpec:
 
 
 def without_folders(text: str) -> str:
-    """Return the text with the last part of each absolute path, for readers of other machines."""
+    """Return the text with the last part of each absolute path, for readers on other machines."""
     return _FOLDERS.sub("", text)
 
 
 def public(value: T) -> T:
-    """Return a specification, or a part of one, with only what anybody may read of it."""
+    """Return the public part of a specification, or of a part of one."""
     if isinstance(value, tuple):
         return type(value)(public(each) for each in value)
     if not is_dataclass(value) or isinstance(value, type):

@@ -21,7 +21,7 @@ from playout.ratings.bradley_terry import AVERAGE, Outcomes
 
 #: The rating of the anchor, the player with the most matches.
 ANCHOR = 1500.0
-#: The most points of a history.
+#: Maximum number of points of a history.
 POINTS = 30
 #: The factor by which the matches of a player grow between two points of its history.
 _GROWTH = 1.05
@@ -96,7 +96,7 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
 
 
 class RatingPoint(Struct, frozen=True):
-    """A rating from the matches up to a time, relative to the present anchor."""
+    """A rating from the matches up to a time, relative to the current anchor."""
 
     at: float
     rating: float
@@ -242,7 +242,7 @@ def due_entries(board: Leaderboard, noted: Mapping[PlayerVersion, int]) -> list[
 def history(
     board: Leaderboard, entry: LeaderboardEntry, noted: Iterable[NotedRating]
 ) -> tuple[RatingPoint, ...]:
-    """Return the ratings of a player over time, at most POINTS; the last point is the present."""
+    """Return the ratings of a player over time, at most POINTS; the last point is now."""
     now = {(each.name, each.version): each.rating for each in board.entries}
     points = [
         RatingPoint(

@@ -106,7 +106,7 @@ def _likeliest(shares: Floats, elo: float, model: str) -> Floats:
 
 
 def _with_mean(shares: Floats, mean: float) -> Floats:
-    """Return those with this mean: Van den Bergh, *Comments on normalized Elo*, proposition 1.1.
+    """Return distributions with this mean: Van den Bergh, *Comments on normalized Elo*, prop. 1.1.
 
     https://www.cantate.be/Fishtest/normalized_elo_practical.pdf
     """
@@ -115,7 +115,7 @@ def _with_mean(shares: Floats, mean: float) -> Floats:
 
 
 def _with_distance(shares: Floats, distance: float) -> Floats:
-    """Return those with a mean of 1/2 plus `distance` standard deviations: section 4.1 there."""
+    """Return distributions with mean 1/2 + `distance` standard deviations: section 4.1 there."""
     scores = np.linspace(0, 1, shares.shape[1])
     found = np.broadcast_to(_any_with_distance(scores, distance), shares.shape)
     for _ in range(_STEPS):

@@ -44,7 +44,7 @@ _MB = 2**20
 
 @dataclass(frozen=True)
 class Sandbox:
-    """What a program gets: the limits of `settings`, and its `folder` read-only.
+    """The resources of a program: the limits of `settings`, and its `folder` read-only.
 
     Relative paths in `settings.reads` are in `base`. Without a `folder`, the program sees no file
     of the user, and starts in its temporary folder. It reaches `hosts`, as `proxy` describes, and

@@ -27,7 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 _HTTPS, _HTTP = 443, 80
-#: The most bytes of all connections in both directions, and connections at once.
+#: Maximum number of bytes of all connections in both directions, and connections at once.
 _MOST_BYTES, _MOST_CONNECTIONS = 2**29, 64
 #: Seconds for the head of a request, and for a connection to a host.
 _HEAD_S, _CONNECT_S = 30.0, 10.0

@@ -35,8 +35,8 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _prctl = ctypes.CDLL(None).prctl
 #: Milliseconds between two checks of the limits: a check takes 0.1 ms.
 _POLL_MS = 50
-#: The most open files of each process, and files in a temporary folder: a file without content
-#: takes memory of the kernel that belongs to no process.
+#: Maximum number of open files of each process, and files in a temporary folder: a file without
+#: content takes memory of the kernel that belongs to no process.
 _OPEN_FILES, _FILES = 256, 10_000
 #: Signals that wait: the kernel counts them for all programs of a user.
 _SIGNALS = 256

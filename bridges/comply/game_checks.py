@@ -51,7 +51,7 @@ class RandomMatches:
     matches: list[tuple[list[State], list[int]]] = field(default_factory=list)
 
     def positions(self, most: int | None = None) -> Iterator[tuple[State, tuple[int, ...]]]:
-        """Yield states with the moves that lead there, at most so many of each match."""
+        """Yield states with the moves that lead there, at most `most` of each match."""
         for states, moves in self.matches:
             step = 1 if most is None else max(1, -(-len(states) // most))
             places = {*range(0, len(states), step), len(states) - 1}

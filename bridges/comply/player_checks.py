@@ -130,7 +130,7 @@ def within(seconds: float, what: str, call: Callable[[], T]) -> T:
 
 
 def _seen(check: PlayerCheck, make: Callable[[], Player], game: Game, clock: str) -> str:
-    """Play the match of a check; return what was seen. Raises PlayerError, SpecError."""
+    """Play the match of a check; return the observation. Raises PlayerError, SpecError."""
     player = within(_MAKE_S, "the constructor of the player", make)
     try:
         return _played(check, player, game, clock)
@@ -178,7 +178,7 @@ def _played(check: PlayerCheck, player: Player, game: Game, clock: str) -> str:
 
 
 def _action(chosen: object) -> int:
-    """Return the action of what `choose` returned. Raises PlayerError."""
+    """Return the action in the result of `choose`. Raises PlayerError."""
     if not isinstance(chosen, PlayResult):
         raise PlayerError(f"choose must return a PlayResult, not {chosen!r}")
     return chosen.action
@@ -193,7 +193,7 @@ def _random_match(game: Game, chance: random.Random, share: float) -> Position:
 
 
 def _lasting(position: Position, chance: random.Random) -> int:
-    """Return a random action, one after which the match goes on if there is one."""
+    """Return a random action, if possible one that does not end the match."""
     actions = [*position.legal_actions]
     chance.shuffle(actions)
     return next((each for each in actions if not position.play(each).winner), actions[0])

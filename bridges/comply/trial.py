@@ -137,7 +137,7 @@ _STOP_S = 2.0
 _TAIL_LINES = 8
 #: The longest duration of a situation, as a multiple of the longest silence of a bot.
 _LONGEST = 20
-#: The most errors of the bot that are kept for each situation.
+#: Maximum number of errors of the bot that are kept for each situation.
 _ERRORS = 20
 
 

@@ -51,7 +51,7 @@ _PLAY, _PING, _RESIGN = "play", "ping", "resign"
 #: The illegal actions of a client in a match after which the next one resigns it. Some Boards of
 #: the original, such as that of t3, let people enter illegal ones.
 MOST_ILLEGAL = 3
-#: The most bytes of a line: an action with the statistics of a search has some thousands.
+#: Maximum number of bytes of a line: an action with the statistics of a search has some thousands.
 MAX_LINE = 64 * 1024
 #: Seconds in which a client must read the last message and close the connection.
 PATIENCE_S = 5.0
@@ -143,7 +143,7 @@ class BridgedMatch:
         self._done = done
         self._show = show
         self._match: MatchByRules | None = None
-        #: Whether the server has sent the match on the present connection.
+        #: Whether the server has sent the match on the current connection.
         self._is_current = False
         #: The ply of the last question to the client, and its answer.
         self._asked = -1

@@ -185,5 +185,5 @@ def _check_clock(clock: str) -> None:
 
 
 def _echo(text: str) -> None:
-    """Print a text in which a server has a part."""
+    """Print a text that may contain text of a server."""
     click.echo(printable(text))

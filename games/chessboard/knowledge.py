@@ -284,7 +284,7 @@ def weak(pawns: Squares) -> int:
 
 @helper
 def progress(pawns: Squares, others: Squares) -> int:
-    """Return how far the passed pawns of a player have come, who sees them; far ones count more."""
+    """Return the progress of passed pawns, seen from their player's side; far ones count more."""
     passed = pawns & ~(below(others | beside(others)) >> _8)
     far = count(passed) + count(passed & _FROM_4) + count(passed & _FROM_5)
     return far + 2 * count(passed & _FROM_6) + 3 * count(passed & _FROM_7)

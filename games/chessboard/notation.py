@@ -224,7 +224,7 @@ _MARKS = re.compile(r"\s*(?:[+#!?=~]|e\.?p\.?|ch|dis|dbl|mate)+$")
 
 
 def lax_action(state: State, legal: Iterable[int], text: str) -> int | None:
-    """Return the legal action that a text names in another way than SAN, None unless it is one.
+    """Return the only legal action that fits a text in a notation other than SAN, or None.
 
     `Ng1f3`, `Bf1-b5`, `e2-e4`, `e4:d5`, `exd`, `exd6 e.p.`, `bxa8Q`, `Nbd2` where `Nd2` is enough.
     """

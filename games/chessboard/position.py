@@ -247,7 +247,7 @@ def danger(board: Board) -> Danger:
 
 @helper
 def can_pass(board: Board, direction: int) -> bool:
-    """Return whether a pawn can capture, in a direction, the one that has just passed."""
+    """Return whether a pawn can capture en passant in a direction."""
     passed, own = np.uint64(board[PASSED]), np.uint64(board[OWN])
     pawn = step(passed, direction ^ 1) & own & np.uint64(board[PAWNS])
     if pawn == NONE:
@@ -332,7 +332,7 @@ def legal_moves(board: Board) -> Moves:
 
 @helper
 def only(sets: Eight, wanted: Squares) -> Eight:
-    """Return the squares of each of eight sets that are also in `wanted`."""
+    """Return the intersection of each of eight sets with `wanted`."""
     return (
         sets[0] & wanted,
         sets[1] & wanted,

@@ -234,14 +234,14 @@ class Game(spec.HasOptions, ABC):
         raise IllegalAction(self._explain(state, repr(text.strip()), numbers=False))
 
     def parse_turn(self, state: State, text: str) -> tuple[int, ...]:
-        """Return the actions of a move as other programs write it, of which most games have one.
+        """Return the actions of a move as other programs write it; in most games it is one action.
 
         Raises IllegalAction.
         """
         return (self.parse_action(state, text),)
 
     def turn_name(self, state: State, actions: tuple[int, ...]) -> str:
-        """Return the actions of one player in a row as other programs write them, "" if apart.
+        """Return actions of one player in a row as one name of other programs, "" if there is none.
 
         In draughts, a capture of several pieces is one move.
         """

@@ -96,7 +96,7 @@ class GridGame(KernelGame):
         return tuple(self.pieces[number][0] for number in self.numbers(state))
 
     def note(self, state: State) -> str:
-        """Return the text for people with what the cells do not show.
+        """Return a note for people on facts that the cells do not show.
 
         The view adds `pass_name` if a player can only pass.
         """

@@ -57,6 +57,9 @@ class BoardView:
     blocks: tuple[int, ...] = ()
     #: The cells by which a player has won, such as four in a row; () for none.
     winning: tuple[int, ...] = ()
+    #: While a score is counted: for each cell without a living piece, the player who has a point
+    #: for it, 0 for none. A piece of the kind "dead stone" counts as captured. () in play.
+    areas: tuple[int, ...] = ()
     #: The cells of pieces that must be saved at once, such as a king in check; () for none.
     checked: tuple[int, ...] = ()
     #: For hexagons: the players to whom the edges belong, from the top clockwise; () for none.
@@ -101,7 +104,7 @@ def owners(pieces: Iterable[int]) -> tuple[int, ...]:
 _NAMED = ("grid", "hex")
 _SYMBOLS = ".XO"
 #: The kinds of pieces that a terminal shows in lower case.
-_LESSER = ("man", "stone")
+_LESSER = ("man", "stone", "dead stone")
 #: The letters of figures, where they are not the first ones of their kinds.
 _FIGURES = {"knight": "n"}
 #: The symbols of pieces of no player; the other such pieces block their cells.

@@ -40,13 +40,18 @@ from playout.games.goban.position import (
     NEXT,
     PASS,
     PLY,
+    PUT,
     SIZE,
     STACK,
+    STAGE,
     STEPS,
+    TERRITORY,
     WHITE,
     action_of,
+    count,
+    end_play,
     has_been,
-    outcome_by_area,
+    outcome_by_points,
     point_at,
     remember,
 )
@@ -211,8 +216,20 @@ def _assume_ladders(board: Board, results: Vector) -> None:
                 _assume(results, action_of(board, point), LADDER, LADDER)
 
 
+@helper
+def _assume_marks(board: Board, results: Vector) -> None:
+    """Assume, in the stage of counting, that it is bad to mark stones."""
+    cells = board[SIZE] * board[SIZE]
+    for action in range(cells + 2):
+        results[2 * action] = 0 if action < cells else EVEN
+        results[2 * action + 1] = EVEN
+
+
 @kernel
 def prior(board: Board, results: Vector) -> None:
+    if board[STAGE]:
+        _assume_marks(board, results)
+        return
     prepare(board)
     size, player, last = board[SIZE], board[0], board[LAST]
     for row in range(size):
@@ -287,29 +304,41 @@ def step(board: Board, point: int) -> int:
     if point == PASS:
         board[KO] = 0
         if board[LAST] == PASS:
-            board[1] = outcome_by_area(board)
+            end_play(board)
     else:
         stones = 1 + put(board, point, player)
+        board[PUT + player - 1] += board[TERRITORY]
         board[LEAD] += stones if player == BLACK else -stones
         if has_been(board, board[HASH]):
             board[1] = -1
         remember(board, board[HASH])
     board[LAST] = point
-    if board[1] == 0 and board[PLY] >= 2 * cells:
-        board[1] = outcome_by_area(board)
+    if board[1] == 0 and board[STAGE] == 0 and board[PLY] >= 2 * cells:
+        board[1] = outcome_by_points(board)
     return action_of(board, point)
+
+
+@helper
+def accept(board: Board, trace: Vector, ply: int) -> int:
+    """Accept the marks of dead stones, if the score is being counted; return the next ply."""
+    pass_action = board[SIZE] * board[SIZE]
+    while board[STAGE] and board[1] == 0:
+        count(board, pass_action)
+        trace[ply] = pass_action
+        ply += 1
+    return ply
 
 
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
     if board[1]:
         return 0
+    ply = accept(board, trace, 0)
     begin(board)
-    ply = 0
     while board[1] == 0:
         point = PASS if is_decided(board) else random_point(board, rng, board[0])
         trace[ply] = step(board, point)
-        ply += 1
+        ply = accept(board, trace, ply + 1)
     return ply
 
 
@@ -416,8 +445,8 @@ def answer(board: Board, rng: Rng, player: int, before: int) -> int:
 def heavy(board: Board, rng: Rng, trace: Vector) -> int:
     if board[1]:
         return 0
+    ply, before = accept(board, trace, 0), PASS
     begin(board)
-    ply, before = 0, PASS
     while board[1] == 0:
         player, point = board[0], PASS
         if not is_decided(board):
@@ -428,5 +457,5 @@ def heavy(board: Board, rng: Rng, trace: Vector) -> int:
                     point = random_point(board, rng, player)  # another chance
         before = board[LAST]
         trace[ply] = step(board, point)
-        ply += 1
+        ply = accept(board, trace, ply + 1)
     return ply

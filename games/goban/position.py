@@ -23,6 +23,14 @@ MAX_SIDE = 19
 #: The header, after the player to move and the outcome.
 PLY, LAST, KO, HASH, SEEN = 2, 3, 4, 5, 6
 SIZE, STRIDE, RECIPROCAL, KOMI, SUPERKO, POSITIONS = 7, 8, 9, 10, 11, 12
+#: Whether two passes are followed by a stage of counting, and whether territory is counted.
+COUNTING, TERRITORY = 24, 25
+#: 0 in play; 1 while the score is counted, 2 if the opponent has accepted the dead stones.
+STAGE = 26
+#: Whether play was continued after a stage of counting, and how often stones were marked there.
+RESUMED, MARKED = 27, 28
+#: How many stones each player has put on the board, if territory is counted.
+PUT = 30
 #: In playouts, the number of empty points, and the stones of Black less those of White.
 EMPTIES, LEAD = 13, 14
 #: The distances to the four neighbours of a point, then to the four diagonal ones.
@@ -33,6 +41,10 @@ FIRST = 32
 HEAD, NEXT, LIBERTIES, LISTED, PLACE, MARK, STACK = range(1, 8)
 
 EMPTY, BLACK, WHITE, BORDER = 0, 1, 2, 3
+#: Added to the colour of a stone that is marked as dead.
+DEAD = 3
+#: The numbers of a state behind the hashes, in games that count in a stage, or count territory.
+COUNTING_WORDS = 5
 #: The head of points without a stone.
 NO_CHAIN = FIRST
 #: A pass in the place of a point; no point at all is 0.
@@ -59,11 +71,14 @@ def board_words(size: int) -> int:
     return FIRST + 8 * points(size) + 2 * size * size + FILTER_WORDS
 
 
-def header_of(size: int, twice_komi: int, superko: bool) -> dict[int, int]:
+def header_of(
+    size: int, twice_komi: int, *, superko: bool, counting: bool, territory: bool
+) -> dict[int, int]:
     """Return the words of a board that never change, by their indices."""
     stride = size + 1
     header = {SIZE: size, STRIDE: stride, RECIPROCAL: (1 << 16) // stride + 1}
     header |= {KOMI: twice_komi, SUPERKO: int(superko), POSITIONS: FIRST + 8 * points(size)}
+    header |= {COUNTING: int(counting), TERRITORY: int(territory)}
     steps = (-stride, -1, 1, stride, -stride - 1, stride - 1, -stride + 1, stride + 1)
     header |= {STEPS + k: 8 * step for k, step in enumerate(steps)}
     for point in range(FIRST, FIRST + 8 * points(size), 8):
@@ -215,16 +230,18 @@ def remember(board: Board, key: int) -> None:
 
 
 @helper
-def area_lead(board: Board) -> int:
+def points_lead(board: Board) -> int:
     """Return the points of Black less those of White, without komi.
 
-    Points are stones, and empty points from which only stones of one colour are reached.
+    By area they are stones, and empty points from which only stones of one colour are reached. By
+    territory they are such empty points and captured stones: the lead by area, less the stones that
+    Black has put on the board, plus those of White. Stones that are marked as dead are captured.
     """
     size, lead = board[SIZE], 0
     for row in range(size):
         for column in range(size):
             point = point_at(board, row, column)
-            if board[point] == EMPTY:
+            if is_free(board, point):
                 if board[point + MARK] == 0:
                     lead += _region_lead(board, point)
             else:
@@ -232,12 +249,18 @@ def area_lead(board: Board) -> int:
     for row in range(size):
         for column in range(size):
             board[point_at(board, row, column) + MARK] = 0
-    return lead
+    return lead - board[PUT] + board[PUT + 1]
+
+
+@helper
+def is_free(board: Board, point: int) -> bool:
+    """Return whether a point is empty, or has a stone that is marked as dead."""
+    return board[point] == EMPTY or board[point] > DEAD
 
 
 @helper
 def _region_lead(board: Board, point: int) -> int:
-    """Mark the empty points connected to one; return their number, negative if they are White's."""
+    """Mark the free points connected to one; return their number, negative if they are White's."""
     board[point + MARK] = 1
     board[FIRST + STACK] = point
     count, done, reached = 1, 0, 0
@@ -247,7 +270,7 @@ def _region_lead(board: Board, point: int) -> int:
         done += 1
         for k in range(4):
             near = point + board[STEPS + k]
-            if board[near] == EMPTY:
+            if is_free(board, near):
                 if board[near + MARK] == 0:
                     board[near + MARK] = 1
                     board[FIRST + 8 * count + STACK] = near
@@ -260,9 +283,81 @@ def _region_lead(board: Board, point: int) -> int:
 
 
 @helper
-def outcome_by_area(board: Board) -> int:
+def outcome_by_points(board: Board) -> int:
     """Return the outcome of a match that is over: 1, 2, or -1 for a tie."""
-    return outcome_of(2 * area_lead(board) - board[KOMI])
+    return outcome_of(2 * points_lead(board) - board[KOMI])
+
+
+# The stage of counting. The player to move marks groups as dead or alive, and accepts; the match is
+# over when the opponent accepts the same. Either may continue the match instead, once: after the
+# next two passes all stones count as alive.
+
+
+@helper
+def end_play(board: Board) -> None:
+    """End the match after two passes, or begin to count."""
+    if board[COUNTING] and board[RESUMED] == 0:
+        board[STAGE] = 1
+    else:
+        board[1] = outcome_by_points(board)
+
+
+@helper
+def count(board: Board, action: int) -> None:
+    """Carry out an action of the stage of counting."""
+    cells = board[SIZE] * board[SIZE]
+    if action < cells:
+        _mark_group(board, point_of(board, action))
+        board[STAGE] = 1
+        board[MARKED] += 1
+    elif action == cells and board[STAGE] == 1:
+        board[STAGE] = 2
+        board[0] = 3 - board[0]
+    elif action == cells:
+        board[0] = 3 - board[0]
+        board[1] = outcome_by_points(board)
+    if action > cells or board[MARKED] >= cells:
+        _resume(board)
+
+
+@helper
+def _mark_group(board: Board, stone: int) -> None:
+    """Mark a stone and those of its colour that are reached over empty points, or unmark them."""
+    colour = board[stone] % DEAD
+    marked = colour if board[stone] > DEAD else colour + DEAD
+    board[stone + MARK] = 1
+    board[FIRST + STACK] = stone
+    count, done = 1, 0
+    while done < count:
+        point = board[FIRST + 8 * done + STACK]
+        done += 1
+        for k in range(4):
+            near = point + board[STEPS + k]
+            is_group = board[near] == EMPTY or board[near] == colour or board[near] == colour + DEAD
+            if is_group and board[near + MARK] == 0:
+                board[near + MARK] = 1
+                board[FIRST + 8 * count + STACK] = near
+                count += 1
+    for i in range(count):
+        point = board[FIRST + 8 * i + STACK]
+        board[FIRST + 8 * i + STACK] = 0
+        board[point + MARK] = 0
+        if board[point] != EMPTY:
+            board[point] = marked
+
+
+@helper
+def _resume(board: Board) -> None:
+    """Continue the match with the opponent's move; no stones are marked."""
+    size = board[SIZE]
+    for row in range(size):
+        for column in range(size):
+            point = point_at(board, row, column)
+            if board[point] > DEAD:
+                board[point] -= DEAD
+    board[0] = 3 - board[0]
+    board[STAGE] = board[LAST] = 0
+    board[RESUMED] = 1
 
 
 @kernel
@@ -273,12 +368,19 @@ def legal(board: Board, actions: Vector) -> int:
     for row in range(size):
         for column in range(size):
             point = point_at(board, row, column)
-            if board[point] == EMPTY and is_legal(board, point):
+            if board[STAGE]:
+                if board[point] != EMPTY:
+                    actions[n] = row * size + column
+                    n += 1
+            elif board[point] == EMPTY and is_legal(board, point):
                 if board[SUPERKO] and has_been(board, key_after(board, point)):
                     continue
                 actions[n] = row * size + column
                 n += 1
     actions[n] = size * size
+    if board[STAGE]:
+        n += 1
+        actions[n] = size * size + 1
     return n + 1
 
 
@@ -286,17 +388,21 @@ def legal(board: Board, actions: Vector) -> int:
 def play(board: Board, action: int) -> None:
     size, player = board[SIZE], board[0]
     cells = size * size
+    if board[STAGE]:
+        count(board, action)
+        return
     board[0] = 3 - player
     board[PLY] += 1
     board[KO] = 0
     if action == cells:
         if board[LAST] == PASS:
-            board[1] = outcome_by_area(board)
+            end_play(board)
         board[LAST] = PASS
     else:
         point = point_of(board, action)
         board[LAST] = point
         board[point] = player
+        board[PUT + player - 1] += board[TERRITORY]
         board[HASH] ^= stone_key(point, player)
         enclosed, captured, ko = True, 0, 0
         for k in range(4):
@@ -306,20 +412,20 @@ def play(board: Board, action: int) -> None:
         for k in range(4):
             near = point + board[STEPS + k]
             if board[near] == 3 - player:
-                count = surrounded(board, near, 0)
-                for i in range(count):
+                taken = surrounded(board, near, 0)
+                for i in range(taken):
                     ko = board[FIRST + 8 * i + STACK]
                     board[ko] = EMPTY
                     board[HASH] ^= stone_key(ko, 3 - player)
                     board[FIRST + 8 * i + STACK] = 0
-                captured += count
+                captured += taken
         if enclosed and captured == 1:
             board[KO] = ko
         if has_been(board, board[HASH]):
             board[1] = -1
         remember(board, board[HASH])
-    if board[1] == 0 and board[PLY] >= 2 * cells:
-        board[1] = outcome_by_area(board)
+    if board[1] == 0 and board[STAGE] == 0 and board[PLY] >= 2 * cells:
+        board[1] = outcome_by_points(board)
 
 
 @kernel
@@ -330,9 +436,14 @@ def write(board: Board, state: Vector) -> None:
     state[3] = action_of(board, board[LAST]) if board[LAST] else -1
     state[4] = action_of(board, board[KO]) if board[KO] else -1
     for action in range(cells):
-        state[5 + action] = board[point_of(board, action)]
+        colour = board[point_of(board, action)]
+        state[5 + action] = colour - 1 if colour > DEAD else colour
     for i in range(2 * cells):
         state[5 + cells + i] = board[board[POSITIONS] + i]
+    if board[COUNTING] or board[TERRITORY]:
+        first = 5 + 3 * cells
+        state[first : first + 3] = board[STAGE : MARKED + 1]
+        state[first + 3 : first + 5] = board[PUT : PUT + 2]
 
 
 @kernel
@@ -341,12 +452,24 @@ def read(state: Vector, board: Board) -> None:
     board[:2] = state[:2]
     board[PLY] = min(max(state[2], 0), 2 * cells)
     board[HASH] = 0
+    board[STAGE : MARKED + 1] = 0
+    board[PUT : PUT + 2] = 0
+    if board[COUNTING]:
+        first = 5 + 3 * cells
+        board[STAGE] = min(max(state[first], 0), 2)
+        board[RESUMED] = min(max(state[first + 1], 0), 1)
+        board[MARKED] = min(max(state[first + 2], 0), cells)
+    if board[TERRITORY]:
+        board[PUT : PUT + 2] = state[5 + 3 * cells + 3 : 5 + 3 * cells + 5]
     for action in range(cells):
         point, colour = point_of(board, action), state[5 + action]
         board[point] = EMPTY
         if colour == 1 or colour == 2:
             board[point] = colour
             board[HASH] ^= stone_key(point, colour)
+        elif board[STAGE] and (colour == 3 or colour == 4):
+            board[point] = colour + 1
+            board[HASH] ^= stone_key(point, colour - 2)
     board[LAST] = board[KO] = 0
     if state[3] == cells:
         board[LAST] = PASS

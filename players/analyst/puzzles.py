@@ -37,7 +37,7 @@ from playout.protocol.analyst import Puzzle, PuzzleAnswer, PuzzleOrder, WinningM
 PROOF = Limit(simulations=300_000, seconds=0.5)
 #: Turns of the solver: a win in one is no puzzle, and a long one needs more patience than skill.
 FEWEST_TURNS, MOST_TURNS = 2, 6
-#: The most moves in a solution: where most moves win, there is nothing to find.
+#: Maximum number of moves in a solution: where most moves win, there is nothing to find.
 MOST_MOVES = 60
 #: The search for a puzzle in a match ends after this many seconds, and after this many positions
 #: in a row that were not proven; that for a timed one ends after as many seconds again.
@@ -221,7 +221,7 @@ class _TimedWins:
         return None
 
     def _wins(self, state: State, turns: int) -> bool:
-        """Return whether the solver wins within so many turns, the present one included."""
+        """Return whether the solver wins within a number of turns, including this one."""
         if over := self._game.winner(state):
             return over == self._solver
         if not turns:

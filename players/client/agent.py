@@ -314,7 +314,7 @@ class Agent:
             self._console.show("Leaving the ladder after this match; Ctrl-C again resigns it ...")
 
     def _left_ladder(self) -> None:
-        """Leave, or after the current match: no other one begins any more."""
+        """Leave now, or after the current match: no further match begins."""
         self._has_left = True
         if self._match is None:
             self._next()
@@ -441,7 +441,7 @@ class Agent:
             self._send_request()
 
     def _set_room(self, matches: int) -> None:
-        """Let a tournament or ladder assign so many matches at once: none to an unready player."""
+        """Set the number of matches that are assigned at once: 0 while the player is not ready."""
         request = self._request.request
         is_last = self._last_on_ladder or (matches and self._exit_code is not None)
         if isinstance(request, Join | EnterLadder) and not is_last:
@@ -737,7 +737,7 @@ class OfferAnswers:
 
 
 def _wanted(match: ActiveMatch, offer: OpenOffer) -> str:
-    """What the opponent wants, with the result of a score."""
+    """The opponent's offer in words, with the result of an offered score."""
     wanted = _WANTED[offer.offer]
     if not offer.lead:
         return wanted

@@ -87,7 +87,7 @@ Examples:
 
 In a tournament, a player plays until it is stopped. Ctrl-C and SIGTERM
 resign no match there: another player of the same account continues it.
-On a ladder, Ctrl-C leaves after the present match.
+On a ladder, Ctrl-C leaves after the current match.
 
 \b
 Exit codes: 0 all matches were played, 1 something failed, 2 bad usage,

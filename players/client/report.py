@@ -5,7 +5,7 @@ from __future__ import annotations
 from playout.players.core.player import Info
 from playout.protocol.messages import Analysis, ClockState, TimeControl
 
-#: The most moves of the principal variation, and the most actions, that are sent.
+#: Maximum numbers of moves of the principal variation, and of actions, that are sent.
 _PV_LENGTH, _ACTIONS = 20, 50
 
 

@@ -29,7 +29,7 @@ Maker = Callable[[Game], Player]
 
 
 class PlayedPair(NamedTuple):
-    """The points of the first player, and what both have used in the two matches.
+    """The points of the first player, and the resource usage of both in the two matches.
 
     `moves` and `seconds` are numbers of moves and thinking times, of the first and the second
     player.

@@ -77,7 +77,7 @@ class ReportedClock:
     move_s: float | None = None
 
     def of(self, seat: int) -> ClockState:
-        """Return what is left to a seat, if there is a time control."""
+        """Return the remaining time of a seat; there must be a time control."""
         assert self.control
         return self.left.get(seat, ClockState(self.control.main_s, self.control.periods))
 
@@ -117,10 +117,10 @@ class ReportedClock:
 
 
 def _time_left(time_control: TimeControl, clock: ClockState) -> TimeLeft:
-    """Return the time on a clock, with the present period among the periods."""
+    """Return the time on a clock, with the current period among the periods."""
     if clock.periods == time_control.periods:
         return TimeLeft(clock.main_s, clock.periods, time_control.period_s)
-    if clock.main_s:  # of the present period, which the server no longer counts
+    if clock.main_s:  # of the current period, which the server no longer counts
         return TimeLeft(0.0, clock.periods + 1, clock.main_s)
     return TimeLeft(0.0, clock.periods, time_control.period_s)
 

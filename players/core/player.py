@@ -74,7 +74,7 @@ class PlayerError(Exception):
 class TimeLeft:
     """A player's clock: `main_s` seconds of main time, and periods.
 
-    `periods` counts the periods left, with the present one, of which `period_s` seconds are left.
+    `periods` counts the periods left, with the current one, of which `period_s` seconds are left.
     """
 
     main_s: float

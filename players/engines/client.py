@@ -137,7 +137,7 @@ class EngineClient(ABC):
 
     @abstractmethod
     def _new_match(self, deadline: float) -> None:
-        """Do what the protocol needs before a match, as far as that is possible without a clock."""
+        """Send the commands before a match that do not depend on its clock."""
 
     @abstractmethod
     def choose(self, position: Position, limit: Limit) -> PlayResult:
@@ -183,17 +183,17 @@ class EngineClient(ABC):
         return time.monotonic() + PING_S
 
     def require_legal(self, action: int | None, position: Position, answer: str) -> int:
-        """Return the action if it is legal. Raises EngineError for others, and for None."""
+        """Return the action if it is legal. Raises EngineError for an illegal one and for None."""
         if action is None or action not in position.legal_actions:
             raise self.illegal(position, answer)
         self._last_answer = answer
         return action
 
     def is_repeated(self, action: int | None, position: Position, answer: str) -> bool:
-        """Return whether an answer is that of the search before, written a second time.
+        """Return whether an illegal answer repeats the answer to the previous search, and log it.
 
-        It is not legal, and noted in the log. The answer to this search is still to come: without
-        further output for a second, it is this one.
+        The answer to this search may still come. Without further output for a second, this is the
+        answer.
         """
         is_legal = action is not None and action in position.legal_actions
         if is_legal or answer != self._last_answer:

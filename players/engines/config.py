@@ -67,7 +67,7 @@ class EngineConfig:
 
     @property
     def digest_words(self) -> tuple[str, ...]:
-        """Everything in the table that decides how the engine plays, as words."""
+        """The settings in the table that affect the engine's play, as words."""
         options = (*sorted(self.options.items()), self.short_s, *sorted(self.short.items()))
         return (*self.command, self.protocol, self.variant, *map(str, options))
 
@@ -114,7 +114,7 @@ class EngineConfig:
 
     @property
     def uses(self) -> Path | None:
-        """The file for what the program uses in each match; None for none."""
+        """The file for the program's resource usage in each match, if any."""
         if self.sandbox and self.sandbox.settings.uses:
             return self.sandbox.base / self.sandbox.settings.uses
         return None
@@ -247,7 +247,7 @@ def _unusable(config: EngineConfig) -> Iterator[tuple[str, str]]:
 
 
 def search_path() -> str:
-    """Return the folders in which programs are searched, also those of games on Debian."""
+    """Return the folders in which programs are searched, including Debian's folder for games."""
     return os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/local/games", "/usr/games"])
 
 

@@ -1,6 +1,7 @@
-"""What our GTP, UCI and Gomocup sides share: they read commands, and let a player answer them.
+"""The base of our GTP, UCI and Gomocup sides, which read commands and let a player answer them.
 
-The lines of the other program are read in a thread, so that some are heard while the player thinks.
+The lines of the other program are read in a thread, so that some take effect while the player
+thinks.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ class LocalMatch:
         return False
 
     def turn(self, state: State) -> None:
-        """Continue from `state`, which replaces the current position, as one with another mover.
+        """Replace the current position, such as by one with another player to move.
 
         The player is not told the moves that led to it.
         """

@@ -68,7 +68,7 @@ class GomocupClient(EngineClient):
         self.title = " ".join(filter(None, named)) or said[:50] or self.config.name
 
     def _asked_about(self, deadline: float) -> str:
-        """Return what the engine says of itself, "" if it does not know the question.
+        """Return the engine's answer to ABOUT, "" if it does not know the command.
 
         A line without `name="..."` may be one that it writes at its start.
         """

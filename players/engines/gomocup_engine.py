@@ -103,7 +103,7 @@ class GomocupLimits:
 
     @property
     def memory_bytes(self) -> int:
-        """The most memory of the process; 0 for no limit."""
+        """Maximum memory of the process; 0 for no limit."""
         return max(0, self._values.get("max_memory", 0))
 
     def set(self, key: str, value: str) -> None:
@@ -268,7 +268,7 @@ class GomocupBrain(EngineServer):
     # The player.
 
     def _prepared(self) -> LocalMatch:
-        """Return the match, with a player made for the present settings. Raises SpecError."""
+        """Return the match, with a player made for the current settings. Raises SpecError."""
         if self._sides is None:
             raise GomocupError("there is no board: START comes first")
         settings = (self._sides, self._limits.rule, self._limits.memory_bytes)

@@ -164,7 +164,7 @@ class GtpBoard(ABC):
 
     @abstractmethod
     def action_at(self, state: State, cell: int | None) -> int | None:
-        """Return the legal action on a cell, or the other move for None; None if not legal."""
+        """Return the legal action on a cell, or the one without a cell; None if illegal."""
 
     @abstractmethod
     def _cell_of(self, state: State, action: int) -> int | None:
@@ -183,10 +183,10 @@ class ClickedBoard(GtpBoard):
     ) -> None:
         """`first_row` is where row 1 is: top or bottom. `column_i`: whether there is a column I.
 
-        "" and None are what is usual at the game: on hexagons, the names of cells are those of
-        Playout, with a column I, as in HexGui and MoHex. `other` are names of a move without a cell
-        in addition to those of the game; the first one is written. Raises SpecError for a game that
-        GTP cannot express.
+        "" and None select the usual values of the game: on hexagons, the names of cells are those
+        of Playout, with a column I, as in HexGui and MoHex. `other` are names of a move without a
+        cell in addition to those of the game; the first one is written. Raises SpecError for a game
+        that GTP cannot express.
         """
         view = game.view(game.initial_state())
         if not view.rows or not has_single_clicks(view):
@@ -287,7 +287,7 @@ def resized(game: Game, sides: list[int]) -> Game:
 
 
 def with_komi(game: Game, komi: str) -> Game:
-    """Return the game with another komi; the same game if it has none, or that one.
+    """Return the game with another komi; the same game if it has no komi, or already this one.
 
     Raises GtpError for a text that is no number, and for a komi that the game does not allow.
     """
@@ -501,7 +501,7 @@ def analysis(
 
 
 def of_move(info: Info, action: int) -> Info:
-    """Return an analysis from the side of the move that was played, if it is another one."""
+    """Return the analysis of the move that was played, if the search preferred another one."""
     if info.pv[:1] == (action,):
         return info
     played = next((each for each in info.actions if each.action == action), None)
@@ -517,7 +517,7 @@ def _fraction(text: str, *, is_kata: bool) -> float:
 
 
 class AnalysisRequest(NamedTuple):
-    """What to analyse: the seat, if given, the seconds between two lines, and the most moves.
+    """The arguments: the seat, if given, the seconds between two lines, and the number of moves.
 
     `is_kata`: whether the lines have the form of KataGo.
     """
@@ -572,7 +572,7 @@ def parse_request(arguments: list[str], *, is_kata: bool = False) -> AnalysisReq
 
 
 def info_line(board: GtpBoard, position: Position, info: Info, request: AnalysisRequest) -> str:
-    """Return the line for an analysis of a position; "" if it says nothing about any move."""
+    """Return the line for an analysis of a position; "" if it has no move."""
     known = info.actions or [
         ActionStats(action, info.simulations, info.win_rate * info.simulations)
         for action in info.pv[:1]
@@ -597,6 +597,6 @@ def _prior(probability: float, *, is_kata: bool) -> str:
 
 
 def _names(board: GtpBoard, position: Position, line: tuple[int, ...]) -> Iterator[str]:
-    """Return the names of the moves of a line, as far as they are legal."""
+    """Return the names of the moves of a line, up to the first illegal one."""
     after, ply = position.extended(line), position.ply
     return map(board.name, after.states[ply:-1], after.moves[ply:])

@@ -11,7 +11,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 
-from playout.games import Game, Position
+from playout.games import BoardView, Game, Position, State
+from playout.games.go import Go
 from playout.players.core.player import Info, Limit, PlayResult, Resigned
 from playout.players.engines import gtp
 from playout.players.engines.client import EngineClient, clock_of, is_short, move_deadline
@@ -22,7 +23,7 @@ from playout.players.engines.process import EngineError
 _ANSWER = re.compile(r"([=?])(\d*)[ \t]*(.*)")
 #: Commands whose answer may have several lines, or none. It ends with an empty line, or after a
 #: silence of SILENCE_S seconds; the answers to all others end with their first line.
-_OF_LINES, _OF_TEXT = ("list_commands",), ("name", "version")
+_OF_LINES, _OF_TEXT = ("list_commands", "final_status_list"), ("name", "version")
 SILENCE_S = 0.5
 #: Commands that report analyses, and choose a move.
 _REPORTS = ("kata-genmove_analyze", "lz-genmove_analyze")
@@ -74,8 +75,16 @@ class GtpClient(EngineClient):
 
     def _new_match(self, deadline: float) -> None:
         self._told, self._time_settings = None, ""
-        self._ask("clear_board", deadline)
+        self._clear_board(deadline)
         self._told = ()
+
+    def _clear_board(self, deadline: float) -> None:
+        """Have an empty board, or the handicap stones of Go."""
+        self._ask("clear_board", deadline)
+        if isinstance(self.game, Go):
+            for cell, owner in enumerate(self.game.cells(self.game.initial_state())):
+                if owner:
+                    self._ask(f"play {_letter(owner)} {self._board.vertices.name(cell)}", deadline)
 
     def settle(self, deadline: float) -> None:
         if self._unanswered is not None:
@@ -83,6 +92,8 @@ class GtpClient(EngineClient):
 
     def choose(self, position: Position, limit: Limit) -> PlayResult:
         self._tell_moves(position)
+        if isinstance(self.game, Go) and self.game.is_counting(position.state):
+            return PlayResult(self._count(self.game, position.state))
         self._tell_time(self.time.left(limit), position.to_move)
         colour = _letter(position.to_move)
         report = next((each for each in _REPORTS if each in self._commands), "")
@@ -103,6 +114,26 @@ class GtpClient(EngineClient):
         action = self._action(said, position)
         self._told = (*position.moves, action)
         return PlayResult(action, of_move(infos[-1], action) if infos else None)
+
+    def _count(self, game: Go, state: State) -> int:
+        """Return the action that brings the marks of dead stones to those of the engine.
+
+        The match is continued if the engine names no dead stones, or others than whole groups.
+        """
+        accept, resume = game.size**2, game.size**2 + 1
+        if "final_status_list" not in self._commands:
+            return resume
+        names = self._ask("final_status_list dead", self.ping_deadline()).split()
+        dead = set(map(self._board.vertices.cell, names))
+        marked = dead_cells(game.view(state))
+        if marked == dead:
+            return accept
+        for action, cells in game.view(state).clicks.items():
+            if marked.symmetric_difference(dead).issuperset(cells) and cells:
+                after = dead_cells(game.view(game.next_state(state, action)))
+                if after.symmetric_difference(dead) < marked.symmetric_difference(dead):
+                    return action
+        return resume
 
     def move_name(self, position: Position, action: int) -> str:
         return self._board.name(position.state, action)
@@ -128,13 +159,15 @@ class GtpClient(EngineClient):
                 pass
             else:
                 return
-        self._ask("clear_board", self.ping_deadline())
+        self._clear_board(self.ping_deadline())
         self._play(position, 0)
 
     def _play(self, position: Position, first: int) -> None:
         """Tell the engine the moves from number `first` on."""
         for ply in range(first, len(position.moves)):
             state, action = position.states[ply], position.moves[ply]
+            if isinstance(self.game, Go) and self.game.is_counting(state):
+                continue
             colour, name = _letter(state[0]), self._board.name(state, action)
             if name == PASS:
                 if self._takes_passes:
@@ -227,7 +260,7 @@ class GtpClient(EngineClient):
         return found[1] == "?", "\n".join(lines).strip()
 
     def _first_line(self, number: int, deadline: float) -> re.Match[str] | None:
-        """Return the first line of the answer to a command, None for a line of anything else."""
+        """Read a line; return it if it begins the answer to a command, otherwise None."""
         line = self.process.line(deadline)
         found = _ANSWER.match(line)
         if found and found[2] == str(number):
@@ -244,6 +277,11 @@ class GtpClient(EngineClient):
         if name in _REPORTS:
             return is_error or lines[-1].startswith("play ")
         return name not in _OF_LINES and (lines != [""] or name not in ("genmove", *_OF_TEXT))
+
+
+def dead_cells(view: BoardView) -> set[int]:
+    """Return the cells of the stones that are marked as dead."""
+    return {cell for cell, kind in enumerate(view.kinds) if kind == "dead stone"}
 
 
 def _letter(seat: int) -> str:

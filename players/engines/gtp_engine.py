@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeVar
 
 from playout.games import BoardView, Game, SpecError, State
 from playout.games.core import spec
-from playout.games.go import Go
+from playout.games.go import Go, handicap_points, most_handicap
 from playout.players.core.player import (
     Cancelled,
     Info,
@@ -133,7 +133,7 @@ class GtpServer(EngineServer):
         return command.name == "quit"
 
     def _handled(self, command: GtpCommand) -> str:
-        """Return the text of the response, or the rest of it."""
+        """Return the text of the response, without the part that is already written."""
         if command.name not in _HANDLERS:
             raise GtpError("unknown command")
         method, wanted = _HANDLERS[command.name]
@@ -473,11 +473,6 @@ class GtpServer(EngineServer):
 
 # Go: handicap stones, moves of one colour in a row, and files of games (SGF).
 
-#: Boards with handicap stones, and those with more than four, whose middle row is a line of points.
-_LEAST_SIDE, _LEAST_FOR_NINE = 7, 9
-#: From this size on, handicap stones are on the fourth line, otherwise on the third.
-_FOURTH_LINE = 13
-_MOST_CORNERS, _MOST_STONES = 4, 9
 #: Boards up to this size have `tt` for a pass in old files.
 _OLD_SIDE = 19
 #: Longer files are cut, so that they do not fill the memory.
@@ -489,9 +484,9 @@ _LAST, _KO = 3, 4
 
 
 def turned(game: Game, state: State, seat: int) -> State | None:
-    """Return a position of Go in which that seat is to move, None for other games.
+    """Return a position of Go with `seat` to move, None for other games.
 
-    GTP lets a colour move twice. What depends on the last move, a ko and a pass, is forgotten.
+    GTP lets a colour move twice. Ko and pass, which depend on the last move, are forgotten.
     """
     if game.current_player(state) == seat:
         return state
@@ -500,13 +495,6 @@ def turned(game: Game, state: State, seat: int) -> State | None:
     changed = [seat, *state[1:]]
     changed[_LAST] = changed[_KO] = -1
     return tuple(changed)
-
-
-def most_handicap(size: int) -> int:
-    """Return the most handicap stones with a fixed place; 0 on a board without such places."""
-    if size < _LEAST_SIDE:
-        return 0
-    return _MOST_STONES if size % 2 and size >= _LEAST_FOR_NINE else _MOST_CORNERS
 
 
 def fixed_handicap(match: LocalMatch, stones: str) -> list[str]:
@@ -518,7 +506,7 @@ def fixed_handicap(match: LocalMatch, stones: str) -> list[str]:
 
 
 def free_handicap(match: LocalMatch, stones: str) -> list[str]:
-    """Return the vertices of up to that many stones: those that have fixed places.
+    """Return the vertices of up to `stones` handicap stones, in their fixed places.
 
     The command allows the engine to put fewer. Raises GtpError.
     """
@@ -550,13 +538,7 @@ def _empty_board(match: LocalMatch) -> int:
 
 def _handicap(size: int, stones: int) -> list[str]:
     """Return the vertices of 2 stones to `most_handicap`, as GTP specifies them."""
-    low = 3 if size >= _FOURTH_LINE else 2
-    high, middle = size - 1 - low, size // 2
-    points = [(low, low), (high, high), (low, high), (high, low)][:stones]  # column, row from below
-    sides = [(low, middle), (high, middle), (middle, low), (middle, high)]
-    points += sides[: max(0, stones - _MOST_CORNERS - stones % 2)]
-    points += [(middle, middle)] if stones > _MOST_CORNERS and stones % 2 else []
-    vertices = GtpVertices(size, size)
+    vertices, points = GtpVertices(size, size), handicap_points(size, stones)
     return [vertices.name((size - 1 - row) * size + column) for column, row in points]
 
 

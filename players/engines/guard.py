@@ -144,9 +144,9 @@ def _reap(engine: int) -> int | None:
 
 
 def _used() -> tuple[float, int]:
-    """Return the seconds of processor time of all descendants, and the most kilobytes of one.
+    """Return the seconds of processor time of all descendants, and the peak memory of one in kB.
 
-    The kernel adds to a process what its children have used, but not in a namespace that is killed.
+    The kernel adds the usage of its children to a process, but not in a namespace that is killed.
     """
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     ticks, kilobytes = 0, ended.ru_maxrss

@@ -29,7 +29,7 @@ from playout.protocol.messages import Analysis
 
 #: Seconds for a move without any limit: the default of the original players.
 _UNLIMITED_S = 30.0
-#: The most moves over which main time is spread.
+#: Maximum number of moves over which main time is spread.
 _MOST_MOVES = 100
 #: The share of the time for a move that its search gets, and the shortest search: the rest is for
 #: its start, and for its work after the search.
@@ -116,7 +116,7 @@ class OriginalEngineClient(EngineClient):
             self.process.close(self.farewell)
 
     def _fits(self, seat: int, seconds: float) -> bool:
-        """Return whether the process has this seat; without one, whether its time fits the clock.
+        """Return whether the process plays this seat, or, if it has none, whether its time fits.
 
         The process for a match is started before its clock is known, with the time of the last one.
         """

@@ -2,7 +2,7 @@
 
 The original system is boardgame-socketserver and boardgame-socketplayer, from which Playout
 descends. `OriginalRules` translate the states and actions of a game; `position_fields` and
-`result_fields` make the messages that a client is sent, `answer_of` reads what it answers.
+`result_fields` make the messages to a client, `answer_of` reads its answers.
 """
 
 from __future__ import annotations
@@ -254,7 +254,7 @@ class OriginalChong(NativeRules):
         return {str(winner): points, str(3 - winner): -points}
 
     def _visits(self, state: State) -> int:
-        """Return how often the position has occurred, with this time."""
+        """Return how often the position has occurred, including this time."""
         first, second = (state.index(piece, 2) - 2 for piece in (3, 4))
         earlier = [each for each in state[2 + self.cells :] if each]
         return 1 + earlier[-2::-2].count(self.cells * first + second)

@@ -37,7 +37,7 @@ PING_S = 10.0
 QUIT_S = 2.0
 #: Seconds to wait for the exit of an engine that has closed a pipe, for the reason in the error.
 EXIT_S = 2.0
-#: The most bytes of an answer to one command, and of a log.
+#: Maximum number of bytes of an answer to one command, and of a log.
 MAX_ANSWER = 16 * 2**20
 MAX_LOG = 2**20
 #: Longest time until a cancellation is noticed.
@@ -46,14 +46,14 @@ _CHUNK = 65536
 _TAIL = 2000
 #: The beginning of a line in the log about output that was not used, and the most such lines.
 _UNUSED, _MOST_UNUSED = "[not used] ", 1000
-#: The most characters of an engine's line in an error, and in the log.
+#: Maximum number of characters of an engine's line in an error, and in the log.
 _MOST_QUOTED = 200
 #: The most frequent reason why a program that has answered is not heard.
 _BUFFERED = (
     "; if it has answered, its output is kept in a buffer: write each line at once, in C with "
     "fflush(stdout)"
 )
-#: The most characters of a command in an error.
+#: Maximum number of characters of a command in an error.
 _MOST_SHOWN = 400
 #: The address for engines that connect instead of using standard input and output.
 _LOOPBACK = "127.0.0.1"
@@ -61,7 +61,7 @@ _LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True)
 class EngineUsage:
-    """Seconds of processor time of an engine, and the most MiB of memory of a process of it."""
+    """Seconds of processor time of an engine, and the peak memory of its largest process in MiB."""
 
     cpu_s: float = 0.0
     memory_mb: int = 0
@@ -76,7 +76,7 @@ MATCH_OVER = "the end of the match"
 
 
 class MatchUse(Struct, frozen=True):
-    """What a program has used in a match, in which it had a seat: as in `EngineUsage`.
+    """The resource usage of a program in a match, as in `EngineUsage`, and its seat.
 
     `end` is the reason of its end.
     """
@@ -202,7 +202,7 @@ class EngineProcess:
         return lines
 
     def unused(self, line: str) -> None:
-        """Note a line in the log that answers nothing, such as a second move of one search."""
+        """Log a line that is no answer, such as a second move of one search."""
         self._unused += 1
         if line.strip() and self._unused <= _MOST_UNUSED:
             with contextlib.suppress(OSError, ValueError):
@@ -282,7 +282,7 @@ class EngineProcess:
         return _ready(descriptor, select.POLLIN, min(_NOTICE_S, left_s))
 
     def _what_came(self) -> str:
-        """Return in words what the engine has written since the last command, "" for nothing."""
+        """Describe the engine's output since the last command; "" without output."""
         begun = self._pending[:_MOST_QUOTED].decode(errors="replace")
         if begun.strip():
             return f" (it has written '{_printable(begun)}', without the end of a line)"
@@ -321,7 +321,7 @@ class ConnectingProcess(EngineProcess):
     ) -> None:
         """Start the engine, and wait until it has connected; then the port is closed.
 
-        In its command, the names in `placeholders`, and host and port, are replaced in braces.
+        In its command, {host}, {port} and the names in `placeholders` in braces are replaced.
         Raises EngineError, and Cancelled.
         """
         self._connection: socket.socket | None = None

@@ -218,12 +218,12 @@ class UciClient(EngineClient):
         self._is_searching = True
 
     def _begun(self, position: Position) -> tuple[int, ...]:
-        """Return the first actions of a move that others have begun, as in openings of Amazons."""
+        """Return the actions so far of an incomplete move, as after openings of Amazons."""
         number = len(position.moves)
         return position.moves[number - number % self._moves.actions_per_move :]
 
     def _restriction(self, position: Position) -> str:
-        """Return the end of a command that restricts a search to a move that has begun."""
+        """Return the end of a command `go` that restricts the search to an incomplete move."""
         if not (begun := self._begun(position)):
             return ""
         first = position.states[-1 - len(begun)]
@@ -289,7 +289,7 @@ class UciClient(EngineClient):
     def _info(self, position: Position, line: str) -> Info | None:
         """Return the analysis in a line about the best move; None for any other line.
 
-        A variation that is not legal is that of another position.
+        An illegal variation belongs to another position.
         """
         found = parse_info(line)
         if found is None:

@@ -209,7 +209,7 @@ class UciServer(EngineServer):
     # The player.
 
     def _prepare(self) -> None:
-        """Load the player anew if options have changed; keep the present one if they are wrong."""
+        """Load the player anew if options have changed; keep the old one if they are invalid."""
         wanted = self._settings.player()
         if self._depth and _DEPTH in spec.parameters_of(find(wanted.name), skip=1):
             wanted = spec.Spec(wanted.name, {**wanted.options, _DEPTH: str(self._depth)})
@@ -220,7 +220,7 @@ class UciServer(EngineServer):
                 self._error(str(error))
 
     def _use(self, wanted: spec.Spec) -> None:
-        """Continue with a new player, at the present position. Raises SpecError."""
+        """Continue with a new player, at the current position. Raises SpecError."""
         match = _warm_match(self._game, wanted)
         self.match.close()
         self.match, self._made_for = match, (self._game, wanted)

@@ -109,7 +109,7 @@ class UciGame(ABC):
         """
 
     def names(self, states: Sequence[State], actions: Sequence[int]) -> list[str]:
-        """Return the names of the complete moves among actions, each in its state."""
+        """Return the names of complete moves; `states` has the position before each action."""
         size = self.actions_per_move
         begins = range(0, min(len(states), len(actions)) - size + 1, size)
         return [self.name(states[at], *actions[at : at + size]) for at in begins]
@@ -243,7 +243,7 @@ class _Grid(UciGame):
         return has_shape and {*"".join(ranks)} <= {*self._spelled.letters}
 
     def _is_over(self, state: State) -> bool:
-        """Return whether a player has no piece, or neither or the one to move has a move."""
+        """Return whether a player has no pieces, the mover has no action, or both can only pass."""
         legal = self._game.legal_actions(state)
         opposite = self._game.legal_actions((3 - state[0], *state[1:]))
         only_passes = not any(self._clicks[each] for each in (*legal, *opposite))

@@ -67,7 +67,7 @@ class UciSettings:
     """The options of an engine and their values."""
 
     def __init__(self, player: spec.Spec, variant: str) -> None:
-        """`player` is what the engine was started with."""
+        """`player` is the specification of the player at the start of the engine."""
         self._player = player
         offered = [*_of_engine(variant), *_of_player(player)]
         #: The options by their names in lower case, as case does not matter.
@@ -79,7 +79,7 @@ class UciSettings:
         return map(str, self._offered.values())
 
     def set(self, name: str, text: str) -> None:
-        """Set an option. Raises ValueError for an unknown one, and for another value."""
+        """Set an option. Raises ValueError for an unknown option or an invalid value."""
         option = self._offered.get(name.lower())
         if option is None:
             raise spec.unknown("option", name, [each.name for each in self._offered.values()])

@@ -274,7 +274,7 @@ _SPARE = 0.02
 
 
 class SearchBudget:
-    """The limits of one search, and what it has used of them."""
+    """The limits of one search, and the time and nodes used so far."""
 
     def __init__(
         self, limit: Limit, *, waits: bool, clock: Callable[[], float] = time.monotonic

@@ -107,9 +107,9 @@ def cell_of(view: BoardView, action: int) -> int | None:
 
 
 def action_at(view: BoardView, cell: int | None) -> int | None:
-    """Return the legal action for a click on a cell, or for a pass if that is None.
+    """Return the legal action for a click on `cell`, or the pass if `cell` is None.
 
-    If pieces fall, any cell of a column has the action. Returns None without such an action.
+    If pieces fall, any cell of a column will do. Returns None if there is no such action.
     """
     for action in view.clicks:
         clicked = cell_of(view, action)

@@ -1,4 +1,4 @@
-"""What an evaluation expects of each action of a position, in games whose actions place stones.
+"""An evaluation's expectation of each action in a position, if actions place stones.
 
 A stone changes the weights of the groups that hold its cell, and no others: so all actions together
 take the time of a few evaluations.

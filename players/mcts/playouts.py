@@ -1,4 +1,4 @@
-"""The policy of a search with playouts: what a node adds to the tree, and what a leaf is worth."""
+"""The policy of a search with playouts: the children of a node, and the value of a leaf."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def assume(tree: Tree, node: int, assumed: NDArray[np.int64], weight: float) -> 
 
 @inlined
 def expect(tree: Tree, node: int, shares: NDArray[np.float32], visits: int) -> None:
-    """Add what an evaluation expects to the all-moves-as-first results of children."""
+    """Add the evaluation's expectations to the all-moves-as-first results of children."""
     first = np.int64(tree.nodes[node].first_child)
     for child in range(first, first + tree.nodes[node].width):
         amaf = tree.amaf[child]

@@ -70,7 +70,7 @@ def expected_metadata(game: Game) -> dict[str, str]:
 
 
 def complete(metadata: Mapping[str, str], game: Game) -> dict[str, str]:
-    """Return `metadata` with those that are equal in all nets of `game`."""
+    """Return `metadata` with the entries that are equal in all nets of `game`."""
     return dict(metadata) | expected_metadata(game)
 
 

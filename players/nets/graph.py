@@ -1,7 +1,7 @@
 """A net as a list of layers, and the residual net that `playout-train` trains.
 
 From the list follow the shapes of the arrays and the ONNX file here, and what JAX computes in
-`playout.players.training.trainer`. `Architecture.layers` is the list of the residual net:
+`playout.players.training.loop`. `Architecture.layers` is the list of the residual net:
 
     stem            3x3 convolution from the planes to `filters`; in a game whose board has blocks
                     with winners, a convolution that makes one cell of each block

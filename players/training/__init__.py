@@ -2,12 +2,12 @@
 
 A run is a loop of rounds (`loop`). In each round, processes play against themselves with the newest
 net (`jobs`, `self_play`), on this machine or on a cluster (`cluster_players`), and return shards of
-samples (`samples`). The trainer (`trainer`) learns from the shards of the last rounds,
+samples (`samples`). The trainer (in `loop`) learns from the shards of the last rounds,
 and the next net is written as an ONNX file. `settings` is the file that controls it. `run_folder`
 reads and writes all files of a run: if processes are killed at any time, at most the shards that
 were being played are lost. `evaluation_loop` has the rounds of a run that learns an evaluation.
 
-Only `trainer` and `loop` import jax and optax; the commands import them when they train.
+Only `loop` imports jax and optax; the commands import it when they train.
 """
 
 

@@ -1,4 +1,4 @@
-"""Shows a running training: a line for each round, and below it the present phase."""
+"""Shows a running training: a line for each round, and below it the current phase."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class TrainingDisplay(ABC):
         """Print a line of text."""
 
     def phase(self, text: str) -> None:
-        """Set the present activity, which is shown with its duration until the next phase."""
+        """Set the current activity, which is shown with its duration until the next phase."""
         self._phase = self._phase.replaced_by(text)
 
     def round(self, record: RoundRecord, remaining_s: float | None) -> None:

@@ -33,7 +33,6 @@ from playout.games.core.random import Rng, draw
 from playout.players.core.cells import cells_of
 from playout.players.core.rules import rules_of
 from playout.players.depth_first import principal_variation as pv
-from playout.players.depth_first import quiescence as qs
 from playout.players.evaluations import files
 from playout.players.evaluations.tables import (
     TABLES,
@@ -76,7 +75,7 @@ _SLOPE = 0.05
 
 
 class LearnerMemory(NamedTuple):
-    """What the learner keeps: for the weights, and for the positions of a game."""
+    """Working memory of the learner: for the weights, and for the positions of a game."""
 
     errors: Floats  # [weight] sum of the errors
     sizes: Floats  # [weight] sum of their absolute values
@@ -106,7 +105,7 @@ _EXCHANGE = types.NamedTuple([_V, _V, types.int64, types.int64], Exchange)
 
 @helper
 def exchange_players(exchange: Exchange, state: Ints, into: Ints) -> None:
-    """Write what an observed state becomes if the players are exchanged."""
+    """Write an observed state with the players exchanged."""
     into[0] = 3 - state[0]
     for word in range(2, len(state)):
         value = state[exchange.words[word]]
@@ -141,28 +140,28 @@ def learn(tables: Tables, memory: LearnerMemory, seen: int, result: float, rate:
                 memory.sizes[index] += abs(error)
 
 
-@compiled(types.void(qs.SEARCH, qs.KERNELS, TABLES, types.int64), allocates=False)
+@compiled(types.void(pv.SEARCH, pv.KERNELS, TABLES, types.int64), allocates=False)
 def search_move(
-    search: qs.PrincipalSearch, kernels: qs.PrincipalKernels, tables: Tables, n: int
+    search: pv.PrincipalSearch, kernels: pv.PrincipalKernels, tables: Tables, n: int
 ) -> None:
     """Search the first `n` actions of the root: the best one is then the first, with its score."""
     state = search.state
-    state[qs.NODES] = state[qs.STOPPED] = 0
-    state[qs.LAST] = 1 << 62
+    state[pv.NODES] = state[pv.STOPPED] = 0
+    state[pv.LAST] = 1 << 62
     for place in range(n):
         search.scores[0, place] = 0
-    for depth in range(1, qs.MOST_PLIES):
+    for depth in range(1, pv.MOST_PLIES):
         pv.search_root(search, kernels, tables, n, depth, 1)
-        state[qs.LAST] = _SEARCHED
-        is_certain = abs(search.scores[0, 0]) > qs.CERTAIN
-        if n == 1 or is_certain or state[qs.NODES] >= _SEARCHED:
+        state[pv.LAST] = _SEARCHED
+        is_certain = abs(search.scores[0, 0]) > pv.CERTAIN
+        if n == 1 or is_certain or state[pv.NODES] >= _SEARCHED:
             break
 
 
 @compiled(
     types.int64(
-        qs.SEARCH,
-        qs.KERNELS,
+        pv.SEARCH,
+        pv.KERNELS,
         TABLES,
         _MEMORY,
         _EXCHANGE,
@@ -174,8 +173,8 @@ def search_move(
     allocates=False,
 )
 def play_game(
-    search: qs.PrincipalSearch,
-    kernels: qs.PrincipalKernels,
+    search: pv.PrincipalSearch,
+    kernels: pv.PrincipalKernels,
     tables: Tables,
     memory: LearnerMemory,
     exchange: Exchange,
@@ -188,7 +187,7 @@ def play_game(
     board = search.boards[0]
     for word in range(len(start)):
         board[word] = start[word]
-    search.state[qs.NUMBER] += 1  # the weights have changed since the game before
+    search.state[pv.NUMBER] += 1  # the weights have changed since the game before
     for action in range(search.history.shape[1]):
         search.history[:, action] = 0
     count = draw(rng, _OPENING + 1)
@@ -200,7 +199,7 @@ def play_game(
         action = search.actions[0, draw(rng, n)]
         if ply >= count:
             search_move(search, kernels, tables, n)
-            value = qs.expected_of(search.scores[0, 0])
+            value = pv.expected_of(search.scores[0, 0])
             memory.values[seen] = value if board[0] == 1 else -value
             observed, other = search.line.states[0], search.line.states[1]
             kernels.observe(board, observed)
@@ -225,7 +224,7 @@ def _interpreted_play_game() -> Callable[..., int]:
     """
     search_root = pv.look_ahead()
 
-    def search_one_ply(search: qs.PrincipalSearch, *others: Any) -> None:
+    def search_one_ply(search: pv.PrincipalSearch, *others: Any) -> None:
         search_root(search, *others, 1, 1)
 
     return in_python(play_game, search_move=search_one_ply)["play_game"]
@@ -268,8 +267,8 @@ class EvaluationLearner:
         """
         self.tables = tables
         rules = rules_of(game)
-        self._kernels = qs.kernels_of(rules)
-        self._search = qs.new_search(game, rules, tables, qs.new_table(_ROWS))
+        self._kernels = pv.kernels_of(rules)
+        self._search = pv.new_search(game, rules, tables, pv.new_table(_ROWS))
         self._play_game = play_game if rules.compiled else _interpreted_play_game()
         self._exchange = exchange_of(game, tables)
         self._start = rules.board(game.initial_state())
@@ -286,7 +285,7 @@ class EvaluationLearner:
         self.games = self.positions = self.won = self.tied = 0
 
     def play(self, done: float) -> None:
-        """Play a game and learn from it; `done` is the part that is over, from 0 to 1."""
+        """Play a game and learn from it; `done` is the completed share of the training, 0 to 1."""
         first, last = _EXPLORATION
         exploration = round(first + (last - first) * done)
         self.positions += self._play_game(
@@ -331,7 +330,7 @@ class EvaluationLoop:
         checkpoint: Checkpoint | None,
         display: TrainingDisplay,
     ) -> None:
-        """Restore the learners, or begin with what the game says of its pieces.
+        """Restore the learners, or begin with the game's values of its pieces.
 
         `settings` may differ from those of the folder in limits and processes. Raises TrainingError
         for a game whose evaluation cannot be learned.

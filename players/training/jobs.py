@@ -212,7 +212,7 @@ class ShardProcesses:
     """
 
     def __init__(self, log: Path, patience_s: float = 0.0) -> None:
-        """`log` gets their output. Unless `patience_s` is 0, one without a job ends after that."""
+        """`log` gets their output. Without a job, they end after `patience_s`, unless it is 0."""
         self._log = log
         self._patience_s = patience_s
         self._waiting: list[_Process] = []
@@ -403,7 +403,7 @@ PLAYERS = {".onnx": ("alphazero", "net"), ".npz": ("alphabeta", "evaluation")}
 
 @dataclass(frozen=True)
 class EvaluatedPlayer:
-    """The description of a player, and the file of what it has learned.
+    """The description of a player, and the file of its net or evaluation.
 
     The file is the net of `alphazero`, or the evaluation (.npz) of `alphabeta`.
     """

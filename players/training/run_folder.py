@@ -57,7 +57,7 @@ from playout.players.training.settings import (
 
 
 class Used(NamedTuple):
-    """The consumption of a run since its start, of which each number has a limit."""
+    """The consumption of a run since its start; each number has a limit."""
 
     rounds: int = 0
     evaluations: int = 0
@@ -319,7 +319,7 @@ class KeptFiles:
         raise TrainingError(f"{self._run}: {text}")
 
     def forget(self, before: int, keep_every: int) -> None:
-        """Remove those before a round, except each `keep_every`-th, which includes the first."""
+        """Remove files of rounds below `before`, except every `keep_every`-th, such as round 0."""
         for number, path in self.paths().items():
             if number < before and number % keep_every:
                 path.unlink(missing_ok=True)

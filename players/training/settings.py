@@ -247,7 +247,7 @@ def _net(game: Game, cells: int) -> Architecture:
 
 
 def _head_planes(cells: int, actions: int) -> int:
-    """Return the most planes, from 2 to 8, with dense layers of at most 130,000 weights."""
+    """Return the maximum number of planes, 2 to 8, with dense layers of at most 130,000 weights."""
     return max(2, min(8, 130_000 // (cells * (actions + Architecture().value_hidden))))
 
 
@@ -280,7 +280,7 @@ def parse(text: str, where: str) -> TrainingSettings:
 
 
 def tables_of(kind: str) -> Mapping[str, Mapping[str, Key]]:
-    """Return those of `TABLES`, and of their keys, that a run of a kind has."""
+    """Return the part of `TABLES` with the keys for a kind of run, without empty tables."""
     keys = {
         name: {key: each for key, each in table.items() if kind in each.kinds}
         for name, table in TABLES.items()

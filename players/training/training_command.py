@@ -335,7 +335,7 @@ def export(path: Path, output: Path, author: str | None, licence: str | None, ha
 
 
 def _work(last: RoundRecord) -> str:
-    """Return in words how much a run has learned from."""
+    """Return the number of evaluations or games that a run has learned from, with the noun."""
     if isinstance(last, NetRound):
         return f"{last.evaluations:,} evaluations"
     return f"{last.games:,} games"
@@ -638,7 +638,7 @@ def evaluate(
     seed: int,
     dask: str | None,
 ) -> None:
-    """Play pairs of matches with what the run in DIR learned, and show its score and Elo."""
+    """Play pairs of matches with the result of the run in DIR, and show its score and Elo."""
     folder = RunFolder.open(path)
     game = folder.settings.game
     number = max(folder.kept.paths(), default=0) if number is None else number
@@ -671,7 +671,7 @@ def _with_file(learned: Path, options: str) -> EvaluatedPlayer:
 
 
 def _opponent(folder: RunFolder, against: str | None, options: str) -> tuple[EvaluatedPlayer, str]:
-    """Return the opponent and its name. The options are for one with a file."""
+    """Return the opponent and its name. The options are for an opponent from a file."""
     if against is None:
         return _with_file(folder.kept.path(0), options), "round 0"
     if Path(against).suffix in PLAYERS:

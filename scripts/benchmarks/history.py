@@ -238,7 +238,7 @@ _OF_TOURNAMENTS, _OF_LADDER = 1, 1
 PLAYERS, BOTS, ENTRANTS = 300, 20, 8
 #: The forms of the ids of matches and of tournaments.
 _MATCH, _TOURNAMENT = "m{:08}", "t{:05}"
-#: The most pairs of a tournament.
+#: Maximum number of pairs of a tournament.
 _PAIRS = 500
 #: Number of random matches of each game.
 _DRAWN = 300

@@ -34,7 +34,7 @@ from playout.games.core.kernels import SIGNATURES, compiled
 from playout.games.core.spec import parse
 from playout.players import Limit
 from playout.players.core.rules import rules_of
-from playout.players.depth_first import quiescence
+from playout.players.depth_first import principal_variation
 from playout.players.evaluations import files
 from playout.players.evaluations.tables import TABLES, Tables
 from testbed.bench import Bench, Column, ResultTable, Target
@@ -93,10 +93,13 @@ EVALUATIONS = (
 )
 
 
-@compiled(types.int64(quiescence.SEARCH, quiescence.KERNELS, TABLES, types.int64), allocates=False)
+@compiled(
+    types.int64(principal_variation.SEARCH, principal_variation.KERNELS, TABLES, types.int64),
+    allocates=False,
+)
 def evaluate_again(
-    search: quiescence.PrincipalSearch,
-    kernels: quiescence.PrincipalKernels,
+    search: principal_variation.PrincipalSearch,
+    kernels: principal_variation.PrincipalKernels,
     tables: Tables,
     count: int,
 ) -> int:
@@ -104,7 +107,7 @@ def evaluate_again(
     total = 0
     for _ in range(count):
         search.line.phases[1] = -1
-        total += quiescence.evaluate(search, kernels, tables, 1)
+        total += principal_variation.evaluate(search, kernels, tables, 1)
     return total
 
 
@@ -212,11 +215,13 @@ def _evaluated(game: KernelGame) -> State:
 
 def _evaluations(game: KernelGame, state: State, seconds: float) -> Callable[[], float]:
     tables, rules = files.load(game, files.SHIPPED), rules_of(game)
-    kernels = quiescence.kernels_of(rules)
-    search = quiescence.new_search(game, rules, tables, quiescence.new_table(_ROWS))
+    kernels = principal_variation.kernels_of(rules)
+    search = principal_variation.new_search(
+        game, rules, tables, principal_variation.new_table(_ROWS)
+    )
     search.boards[0] = game.board(state)
     search.line.phases[0] = -1
-    quiescence.play_on(search, kernels, 0, game.legal_actions(state)[0])
+    principal_variation.play_on(search, kernels, 0, game.legal_actions(state)[0])
     return lambda: rate(lambda n: evaluate_again(search, kernels, tables, n), seconds)
 
 

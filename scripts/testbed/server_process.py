@@ -42,7 +42,7 @@ PLAYOUT = [SERVER, "--port=0", "--http=none"]
 #: A server without limits, which ends a session as soon as its connection ends.
 UNLIMITED = [*PLAYOUT, "--reconnect-s=0", *(f"--{name}=0" for name in LIMITS)]
 NOTHING_STORED = "--database=none"
-#: The most characters of a log in an error.
+#: Maximum number of characters of a log in an error.
 LONGEST_QUOTE = 2000
 #: Option of a server with web pages.
 PAGE = "--http=127.0.0.1:0"

@@ -29,7 +29,7 @@ def digest(token: str) -> str:
 
 
 def used(account: Account, token: str, at: float) -> Account | None:
-    """Return the account after this token was used `at` some time; None if it is not its token.
+    """Return the account after the use of a token at the time `at`; None if the token is wrong.
 
     The first use of a renewed token makes the one before invalid. Takes the same time for any wrong
     token.
@@ -60,7 +60,7 @@ class Directory:
             self.put(account)
 
     def put(self, account: Account) -> Account | None:
-        """Add an account, or replace that of the same id, which is returned; otherwise None."""
+        """Add an account; return the account of the same id that it replaces, or None."""
         before = self._by_id.get(account.id)
         if before:
             self._by_skeleton.pop(skeleton(before.name), None)

@@ -1,4 +1,4 @@
-"""What both players can agree on: a draw, a takeback, a score, or the result by win rates.
+"""Agreements of both players: on a draw, a takeback, a score, or the result by win rates.
 
 Offers of a draw, a takeback or a score:
 
@@ -33,7 +33,7 @@ How = Literal["declined", "withdrawn"]
 
 
 class MatchOffers:
-    """The open offers of a match, and the rules of what may be offered."""
+    """The open offers of a match, and the rules for offers."""
 
     def __init__(self, match: Match, *, draws: bool, takebacks: bool) -> None:
         """`draws` and `takebacks`: whether they may be offered, if other rules allow it, too."""
@@ -102,7 +102,7 @@ class MatchOffers:
         return self._open.pop(seat)
 
     def moved(self, seat: Seat) -> Iterator[tuple[OpenOffer, How]]:
-        """Close what a move of `seat` closes; yields each offer, and how it was closed."""
+        """Close the offers that a move of `seat` ends; yield each one with its outcome."""
         self._offered = {each for each in self._offered if each[0] != seat}
         own = self._open.get(seat)
         if own and own.offer != "draw":

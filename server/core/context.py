@@ -1,4 +1,4 @@
-"""What every feature of the hub is given: accounts, sessions, seeks, and the means to act.
+"""The context of the hub's features: accounts, sessions, seeks, and the means to act.
 
 These are new ids, effects, storage, messages, timers and events. Messages and calls wait in an
 outbox until the records before them are stored.
@@ -39,7 +39,7 @@ _Delayed = Send | SendToSpectators | Close | Stopped
 #: Such an effect, or a call with the time: see `Context.when_stored`.
 _Held = _Delayed | Callable[[float], None]
 
-#: The most ids of one stamp, whose numbers have four digits.
+#: Maximum number of ids of one stamp, whose numbers have four digits.
 _MOST_IDS = 0xFFFF
 #: The connection in the outbox of an effect that concerns no connection.
 _NO_CONNECTION = 0
@@ -169,7 +169,7 @@ class Context:
         self._effects.append(Store(self.records, record))
 
     def when_stored(self, call: Callable[[float], None]) -> None:
-        """Call with the time when the records so far are stored; one of them is of this call."""
+        """Call `call` with the time when the records so far are stored."""
         self._outbox.hold((), self.records, call)
 
     def when_idle(self, work: Callable[[], bool]) -> None:
@@ -180,11 +180,11 @@ class Context:
 
     @property
     def has_idle_work(self) -> bool:
-        """Whether work waits until nothing else is to be done."""
+        """Whether work waits for an idle moment."""
         return bool(self._idle)
 
     def work_idly(self) -> None:
-        """Do some of the work that has waited longest; the driver has nothing else to do."""
+        """Do a part of the work that has waited longest; called when the driver is idle."""
         if self._idle and not self._idle[0]():
             self._idle.popleft()
 
@@ -260,7 +260,7 @@ class Context:
         self._send_after((_NO_CONNECTION,), self.records, Stopped())
 
     def release(self, stored: int, now: float) -> None:
-        """Send what waited for the records up to number `stored`, and do the calls."""
+        """Send the messages and make the calls that waited for records up to number `stored`."""
         for each in self._outbox.release(stored):
             if callable(each):
                 each(now)

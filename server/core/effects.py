@@ -40,7 +40,7 @@ class Close(Struct, frozen=True, gc=False):
 
 
 class SetFrameLimit(Struct, frozen=True, gc=False):
-    """Set the largest frame of a connection to that of administrators or of other clients."""
+    """Set the maximum frame size of a connection, for an administrator or another client."""
 
     connection: int
     administrator: bool
@@ -127,7 +127,7 @@ class PushNotice(Struct, frozen=True, gc=False):
 
 
 class SendServerState(Struct, frozen=True, gc=False):
-    """Send the state of the server on a connection, with what the core does not know of it."""
+    """Send the state of the server on a connection; the driver adds its own numbers."""
 
     connection: int
     state: ServerState

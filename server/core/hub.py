@@ -274,7 +274,7 @@ class Hub:
 
     @property
     def has_pending_moves(self) -> bool:
-        """Whether there are moves that spectators have not been sent: see `show`."""
+        """Whether moves wait to be sent to spectators: see `show`."""
         return self._context.has_idle_work
 
     def show(self, now: float) -> list[Effect]:

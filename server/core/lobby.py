@@ -41,7 +41,7 @@ class OpenSeek:
 
     @property
     def is_listed(self) -> bool:
-        """Whether anybody may take it, who finds it in a list."""
+        """Whether the seek is in the list, where anybody may take it."""
         return not (self.request.link or self.request.opponent)
 
     def fits(self, other: OpenSeek) -> bool:
@@ -83,8 +83,8 @@ _ANY_CLOCK = "any"
 class Lobby:
     """The open seeks, oldest first, and those with a link, which are not listed.
 
-    What a request costs does not grow with the number of seeks: an owner has few, and the seeks
-    that fit another one are found by what they have in common.
+    The cost of a request does not grow with the number of seeks: an owner has few, and the seeks
+    that fit another one are in a few buckets.
     """
 
     def __init__(self) -> None:
@@ -172,7 +172,7 @@ class Lobby:
                 yield self._buckets, _bucket(seek, seek.opponent_skeleton, seek.request.seat, clock)
 
     def _oldest(self, key: _Bucket, seek: OpenSeek) -> OpenSeek | None:
-        """The oldest seek of a bucket that fits: all do, except those of the same name."""
+        """The oldest seek of a bucket, except those of the same name; all others fit."""
         return next((each for each in self._buckets.get(key, {}).values() if seek.fits(each)), None)
 
 

@@ -57,7 +57,7 @@ class Terms:
 
     `second_time_control`: the second player's; by default the same.
     `illegal_moves`: illegal moves that a player may send; one more loses the match.
-    `credit_cap_s`: the most seconds of a move's transmission time that are not counted.
+    `credit_cap_s`: maximum transmission time of a move in seconds that is not counted.
     `void_unmoved`: whether the match is void if a player never makes a first move.
     `void_late_start`: whether it is void if the time of a player is up before its first move.
     `max_plies`: after this many plies the match is a tie; 0 for no limit.

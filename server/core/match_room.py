@@ -73,7 +73,7 @@ _LEFT_AFTER_RESTART_S = 3600.0
 
 @dataclass(frozen=True)
 class MatchOver(FeatureEvent):
-    """A match has ended; `record` is what is stored of its end."""
+    """A match has ended; `record` is the record of its end."""
 
     room: MatchRoom
     record: MatchEnded
@@ -189,9 +189,9 @@ class MatchRoom:
 
     @property
     def is_withheld(self) -> bool:
-        """Whether bots analyse it for nobody yet: a person plays it who could gain by that.
+        """Whether bots may not analyse it yet, because a person who plays it could gain by that.
 
-        Nothing is gained against a bot of the server in a match that is not rated.
+        Against a bot of the server nobody gains, unless the match is rated.
         """
         has_people = any(each.hello.role != "bot" for each in self.seats)
         return has_people and (self.record.rated or not any(self.record.bots))
@@ -207,10 +207,10 @@ class MatchRoom:
         )
 
     def waits_for(self, session: Session) -> bool:
-        """Whether the match goes on, or stands still, while this player is disconnected.
+        """Whether the match does not end while this player is disconnected.
 
-        A match against a bot of the server does so after the first move of the opponent: its clock
-        ends it, if it has one.
+        A match against a bot of the server waits after the opponent's first move, and ends by its
+        clock, if it has one.
         """
         if self.is_correspondence or self.bot_is_away:
             return True
@@ -646,5 +646,5 @@ def _timer(context: FeatureContext, match: str, call: Callable[[MatchRoom, float
 
 
 def _audience(player: Session) -> Audience:
-    """What a player is sent of each position: never the opponent's analysis."""
+    """The parts of a position that a player is sent: never the opponent's analysis."""
     return Audience(player.hello.legal_actions, player.has_views, analysis=False)

@@ -13,7 +13,7 @@ from playout.server.model.records import MovePlayed
 
 
 class MatchSpectators:
-    """The sessions that are sent a match in which they do not play.
+    """The sessions that watch a match.
 
     A session that only shows a small board of the match is no spectator: it is sent the same, and
     is not counted.
@@ -111,7 +111,7 @@ class MatchSpectators:
             self._send([], analysed)
 
     def _take_due(self, ply: int) -> list[MovePlayed]:
-        """Remove and return the moves whose analyses are shown when move number `ply` is."""
+        """Remove and return the moves whose analyses are shown together with move number `ply`."""
         due = [each for each in self._withheld if each.ply <= ply - DELAY_PLIES]
         self._withheld = self._withheld[len(due) :]
         return due

@@ -1,4 +1,4 @@
-"""What is stored of a match, charged to its players.
+"""Stores the moves of a match, and charges them to its players.
 
 Each record is charged to the address and the account of its player, in bytes of the database. The
 analysis of a move is stored only while these budgets have room for it, the match has not too much
@@ -28,13 +28,13 @@ _PAGE = 4096
 
 
 def analysis_bytes(info: str) -> int:
-    """The most bytes by which a move with this analysis, as JSON, is larger than without it."""
+    """Maximum number of bytes that this analysis, as JSON, adds to a stored move."""
     size = len(info.encode())
     return size + size // 4 if size <= _LONG else size + _PAGE
 
 
 class MatchStorage:
-    """Charges what is stored of one match, and drops analysis that may not be stored."""
+    """Charges the records of one match to its players, and drops analysis beyond their budgets."""
 
     def __init__(self, context: Context, record: MatchStarted) -> None:
         self._context = context

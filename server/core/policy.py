@@ -60,21 +60,21 @@ class Policy:
     analysis_mb_per_match: float = 1.0
     database_mb: float = 10_000.0
 
-    #: The most bots that the server runs at once, 0 for none; and the bots that it offers.
+    #: Maximum number of bots that the server runs at once, 0 for none; and the bots that it offers.
     bots: int = 0
     offered: tuple[OfferedBot, ...] = ()
     bots_per_account: int = 2
     bot_challenges_per_hour: int = 100
     bot_minutes: float = 60.0
 
-    #: The most positions that bots of the server analyse at once for people; 0 for none.
+    #: Maximum number of positions that bots of the server analyse at once for people; 0 for none.
     analyses: int = 1
     analysis_s: float = 10.0
     analyses_waiting: int = 100
     analyses_per_hour: int = 1000
 
-    #: The most matches of ladders at once, and their clock. `ladders` has the games with a ladder,
-    #: each with its own clock or None; if it is None, every game has a ladder.
+    #: Maximum number of matches of ladders at once, and their clock. `ladders` has the games with a
+    #: ladder, each with its own clock or None; if it is None, every game has a ladder.
     ladder_matches: int = 16
     #: The new versions that an account may enter in an hour, and an address four times as many.
     versions_per_hour: int = 30

@@ -11,7 +11,8 @@ from playout.server.core.match import Refused
 
 #: A bucket holds the tokens of this many seconds, so that short bursts are allowed.
 BURST_S = 4.0
-#: The most messages before `hello`, a second and at once: many connections could send as many.
+#: Maximum number of messages before `hello`, a second and at once: many connections could send as
+#: many.
 FIRST_RATE, FIRST_BURST = 5.0, 20.0
 #: After a bucket was emptied, it must fill to this share before it gives tokens again.
 REFILL = 0.5
@@ -20,7 +21,7 @@ DATABASE_FULL = "the database of the server is full: it starts no new matches"
 #: A budget of stored bytes holds those of this many seconds. With 72 MB an hour, two addresses then
 #: store at most 40 MB in ten minutes.
 STORAGE_BURST_S = 400.0
-#: The most buckets of addresses that are kept; beyond it, full ones are dropped.
+#: Maximum number of buckets of addresses that are kept; beyond it, full ones are dropped.
 _KEPT = 10_000
 
 
@@ -34,7 +35,7 @@ class TokenBucket:
         self._rate, self._most, self._tokens, self._at = rate, most, most, now
 
     def take(self, now: float) -> float:
-        """Take a token: 0 if there is one, or else the seconds to wait for it."""
+        """Take a token and return 0, or return the seconds until there is one."""
         if not self._rate:
             return 0.0
         self._tokens = min(self._most, self._tokens + (now - self._at) * self._rate)
@@ -79,7 +80,7 @@ class Quota:
             raise Refused(Code.RATE_LIMITED, text, wait_s)
 
     def take(self, address: str, now: float) -> float:
-        """Take a token of an address: 0 if there is one, or else the seconds to wait for it."""
+        """Take a token of an address and return 0, or return the seconds until there is one."""
         if len(self._buckets) > _KEPT:
             self._buckets = {a: b for a, b in self._buckets.items() if not b.is_full(now)}
         bucket = self._buckets.get(address)
@@ -131,7 +132,7 @@ class StorageBudget:
         self.dropped = 0
 
     def has_room(self, owners: Iterable[str], size: int, now: float) -> bool:
-        """Whether all these owners may store so many bytes."""
+        """Whether all these owners may store that number of bytes."""
         return all(each.left(now) >= size for each in self._of(owners, now))
 
     def charge(self, owners: Iterable[str], size: int, now: float) -> float:
@@ -161,7 +162,7 @@ def is_address(text: str) -> bool:
 
 @functools.lru_cache(4096)
 def network(address: str) -> str:
-    """The part of an address that limits count: of IPv6 the first 64 bits, those of a household."""
+    """The part of an address that has limits: of IPv6 the first 64 bits, shared by a household."""
     try:
         ip = ip_address(address)
     except ValueError:

@@ -18,11 +18,11 @@ from playout.server.core.rate_limits import TokenBucket, network
 from playout.server.core.timers import Timer
 from playout.server.model.records import Account
 
-#: The most results of matches that are kept for a session.
+#: Maximum number of results of matches that are kept for a session.
 _RESULTS = 100
 
 
-#: The most matches that a session plays with views: to draw one takes a millisecond.
+#: Maximum number of matches that a session plays with views: to draw one takes a millisecond.
 MATCHES_WITH_VIEWS = 10
 
 
@@ -65,7 +65,7 @@ class Session:
 
     @property
     def person(self) -> Person:
-        """How lists show it to others."""
+        """The entry of the session in lists."""
         return Person(name=self.name, role=self.hello.role, guest=self.account is None)
 
     def resume(self, hello: Hello) -> None:

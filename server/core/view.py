@@ -223,6 +223,7 @@ def position_view_of(position: Position, info: Analysis | None = None) -> Positi
         winning=tuple(map(int, shape.winning)),
         counts=tuple(map(int, shape.counts)),
         checked=tuple(map(int, shape.checked)),
+        areas=tuple(map(int, shape.areas)),
     )
     if position.last_move is None:
         return view

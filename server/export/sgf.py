@@ -40,8 +40,9 @@ def write(stored: StoredMatch) -> str:
     views = [replayed.game.view(state) for state in replayed.position.states]
     root = "".join(f"{name}[{value}]" for name, value in _root(stored, replayed, views[0]))
     nodes = [
-        _node(move, _point(*before_and_after, move), replayed.time_controls)
-        for move, before_and_after in zip(stored.moves, pairwise(views), strict=True)
+        _node(move, _point(before, after, move), replayed.time_controls)
+        for move, (before, after) in zip(stored.moves, pairwise(views), strict=True)
+        if not before.areas  # in a stage of counting, which SGF does not have
     ]
     return f"(;{root}\n{filled([*nodes, ')'])}\n"
 

@@ -89,7 +89,7 @@ def ladder_table(
     opens_at: float | None = None,
     playing: int = 0,
 ) -> LadderTable:
-    """Return what a ladder shows; `name_of` gives the present name of an account.
+    """Return the table of a ladder; `name_of` gives the current name of an account.
 
     `present`: the indices of the versions that are connected or play. The others are as in
     `LadderTable`.

@@ -64,7 +64,7 @@ class OwedMatch(NamedTuple):
 
 
 class StoredLadder(NamedTuple):
-    """What is stored of a ladder."""
+    """The stored state of a ladder."""
 
     game: str
     results: Sequence[StoredResult] = ()
@@ -76,7 +76,7 @@ class StoredLadder(NamedTuple):
 class LadderEntry:
     """A player on the ladder, its results so far, and its rating relative to the average.
 
-    `previous` is the index of the account's version before. `since` is the number of the ladder's
+    `previous` is the index of the account's previous version. `since` is the number of the ladder's
     match after which it was free. Without rated matches, `error` is None. `noted` is the number of
     its matches at the last point of its history. It never made a first move in `unplayed` matches,
     of which `void` have no result, and the others are lost.
@@ -318,7 +318,7 @@ class LadderState:
         return rated.ratings.los[rated.indices.index(one)][rated.indices.index(other)]
 
     def played_before(self, index: int) -> int | None:
-        """Return the last version of the account before that one that has played."""
+        """Return the latest earlier version of the account that has played."""
         before = self.entries[index].previous
         while before is not None and not self.entries[before].matches:
             before = self.entries[before].previous

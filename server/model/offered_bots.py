@@ -108,13 +108,13 @@ def _for_game(text: str) -> tuple[str, str]:
 
 
 def _longest(players: Iterable[str]) -> float | None:
-    """The most seconds that players take for a move; None if one of them is not limited."""
+    """Maximum time of players for a move in seconds; None if one of them has no limit."""
     seconds = [_move_s(spec.parse(each).options) for each in players]
     return None if None in seconds else max(filter(None, seconds), default=None)
 
 
 def _move_s(options: Mapping[str, str]) -> float | None:
-    """The option `time` of a player, which is the most seconds that it takes for a move."""
+    """The option `time` of a player, which is the maximum time for a move in seconds."""
     try:
         seconds = float(options["time"])
     except (KeyError, ValueError):

@@ -80,7 +80,7 @@ class Account(Struct, frozen=True, kw_only=True, gc=False, tag=True):
 
 
 class TokenRenewed(Struct, frozen=True, kw_only=True, gc=False, tag=True):
-    """An account has other tokens, unless its digest is no longer `before`."""
+    """An account gets new tokens, if the digest of its token is still `before`."""
 
     account: str
     before: str

@@ -32,13 +32,13 @@ _log = Logger(namespace="server")
 
 
 class CompetitionOrders(msgspec.Struct, frozen=True):
-    """What the process is told on its standard input, as a line of JSON.
+    """The settings of the process, a line of JSON on its standard input.
 
-    `files` are those of the competitions. `port` is that of its own listener, `name` and `token`
-    those of its account there. `http` is the address of its pages, `names` are further names of
-    their host, and with `proxied` a proxy checks the name. `database` and `token_days` are
-    those of the server, and so are `ladder_matches` and `log_json`. `pages` are the server's pages:
-    an address, a colon and the port on the host of the competitions' pages, or nothing.
+    `files` describe the competitions. The process logs in at the listener `port` of the server with
+    `name` and `token`. `http` is the address of its own pages, `names` are further names of their
+    host, and with `proxied` a proxy checks the name. `database`, `token_days`, `ladder_matches` and
+    `log_json` are settings of the server. `pages` are the server's pages: an address, a colon and
+    the port on the host of the competitions' pages, or nothing.
     """
 
     files: tuple[str, ...]
@@ -56,7 +56,7 @@ class CompetitionOrders(msgspec.Struct, frozen=True):
 
 
 def administrator(known: Sequence[Account]) -> tuple[Account, str]:
-    """Return the account of the process, whose name no other account has, and its token."""
+    """Return an account for the process, with a name of its own, and its token."""
     directory, token = Directory(known), secrets.token_hex(16)
     name = "competitions"
     while directory.like(name):
@@ -88,7 +88,7 @@ class CompetitionProcess:
         self._next_start: Any = None
 
     def start(self, pages: str) -> None:
-        """Keep the process running; `pages` is that of its orders."""
+        """Keep the process running; for `pages` see `CompetitionOrders`."""
         self._orders = msgspec.structs.replace(self._orders, pages=pages)
         self._keep()
 

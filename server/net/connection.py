@@ -33,8 +33,8 @@ CLOSE_S = 3.0
 #: Output of a peer, in bytes, that is collected until the loop is idle, or its iteration ends. More
 #: is sent at once, so that the system tells whether the peer reads.
 COLLECTED_BYTES = 64 * 1024
-#: The most bytes that Linux holds before it sends them. Without a limit it holds megabytes for each
-#: peer that does not read, which no limit of this process counts.
+#: Maximum number of bytes that Linux holds before it sends them. Without a limit it holds megabytes
+#: for each peer that does not read, which no limit of this process counts.
 KERNEL_BYTES = 128 * 1024
 
 #: Options of a socket, where the system has them. A peer whose machine is gone is noticed after 30
@@ -105,8 +105,8 @@ class StreamConnection(ABC):
         #: Whether `_unsent` is sent at the end of this iteration of the loop.
         self._flush_is_due = False
         self._output = output
-        #: The most bytes that were written at once since the peer had read everything. These bytes
-        #: do not count towards the limit: the answer to a request may be large.
+        #: Maximum number of bytes that were written at once since the peer had read everything.
+        #: These bytes do not count towards the limit: the answer to a request may be large.
         self._largest = 0
         self._closing = False
         #: Aborts the connection if the peer keeps it from being closed.
@@ -132,9 +132,9 @@ class StreamConnection(ABC):
         self._driver.connected(self)
 
     def closed(self, *, left: bool = False) -> None:
-        """Drop what is unsent, and tell the driver that the connection is closed.
+        """Drop unsent output, and tell the driver that the connection is closed.
 
-        `left` is that of `Hub.disconnect`.
+        For `left` see `Hub.disconnect`.
         """
         self._unsent, self._unsent_bytes = [], 0
         self._closing = True

@@ -60,7 +60,7 @@ from playout.server.storage.ipc import AccountChanged, RecordsStored, StorageFai
 LONGEST_SLEEP_S = 1.0
 #: Seconds between two notices to a client that waits.
 NOTICE_S = 1.8
-#: The most requests of a connection that wait.
+#: Maximum number of requests of a connection that wait.
 MOST_HELD = 8
 #: The share of the database's limit from which on the operator is warned.
 _WARNING_SHARE = 0.9
@@ -228,7 +228,7 @@ class Driver:
         self._carry_out(effects)
 
     def _hold(self, connection: ClientTransport, request: Request, why: NotReady) -> list[Effect]:
-        """Keep a request until its game is ready; return the effects of what it did before."""
+        """Keep a request until its game is ready; return the effects of its beginning."""
         try:
             self._held.hold(connection, request, why)
         except Refused as refused:
@@ -245,7 +245,7 @@ class Driver:
         self._carry_out(self._hub.refuse(connection.number, code, text, self._now()))
 
     def disconnected(self, connection: ClientTransport, *, left: bool = False) -> None:
-        """Remove a connection whose file is closed; `left` is that of `Hub.disconnect`."""
+        """Remove a connection whose file is closed; for `left` see `Hub.disconnect`."""
         self._connections.pop(connection.number, None)
         self._administrators.discard(connection.number)
         self._held.drop(connection)
@@ -303,7 +303,7 @@ class Driver:
         self._carry_out(self._hub.record_rejected(record, self._now()))
 
     def warning(self) -> str | None:
-        """Return what an operator should know of a server that works; None for nothing."""
+        """Return a warning for the operator of a server that works, if any."""
         most_mb, size_mb = self._hub.policy.database_mb, self._database_bytes / 1e6
         if not 0 < most_mb * _WARNING_SHARE <= size_mb:
             return self._workers.compilation()

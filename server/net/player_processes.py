@@ -249,9 +249,9 @@ class PuzzleSearches:
     """Searches all stored matches, then every hour the new ones."""
 
     def __init__(self, reactor: Any, database: str, rooms: Mapping[str, MatchRoom]) -> None:
-        """`database` is its URL, and `rooms` has those of the running matches.
+        """`database` is the URL of the database, and `rooms` has the running matches.
 
-        A search ends when one begins that is not by correspondence.
+        A search ends when a match begins that is not by correspondence.
         """
         self._reactor = reactor
         self._database = database

@@ -52,7 +52,7 @@ class LadderRatings:
 
 #: Minimum pause between two updates, in seconds and as a multiple of the last update's duration.
 PAUSE_S, _PAUSE_TIMES = 1.0, 20.0
-#: The most records that are stored at once: moves wait for them.
+#: Maximum number of records that are stored at once: moves wait for them.
 _MOST = 500
 
 

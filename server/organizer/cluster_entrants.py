@@ -92,7 +92,7 @@ class TournamentCluster:
     """The workers that run the entrants of a tournament."""
 
     def __init__(self, cluster: Cluster, files: tuple[str, ...], number: int) -> None:
-        """`number` is that of the threads of all workers."""
+        """`number` is the number of threads of all workers."""
         self._cluster = cluster
         self._named = files
         self._job: ClusterJob | None = None
@@ -223,7 +223,7 @@ class ClusterReporter:
         self._sent_at = -math.inf
 
     def poll(self, present: ReportCluster, now: float) -> None:
-        """Send the present report if it is due; a change of the rate alone does not count."""
+        """Send the current report if it is due; a change of the rate alone does not count."""
         steady = structs.replace(present, matches_per_hour=None)
         if now >= self._sent_at + (_UNCHANGED_S if steady == self._sent else _CHANGED_S):
             self._sent, self._sent_at = steady, now

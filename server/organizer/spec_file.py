@@ -89,7 +89,7 @@ def _check_player(entrant: Entrant, spec: TournamentSpec, folder: Path) -> Entra
 
 
 def _checked_player(words: list[str], folder: Path) -> EntrantCheck:
-    """Run the check of a player, and return what it found."""
+    """Run the check of a player, and return its result."""
     try:
         done = _run(words, folder)
         if done.returncode < 0:  # it was killed, which is not the player's fault

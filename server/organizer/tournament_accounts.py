@@ -35,7 +35,7 @@ def organizers_token(name: str) -> str:
 
 
 def refusal(error: Error) -> str:
-    """Return what to tell the user when the server has refused the organizer's `hello`."""
+    """Return the error for the user if the server has refused the organizer's `hello`."""
     return f"the server does not let the organizer in: {error.text}"
 
 

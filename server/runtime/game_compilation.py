@@ -38,7 +38,7 @@ from playout.games.core.description import Description
 
 #: The game that the lobby selects: one that most people know.
 FIRST_GAME = "connect_four"
-#: The most processes that compile at once; each takes about 300 MB.
+#: Maximum number of processes that compile at once; each takes about 300 MB.
 MAX_PROCESSES = 8
 #: How often a game is compiled if its process ends, as when the system has too little memory.
 MOST_ATTEMPTS = 2
@@ -209,7 +209,7 @@ class _Worker:
             stop([self._process], 0.0)
 
     def _make(self, name: str) -> str:
-        """Compile and load a game; return why that is impossible, or an empty text."""
+        """Compile and load a game; return the fault, or an empty text."""
         if not _is_compiled(name) and (fault := self._compiled(name)):
             return fault
         importlib.import_module(_MODULE)
@@ -244,7 +244,7 @@ def _compiling(niceness: int) -> Child:
 
 
 def main() -> None:
-    """Compile the games that the parent process names; say why that is impossible, or nothing."""
+    """Compile the games that the parent process names; reply with the fault, if any."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
     server = Parent()
     with contextlib.suppress(EOFError, OSError):  # the server has ended
@@ -253,7 +253,7 @@ def main() -> None:
 
 
 def _fault_of(name: str) -> str:
-    """Compile a game, and return why that is impossible, in a line."""
+    """Compile a game, and return the fault in one line, if any."""
     try:
         importlib.import_module(_MODULE)
         if games.describe(name).example == name:  # others are games of libraries
@@ -308,7 +308,7 @@ def _note_compiled(name: str) -> None:
 
 @functools.cache
 def _records() -> Path:
-    """Return the folder with a file for each of the present games that is compiled here.
+    """Return the folder with a file for each game that is compiled here in its current version.
 
     It is removed when it is old, as are the compiled functions beside it.
     """

@@ -165,7 +165,7 @@ _NEW_OBJECTS = 5_000
 
 
 def exclude_existing_objects() -> None:
-    """Collect garbage once; later collections are rare, and skip the present objects.
+    """Collect garbage once; later collections are rare, and skip the current objects.
 
     With the modules that a server imports, a full collection would stop it for 60 ms.
     """

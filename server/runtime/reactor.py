@@ -37,7 +37,7 @@ class LoopTime:
     """The time of the event loop in seconds: `time.monotonic` at its start, then without stalls."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
-        """`monotonic` returns the system's time, which is the loop's until the first `wait`."""
+        """`monotonic` returns the system's time, which the loop has until the first `wait`."""
         self.monotonic = monotonic
         self._must_tick: Callable[[], bool] = lambda: False
         self._stalled: Callable[[float], None] = lambda seconds: None
@@ -52,11 +52,11 @@ class LoopTime:
         self._stalled = stalled
 
     def now(self) -> float:
-        """Return the present time in seconds."""
+        """Return the current time in seconds."""
         return self._time + min(self.monotonic() - self._woke_at, self._step_s)
 
     def arrived(self) -> float:
-        """Return the earliest time, in seconds, at which the present input can have arrived.
+        """Return the earliest time, in seconds, at which the current input can have arrived.
 
         It is that of the last wake; after a stall, that of the wake before it.
         """
@@ -152,7 +152,7 @@ class Port(tcp.Port):
     Twisted raises the number while more wait, to hundreds: with TLS, a connection takes 0.4 ms.
     """
 
-    #: The most connections that Twisted accepts at once; it sets the attribute after each time.
+    #: Maximum number of connections that Twisted accepts at once; Twisted sets it each time.
     numberAccepts = property(lambda self: ACCEPTS, lambda self, wanted: None)
 
 

@@ -63,7 +63,7 @@ class StorageWorks(Struct, frozen=True):
 
 
 class DatabaseMeasured(Struct, frozen=True):
-    """The database has so many bytes."""
+    """The size of the database in bytes was measured."""
 
     size: int
 

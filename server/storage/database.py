@@ -79,7 +79,8 @@ _SIZE = {
     " FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
     "postgresql": "SELECT pg_database_size(current_database())",
 }
-#: The most moves whose analysis is removed at a time, and matches that are searched for them.
+#: Maximum number of moves whose analysis is removed at a time, and matches that are searched for
+#: them.
 _ANALYSES = 100
 _MATCHES = 20
 #: The puzzles that come with Playout, so that a new server has some; `playout-server puzzles
@@ -412,9 +413,9 @@ class Database:
         return [tournament_of(row, withdrawn.get(row.id, ())) for row in rows]
 
     def ids_end(self) -> float:
-        """Return a start of a server, in seconds since 1970, whose ids come after all stored ones.
+        """Return a start of a server, in seconds since 1970, that gives ids after all stored ones.
 
-        0 without an id of a server: imported matches may have others.
+        It is 0 if no server has made the ids: imported matches may have others.
         """
         found = ""
         with self._engine.connect() as connection:

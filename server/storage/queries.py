@@ -220,7 +220,7 @@ class Reader:
     # Ratings.
 
     def ladder_history(self, game: str, player: str) -> dict[str, tuple[RatingPoint, ...]]:
-        """Return the ratings of a player on a ladder over time, by version; the first one first."""
+        """Return the ratings of a player on a ladder over time, by version, the oldest first."""
         r = ladder_ratings.c
         chosen = (
             sa.select(r.version, r.at, r.rating, r.error, r.matches)
@@ -249,7 +249,7 @@ class Reader:
         return Leaderboard(game=game) if data is None else _decode_leaderboard(data)
 
     def noted_ratings(self, game: str, player: str) -> dict[str, list[NotedRating]]:
-        """Return the ratings of a player over time, by version; the first one first."""
+        """Return the ratings of a player over time, by version, the oldest first."""
         r = rating_points.c
         chosen = sa.select(rating_points).where(r.game == game, r.name == player)
         found: dict[str, list[NotedRating]] = {}

@@ -63,7 +63,7 @@ class PuzzleRow(Struct, frozen=True, kw_only=True):
 
 
 class PuzzleRatings(Struct, frozen=True, kw_only=True):
-    """The puzzles of a game; by the skeleton of each solver's name the rating and those tried."""
+    """The puzzles of a game; by the skeleton of a solver's name the rating and tried puzzles."""
 
     puzzles: tuple[PuzzleRow, ...] = ()
     solvers: Mapping[str, float] = {}
@@ -123,9 +123,9 @@ RESULTS = ("won", "lost", "tied", "none")
 class MatchFilter(NamedTuple):
     """Selects the matches that meet all conditions that are not None.
 
-    `player` is the name of an account, or one that looks like it. For a player without account, and
-    for `opponent`, it is the exact name in the match. `result` is one of RESULTS. `since` and
-    `until` are the first and the last day of its end, in UTC, such as 2026-11-22.
+    `player` is the name of an account, or a name that looks alike, or the exact name of a player
+    without account. `opponent` is an exact name. `result` is one of RESULTS. The match has ended on
+    a day from `since` to `until`, in UTC, such as 2026-11-22.
     """
 
     game: str | None = None
@@ -138,7 +138,7 @@ class MatchFilter(NamedTuple):
 
     @property
     def is_about_the_end(self) -> bool:
-        """Whether only ended matches meet it."""
+        """Whether only ended matches can meet all conditions."""
         return bool(self.result or self.since or self.until)
 
 

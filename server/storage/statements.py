@@ -96,7 +96,7 @@ class Write:
         self._ordered = self._order == list(range(len(columns)))
 
     def execute(self, cursor: Any, rows: list[tuple[Any, ...]]) -> None:
-        """Execute it with each row in turn: see `row_of`."""
+        """Execute the statement with each row in turn: see `row_of`."""
         if not self._ordered:
             rows = [tuple(row[place] for place in self._order) for row in rows]
         cursor.executemany(self._text, rows)

@@ -86,7 +86,7 @@ class Competition:
     """The content of a competition's file; `name` is that of the file.
 
     `opens` and `deadline` are in seconds since 1970. `roster` is by the skeleton of the account's
-    name; None if every account may hand in. `protocols` are those that are allowed. Builds reach
+    name; None if every account may hand in. `protocols` are the allowed ones. Builds reach
     `build_hosts`, each as HOST or HOST:PORT. `pages` is the address of the server's pages, if that
     does not follow from its options. `folder` holds everything that is handed in. `pause_s`
     is the maximum wait of a bot between two pairs, in seconds. `cores` is the number of processor
@@ -208,7 +208,7 @@ def _competition(table: TomlTable, path: Path) -> Competition:
 
 
 def _games(table: TomlTable) -> tuple[str, ...]:
-    """Return the games of `games`, or that of `game`."""
+    """Return the games of the key `games`, or the one of the key `game`."""
     if "games" not in table:
         return (table.need("game", _game, ""),)
     if "game" in table:

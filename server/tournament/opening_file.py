@@ -20,7 +20,7 @@ from playout.server.export import sgf
 
 
 class BadOpening(ValueError):
-    """An opening that cannot be used; `line` is that of its mistake, from 1."""
+    """An opening that cannot be used; `line` is the number of the line with the mistake, from 1."""
 
     def __init__(self, line: int, text: str) -> None:
         super().__init__(text)

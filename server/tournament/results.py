@@ -376,7 +376,7 @@ class Results:
         return None if self.spec.anchor is None else names.index(self.spec.anchor)
 
     def _rated(self) -> bradley_terry.Ratings | None:
-        """Return the ratings of all entrants; None for two, whose comparison has more."""
+        """Return the ratings of all entrants; None for two, which are compared in more detail."""
         entrants = len(self.spec.entrants)
         if entrants == 2 or not self.counted_pairs:
             return None
@@ -444,7 +444,7 @@ class Results:
 
 
 def _public_program(entrant: Entrant) -> str:
-    """Return what anybody may know of an entrant's program."""
+    """Return the public description of an entrant's program."""
     return public_part(entrant).player or ("a program" if entrant.command else "")
 
 

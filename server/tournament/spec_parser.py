@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 #: Maximum size of positions in the message that sends a tournament, of 128 KiB.
 _POSITION_BYTES = 96 * 1024
-#: The most errors of one file of openings that are shown.
+#: Maximum number of errors of one file of openings that are shown.
 MOST_SHOWN = 10
 
 

@@ -87,7 +87,7 @@ class BotResponse(Struct, frozen=True, kw_only=True):
 
 
 class LadderVersionHistory(Struct, frozen=True, kw_only=True):
-    """The ratings of a version on a ladder over time; the first one first."""
+    """The ratings of a version on a ladder over time, the oldest first."""
 
     version: str
     history: tuple[RatingPoint, ...]

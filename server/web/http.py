@@ -26,7 +26,7 @@ JSON = "application/json"
 
 #: Shorter bodies are not compressed.
 _MIN_GZIP_BYTES = 1024
-#: The most bytes of a body that are written at once.
+#: Maximum number of bytes of a body that are written at once.
 SLICE_BYTES = 2**16
 #: Level 4 takes a third of the default level's time, and makes 10 % more bytes.
 _GZIP_LEVEL = 4
@@ -36,10 +36,10 @@ _log = Logger(namespace="server")
 
 @dataclass(frozen=True)
 class HttpRequest:
-    """The segments of the path below that of the handler, and the query (`?name=value`).
+    """The segments of the path below the handler's path, and the query (`?name=value`).
 
-    `language` is that of a page. The `method` of HEAD is GET, too: its response is that of GET
-    without the body.
+    `language` is the language of a page. The `method` of a HEAD request is GET, too; its response
+    has no body.
     """
 
     path: tuple[str, ...] = ()
@@ -141,7 +141,7 @@ class HandlerResource(Resource, Generic[R]):
         parse: Callable[[Request], R] = parsed,  # type: ignore[assignment]
         methods: tuple[str, ...] = ("GET", "HEAD"),
     ) -> None:
-        """`parse` makes what the handler gets of a request."""
+        """`parse` converts a request for the handler."""
         super().__init__()  # type: ignore[no-untyped-call]
         self._handler = handler
         self._render_error = render_error

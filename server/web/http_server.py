@@ -142,7 +142,7 @@ class HttpConnections:
     """The open connections that share a limit, and those of them that wait for a request."""
 
     def __init__(self, most: int, of_address: int, *, reserved: bool = False) -> None:
-        """`most` in all, and `of_address` of one address; 0 for no limit of an address."""
+        """Limits: `most` in all, and `of_address` for each address, 0 for no limit."""
         self.reserved = reserved
         self._most = most
         self._most_of_address = of_address
@@ -175,7 +175,7 @@ class HttpConnections:
         self._waiting.pop(channel, None)
 
     def remove(self, channel: HttpConnection) -> None:
-        """Remove a connection that was closed, or is one of HTTP no longer."""
+        """Remove a connection that was closed or no longer uses HTTP."""
         self._waiting.pop(channel, None)
         name = self._open.pop(channel, None)
         if name is not None:
@@ -317,7 +317,7 @@ class HttpChannel(http.HTTPChannel):
         """Do nothing, so that the timeout is that of a whole request, not of each byte."""
 
     def loseConnection(self) -> None:
-        """Close the connection when the peer has read all output, or reads nothing more."""
+        """Close the connection when the peer has read all output, or has stopped to read."""
         super().loseConnection()  # type: ignore[no-untyped-call]
         self.setTimeout(self.site.timeOut)  # type: ignore[no-untyped-call]
 

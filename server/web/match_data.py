@@ -63,7 +63,7 @@ _decode_pv = msgspec.json.Decoder(list[int]).decode
 #: The candidates and the moves of the pv that are shown; bots send about fifty candidates a move.
 #: With a net's policy there are more candidates, for the heat map on the board.
 _CANDIDATES, _CANDIDATES_WITH_POLICY, _PV_MOVES = 5, 20, DELAY_PLIES
-#: The most cached matches; a long one takes a megabyte.
+#: Maximum number of cached matches; a long one takes a megabyte.
 _MAX_CACHED = 32
 
 
@@ -221,9 +221,9 @@ def _position_data(position: Position, move: MovePlayed | None) -> PositionData:
 
 
 def shortened(stored: str, action: int) -> str:
-    """The part of a stored analysis of a move that is shown, as JSON.
+    """The part of a move's stored analysis that is shown, as JSON.
 
-    It has a twentieth of the largest one.
+    Its maximum size is a twentieth of that of the whole.
     """
     info = decoded_analysis(stored)
     most = _CANDIDATES_WITH_POLICY if info.policy else _CANDIDATES

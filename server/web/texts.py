@@ -101,7 +101,7 @@ class Language:
     def number(
         self, value: float, digits: int = 0, *, sign: bool = False, grouped: bool = False
     ) -> str:
-        """A number with so many decimals, if wanted with a plus sign and groups of digits."""
+        """A number with `digits` decimals, optionally with a plus sign and groups of digits."""
         value = round(value, digits) or 0.0  # not -0
         shape = ("#,##0" if grouped else "0") + ("." + "0" * digits if digits else "")
         return format_decimal(value, f"+{shape};-{shape}" if sign else shape, self._locale)
@@ -120,7 +120,7 @@ class Language:
 
     @cached_property
     def _patterns(self) -> list[tuple[re.Pattern[str], str]]:
-        """The texts of data that have values, those with the most words of their own first."""
+        """The texts of data with placeholders, those with the most fixed words first."""
         found = []
         longest_first = sorted(self.data.items(), key=lambda each: -len(_VALUE.sub("", each[0])))
         for text, translation in longest_first:

@@ -20,11 +20,11 @@ T = TypeVar("T")
 
 #: At most one thread computes cached values; the others do short work, such as queries.
 _THREADS = 3
-#: The most jobs that may be queued or running; further ones fail with WorkUnavailable.
+#: Maximum number of jobs that may be queued or running; further ones fail with WorkUnavailable.
 MAX_WAITING = 100
 #: Validity of a cached value in seconds, and as a multiple of the computation's duration.
 _VALID_S, _VALID_TIMES = 1.0, 10.0
-#: The most cached values; the oldest one is dropped.
+#: Maximum number of cached values; the oldest one is dropped.
 _MAX_CACHED = 64
 
 

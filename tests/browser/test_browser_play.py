@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, WebSocketRoute, expect
@@ -21,6 +20,7 @@ from support.browser import (
     arrive,
     choose,
     match_of,
+    meet,
     moves_in,
     moves_on,
     my_turn,
@@ -31,6 +31,7 @@ from support.browser import (
     running_site,
     start_match,
     tab_to,
+    type_move,
     walk,
 )
 from support.scale import repetitions
@@ -246,25 +247,6 @@ def test_one_person_challenges_another_who_accepts(people: BrowserUsers, site: B
         my_turn(other)
         assert moves_on(ann) == moves_on(bob)
     assert moves_in(site.stored(match)) == moves_on(ann)
-
-
-def meet(
-    people: BrowserUsers, game: str = "connect_four", **options: Any
-) -> tuple[Page, Page, str]:
-    """Return the pages of two people who play a match, the first to move first; and the id."""
-    (ann, _), (bob, bobs_name) = people.guest(**options), people.guest()
-    choose(ann, game, "A player")
-    ann.get_by_label("Player", exact=True).select_option(label=bobs_name)
-    ann.get_by_role("radio", name="first").check(force=True)
-    ann.get_by_role("button", name="Play", exact=True).click()
-    bob.locator("#challenges").get_by_role("button").click()
-    return ann, bob, arrive(ann)
-
-
-def type_move(page: Page, move: str) -> None:
-    my_turn(page)
-    page.get_by_label("Move", exact=True).fill(move)
-    page.get_by_label("Move", exact=True).press("Enter")
 
 
 def test_two_people_take_back_a_move_and_agree_on_a_draw(
@@ -626,7 +608,7 @@ def repeat(page: Page, kind: str, times: int) -> None:
 
 def test_two_people_agree_on_dead_stones(people: BrowserUsers, site: BrowserSite) -> None:
     """Black surrounds a white stone, marks it as dead, and White accepts the score."""
-    ann, bob, match = meet(people, "go")
+    ann, bob, match = meet(people, "go(superko=true)")
     for black, white in (("E5", "E4"), ("F4", "A1"), ("D4", "B1")):
         type_move(ann, black)
         type_move(bob, white)

@@ -15,12 +15,16 @@ from support.browser import (
     OVER,
     BrowserSite,
     BrowserUsers,
+    arrive,
+    choose,
     match_of,
+    meet,
     my_turn,
     own_result_in,
     play_on,
     running_site,
     start_match,
+    type_move,
 )
 from support.raw_client import RawClient
 from support.waiting import wait_until
@@ -219,6 +223,63 @@ def test_an_offer_covers_nothing_of_the_board(people: BrowserUsers, site: Browse
         expect(page.locator("#resign")).to_be_hidden()
         page.get_by_role("button", name="Decline").click()
         expect(page.locator("#resign")).to_be_visible()
+
+
+def test_two_people_mark_dead_stones_until_both_accept_the_score(
+    people: BrowserUsers, site: BrowserSite
+) -> None:
+    """White's stone in the corner is dead, and Black marks it."""
+    ann, bob, match = meet(people, "go(size=5,komi=0.5,scoring=territory,counting=true)")
+    for black, white in (("C1", "D1"), ("C2", "D2"), ("C3", "D3"), ("C4", "D4"), ("C5", "D5")):
+        type_move(ann, black)
+        type_move(bob, white)
+    type_move(ann, "pass")
+    type_move(bob, "A1")
+    expect(ann.locator("#choices .button.primary")).to_have_count(0)  # Pass is none
+    my_turn(ann)
+    ann.get_by_role("button", name="Pass", exact=True).click()
+    my_turn(bob)
+    bob.get_by_role("button", name="Pass", exact=True).click()
+    expect(ann.locator("#status")).to_have_text("Mark dead stones, then accept")
+    expect(bob.locator("#status")).to_contain_text("marks dead stones")
+    expect(ann.locator("#score")).to_have_text("score: Black 0, White 5.5")
+    ann.locator("#board [data-cell='20']").click()
+    expect(bob.locator("#board .dead")).to_have_count(1)
+    expect(bob.locator("#board .area.first")).to_have_count(10)
+    expect(bob.locator("#board .area.second")).to_have_count(5)
+    expect(bob.locator("#board [data-cell='20']")).to_have_attribute(
+        "aria-label", re.compile("A1, white dead stone")
+    )
+    expect(bob.locator("#score")).to_have_text("score: Black 11, White 5.5")
+    ann.locator("#choices").get_by_role("button", name="Accept").click()
+    my_turn(bob)
+    bob.locator("#choices").get_by_role("button", name="Accept").click()
+    expect(ann.locator("#status")).to_have_text("You won")
+    expect(ann.locator("#score")).to_have_text("Black wins by 5.5")
+    expect(ann.locator("#board .area")).to_have_count(15)
+    record = site.stored(match)
+    assert record.ended is not None
+    assert record.ended.reason == "rules"
+
+
+def test_a_bot_accepts_a_score_or_continues_the_match(
+    people: BrowserUsers, site: BrowserSite
+) -> None:
+    """A search accepts what is better for it than to play on."""
+    page = people.come("/?game=go(size=5,komi=0.5,counting=true)&clock=none")
+    choose(page, "go", "Max")
+    page.get_by_role("radio", name="first").check(force=True)
+    page.get_by_role("button", name="Play", exact=True).click()
+    match = arrive(page)
+    for _ in range(60):
+        if not my_turn(page):
+            break
+        buttons = page.locator("#choices button")
+        accept = page.locator("#choices").get_by_role("button", name="Accept")
+        (accept if accept.count() else buttons.first).click()
+    record = site.stored(match)
+    assert record.ended is not None
+    assert record.ended.reason == "rules"
 
 
 def test_the_score_is_large_and_the_open_board_is_shaded(

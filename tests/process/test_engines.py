@@ -178,6 +178,7 @@ def engines(tmp_path: Path) -> Path:
     ("name", "game"),
     [
         ("gnugo", "go(size=5,komi=0.5)"),
+        ("gnugo", "go(size=7,komi=0.5,handicap=2,counting=true)"),
         ("gnugo", "open_spiel(game=go,board_size=5)"),
         ("fairy", "breakthrough"),
         ("fairy", "clobber"),

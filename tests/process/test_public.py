@@ -128,7 +128,7 @@ BEGIN = (
     "/", "/nothing", "/api/x", "/matches/x", "/tournaments/x", "/games/x", "/matches?player=%00",
     "/healthz", "/metrics", "/admin", "/invite", *(f"/api/{each}" for each in LISTS),
 )  # fmt: skip
-#: The most addresses of a kind: games have hundreds of positions.
+#: Maximum number of addresses of a kind: games have hundreds of positions.
 MOST = 6
 
 

@@ -28,7 +28,6 @@ from playout.players import Limit
 from playout.players.alphabeta import AlphaBeta
 from playout.players.core.rules import rules_of
 from playout.players.depth_first import principal_variation as pv
-from playout.players.depth_first import quiescence as qs
 from playout.players.evaluations import files
 from playout.players.evaluations.tables import (
     Tables,
@@ -326,13 +325,13 @@ def plain_value(game: KernelGame, tables: Tables, state: State, depth: int, ply:
     """
     winner, me = game.winner(state), game.current_player(state)
     if winner:
-        return 0 if winner < 0 else qs.WON - ply if winner == me else ply - qs.WON
+        return 0 if winner < 0 else pv.WON - ply if winner == me else ply - pv.WON
     found = []
     actions = written(game, game.kernels.sensible or game.kernels.legal, state)
     further = depth if len(actions) == 1 else depth - 1
     if depth <= 0:
         expected_result = math.atanh(value(tables, game.observed(state)))
-        found.append(int(expected_result * qs.SCALE) * (1 if me == 1 else -1))
+        found.append(int(expected_result * pv.SCALE) * (1 if me == 1 else -1))
         goes_on = game.kernels.forcing and depth > -8
         actions = written(game, game.kernels.forcing, state) if goes_on else []
         further = depth - 1
@@ -351,11 +350,11 @@ def test_the_search_finds_the_value_of_a_search_without_pruning(name: str) -> No
     tables = new_tables(game, phases=2)
     tables.weights[:] = np.random.default_rng(2).normal(0, 0.02, len(tables.weights))
     rules = rules_of(game)
-    table = qs.new_table(rows=1 << 12)
-    search, kernels = qs.new_search(game, rules, tables, table), qs.kernels_of(rules)
+    table = pv.new_table(rows=1 << 12)
+    search, kernels = pv.new_search(game, rules, tables, table), pv.kernels_of(rules)
     for state in positions(game, 5, 25):
         pv.start(search, game.board(state), next(NUMBERS))
-        search.state[qs.LAST], search.state[qs.MARGIN] = 1 << 60, qs.MOST
+        search.state[pv.LAST], search.state[pv.MARGIN] = 1 << 60, pv.MOST
         found = pv.value_of(search, kernels, tables, 0, 2, -(1 << 30), 1 << 30)
         assert found == pytest.approx(plain_value(game, tables, state, 2, 0), abs=2)
 
@@ -366,9 +365,9 @@ def test_the_values_of_the_candidates_are_those_of_a_search_without_pruning() ->
     tables = new_tables(game, phases=2)
     tables.weights[:] = np.random.default_rng(3).normal(0, 0.02, len(tables.weights))
     rules = rules_of(game)
-    table = qs.new_table(rows=1 << 12)
-    search, kernels = qs.new_search(game, rules, tables, table), qs.kernels_of(rules)
-    search.state[qs.MARGIN] = qs.MOST
+    table = pv.new_table(rows=1 << 12)
+    search, kernels = pv.new_search(game, rules, tables, table), pv.kernels_of(rules)
+    search.state[pv.MARGIN] = pv.MOST
     seen = 0
     for state in positions(game, 5, 25):
         legal = game.legal_actions(state)
@@ -504,7 +503,7 @@ def test_earlier_positions_do_not_count_in_the_table() -> None:
     game = games.load("chess")
     assert isinstance(game, KernelGame)
     tables = new_tables(game, phases=1)
-    search = qs.new_search(game, rules_of(game), tables, qs.new_table(rows=4))
+    search = pv.new_search(game, rules_of(game), tables, pv.new_table(rows=4))
 
     def after(*moves: str) -> State:
         state = Position.from_names(game, moves).state
@@ -527,15 +526,15 @@ def test_moves_that_remove_pieces_are_searched_on_but_not_without_end(name: str)
     tables = new_tables(game, phases=2)
     tables.weights[:] = np.random.default_rng(1).normal(0, 0.1, len(tables.weights))
     rules = rules_of(game)
-    table = qs.new_table(rows=1 << 12)
-    search, kernels = qs.new_search(game, rules, tables, table), qs.kernels_of(rules)
+    table = pv.new_table(rows=1 << 12)
+    search, kernels = pv.new_search(game, rules, tables, table), pv.kernels_of(rules)
     deepest = 0
     for state in positions(game, 1, 200):
         pv.start(search, game.board(state), next(NUMBERS))
-        search.state[qs.LAST] = 100_000
+        search.state[pv.LAST] = 100_000
         pv.value_of(search, kernels, tables, 0, 1, -(1 << 30), 1 << 30)
-        assert not search.state[qs.STOPPED]
-        deepest = max(deepest, int(search.state[qs.DEEPEST]))
+        assert not search.state[pv.STOPPED]
+        deepest = max(deepest, int(search.state[pv.DEEPEST]))
     assert deepest > 2
 
 
@@ -544,13 +543,13 @@ def test_a_search_of_moves_that_remove_pieces_stops_at_once(
 ) -> None:
     game, tables = learned
     rules = rules_of(game)
-    search = qs.new_search(game, rules, tables, qs.new_table(rows=4))
-    kernels = qs.kernels_of(rules)
+    search = pv.new_search(game, rules, tables, pv.new_table(rows=4))
+    kernels = pv.kernels_of(rules)
     pv.start(search, game.board(), next(NUMBERS))
-    search.state[qs.LAST] = 3
+    search.state[pv.LAST] = 3
     pv.value_of(search, kernels, tables, 0, 1, -(1 << 30), 1 << 30)
-    assert search.state[qs.STOPPED]
-    assert search.state[qs.NODES] <= 3 + len(game.legal_actions(game.initial_state()))
+    assert search.state[pv.STOPPED]
+    assert search.state[pv.NODES] <= 3 + len(game.legal_actions(game.initial_state()))
 
 
 def test_learning_changes_the_weights(learned: tuple[KernelGame, Tables]) -> None:
@@ -809,7 +808,7 @@ def test_a_search_that_is_cancelled_ends_and_another_begins(threads: int) -> Non
     assert isinstance(player, AlphaBeta)
     with ThreadPoolExecutor(1) as pool:
         chosen = pool.submit(player.choose, position, Limit(seconds=1000))
-        wait_until(lambda: player._first.state[qs.NODES] > 0, "the first node")
+        wait_until(lambda: player._first.state[pv.NODES] > 0, "the first node")
         player.cancel()
         assert chosen.result().action in position.legal_actions
     # The second one does not search before `ready`.

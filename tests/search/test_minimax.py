@@ -14,9 +14,9 @@ from playout import games, players
 from playout.games import Game, KernelGame, Position, State
 from playout.players import Info, Limit, SpecError
 from playout.players.core.rules import board_key, rules_of
+from playout.players.depth_first import null_window
 from playout.players.depth_first import null_window as search
-from playout.players.depth_first import transposition
-from playout.players.depth_first.transposition import NEVER, WIN, new_table
+from playout.players.depth_first.null_window import NEVER, WIN, new_table
 from support.interpreted import Interpreted, after
 from support.scale import repetitions, sample
 
@@ -308,30 +308,30 @@ def test_invalid_options_say_what_is_allowed(spec: str, told: str) -> None:
 
 
 def test_the_table_keeps_results_and_confuses_no_positions() -> None:
-    rows = transposition.new_table(1)
-    transposition.store(rows, 77, 1, 5, 3, 1, 1000)
-    transposition.store(rows, 77, 2, NEVER, -1, 1, 10)
-    transposition.store(rows, 77, 1, 4, 6, 1, 10)
-    word = transposition.find(rows, 77)
-    assert (transposition.known_result(word, 1), transposition.known_result(word, 2)) == (5, NEVER)
-    assert (transposition.winner(word), transposition.move(word), transposition.effort(word)) == (
+    rows = null_window.new_table(1)
+    null_window.store(rows, 77, 1, 5, 3, 1, 1000)
+    null_window.store(rows, 77, 2, NEVER, -1, 1, 10)
+    null_window.store(rows, 77, 1, 4, 6, 1, 10)
+    word = null_window.find(rows, 77)
+    assert (null_window.known_result(word, 1), null_window.known_result(word, 2)) == (5, NEVER)
+    assert (null_window.winner(word), null_window.move(word), null_window.effort(word)) == (
         0,
         6,
         512,
     )
-    transposition.store(rows, 77, 1, WIN, 2, 1, 10)
-    word = transposition.find(rows, 77)
-    assert (transposition.known_result(word, 1), transposition.known_result(word, 2)) == (
+    null_window.store(rows, 77, 1, WIN, 2, 1, 10)
+    word = null_window.find(rows, 77)
+    assert (null_window.known_result(word, 1), null_window.known_result(word, 2)) == (
         WIN,
         NEVER,
     )
-    assert transposition.winner(word) == 1
+    assert null_window.winner(word) == 1
     for other in range(1, 200):  # in the same bucket, and cheaper
         key = 77 + other * len(rows)
-        transposition.store(rows, key, 1, 7, 0, 1, 1)
-        assert transposition.known_result(transposition.find(rows, key), 1) == 7
-    assert transposition.find(rows, 77) == word
-    assert transposition.find(rows, 78) == 0
+        null_window.store(rows, key, 1, 7, 0, 1, 1)
+        assert null_window.known_result(null_window.find(rows, key), 1) == 7
+    assert null_window.find(rows, 77) == word
+    assert null_window.find(rows, 78) == 0
 
 
 def test_keys_differ_where_boards_do() -> None:

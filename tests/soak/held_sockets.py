@@ -30,7 +30,7 @@ from testbed.server_process import PAGE, SERVER, ServerProcess, allow_connection
 HOST, ATTACKER = "127.0.0.1", "127.0.0.2"
 #: Seconds between two looks at the sockets, and between two requests for health.
 PAUSE_S = 0.05
-#: The most sockets that are opened at a look: the others would wait for this process.
+#: Maximum number of sockets that are opened at a look: the others would wait for this process.
 AT_ONCE = 25
 #: The longest wait for the server to close files.
 PATIENCE_S = 60.0

@@ -219,6 +219,21 @@ def match_of(page: Page) -> str:
     return page.url.rpartition("/")[2].partition("?")[0]
 
 
+def meet(
+    people: BrowserUsers, game: str = "connect_four", **options: Any
+) -> tuple[Page, Page, str]:
+    """Return the pages of two people who play a match, the first to move first; and the id."""
+    (ann, _), (bob, bobs_name) = people.guest(**options), people.guest()
+    if "(" in game:
+        ann.goto(f"/?game={game}")
+    choose(ann, game.partition("(")[0], "A player")
+    ann.get_by_label("Player", exact=True).select_option(label=bobs_name)
+    ann.get_by_role("radio", name="first").check(force=True)
+    ann.get_by_role("button", name="Play", exact=True).click()
+    bob.locator("#challenges").get_by_role("button").click()
+    return ann, bob, arrive(ann)
+
+
 # At a match.
 
 
@@ -226,6 +241,13 @@ def my_turn(page: Page) -> bool:
     """Wait until a move can be chosen, or the match is over."""
     page.locator(f"{MOVES}, {OVER}").first.wait_for()
     return not page.locator(OVER).is_visible()
+
+
+def type_move(page: Page, move: str) -> None:
+    """Type a move, when it is the turn of this person."""
+    my_turn(page)
+    page.get_by_label("Move", exact=True).fill(move)
+    page.get_by_label("Move", exact=True).press("Enter")
 
 
 def play_on(page: Page, draw: random.Random, most: int = 1000) -> None:

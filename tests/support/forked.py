@@ -65,7 +65,7 @@ _SEARCHES = (
 )
 _ENGINES = tuple(f"playout.players.engines.{name}_engine" for name in ("gomocup", "gtp", "uci"))
 _STORAGE = ("playout.server.storage.storage_process", "alembic.command")
-_TRAINER = "playout.players.training.trainer"
+_TRAINER = "playout.players.training.loop"
 #: `multiprocessing` reads the exit code of a process only once, which two threads may do at a time.
 _lock = Lock()
 

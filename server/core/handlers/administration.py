@@ -38,7 +38,7 @@ from playout.server.model.records import (
     token_change,
 )
 
-#: The most accounts in an answer to `list_accounts`.
+#: Maximum number of accounts in an answer to `list_accounts`.
 LISTED = 200
 
 

@@ -257,7 +257,7 @@ def _queued(analysis: _Analysis, place: int, re: int | str | None = None) -> Ana
 
 
 class Puzzles:
-    """Has attempts stored. The database keeps the first one of an account at a known puzzle."""
+    """Stores attempts. The database keeps an account's first attempt at a known puzzle."""
 
     def __init__(self, context: FeatureContext) -> None:
         self._context = context

@@ -389,7 +389,7 @@ class BotManager:
 
     @property
     def _share(self) -> int:
-        """The bots that one address may have: a quarter of all is left to others."""
+        """Maximum number of bots for one address: a quarter of all remains for others."""
         most = self._context.policy.bots
         return most - most // 4
 

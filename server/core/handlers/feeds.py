@@ -39,9 +39,9 @@ from playout.server.model.records import converted
 from playout.server.tournament.state import TournamentState
 
 INTERVAL_S = 1.0
-#: The most entries in each list of an overview; all are counted.
+#: Maximum number of entries in each list of an overview; all are counted.
 SHOWN = 50
-#: The most entries in each list of a listing.
+#: Maximum number of entries in each list of a listing.
 LISTED = 200
 #: The fixtures that a new watcher is sent in a slice.
 FIXTURES_A_SLICE = 500
@@ -167,10 +167,10 @@ T = TypeVar("T")
 
 
 def fair_share(things: Iterable[T], most: int, owner_of: Callable[[T], tuple[str, str]]) -> list[T]:
-    """Return the first `most` of some things, of which each owner has a fair share, in their order.
+    """Return at most `most` things in their order, with a fair share for each owner.
 
     An owner is an address and the name of a person there. The addresses take turns, and so do the
-    persons of each address; what is left of a list that is not full is for all.
+    persons of each address, until there are `most` things.
     """
     shares: dict[str, dict[str, list[tuple[int, T]]]] = {}
     for number, thing in enumerate(things):
@@ -253,7 +253,7 @@ class LadderFeed:
 
     @handles(WatchLadder)
     def watch(self, request: WatchLadder, origin: RequestContext) -> None:
-        """Send a session news of one ladder, instead of the one before."""
+        """Send a session news of one ladder, and no longer of another."""
         session, game = origin.session, normalised_game(request.game)
         self._forget(session)
         if not self._watchers:
@@ -263,7 +263,7 @@ class LadderFeed:
         self._context.send_to(session, structs.replace(news, re=request.id))
 
     def news(self, game: str) -> LadderNews:
-        """The present state of a ladder, by the name of its game with parameters."""
+        """The current state of a ladder, by the name of its game with parameters."""
         ladder = self._ladders.get(game)
         if ladder is None:
             return LadderNews(game=game)

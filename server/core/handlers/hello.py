@@ -272,7 +272,7 @@ class Greeting:
         return account
 
     def _require_room(self, account: Account | None) -> None:
-        """Raise Refused if an account has the most sessions allowed, beside opened ones."""
+        """Raise Refused if an account has the maximum of sessions, not counting opened ones."""
         most = self._context.policy.sessions_per_account
         if account is None or not most:
             return

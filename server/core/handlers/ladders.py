@@ -150,9 +150,9 @@ class Ladder:
         return {each.index: each for each in self.sessions.values() if each.has_room}
 
 
-#: The most ladders that a session is on at once.
+#: Maximum number of ladders that a session is on at once.
 MOST_LADDERS = 10
-#: The most versions of an account on a ladder that have no match with a result.
+#: Maximum number of versions of an account on a ladder that have no match with a result.
 MOST_WITHOUT_RESULT = 20
 #: Matches in a row without result after which a session leaves the ladder.
 MOST_VOID = 3
@@ -270,7 +270,7 @@ class Ladders:
         return self._ladders.get(game)
 
     def tables(self, at: float) -> list[LadderTable]:
-        """Return what each ladder shows, those with the most matches first.
+        """Return the tables of all ladders, those with the most matches first.
 
         `at`: the time in seconds since 1970.
         """
@@ -280,7 +280,7 @@ class Ladders:
         return [self._table(each, at) for each in ladders if each.state.entries]
 
     def table(self, game: str, at: float) -> LadderTable | None:
-        """Return what the ladder of a game shows; None if nobody has entered it.
+        """Return the table of a game's ladder; None if nobody has entered it.
 
         `at`: the time in seconds since 1970.
         """
@@ -390,7 +390,10 @@ class Ladders:
             return True
 
     def _step_by_the_rules(self, ladder: Ladder, now: float) -> bool:
-        """The same. Raises GameFault, and IllegalAction for an opening of earlier rules."""
+        """Do the work of `_step`.
+
+        Raises GameFault, and IllegalAction for an opening of earlier rules.
+        """
         state = ladder.state
         # A player whose process has crashed continues its match before it gets others.
         left = {ladder.running[room.match.id][seat - 1] for room, seat in self._left_seats(ladder)}

@@ -17,7 +17,7 @@ from playout.server.core.sessions import RequestContext, handles
 
 
 class PushNotices:
-    """Passes on the subscriptions of browsers, and decides who is sent a notice."""
+    """Passes on the subscriptions of browsers, and selects the recipients of notices."""
 
     def __init__(self, context: Context) -> None:
         self._context = context

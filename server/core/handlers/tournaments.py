@@ -402,7 +402,7 @@ class Tournaments:
         return not (tournament.over or self._context.closing or len(tournament.running) >= most)
 
     def _prepare_opening(self, tournament: TournamentState, now: float) -> None:
-        """Do a step of the work for an opening; if there is none, end the tournament."""
+        """Do a step of the search for an opening; end the tournament if none exists."""
         games_ = " or ".join(tournament.spec.games)
         try:
             with faults_of(games_, "a function called for an opening", but=(OpeningError,)):

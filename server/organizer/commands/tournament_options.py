@@ -36,7 +36,7 @@ _LOCAL = ("database", "host", "port", "http", "stay", "pgn", "jsonl")
 
 
 def _one_server(command: F) -> F:
-    """Refuse the options about a local server with `--server`, and `--name` without it."""
+    """Refuse options of a local server with `--server`, and `--name` without `--server`."""
 
     @functools.wraps(command)
     def checked(*arguments: Any, server: ServerAddress | None, **options: Any) -> Any:

@@ -34,7 +34,7 @@ Tell = Callable[[str], str]
 _ROW, _TEXT, _BAR = 42, 14, 30
 _BOTTOM, _HEIGHT = 24, 280
 _LONGEST_NAME = 22
-#: The most pieces of a curve.
+#: Maximum number of pieces of a curve.
 _PIECES = 500
 #: The texts of an encounter without an entrant.
 _EMPTY, _UNKNOWN = "no opponent", "not known yet"

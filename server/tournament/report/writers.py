@@ -259,6 +259,6 @@ def _row(table: TextTable, row: int, link: Link, tell: Tell) -> str:
 
 
 def _kind(table: TextTable, row: int, column: int) -> str:
-    """Return the classes of a cell: words or numbers, and whether it has its row's entrant."""
+    """Return the classes of a cell: `name` or `number`, and `who` for the entrant of the row."""
     row_head = " who" if len(table.entrants.get((row, column), ())) == 1 else ""
     return ("name" if column < table.names else "number") + row_head

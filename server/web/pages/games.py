@@ -28,7 +28,7 @@ from playout.server.web.http import (
 )
 from playout.server.web.pages.source import PageSource
 
-#: The most moves before the example position.
+#: Maximum number of moves before the example position.
 _PLIES = 14
 #: The share of the legal moves, nearest to the middle, of which the example takes random ones.
 _NEAR = 0.3

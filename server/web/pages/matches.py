@@ -45,7 +45,7 @@ from playout.server.web.site import not_found
 from playout.server.web.templates import modules
 from playout.server.web.texts import Language
 
-#: The most names that the form suggests.
+#: Maximum number of names that the form suggests.
 _SUGGESTED = 100
 
 
@@ -70,7 +70,7 @@ async def index(source: PageSource, request: HttpRequest) -> HttpResponse:
 # Moves that a person tries from a position of a match.
 
 
-#: The most moves that can be tried after a position of a match.
+#: Maximum number of moves that can be tried after a position of a match.
 MAX_MOVES = 400
 
 

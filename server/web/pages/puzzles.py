@@ -30,7 +30,7 @@ from playout.server.web.pages.source import PageSource, render_page
 from playout.server.web.parameters import Parameters, parse_game, parse_id, parse_name
 from playout.server.web.templates import modules
 
-#: The most moves of a solver.
+#: Maximum number of moves of a solver.
 _MAX_MOVES = 100
 _LIST = "puzzles.json"
 

@@ -22,6 +22,8 @@ const [FALL_MS, SLIDE_MS, FLIP_MS] = [60, 160, 240];
 const [HEAT_LEVELS, HEAT_OPACITY] = [10, 0.55];
 /** The largest font size at which two digits in the corner of a cell do not reach its piece. */
 const CORNER = 8;
+/** The moves without a cell that are not what a player wants at most times. */
+const PLAIN = ["pass", "continue"];
 /** The classes of what belongs to player 1 and player 2. */
 const OWNERS = ["", "first", "second"];
 /** Narrower cells are hard to hit with a finger, so that a move needs a second tap there. */
@@ -316,6 +318,7 @@ export class BoardView {
       checked: circle(19),
       pieces: (key, cell) => pieceOf(style, key, isStore(this.#board, cell)),
       over: circle(5.5),
+      areas: (owner) => svg("rect", { class: `area ${OWNERS[owner]}`, x: -5.5, y: -5.5, width: 11, height: 11 }),
       winning: circle(17),
       dots: (kind) => svg("circle", { class: kind, r: kind === "ring" ? 17 : 5 }),
       ghost: (key) => pieceOf(style, key),
@@ -371,7 +374,7 @@ export class BoardView {
   // Drawn for each position.
 
   #draw() {
-    const { cells, last, blocks = [], winning = [], checked = [] } = this.#view;
+    const { cells, last, blocks = [], winning = [], checked = [], areas = [] } = this.#view;
     const layers = this.#layers;
     layers.blocks.show(new Map([...blocks.entries()].filter(([, owner]) => owner !== 0)));
     this.#targets = nextCells(this.#legalMoves, this.#picked);
@@ -380,6 +383,7 @@ export class BoardView {
     const lastLayer = this.#marksAbove ? layers.over : layers.under;
     lastLayer.show(new Map(last.map((cell) => [cell, "last"])));
     layers.winning.show(new Map(winning.map((cell) => [cell, "winning"])));
+    layers.areas.show(new Map([...areas.entries()].filter(([, owner]) => owner !== 0)));
     layers.checked.show(new Map(checked.map((cell) => [cell, "checked"])));
     layers.hint.show(new Map());
     this.#marked.clear();
@@ -514,7 +518,7 @@ export class BoardView {
   #showButtons(moves) {
     const buttons = moves.map(({ action, name }) => {
       const text = told(name.charAt(0).toUpperCase() + name.slice(1));
-      return this.#button(text, () => this.#choose(action));
+      return this.#button(text, () => this.#choose(action), PLAIN.includes(name) ? "button" : undefined);
     });
     const hadFocus = this.#buttons.querySelector(":focus-visible") !== null;
     this.#setButtons(...buttons);

@@ -97,7 +97,8 @@ export class Counting {
   show(isLive) {
     const record = this.#record;
     const isOffered = record.ownOffer?.offer === "score";
-    this.#part("count").hidden = record.over || this.isActive || !isLive;
+    const hasStage = record.game.includes("counting=true"); // in which the players mark dead stones
+    this.#part("count").hidden = hasStage || record.over || this.isActive || !isLive;
     this.#part("count").textContent = isOffered ? gettext("Withdraw the score") : gettext("Count");
     this.#part("counting").hidden = !this.isActive || !isLive;
     this.#part("count-offer").hidden = record.seat === null || record.isAssigned;

@@ -54,6 +54,11 @@ export class MatchRecord {
     return this.result !== null;
   }
 
+  /** Do the players mark dead stones? */
+  get isCounting() {
+    return !this.over && Boolean(this.positions[this.last].view.areas?.length);
+  }
+
   /** Has a player a day or more for a move? */
   get isSlow() {
     return this.timeControls?.some(isCorrespondence) ?? false;

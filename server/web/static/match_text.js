@@ -20,8 +20,10 @@ export function parseMove(text, legalMoves) {
 }
 
 /** The player to move, or the result. */
-export function statusText({ players, seat, toMove, result }) {
+export function statusText({ players, seat, toMove, result, isCounting }) {
   if (result) return resultText(result, players, seat);
+  if (isCounting && toMove === seat) return gettext("Mark dead stones, then accept");
+  if (isCounting) return gettext("%(name)s marks dead stones", { name: players[toMove - 1] });
   return toMove === seat ? gettext("Your turn") : gettext("%(name)s to move", { name: players[toMove - 1] });
 }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from playout.games.core.random import seeded
 from playout.games.go import Go
 from playout.games.goban import playouts
 
+DATA = Path(__file__).parents[2] / "data"
 STONES = ".XO"
 
 
@@ -265,6 +268,113 @@ def test_the_score_without_dead_stones_is_that_of_sgfmill() -> None:
                 row, column = divmod(cell, size)
                 board.board[size - 1 - row][column] = " bw"[cells[cell]]
             assert game.lead_without(state, dead) == board.area_score() - 6.5
+
+
+COUNTED = "..XO. ..XO. ..XO. ..XO. O.XO."
+
+
+def test_dead_stones_are_marked_until_both_players_accept_them() -> None:
+    game = go("go(size=5,komi=0.5,counting=true)")
+    state = played(game, position(game, COUNTED, 1), "pass pass")
+    assert game.winner(state) == 0
+    assert {"A1", "accept", "continue"} < legal(game, state)
+    assert "A2" not in legal(game, state)
+    assert game.view(state).note == "score: Black 5, White 11.5"
+    marked = played(game, state, "A1")
+    assert game.view(marked).kinds.count("dead stone") == 1
+    assert game.view(marked).note == "score: Black 15, White 10.5"
+    assert played(game, marked, "A1")[:-5] == state[:-5]
+    accepted = played(game, marked, "accept")
+    assert accepted[0] == 2
+    assert game.view(accepted).note == "score: Black 15, White 10.5, Black has accepted"
+    changed = played(game, accepted, "D1 accept")  # the opponent marks others, and accepts these
+    assert (changed[0], game.winner(changed)) == (1, 0)
+    over = played(game, accepted, "accept")
+    assert (game.winner(over), game.lead(over)) == (1, 4.5)
+    assert game.view(over).areas.count(1) == 10
+    assert game.legal_actions(over) == ()
+
+
+def test_a_match_is_continued_once_and_then_all_stones_are_alive() -> None:
+    game = go("go(size=5,komi=0.5,counting=true)")
+    state = played(game, position(game, COUNTED, 1), "pass pass A1 continue")
+    assert state[0] == 2
+    assert picture(game, state) == COUNTED
+    assert game.view(state).areas == ()
+    over = played(game, state, "pass pass")
+    assert (game.winner(over), game.lead(over)) == (2, -6.5)
+
+
+def test_who_marks_too_often_continues_the_match() -> None:
+    game = go("go(size=2,counting=true)")
+    state = played(game, game.initial_state(), "A1 pass pass A1 A1 A1 A1")
+    assert legal(game, state) >= {"B2", "pass"}
+    assert game.winner(played(game, state, "pass pass")) == 2
+
+
+def test_by_territory_captured_stones_are_points() -> None:
+    game = go("go(size=5,komi=0.5,scoring=territory)")
+    state = played(game, game.initial_state(), "B1 A1 A2 E5")  # White's stone at A1 is captured
+    assert game.lead(state) == 1 + 1 - 0.5
+    assert game.points(state) == (2, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("size", "stones", "points"),
+    [  # as GNU Go 3.8 answers fixed_handicap
+        (7, 4, "C3 E5 C5 E3"),
+        (9, 9, "C3 G7 C7 G3 C5 G5 E3 E7 E5"),
+        (13, 5, "D4 K10 D10 K4 G7"),
+        (19, 2, "D4 Q16"),
+    ],
+)
+def test_white_moves_first_after_a_handicap(size: int, stones: int, points: str) -> None:
+    game = go(f"go(size={size},handicap={stones},komi=0.5)")
+    state = game.initial_state()
+    assert state[0] == 2
+    names = {game.cell_name(cell) for cell, owner in enumerate(game.cells(state)) if owner == 1}
+    assert names == set(points.split())
+
+
+@pytest.mark.parametrize("size", [5, 8])
+def test_a_board_has_a_largest_handicap(size: int) -> None:
+    with pytest.raises(games.SpecError, match=f"at most {0 if size == 5 else 4} with size={size}"):
+        games.load(f"go(size={size},handicap=9)")
+
+
+#: By `gnugo --mode gtp --level 0`, with a careless move now and then: `final_status_list dead` and
+#: `final_score` after two passes.
+FINAL_POSITIONS = json.loads((DATA / "go_final_positions.json").read_text())
+
+
+@pytest.mark.parametrize("rules", ["chinese", "japanese"])
+def test_final_positions_have_the_score_of_gnu_go(rules: str) -> None:
+    """GNU Go 3.8 has played these matches, and named the dead stones and the score."""
+    scoring = {"chinese": "area", "japanese": "territory"}[rules]
+    counted = 0
+    for each in FINAL_POSITIONS:
+        if each["rules"] != rules:
+            continue
+        size, handicap = each["size"], each["handicap"]
+        options = f"size={size},komi=6.5,handicap={handicap},scoring={scoring},counting=true"
+        game = go(f"go({options})")
+        state = played(game, game.initial_state(), each["moves"])
+        wanted = {"B": 1, "W": -1}[each["score"][0]] * float(each["score"][2:])
+        if rules == "chinese":  # GNU Go gives White a point for each handicap stone
+            wanted += handicap
+        dead = {game.parse_action(state, name) for name in each["dead"].split()}
+        cells = [cell for action in dead for cell in game.clicked(state, action)]
+        assert game.lead_without(state, cells) == wanted, each
+        for name in each["dead"].split():  # each click marks a group
+            action = game.parse_action(state, name)
+            if game.view(state).kinds[game.clicked(state, action)[0]] != "dead stone":
+                state = game.next_state(state, action)
+        over = played(game, state, "accept accept")
+        assert game.lead(over) == wanted, each
+        black, white = game.points(over)
+        assert black - white == wanted
+        counted += 1
+    assert counted == {"chinese": 26, "japanese": 24}[rules]
 
 
 @pytest.mark.parametrize("cell", [0, 25, 1000])

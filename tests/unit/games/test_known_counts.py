@@ -7,7 +7,7 @@ import pytest
 from playout import games
 from support.scale import repetitions
 
-#: The most sequences that are counted in the usual suite.
+#: Maximum number of sequences that are counted in the usual suite.
 SHORT = 120_000
 
 

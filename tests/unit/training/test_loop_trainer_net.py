@@ -22,7 +22,7 @@ METADATA = {"author": "a", "licence": "MIT", "trained": "not at all"}
     "game", ["mnk(m=3,n=4,k=3)", "connect_four", "nim", "othello(size=4)", "ultimate_tic_tac_toe"]
 )
 def test_the_net_in_training_computes_what_its_onnx_file_does(tmp_path: Path, game: str) -> None:
-    from playout.players.training import trainer  # imports jax
+    from playout.players.training import loop  # imports jax
 
     rules = games.load(game)
     random = np.random.default_rng(1)
@@ -35,7 +35,7 @@ def test_the_net_in_training_computes_what_its_onnx_file_does(tmp_path: Path, ga
     start = np.array([rules.initial_state()] * 3, np.int64)
     planes = Encoding(rules).encode(start, np.full(3, -1, np.int64))
     layers = Architecture.of(parameters).layers(rules)
-    logits, values = trainer.evaluate(layers, parameters, planes)
+    logits, values = loop.evaluate(layers, parameters, planes)
     expected_logits, expected_values = loaded.evaluate(planes)
     np.testing.assert_allclose(logits, expected_logits, atol=1e-4)
     np.testing.assert_allclose(values, expected_values, atol=1e-4)
@@ -45,12 +45,12 @@ def test_the_net_in_training_computes_what_its_onnx_file_does(tmp_path: Path, ga
     "game", ["mnk(m=6,n=6,k=4)", "connect_four", "othello", "ultimate_tic_tac_toe"]
 )
 def test_a_new_net_is_close_to_an_even_policy_and_the_value_0(game: str) -> None:
-    from playout.players.training import trainer
+    from playout.players.training import loop
 
     rules = games.load(game)
     parameters = Architecture().initial(rules, np.random.default_rng(1))
     planes = random_planes(board_shape(rules), 8)
-    logits, values = trainer.evaluate(Architecture().layers(rules), parameters, planes)
+    logits, values = loop.evaluate(Architecture().layers(rules), parameters, planes)
     assert np.ptp(logits, axis=1).max() < 1
     assert np.abs(values).max() < 0.4
 
@@ -58,7 +58,7 @@ def test_a_new_net_is_close_to_an_even_policy_and_the_value_0(game: str) -> None
 def test_the_gradients_of_the_parts_of_a_batch_are_those_of_the_batch() -> None:
     import jax
 
-    from playout.players.training import trainer
+    from playout.players.training import loop
     from playout.players.training.samples import Batch
 
     size = 6  # two parts
@@ -71,9 +71,9 @@ def test_the_gradients_of_the_parts_of_a_batch_are_those_of_the_batch() -> None:
         random.dirichlet(np.ones(rules.num_actions), size).astype(np.float32),
         random.uniform(-1, 1, size).astype(np.float32),
     )
-    gradient = jax.grad(partial(trainer.loss, layers), has_aux=True)
+    gradient = jax.grad(partial(loop.loss, layers), has_aux=True)
     whole, losses = jax.jit(gradient)(parameters, batch)
-    found, found_losses = jax.jit(partial(trainer.gradients, layers))(parameters, batch)
+    found, found_losses = jax.jit(partial(loop.gradients, layers))(parameters, batch)
     for name, expected in whole.items():
         np.testing.assert_allclose(found[name], expected, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(found_losses, losses, rtol=1e-4)

@@ -17,7 +17,7 @@ from support.requirements import need_packages
 need_packages("jax", "optax")
 
 if TYPE_CHECKING:  # it imports jax, which takes a second in each process of the tests
-    from playout.players.training.trainer import Trainer
+    from playout.players.training.loop import Trainer
 
 GAME = games.load("mnk(m=3,n=3,k=3)")
 SMALL = Architecture(blocks=1, filters=4, head_planes=2, value_hidden=4)
@@ -25,7 +25,7 @@ SETTINGS = LearningSettings(batch=16, learning_rate=0.02)
 
 
 def new_trainer(seed: int = 1, architecture: Architecture = SMALL) -> Trainer:
-    from playout.players.training.trainer import Trainer
+    from playout.players.training.loop import Trainer
 
     return Trainer(GAME, SETTINGS, seed, architecture.initial(GAME, np.random.default_rng(seed)))
 
@@ -82,7 +82,7 @@ def test_a_loss_that_is_not_a_number_is_a_clear_error() -> None:
 
 
 def test_the_learning_rate_is_constant_or_falls_as_a_cosine() -> None:
-    from playout.players.training.trainer import learning_rate
+    from playout.players.training.loop import learning_rate
 
     constant = LearningSettings(learning_rate=0.5, schedule="constant")
     assert learning_rate(constant, 0.7) == 0.5
