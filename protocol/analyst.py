@@ -19,7 +19,8 @@ from playout.protocol.messages import Analysis
 class WinningMove(Struct, frozen=True, array_like=True):
     """A move that wins, the opponent's replies to it, and the winning moves after them.
 
-    There are no replies where the same player moves again, and none of both at the end of the game.
+    There are no replies if the same player moves again, and neither replies nor moves at the end
+    of the game.
     """
 
     action: int

@@ -79,7 +79,7 @@ class _Protocol(Int32StringReceiver):
 
 
 class _VerifiedProtocol(Verified, _Protocol):
-    """The same over TLS: sends nothing before the server's certificate was verified."""
+    """A connection over TLS, which sends nothing before the server's certificate was verified."""
 
 
 class _Factory(Factory):

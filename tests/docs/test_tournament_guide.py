@@ -55,7 +55,7 @@ TABLES: dict[str, type] = {
     "entrants.": Entrant,
     "sandbox.": SandboxSettings,
 }
-RENAMED = {"openings.lines": "openings.file"}
+RENAMED = {"openings.lines": "openings.file", "openings.fens": "openings.file"}
 
 GOOD = """\
 name = "a try"

@@ -81,7 +81,7 @@ def tables(report: Report, *, with_bracket: bool = True) -> list[TextTable]:
 
 
 def in_order(report: Report) -> list[int]:
-    """Return the entrants by standing, or before the first results as they are listed."""
+    """Return the entrants by standing; before the first results, in the order of the file."""
     standing = [each.entrant for each in report.standings]
     return standing or list(range(len(report.entrants)))
 
