@@ -12,6 +12,6 @@ cores            processor cores: their number, their assignment to matches; thi
 restarts         pauses before a process is started again
 toml_lines       the line of each value of a TOML file
 toml_table       checks of values in TOML files, with errors that name the line
-text             plain text, numbers with their noun, shares as percentages, dates
+text             plain text, numbers with their noun, shares as percentages, dates, new files
 html_page        a page of tables and plots in one HTML file
 """

@@ -1,12 +1,19 @@
-"""Text for people and for spreadsheets: without control characters, in lines, with numbers."""
+"""Text for people and for spreadsheets: without control characters, in lines, with numbers.
+
+And new files of text, for commands that make the files of a user.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
+
+import click
 
 from playout.protocol.names import HIDDEN
 
@@ -87,3 +94,21 @@ def counted(number: int, one: str) -> str:
     if one.endswith("ply"):
         return f"{number} {one.removesuffix('y')}ies"
     return f"{number} {one}{'es' if one.endswith('ch') else 's'}"
+
+
+def write_new(files: Mapping[Path, str], remedy: str) -> None:
+    """Write new files, by path; if one exists, write none.
+
+    Raises UsageError with the remedy if one exists, ClickException for any other fault.
+    """
+    for path in files:
+        if os.path.lexists(path):
+            raise click.UsageError(f"{path} exists: {remedy}")
+    for path, text in files.items():
+        try:
+            with path.open("x", encoding="utf-8") as file:
+                file.write(text)
+        except FileExistsError:  # another process was quicker
+            raise click.UsageError(f"{path} exists: {remedy}") from None
+        except OSError as error:
+            raise click.ClickException(f"{path}: {error.strerror}") from error

@@ -25,11 +25,10 @@ from rich.text import Text
 
 from playout import games, players
 from playout.cluster import require_dask
-from playout.commands.new_files import write_new
 from playout.commands.options import OptionGroup
 from playout.commands.progress import doing
 from playout.commands.subprocesses import begin, own, own_environment
-from playout.commands.text import csv_text, utc
+from playout.commands.text import csv_text, utc, write_new
 from playout.competition import final as finals
 from playout.competition.submissions import CHANGES, REQUEST_S, FolderInUse, Submissions
 from playout.competition.submit_command import site_option

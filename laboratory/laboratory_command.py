@@ -16,8 +16,8 @@ from platformdirs import user_data_path
 from playout.bots.bot_file import FILE as BOT_FILE
 from playout.bots.bot_file import BotFileError
 from playout.bots.bot_file import read as read_bot
-from playout.commands.new_files import write_new
 from playout.commands.options import FiniteRange, OptionGroup, combined, registered
+from playout.commands.text import write_new
 from playout.commands.toml_table import notation
 from playout.games import SpecError, load
 from playout.games.core import plugins

@@ -15,8 +15,7 @@ import click
 from playout.commands.child import Child, LogFolder, Program
 from playout.commands.identity import TOKEN_FD
 from playout.commands.subprocesses import others_environment
-from playout.server.organizer.local_server import LocalServer, LocalServerError
-from playout.server.organizer.tournament_accounts import new_tokens
+from playout.server.organizer.local_server import LocalServer, LocalServerError, new_tokens
 
 
 @dataclass(frozen=True)

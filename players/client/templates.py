@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 
 from playout import games
-from playout.commands.new_files import write_new
 from playout.commands.options import registered
+from playout.commands.text import write_new
 from playout.commands.toml_table import notation
 from playout.games.core import plugins
 

@@ -197,7 +197,7 @@ def rates(loads: Sequence[Load]) -> Sample:
 
 def cpu_us(loads: Sequence[Load]) -> Sample:
     """Return the CPU time of the server per move in each load, in microseconds."""
-    return Sample(load.server_s / load.moves * 1e6 for load in loads)
+    return Sample(load.server_s / max(1, load.moves) * 1e6 for load in loads)
 
 
 def latency_ms(loads: Sequence[Load], percent: float) -> Sample:

@@ -31,17 +31,18 @@ from playout.server.model.records import StoredMatch
 from playout.server.organizer import estimate
 from playout.server.organizer.console import TournamentDisplay, busy, display
 from playout.server.organizer.entrants import LocalEntrants, RunnerCalls
-from playout.server.organizer.local_server import LocalServer, LocalServerError
-from playout.server.organizer.match_files import FindMatch, MatchFile, MatchFiles
-from playout.server.organizer.progress import stored_ledger, stored_tournament
-from playout.server.organizer.runner import Runner, RunRequest
-from playout.server.organizer.supervisor import NOTHING, starter
-from playout.server.organizer.tournament_accounts import (
+from playout.server.organizer.local_server import (
+    LocalServer,
+    LocalServerError,
     new_tokens,
     organizer_hello,
     organizer_name,
     organizers_token,
 )
+from playout.server.organizer.match_files import FindMatch, MatchFile, MatchFiles
+from playout.server.organizer.progress import stored_ledger, stored_tournament
+from playout.server.organizer.runner import Runner, RunRequest
+from playout.server.organizer.supervisor import NOTHING, starter
 from playout.server.storage import Database, StorageError
 from playout.server.storage.engine import InUse
 from playout.server.tournament.ledger import Ledger

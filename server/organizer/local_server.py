@@ -2,6 +2,9 @@
 
 If other machines reach it, it uses TLS with a certificate that is made for this tournament and
 deleted with it. The certificate is its own authority, so that clients trust only this server.
+
+The server is given accounts for the organizer and the entrants, with new tokens, when it starts.
+For a server that runs elsewhere, the tokens are in the environment.
 """
 
 from __future__ import annotations
@@ -9,14 +12,17 @@ from __future__ import annotations
 import contextlib
 import datetime
 import ipaddress
+import os
+import secrets
 import signal
 import socket
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import click
 import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -24,11 +30,14 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from playout.commands.child import Child, KeptChild, LogFolder, Program
+from playout.commands.identity import hello, software
 from playout.commands.restarts import BackOff, Restarts
 from playout.commands.subprocesses import own, own_environment
 from playout.protocol.endpoints import is_loopback, page_address, spelled
+from playout.protocol.messages import Code, Error, Hello
+from playout.protocol.names import skeleton
 from playout.protocol.tls import TlsSettings
-from playout.server.core.accounts import GivenAccount
+from playout.server.core.accounts import GivenAccount, digest
 from playout.server.storage.engine import without_power_cuts
 
 #: The validity of a certificate before and after now: the clocks of other machines may differ, and
@@ -253,3 +262,48 @@ def _free_port(host: str, port: int) -> int:
             f"cannot listen on {host}, port {port} ({error.strerror}): choose an address of this "
             "machine, and another port or 0 for a free one"
         ) from error
+
+
+#: Refusals after which the same request may succeed later.
+TEMPORARY = (Code.TOO_MANY, Code.RATE_LIMITED, Code.CLOSING, Code.TIMEOUT)
+
+
+def organizer_hello(name: str, token: str) -> Hello:
+    """Return the `hello` of the organizer, which plays no matches itself."""
+    return hello(name, "spectator", software("playout-tournament"), token)
+
+
+def organizers_token(name: str) -> str:
+    """Return the token of the organizer's account, from the environment. Raises UsageError."""
+    token = os.environ.get("PLAYOUT_TOKEN")
+    if not token:
+        raise click.UsageError(f"with --server, PLAYOUT_TOKEN must hold the token of {name}")
+    return token
+
+
+def refusal(error: Error) -> str:
+    """Return the error for the user if the server has refused the organizer's `hello`."""
+    return f"the server does not let the organizer in: {error.text}"
+
+
+def new_tokens(
+    administrator: str, names: Iterable[str]
+) -> tuple[dict[str, str], list[GivenAccount]]:
+    """Return tokens by name for an administrator and others, and the accounts for a server.
+
+    The accounts have only digests of the tokens.
+    """
+    tokens = {name: secrets.token_hex(16) for name in (administrator, *names)}
+    accounts = [
+        GivenAccount(name, digest(token), name == administrator) for name, token in tokens.items()
+    ]
+    return tokens, accounts
+
+
+def organizer_name(entrants: Iterable[str]) -> str:
+    """Return a name for the organizer that looks like none of the entrants' names."""
+    taken = {skeleton(each) for each in entrants}
+    name = "organizer"
+    while skeleton(name) in taken:
+        name = f"organizer {secrets.token_hex(4)}"
+    return name

@@ -37,9 +37,8 @@ from playout.protocol.messages import (
 from playout.protocol.tournament_spec import TournamentSpec
 from playout.server.organizer.console import TournamentDisplay
 from playout.server.organizer.entrants import Entrants, EntrantsFactory, RunnerCalls
-from playout.server.organizer.local_server import LocalServer, LocalServerError
+from playout.server.organizer.local_server import TEMPORARY, LocalServer, LocalServerError, refusal
 from playout.server.organizer.progress import TournamentProgress
-from playout.server.organizer.tournament_accounts import TEMPORARY, refusal
 from playout.server.tournament.ledger import Ledger
 
 #: Seconds between two polls of the processes.

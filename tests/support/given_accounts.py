@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import closing
 
 from playout.server.core.accounts import Directory
-from playout.server.organizer.tournament_accounts import new_tokens
+from playout.server.organizer.local_server import new_tokens
 from playout.server.storage import Database
 
 

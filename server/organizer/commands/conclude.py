@@ -21,8 +21,8 @@ from playout.server.organizer.commands.tournament_options import (
     database_option,
     remote_server_options,
 )
+from playout.server.organizer.local_server import organizer_hello, organizers_token, refusal
 from playout.server.organizer.progress import stored_tournament
-from playout.server.organizer.tournament_accounts import organizer_hello, organizers_token, refusal
 from playout.server.storage.engine import InUse
 
 #: The id of the request.

@@ -33,9 +33,9 @@ from playout.protocol.messages import (
 from playout.protocol.tournament_spec import Entrant, SandboxSettings, TournamentSpec, public
 from playout.server.organizer.console import LineDisplay
 from playout.server.organizer.entrants import LocalEntrants, RunnerCalls
+from playout.server.organizer.local_server import organizer_hello
 from playout.server.organizer.runner import Runner, RunRequest
 from playout.server.organizer.supervisor import CRASHES
-from playout.server.organizer.tournament_accounts import organizer_hello
 
 NAMES = ("Ann", "Bob", "Cem", "Dee")
 SPEC = TournamentSpec(

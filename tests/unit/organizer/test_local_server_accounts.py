@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from playout.server.core.accounts import digest
-from playout.server.organizer.tournament_accounts import new_tokens, organizer_name
+from playout.server.organizer.local_server import new_tokens, organizer_name
 
 
 def test_tokens_are_new_and_accounts_have_only_their_digests() -> None:
