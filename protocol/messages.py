@@ -875,6 +875,18 @@ class SpectatorCount(Event, frozen=True, kw_only=True):
     spectators: int
 
 
+class Presence(Event, frozen=True, kw_only=True):
+    """Whether a player of a match is connected; sent to its players and spectators with views.
+
+    `seconds` is the time that the player has to come back, None if the match waits.
+    """
+
+    match: str
+    player: Seat
+    connected: bool
+    seconds: float | None = None
+
+
 class Ended(Event, frozen=True, kw_only=True):
     """A match is over: winner 1 or 2, -1 for a tie, 0 for no result."""
 

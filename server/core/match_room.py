@@ -24,6 +24,7 @@ from playout.protocol.messages import (
     OfferClosed,
     Offered,
     OpenOffer,
+    Presence,
     Reason,
     RequestId,
     Seat,
@@ -491,6 +492,31 @@ class MatchRoom:
         self.spectators.remove(session)
         session.watching.discard(self.match.id)
         self._recount(now)
+
+    def send_presence(self, session: Session, now: float) -> None:
+        """Send to the others that a player has lost its connection, or is back."""
+        if (seat := self.seat_of(session)) is None:
+            return
+        others = [each for each in self.seats if each is not session and each.has_views]
+        self._context.send_to_all(others, self._presence(seat, now))
+        views = [each for each in self.spectators if each.has_views]
+        self._context.send_to_spectators(views, self._presence(seat, now))
+
+    def send_absences(self, session: Session, now: float) -> None:
+        """Send a session with views the players that are not connected."""
+        seats: tuple[Seat, ...] = (1, 2)
+        for seat in seats:
+            player = self.seats[seat - 1]
+            if session.has_views and player is not session and player.connection is None:
+                self._context.send_to(session, self._presence(seat, now))
+
+    def _presence(self, seat: Seat, now: float) -> Presence:
+        player = self.seats[seat - 1]
+        left_s = player.left_at + self._context.policy.reconnect_s - now
+        is_away = player.connection is None
+        is_limited = is_away and not self.waits_for(player)
+        seconds = max(0.0, left_s) if is_limited else None
+        return Presence(match=self.match.id, player=seat, connected=not is_away, seconds=seconds)
 
     def _recount(self, now: float) -> None:
         """Send the number of spectators within a few seconds, if it has changed."""

@@ -146,6 +146,8 @@ class SessionManager:
         session.connection, session.left_at = None, now
         for match_id in list(session.watching):
             self._rooms.running[match_id].unwatch(session, now)
+        for match_id in session.matches:
+            self._rooms.running[match_id].send_presence(session, now)
         self._context.queue(SessionDisconnected(session, left))
         reconnect_s = self._context.policy.reconnect_s
         waits = session.matches or session.lasting_seeks
@@ -192,6 +194,8 @@ class SessionManager:
             self.close(session.connection, now)
         self._reserved.pop(connection.number, None)
         session.connection = connection.number
+        for match_id in session.matches:
+            self._rooms.running[match_id].send_presence(session, now)
         session.is_dormant = False
         session.network = network(connection.address)
         connection.session = session

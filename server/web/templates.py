@@ -150,6 +150,9 @@ def environment(
         "code": _code,
         "number": language.number,
         "rules": language.rules,
+        "sort_by_title": lambda games: sorted(
+            games, key=lambda game: language.told(game["title"]).casefold()
+        ),
         "told": language.told,
         "utc": lambda at: f"{utc(at):%Y-%m-%dT%H:%M:%SZ}",
     }

@@ -166,7 +166,7 @@ def test_a_friend_plays_by_a_link(people: BrowserUsers, site: BrowserSite) -> No
     assert ann.evaluate("navigator.clipboard.readText()") == address
     other = people.come()
     expect(other.locator("#total-humans")).to_have_text("2")
-    expect(other.locator("#no-seeks")).to_be_visible()
+    expect(other.locator("#seeks-section")).to_be_hidden()
     assert f"{name} invites you to Connect Four" in other.request.get(address).text()
     bob = people.come(address)
     assert arrive(bob) == arrive(ann)
@@ -259,7 +259,7 @@ def test_a_seek_by_correspondence_is_cancelled_later(people: BrowserUsers) -> No
     page = context.new_page()
     page.goto("/")
     page.get_by_role("button", name="Cancel your seek for Clobber").click()
-    expect(page.locator("#no-seeks")).to_be_visible()
+    expect(page.locator("#seeks-section")).to_be_hidden()
 
 
 def test_the_link_to_a_match_by_correspondence_is_shown_and_cancelled_later(
@@ -278,11 +278,11 @@ def test_the_link_to_a_match_by_correspondence_is_shown_and_cancelled_later(
         assert bob.ask("accept", seek=link.rpartition("/")[2])["type"] == "ok"
         bob.hear_until("started")
         expect(page.locator("#own li")).to_contain_text("Clobber, Bob by letters")
-        expect(page.locator("#no-seeks")).to_be_visible()
+        expect(page.locator("#seeks-section")).to_be_hidden()
     again = invite(page, "clobber").rpartition("/")[2]
     page.reload()
     page.get_by_role("button", name="Cancel your seek for Clobber").click()
-    expect(page.locator("#no-seeks")).to_be_visible()
+    expect(page.locator("#seeks-section")).to_be_hidden()
     with RawClient(site.server.host, site.server.port) as bob:
         bob.hello("Bob too late")
         assert bob.ask("accept", seek=again)["code"] == "unknown_seek"

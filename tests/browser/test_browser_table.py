@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from playout import games
 from support.browser import (
@@ -280,6 +280,94 @@ def test_a_bot_accepts_a_score_or_continues_the_match(
     record = site.stored(match)
     assert record.ended is not None
     assert record.ended.reason == "rules"
+
+
+def test_who_waits_comes_first_and_games_are_found_by_their_names(
+    page: Page, site: BrowserSite
+) -> None:
+    waiting = page.locator("#seeks-section")
+    page.set_viewport_size({"width": 390, "height": 844})
+    with RawClient(site.server.host, site.server.port) as other:
+        name = other.hello()["name"]
+        other.say("seek", game="hex(size=7)", clock="none")
+        page.goto("/")
+        expect(waiting).to_contain_text(name)
+        box = waiting.get_by_role("button", name="Play").bounding_box()
+        assert box
+        assert box["y"] + box["height"] <= 844
+    expect(waiting).to_be_hidden()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.set_extra_http_headers({"Accept-Language": "de"})
+    page.goto("/")
+    titles = page.locator("#new-games .title").all_text_contents()
+    assert titles == sorted(titles, key=str.casefold)
+    assert "Käsekästchen" in titles
+    page.locator("#game-search").fill("käse")
+    expect(page.locator("#new-games .title:visible")).to_have_text(["Käsekästchen"])
+    expect(page.locator("#new-title")).to_have_text("Käsekästchen")
+    page.locator("#game-search").fill("connect")  # the name in English
+    expect(page.locator("#new-games .title:visible")).to_have_count(1)
+    page.set_extra_http_headers({})
+
+
+class Network:
+    """The connection of a page, which can swallow all messages."""
+
+    def __init__(self, page: Page) -> None:
+        self.works = True
+        page.route_web_socket("**/socket", self._connect)
+
+    def _connect(self, socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        socket.on_message(lambda message: self.works and server.send(message))
+        server.on_message(lambda message: self.works and socket.send(message))
+
+
+def test_a_network_that_swallows_packets_loses_no_move(
+    people: BrowserUsers, site: BrowserSite
+) -> None:
+    page, name = people.guest(reduced_motion="reduce")
+    with RawClient(site.server.host, site.server.port) as rival:
+        rival.hello()
+        rival.say("seek", game="connect_four", clock="none", seat=2, opponent=name)
+        network = Network(page)
+        page.clock.install()
+        page.reload()
+        page.locator("#challenges").get_by_role("button").click()
+        match = rival.hear_until("started")["match"]
+        my_turn(page)
+        expect(page.locator(".presence.is-here")).to_have_count(2)
+        network.works = False
+        page.locator("#board [data-cell='38']").click()
+        expect(page.locator("#board .unconfirmed")).to_have_count(1)
+        page.clock.fast_forward(2100)
+        expect(page.locator("#status")).to_have_text("Sending your move …")
+        page.clock.fast_forward(11_000)
+        expect(page.locator("#connection")).to_contain_text("The connection is lost.")
+        expect(page.locator("#away-1")).to_have_text("not connected")
+        network.works = True
+        page.clock.fast_forward(21_000)
+        expect(page.locator(".move")).to_have_count(1)  # before that, the test is the network
+        assert rival.hear_until("update")["action"] == 3
+        expect(page.locator("#board .unconfirmed")).to_have_count(0)
+        expect(page.locator("#board .pieces > *")).to_have_count(1)
+        rival.say("resign", match=match)
+        expect(page.locator("#status")).to_have_text("You won")
+
+
+def test_a_player_sees_that_the_opponent_is_disconnected(
+    people: BrowserUsers, site: BrowserSite
+) -> None:
+    ann, bob, _ = meet(people)
+    type_move(ann, "4")
+    my_turn(bob)
+    address = bob.url
+    bob.goto("about:blank")
+    expect(ann.locator("#away-2")).to_have_text(re.compile(r"disconnected, \d+ seconds left"))
+    expect(ann.locator("#presence-2")).to_have_class("presence is-away")
+    bob.goto(address)
+    expect(ann.locator("#away-2")).to_have_text("")
+    expect(ann.locator("#presence-2")).to_have_class("presence is-here")
 
 
 def test_the_score_is_large_and_the_open_board_is_shaded(

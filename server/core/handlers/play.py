@@ -173,6 +173,7 @@ class Play:
         if room.seat_of(session) is None:
             room.watch(session, origin.now, preview=request.preview)
         self._context.send_to(session, room.started(session, origin.now, request.id))
+        room.send_absences(session, origin.now)
 
     @handles(Unwatch)
     def unwatch(self, request: Unwatch, origin: RequestContext) -> None:

@@ -146,6 +146,11 @@ export class BoardView {
     this.#drawHeat();
   }
 
+  /** Show the piece on a cell, if there is one, as not confirmed, until the next position is shown. */
+  fade(cell) {
+    this.#layers.pieces.at(cell)?.classList.add("unconfirmed");
+  }
+
   /** Mark these cells, such as those of a candidate move. */
   highlight(cells) {
     const changed = [...this.#marked, ...cells];
@@ -379,6 +384,7 @@ export class BoardView {
     layers.blocks.show(new Map([...blocks.entries()].filter(([, owner]) => owner !== 0)));
     this.#targets = nextCells(this.#legalMoves, this.#picked);
     const taken = [...cells.keys()].filter((cell) => cells[cell] !== 0);
+    layers.pieces.element.querySelector(".unconfirmed")?.classList.remove("unconfirmed");
     layers.pieces.show(new Map(taken.map((cell) => [cell, keyOf(this.#view, cell)])));
     const lastLayer = this.#marksAbove ? layers.over : layers.under;
     lastLayer.show(new Map(last.map((cell) => [cell, "last"])));

@@ -21,8 +21,22 @@ export class GameChoice {
       if (button.value !== this.#name) this.choose(button.value);
       onPlay();
     });
+    find("game-search").addEventListener("input", ({ target }) => this.#search(target.value));
+    find("game-search").addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault());
     this.#showChosen();
     this.#draw();
+  }
+
+  /** Show the games whose name, here or in English, has these words; choose the first if one is left. */
+  #search(text) {
+    const words = text.trim().toLowerCase().split(/\s+/);
+    const found = [...this.#choices.children].filter((each) => {
+      const name = each.querySelector("input").value;
+      const names = `${each.querySelector(".title").textContent} ${name.replaceAll("_", " ")}`.toLowerCase();
+      each.hidden = !words.every((word) => names.includes(word));
+      return !each.hidden;
+    });
+    if (found.length === 1) this.choose(found[0].querySelector("input").value);
   }
 
   /** The specification of the game: its name, and the parameters that differ from their defaults. */

@@ -138,7 +138,7 @@ function showSeeks() {
   const listed = [...overview.seeks].filter(([, seek]) => !seek.opponent);
   const open = new Map([...unlisted, ...listed]);
   updateKeyedList(find("seeks"), "key", open, seekItem);
-  find("no-seeks").hidden = open.size > 0;
+  find("seeks-section").hidden = open.size === 0;
 }
 
 function seekItem(seek) {

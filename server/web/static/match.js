@@ -21,6 +21,7 @@ import {
   statusText,
   takebackText,
 } from "./match_text.js";
+import { withMove } from "./move_selection.js";
 import { MoveList } from "./move_list.js";
 import { opensDialog } from "./navigation.js";
 import { OfferButtons } from "./offers.js";
@@ -39,6 +40,10 @@ const WIDE = 1.15;
 /** The wait before the second attempt to reload a match; before the third it is twice that. */
 const RELOAD_AGAIN_MS = 700;
 const ATTEMPTS = 5;
+/** A move that is not confirmed after this time is said to be on its way. */
+const SENDING_S = 2;
+/** A response later than this is slow. */
+const SLOW_MS = 500;
 /** The last announcements that are kept, so that one does not replace another that is not read yet. */
 const ANNOUNCED = 10;
 
@@ -64,6 +69,13 @@ class MatchPage {
   #isConnected = false;
   /** The ply of a move that the server has not answered yet, -1 for none. */
   #sent = -1;
+  /** When that move was sent, and the position as it is drawn meanwhile. */
+  #sentAt = 0;
+  #sentView = null;
+  /** A move whose connection was lost before the server confirmed it: {ply, action}. */
+  #unconfirmed = null;
+  /** The players that are not connected, by seat: until when they may come back, null for no limit. */
+  #absences = new Map();
   /** Is the whole match being reloaded? */
   #isReloading = false;
   /** Shows the captured pieces, in games whose pieces have a worth. */
@@ -235,9 +247,18 @@ class MatchPage {
 
   async #play(action) {
     this.#go(Infinity);
-    this.#sent = this.#record.last;
+    const { last, legalMoves, positions, seat } = this.#record;
+    const { cells } = legalMoves.find((each) => each.action === action) ?? { cells: [] };
+    this.#sent = last;
+    this.#sentAt = seconds();
+    this.#sentView = withMove(positions[last].view, cells, seat);
     this.#show();
-    await this.#request({ type: "move", ply: this.#sent, action });
+    if (cells.length) this.#board.fade(cells.at(-1));
+    const error = await this.#request({ type: "move", ply: last, action });
+    if (error?.code === "lost") {
+      this.#unconfirmed = { ply: last, action };
+      return;
+    }
     this.#sent = -1;
     this.#show();
   }
@@ -311,6 +332,7 @@ class MatchPage {
     else if (event.type === "ended") this.#ended(event);
     else if (event.type === "offered") this.#offered(event);
     else if (event.type === "offer_closed") this.#record.closeOffer(event);
+    else if (event.type === "presence") this.#presence(event);
     else if (event.type === "spectator_count") this.#record.spectators = event.spectators;
     else if (event.type === "move_analysis") this.#record.analyse(event);
     const more = ["offered", "offer_closed", "spectator_count", "move_analysis"];
@@ -336,8 +358,21 @@ class MatchPage {
     }
   }
 
+  #presence({ player, connected, seconds: left }) {
+    if (connected) this.#absences.delete(player);
+    else this.#absences.set(player, left == null ? null : seconds() + left);
+    this.#tick();
+  }
+
   #started(event) {
+    this.#absences.clear();
     if (!this.#record.start(event)) this.#catchUp();
+    const move = this.#unconfirmed;
+    this.#unconfirmed = null;
+    if (move) this.#sent = -1;
+    if (move && event.seat && event.moves.length === move.ply && event.to_move === event.seat) {
+      queueMicrotask(() => this.#play(move.action));
+    }
     this.#browser.extend(this.#record.last);
     this.#isConnected = true;
     if (event.seat) part("take-over").hidden = true;
@@ -441,7 +476,29 @@ class MatchPage {
       setText(part(`clock-${seat}`), shown.time);
       setText(part(`periods-${seat}`), shown.periods);
       part(`seat-${seat}`).classList.toggle("low", shown.low && !this.#record.over);
+      this.#showPresence(seat, now);
     }
+    if (this.#sent >= 0 && now - this.#sentAt >= SENDING_S) setText(part("status"), gettext("Sending your move …"));
+  }
+
+  /** Show whether a player is connected, and how quickly the server responds to this person. */
+  #showPresence(seat, now) {
+    const dot = part(`presence-${seat}`);
+    const { over, seat: own } = this.#record;
+    dot.hidden = over || !this.#connection;
+    if (dot.hidden) return setText(part(`away-${seat}`), "");
+    const lag = this.#connection.lag;
+    let [state, text] = ["here", gettext("connected")];
+    if (seat === own && !this.#isConnected) [state, text] = ["away", gettext("not connected")];
+    else if (seat === own && lag > SLOW_MS) [state, text] = ["slow", gettext("slow: %(ms)s ms", { ms: Math.round(lag) })];
+    else if (this.#absences.has(seat)) {
+      const left = Math.max(0, Math.ceil(this.#absences.get(seat) - now));
+      const limited = ngettext("disconnected, %(num)s second left", "disconnected, %(num)s seconds left", left);
+      [state, text] = ["away", this.#absences.get(seat) === null ? gettext("disconnected") : limited];
+    }
+    dot.className = `presence is-${state}`;
+    if (dot.title !== text) dot.title = text;
+    setText(part(`away-${seat}`), state === "here" ? "" : text);
   }
 
   #show() {
@@ -455,6 +512,7 @@ class MatchPage {
     const mayPlay = mine && this.#isConnected && this.#sent < 0;
     const isLast = live && !this.#study.moves.length;
     if (this.#counting?.isActive && isLast) this.#board.show(position.view, this.#counting.moves(position.view));
+    else if (this.#sent === record.last && live) this.#board.show(this.#sentView);
     else if (mayPlay && live) this.#board.show(position.view, record.legalMoves, record.toMove);
     else {
       const mayPlan = live && this.#isConnected && record.seat !== null && !mine && !record.over;

@@ -3,6 +3,19 @@
 // A legal move is {action, name, cells}: the cells to click, in order. `picked` are the cells that
 // were clicked so far.
 
+/** A position as it is drawn while the server has not confirmed a move of `player` by clicks on `cells`:
+ * a piece is put on the last cell, or moves there from the first. Captures and the like are not shown. */
+export function withMove({ last, ...view }, cells, player) {
+  const [from, to] = [cells[0], cells.at(-1)];
+  const moves = cells.length > 1 && view.cells[from] === player && !view.counts?.length;
+  const isPut = cells.length === 1 && view.cells[to] === 0;
+  if (!moves && !isPut) return { ...view, last };
+  const after = { ...view, last: [...new Set([from, to])], cells: Object.assign([...view.cells], { [to]: player }) };
+  if (moves) after.cells[from] = 0;
+  if (moves && view.kinds?.length) after.kinds = Object.assign([...view.kinds], { [to]: view.kinds[from], [from]: "" });
+  return after;
+}
+
 /** The cells that are picked before the first click: those with which all moves begin, such as the
  * only piece that can move. One cell of each move at least is left to click. */
 export function commonStart(legalMoves) {

@@ -6,6 +6,8 @@ import { gettext, told } from "./texts.js";
 const FIRST_WAIT_MS = 500, LONGEST_WAIT_MS = 10_000;
 /** After QUIET_MS without a message a ping is sent; the server has RESPONSE_MS to respond. */
 const QUIET_MS = 25_000, RESPONSE_MS = 10_000;
+/** A request without any message after it is followed by a ping, as the network may have failed. */
+const UNANSWERED_MS = 2000;
 
 /** Error codes after which the page does not reconnect, and what it says then. */
 const FINAL = {
@@ -75,6 +77,10 @@ export class ServerConnection {
   #refusedAccount = null; // the token that the server refused, and its reason
   #helloId = null; // the id of the last hello
   #isOpen = false;
+  #askedAt = null; // the time of the last request or ping, null if a message has come since
+
+  /** How long the server took to respond the last time, in milliseconds. */
+  lag = 0;
 
   /** The last `welcome`: this person's name, and what the server offers. */
   welcome = null;
@@ -112,7 +118,9 @@ export class ServerConnection {
       }
       const id = ++this.#lastId;
       this.#pending.set(id, { resolve, reject });
+      this.#askedAt ??= performance.now();
       this.#transmit({ ...message, id });
+      this.#setTimer(UNANSWERED_MS, () => this.#ping());
     });
   }
 
@@ -143,6 +151,7 @@ export class ServerConnection {
   #disconnect() {
     clearTimeout(this.#timer);
     this.#isOpen = false;
+    this.#askedAt = null;
     if (!this.#socket) return;
     this.#socket.onclose = null;
     this.#socket.onmessage = null;
@@ -180,6 +189,7 @@ export class ServerConnection {
   }
 
   #ping() {
+    this.#askedAt ??= performance.now();
     this.send({ type: "ping" });
     this.#setTimer(RESPONSE_MS, () => this.#abandon());
   }
@@ -264,6 +274,8 @@ export class ServerConnection {
 
   #receive(event) {
     this.#setTimer(QUIET_MS, () => this.#ping());
+    if (this.#askedAt !== null) this.lag = performance.now() - this.#askedAt;
+    this.#askedAt = null;
     const { type, re, code, text } = event;
     if (type === "pong") return;
     if (type === "ping") return this.send({ type: "ping" });

@@ -7,12 +7,14 @@ import weakref
 from collections.abc import Callable, Iterator
 
 import pytest
+from msgspec import structs
 
 from playout.protocol.messages import (
     Ended,
     Move,
     Ping,
     Pong,
+    Presence,
     Resign,
     SpectatorCount,
     Started,
@@ -279,6 +281,26 @@ def test_a_match_that_has_ended_tells_no_count() -> None:
     bob.say(Resign(match=match))
     harness.wait(5.0)
     assert not ann.heard(SpectatorCount)
+
+
+def test_others_are_sent_that_a_player_is_away_and_back() -> None:
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness, views=True)
+    eve, plain = harness.client("Eve", views=True), harness.client("Dan")
+    for client in (eve, plain):
+        client.say(Watch(match=match))
+    bob.hang_up()
+    away = Presence(match=match, player=2, connected=False, seconds=60.0)
+    assert ann.heard(Presence) == eve.heard(Presence) == [away]
+    harness.wait(20.0)
+    late = harness.client("Zoe", views=True)
+    late.say(Watch(match=match))
+    assert late.heard(Presence) == [structs.replace(away, seconds=40.0)]
+    harness.client("Bob", session=bob.token, views=True)
+    back = Presence(match=match, player=2, connected=True)
+    for client in (ann, eve):
+        assert client.heard(Presence)[1:] == [back]
+    assert not plain.heard(Presence)
 
 
 @pytest.mark.usefixtures("no_collector")

@@ -67,6 +67,7 @@ from playout.protocol.messages import (
     Person,
     Ping,
     Pong,
+    Presence,
     Reason,
     ReportCluster,
     Request,
@@ -228,6 +229,7 @@ EVENT_EXAMPLES: list[Event] = [
     AnalysisUpdate(analysis="a", info=Analysis(win_rate=0.5)),
     AnalysisUpdate(analysis="a", over=True, text="others wait"),
     SpectatorCount(match="m", spectators=3),
+    Presence(match="m", player=2, connected=False, seconds=60.0),
     TakenBack(re=4, match="m", ply=2, player=1, state=(1, 0, 9), to_move=1),
     Ended(
         match="m",
@@ -641,7 +643,8 @@ abort accept account_list adjudicate analyse analysis_queued analysis_update ans
 attempt_puzzle cancel challenge_bot change_account closing create_accounts create_tournament
 end_tournament ended enter_ladder error fixture hello inspect_server join kick ladder_news
 leave_ladder list list_accounts listing move move_analysis news notice offer offer_closed
-offered ok open_session overview ping ping pong report_cluster resign seek seeking server_state
+offered ok open_session overview ping ping pong presence report_cluster resign seek seeking
+server_state
 session_opened spectator_count started stop_analysis subscribe_lobby subscribe_push take_over
 taken_back tournament unsubscribe_push unwatch update watch watch_ladder watch_tournament
 welcome withdraw withdraw_offer
