@@ -34,6 +34,12 @@ def board_key(board: Board) -> int:
     return np.int64(key)  # type: ignore[return-value]
 
 
+@compiled("void(int64[::1], int64[::1])", allocates=False)
+def equal_chances(board: Board, weights: NDArray[np.int64]) -> None:
+    """Write the weights of outcomes that are equally likely."""
+    weights[:] = 1
+
+
 _TYPES = {
     **{name: types.FunctionType(signature) for name, signature in SIGNATURES.items()},
     "key": types.FunctionType(types.int64(types.int64[::1])),
@@ -75,6 +81,7 @@ def rules_of(game: Game) -> Rules:
     """Return the rules of `game`: its kernels if it has any, otherwise its methods."""
     if isinstance(game, KernelGame):
         kernels = Kernels._make(each and Pointer(each) for each in game.kernels)
+        equal = Pointer(equal_chances) if game.has_chance else None
         return Rules(
             board=game.board,
             legal=kernels.legal,
@@ -89,7 +96,7 @@ def rules_of(game: Game) -> Rules:
             prior=kernels.prior,
             observe=kernels.observe or kernels.write,
             forcing=kernels.forcing,
-            chances=kernels.chances,
+            chances=kernels.chances or equal,
             sorts_sensible=game.sorts_sensible and kernels.sensible is not None,
         )
     return interpreted_rules(game)

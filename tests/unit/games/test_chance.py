@@ -160,7 +160,7 @@ def chance_players() -> list[tuple[str, bool]]:
 @pytest.mark.parametrize(("name", "plays"), chance_players())
 def test_a_player_plays_games_with_chance_or_refuses_them(name: str, plays: bool) -> None:
     game = games.load("pig(winscore=20)")
-    if not plays or name == "best":  # which has no search for these games
+    if not plays:
         with pytest.raises(SpecError, match="does not play games with chance, such as pig"):
             players.load(name, game)
         return
