@@ -32,7 +32,6 @@ FEWEST_WORDS = 5
 #: Test files of units that are not named after one module, and what they are about.
 ABOUT_SEVERAL = {
     "test_boards": "the drawings of all games",
-    "test_chance": "games with chance, and what refuses them",
     "test_decisive": "the kernel `decisive` of the games that have it",
     "test_every_game": "what every game fulfils",
     "test_known_counts": "published numbers of positions and matches",
