@@ -24,6 +24,9 @@ LARGEST_BYTES = 16_000
 def test_a_game_has_a_book_of_different_positions(name: str) -> None:
     game = games.load(name)
     book = shipped(str(game))
+    if game.has_chance:  # no tournament has them
+        assert not book
+        return
     assert len(book) >= FEWEST.get(name, 200), f"write one: playout-tournament openings {name}"
     images = set()
     for opening in (checked := sample(book, short=15)):
